@@ -26,12 +26,13 @@ def saved_settings(run: Path, hints: Mapping[str, Any]) -> dict[str, Any]:
     """
     what = f"setting in {run / 'config.json'}"
     saved = run_folder.settings(run)
+    mapping = in_words(Mapping)
     mappings = {}
     for name, value in saved.items():
         wanted = in_words(hints[name]) if name in hints else ""
-        if isinstance(value, Mapping) and "mapping" in wanted:
+        if isinstance(value, Mapping) and mapping in wanted:
             mappings[name] = dict(value)
-        elif wanted and (isinstance(value, Mapping) or ("mapping" in wanted and value is not None)):
+        elif wanted and (isinstance(value, Mapping) or (wanted == mapping and value is not None)):
             raise ConfigError(f"{what} {name!r} must be {wanted}, got {value!r}")
     rest = {name: value for name, value in saved.items() if name not in mappings}
     return {**typed(hints, rest, what), **mappings}

@@ -228,6 +228,7 @@ class GroupUpdater(PolicyGradientUpdater):
             config,
             rng,
             all_matter=config.learns_from_all,
+            loss_of=learner.seat,
         )
 
     def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:

@@ -102,19 +102,9 @@ class PerSeat(GroupLearner):
         tokens: int,
         reference: TransformersPolicy | None,
     ) -> tuple[Tensor, Metrics]:
-        """The sum of the seats' losses, each by its own learner, and of their metrics."""
-        shares = [
-            learner.loss(policy, own, rows=rows, tokens=tokens, reference=reference)
-            for learner, own in by_learner(self, part, lambda credited: credited.group.agent)
-        ]
-        metrics: Metrics = {}
-        for _, told in shares:
-            for name, value in told.items():
-                metrics[name] = metrics.get(name, 0.0) + value
-        total = shares[0][0]
-        for loss, _ in shares[1:]:
-            total = total + loss
-        return total, metrics
+        """The loss of the seat's learner: a part has groups of one learner."""
+        learner = self.seat(part[0].group.agent)
+        return learner.loss(policy, part, rows=rows, tokens=tokens, reference=reference)
 
 
 def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None:

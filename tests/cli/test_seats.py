@@ -73,6 +73,15 @@ def test_lora_seats_are_trained_resumed_and_evaluated(llmzoo, small, tmp_path):
     assert json.loads(said.out)["steps"] == 2
 
 
+def test_a_mapping_of_seats_to_models_is_resumed(llmzoo, small, tmp_path):
+    run = tmp_path / "run"
+    train(llmzoo, small, run, "--seats", "{proposer_0: a, planner_1: a}")
+    said = llmzoo("train", "--resume", run, "--steps", 2, "--quiet", "--json")
+    assert said.code == 0, said.err
+    saved = (run / "checkpoints" / "step_000002").iterdir()
+    assert [path.name for path in saved if path.is_dir()] == ["a"]  # one model for both seats
+
+
 def test_one_seat_beside_others(llmzoo, small, tmp_path):
     run = tmp_path / "run"
     train(llmzoo, small, run, "--seats", "planner_1", "--others", "amateur")

@@ -39,18 +39,26 @@ def dealt(
 
 
 def parts(
-    policy: TransformersPolicy, credited: Sequence[Credited], tokens_at_once: int
+    policy: TransformersPolicy,
+    credited: Sequence[Credited],
+    tokens_at_once: int,
+    *,
+    loss_of: Callable[[str], object] = lambda agent: None,
 ) -> list[list[Credited]]:
     """Parts of at most ``tokens_at_once`` tokens, with groups of equal sampling settings.
+
+    ``loss_of``: what tells apart the losses of agents. A part has groups of one loss, so that it is one pass
+    through the model.
 
     The turns of a conversation are neighbours, and its tokens count once. Otherwise groups are
     sorted by prompt length, and a prompt counts once for all its completions. A group with too many
     tokens is split.
     """
-    alike: dict[Sampling, list[Credited]] = {}
+    alike: dict[tuple[Sampling, object], list[Credited]] = {}
     for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
         pieces = _divided(c, tokens_at_once)
-        alike.setdefault(policy.sampling_of(c.group.agent), []).extend(pieces)
+        agent = c.group.agent
+        alike.setdefault((policy.sampling_of(agent), loss_of(agent)), []).extend(pieces)
     return [
         [c for i in pack for c in items[i]]
         for pieces in alike.values()

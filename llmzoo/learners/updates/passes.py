@@ -45,13 +45,16 @@ def passes(
     *,
     enough: Callable[[dict[str, float]], bool] = lambda metrics: False,
     all_matter: bool = False,
+    loss_of: Callable[[str], object] = lambda agent: None,
 ) -> dict[str, float]:
     """Train one policy on a batch, in an order drawn from ``rng``. Returns metrics.
 
     ``optimizers``: the policy's own first, then those of other parameters that the loss trains.
     ``enough``: called after each optimiser step with its metrics, as means over tokens; True skips
-    the remaining passes. ``all_matter``: answers without an advantage have a gradient too.
+    the remaining passes. ``all_matter``: answers without an advantage have a gradient too. ``loss_of``:
+    see :func:`llmzoo.learners.updates.parts.parts`.
     """
+    cut = partial(parts, policy, loss_of=loss_of)
     totals: dict[str, float] = {}
     norms: list[float] = []
     losses: list[float] = []
@@ -62,7 +65,7 @@ def passes(
         needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
         norm, metrics = optimizer_step(
             optimizers,
-            dealt(needed, config.tokens_at_once or policy.tokens_at_once, partial(parts, policy)),
+            dealt(needed, config.tokens_at_once or policy.tokens_at_once, cut),
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),

@@ -11,7 +11,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not look
 
 from float64 import in_float64
-from tiny_models import model, needed, tokenizer
+from tiny_models import model, needed, teacher, tokenizer
 from toy_envs import Mixed, Parities, Parity
 
 from llmzoo.learners.magrpo import MAGRPO
@@ -106,6 +106,8 @@ def main(folder: str, parallel: str, *names: str) -> None:
     ``NAME:resume`` goes on with a run for a step, ``NAME:http://...`` samples there.
     """
     atexit.register(left_over, parallel == "fsdp")  # before the group's end is, so it comes after
+    with in_float64():
+        teacher()  # later only the first rank would save it, and each rank has a folder of its own
     for name in names:
         name, _, how = name.partition(":")
         settings: dict[str, Any] = {"sampler": how} if how.startswith("http") else {}

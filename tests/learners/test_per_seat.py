@@ -13,6 +13,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.learners.make import made_learner
 from llmzoo.learners.per_seat import PerSeat
+from llmzoo.learners.updates.parts import parts
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Group
@@ -127,17 +128,21 @@ def test_the_same_learner_for_each_seat_is_one_learner():
 
 
 @in_float64()
-def test_the_loss_is_the_sum_of_the_seats_losses():
+def test_a_part_has_groups_of_one_loss_which_is_that_of_the_seats_learner():
+    """So each part is one pass through the model, and the ranks of a sharded one stay in step."""
     player = policy()
     first = learner("magrpo", reduction="sequence_mean")
     second = learner("marloo", clip=0.2, entropy=0.5)
     made = PerSeat(first, {SEATS[1]: second}).of(SEATS)
     (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
+    assert len(parts(player, [one, other], 1000)) == 1
+    cut = parts(player, [one, other], 1000, loss_of=made.seat)
+    assert [[c.group.agent for c in part] for part in cut] == [[SEATS[0]], [SEATS[1]]]
     options = {"rows": 8, "tokens": 16, "reference": None}
-    both, metrics = made.loss(player, [one, other], **options)
-    alone = [lr.loss(player, [c], **options) for lr, c in ((first, one), (second, other))]
-    assert float(both) == pytest.approx(float(alone[0][0] + alone[1][0]), rel=1e-12)
-    assert metrics["tokens"] == 16
+    for part, own in zip(cut, (first, second), strict=True):
+        value, metrics = made.loss(player, part, **options)
+        assert float(value) == float(own.loss(player, part, **options)[0])
+        assert metrics["tokens"] == 8
     assert "clip_fraction" in metrics
     assert made.config.learns_from_all
 

@@ -48,7 +48,16 @@ HERE = Path(__file__).resolve().parent
 GIVEN = ("tiny", *PUBLISHED)  # models that no run here makes
 Settings = dict[str, Any]
 _EXACT = ("exploitability", "legal", "draws", "losses")
-_MEASURED = ("step", "split", "tasks", "success", "success_ci95", "solved")
+_MEASURED = (
+    "step",
+    "split",
+    "tasks",
+    "success",
+    "success_ci95",
+    "solved",
+    "mean_return",
+    "return_ci95",
+)
 _CURVE = ("step", "success", "return", "tokens", "rollout_seconds", "update_seconds")
 
 

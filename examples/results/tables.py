@@ -273,6 +273,24 @@ def of_signals(rows: Sequence[Row]) -> dict[str, str]:
     return {"signals": markdown(head, lines)}
 
 
+def of_neighbours(rows: Sequence[Row]) -> dict[str, str]:
+    """Each task of another collection: the embedded model, after sft where there is any, after RL."""
+    lines = []
+    for row in rows:
+        measured = [("embedded model", row["before"])]
+        if "stages" in row:
+            measured.append(("after sft", row["evaluations"][1]))
+        task = f"`{row['settings']['env']}`"
+        for name, found in [*measured, ("after RL", row["after"])]:
+            returns = ", ".join(
+                f"{found['mean_return'][seat]:.2f} [{low:.2f}, {high:.2f}]"
+                for seat, (low, high) in found["return_ci95"].items()
+            )
+            lines.append([task, name, rate([found]), returns])
+    head = ["task", "", "success, sampled", "return of each seat"]
+    return {"neighbours": markdown(head, lines)}
+
+
 def _steady(curve: Sequence[Row], level: float, length: int = 5) -> int | None:
     """The first iteration from which ``length`` in a row have at least this success; None: there is none."""
     starts = range(len(curve) - length + 1)
@@ -301,6 +319,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "tuning": of_tuning,
     "smollm2": pretrained.tables,
     "signals": of_signals,
+    "neighbours": of_neighbours,
     "kuhn": equilibria.kuhn_tables,
     "tic_tac_toe": equilibria.tic_tac_toe_tables,
     "counterfactual": counterfactual.tables,
@@ -352,7 +371,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     pages = sorted(args.out.glob("*.md"))
     if args.out == RESULTS:
-        pages.append(ROOT / "README.md")
+        pages += [ROOT / "README.md", ROOT / "docs" / "neighbours.md"]
     for page in pages:
         page.write_text(placed(page.read_text(), tables))
     if not pages:

@@ -13,7 +13,7 @@ from llmzoo.training import FitConfig, make_config
 ROOT = Path(__file__).resolve().parents[2]
 # those whose runs have as many tokens each, and those with as many iterations
 BUDGETED = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2", "games_cells")
-STUDIES = (*BUDGETED, "signals", "kuhn", "tic_tac_toe", "counterfactual")
+STUDIES = (*BUDGETED, "signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours")
 FEW_RUNS = ("longer", "tic_tac_toe")
 PAGES = ROOT / "docs" / "results"
 _POOLS = ("latest", "uniform", "prioritized", "fictitious")
@@ -408,6 +408,28 @@ def test_logs_without_answers_say_so():
     assert line.split(" | ")[4:6] == ["not recorded", "24.8"]
 
 
+def test_tasks_of_other_collections_are_shown_before_sft_after_it_and_after_rl():
+    from tables import of_neighbours
+
+    def measured(solved: str, paid: float) -> dict:
+        found = {"solved": solved, "mean_return": {"a": paid, "b": -paid}}
+        return found | {"return_ci95": {"a": [paid, paid], "b": [-paid, -paid]}}
+
+    stages = [measured("0000", 0.0), measured("1100", 1.0), measured("1100", 1.0)]
+    ends = {"before": stages[0], "after": measured("1111", 2.0)}
+    taught = {"settings": {"env": "one"}, "stages": [{}, {}], "evaluations": stages, **ends}
+    lines = of_neighbours([taught, {"settings": {"env": "two"}, **ends}])["neighbours"].splitlines()
+    cells = [[cell.split(" [")[0] for cell in line[2:-2].split(" | ")] for line in lines[2:]]
+    assert cells == [
+        ["`one`", "embedded model", "0.0%", "0.00"],
+        ["`one`", "after sft", "50.0%", "1.00"],
+        ["`one`", "after RL", "100.0%", "2.00"],
+        ["`two`", "embedded model", "0.0%", "0.00"],
+        ["`two`", "after RL", "100.0%", "2.00"],
+    ]
+    assert lines[4].endswith("| 2.00 [2.00, 2.00], -2.00 [-2.00, -2.00] |")
+
+
 def test_a_run_that_diverged_is_in_no_rate():
     from tables import of_learners
 
@@ -422,7 +444,8 @@ def test_the_committed_tables_come_from_the_committed_logs():
     from tables import placed, tables_of
 
     tables = tables_of(PAGES / "logs")
-    pages = {page.name: page.read_text() for page in [*PAGES.glob("*.md"), ROOT / "README.md"]}
+    others = [ROOT / "README.md", ROOT / "docs" / "neighbours.md"]
+    pages = {page.name: page.read_text() for page in [*PAGES.glob("*.md"), *others]}
     shown = [name for name in tables if any(f"<!-- {name} -->" in page for page in pages.values())]
     assert sorted(shown) == sorted(tables)
     for name, page in pages.items():

@@ -62,6 +62,9 @@ def counted(number: int, kind: str) -> str:
     return f"{number} {kind}" if number == 1 else f"{number} {kind}s"
 
 
+EXAMPLE = written((1, 1, 1))  # every pool has one thing of each kind
+
+
 def digits(numbers: tuple[int, ...]) -> str:
     return "".join(map(str, numbers))
 
@@ -85,8 +88,7 @@ def _share(text: str, pool: Share) -> Share:
         found[kind] = int(part[1])
         at = part.end()
     if not found or not _BETWEEN.fullmatch(text, at):
-        example = written(tuple(min(1, n) for n in pool))  # type: ignore[arg-type]
-        raise Malformed(f"an offer holds numbers of things and nothing else, such as {example}")
+        raise Malformed(f"an offer holds numbers of things and nothing else, such as {EXAMPLE}")
     books, hats, balls = (found.get(kind, 0) for kind in KINDS)
     return _within((books, hats, balls), pool)
 

@@ -64,7 +64,7 @@ from typing import Any, Literal
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.envs.duels.env import PLAYERS
 from llmzoo.envs.duels.negotiation import answers, oracle
-from llmzoo.envs.duels.negotiation.answers import ACCEPT, Answer, counted, digits, written
+from llmzoo.envs.duels.negotiation.answers import ACCEPT, EXAMPLE, Answer, counted, digits, written
 from llmzoo.envs.duels.negotiation.scenarios import KINDS, Scenario, Share, canonical, draw
 from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quoted
 from llmzoo.envs.settings import in_range, one_of
@@ -215,8 +215,7 @@ class Negotiation(TextEnv):
         parts += [f"Answers left: you {left[0]}, {other} {left[1]}."]
         if player in self.episode.refused:
             parts += [f"Your last answer was not delivered: {self.episode.refused[player]}."]
-        offer = written(tuple(min(1, n) for n in scenario.pool))  # type: ignore[arg-type]
-        how = f'End with a line "Offer: {offer}" that names what you want for yourself; {other} gets the rest.'
+        how = f'End with a line "Offer: {EXAMPLE}" that names what you want for yourself; {other} gets the rest.'
         if self.message_chars:
             how = f"You may write to {other} first, at most {self.message_chars} characters. {how}"
         if self.episode.offer_of(1 - player) is not None:

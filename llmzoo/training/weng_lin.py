@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-_RANKS = {1.0: [0, 1], 0.5: [0, 0], 0.0: [1, 0]}
+_RANKS: dict[float, list[float]] = {1.0: [0, 1], 0.5: [0, 0], 0.0: [1, 0]}
 
 
 def openskill_ratings(

@@ -13,7 +13,7 @@ import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, check_names
 from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
 from llmzoo.learners.losses import Reduction
@@ -100,6 +100,8 @@ class OPD(JointLearner):
         return False
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
+        if isinstance(self.config.teacher, Mapping):
+            check_names("seat that learns from a teacher", self.config.teacher, trained)
         teachers_of(self.config.teacher, list(trained))
 
     def credit(self, group: Group) -> Tensor:

@@ -7,9 +7,11 @@ import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # where torchrun does not look
 
+import torch
 from float64 import in_float64
 from tiny_models import model, needed, teacher, tokenizer
 from toy_envs import Mixed, Parities, Parity
@@ -17,6 +19,7 @@ from toy_envs import Mixed, Parities, Parity
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
 from llmzoo.learners.per_seat import PerSeat
+from llmzoo.policies import precision
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
@@ -45,13 +48,21 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     },
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
     "curriculum": ("marloo", {}, "alone"),
+    "named": ("at_grpo", {"role_baseline": 0.9, "normalize": False}, "named"),
+    "named_mixed": ("magrpo", {"kl": 0.1}, "named"),
+    "named_per_seat": ("magrpo", {"clip": 0.2, "minibatches": 2}, "named"),
 }
+# a seat's learner that has a state and a loss of its own
+OWN = {"role_baseline": 0.9, "entropy": 0.01}
 # settings of single runs; with fewer episodes than processes one of these answers nothing
 SMALL: dict[str, dict[str, Any]] = {
     "few": {"episodes_per_step": 1, "eval_tasks": 1},
     "curriculum": {"curriculum": "learnability", "curriculum_args": {"first": 1}},
+    "named_mixed": {"model_args": {"pair": {"form": "lora"}}},
+    "named_per_seat": {"seat_args": {SEATS[1]: {"learner": "marloo", "learner_args": OWN}}},
 }
 ENVS = {"curriculum": partial(Mixed, "UD")}
+TASKS = {"alone": Parity, "named": partial(Parities, 3)}
 
 
 def players(arrangement: str) -> dict[str, TransformersPolicy]:
@@ -68,13 +79,22 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
     return {seat: policy(seed) for seed, seat in enumerate(SEATS)}
 
 
+def seated(arrangement: str) -> dict[str, Any]:
+    """The settings that say who plays: policies, or models by names, of which two seats share one."""
+    if arrangement != "named":
+        return {"policies": players(arrangement)}
+    seats = {**dict.fromkeys(SEATS, "pair"), "writer_2": "single"}
+    return {"model": teacher(), "seats": seats, "max_new_tokens": 3}
+
+
 def per_seat(options: dict[str, Any]) -> PerSeat:
-    """One seat of two with shared weights by another learner, with a state and a loss of its own."""
-    own = MARLOO(MARLOO.Config(**options, role_baseline=0.9, entropy=0.01))
+    """One seat of two with shared weights by another learner."""
+    own = MARLOO(MARLOO.Config(**options, **OWN))
     return PerSeat(MAGRPO(MAGRPO.Config(**options)), {SEATS[1]: own})
 
 
 @in_float64()
+@mock.patch.dict(precision.WEIGHTS, float32=torch.float64)
 def play(name: str, out: Path, **settings: Any) -> None:
     """A run in float64: in float32 AdamW makes a whole step of a rounded gradient that should be 0."""
     learner, options, arrangement = RUNS[name]
@@ -82,11 +102,11 @@ def play(name: str, out: Path, **settings: Any) -> None:
     named = {"learner_args": options} if name != "per_seat" else {}
     fit(
         learner if named else per_seat(options),
-        ENVS.get(name, Parity if arrangement == "alone" else Parities),
+        ENVS.get(name) or TASKS.get(arrangement, Parities),
         out=out,
-        policies=players(arrangement),
         **{
             **named,
+            **seated(arrangement),
             **{"steps": 3, "episodes_per_step": 5, "eval_tasks": 3, "checkpoint_every": 1},
             **{"quiet": True, "trackers": (), **SMALL.get(name, {}), **settings},
         },

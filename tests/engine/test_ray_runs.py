@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_models import model, tokenizer
+from tiny_models import model, needed, teacher, tokenizer
 from toy_envs import Parities
 
 from llmzoo.engine.base import draws
@@ -48,7 +48,8 @@ def train(cluster, folder, tmp_path):
     """``train(name, learner, engine="ray")`` makes a run; gives its folder."""
 
     def run(name, learner, *, resume=False, **settings):
-        learner_args = {"learning_rate": 1e-3, **settings.pop("learner_args", {})}
+        own = settings.pop("learner_args", {})
+        learner_args = {"learning_rate": 1e-3, **needed(learner), **own}
         given = {**SMALL, "env": "toy_envs:Parities", "model": folder, **settings}
         if given.get("engine") == "ray":
             given["engine_args"] = {**APART, **given.get("engine_args", {})}
@@ -85,13 +86,14 @@ def gap(one, other, start):
     return (torch.stack(apart).norm() / torch.stack(moved).norm()).item()
 
 
-@pytest.fixture
-def demonstrations(tmp_path):
-    path = tmp_path / "demonstrations.jsonl"
-    played = episodes(Parities, expert(), list(range(7)))
-    trajectories.save(played, path)
-    return str(path)
-
+TEACHERS = {"writer_0": teacher(), "writer_1": teacher()}
+# a learner of its own, with a state and a loss that the others lack
+OWN = {"learner": "marloo", "learner_args": {"role_baseline": 0.9, "entropy": 0.01}}
+# two seats share one model, the third has one of its own
+THREE = {
+    "env_args": {"num_agents": 3},
+    "seats": {"writer_0": "pair", "writer_1": "pair", "writer_2": "single"},
+}
 
 RUNS = {
     "groups": ("magrpo", {"seats": "separate"}),
@@ -114,6 +116,30 @@ RUNS = {
     "references": ("dpo", {"seats": "separate", "learner_args": {"rounds": 0}}),
     "joint preferences": ("madpo", {"seats": "lora", "learner_args": {"rounds": 3}}),
     "demonstrations": ("sft", {"seats": "separate"}),
+    "a learner of a seat": ("magrpo", {"seats": "separate", "seat_args": {"writer_1": OWN}}),
+    "a learner of a seat that shares": (
+        "magrpo",
+        {"seats": "shared", "seat_args": {"writer_1": OWN}},
+    ),
+    "teacher": (
+        "opd",
+        {"seats": "shared", "learner_args": {"reward_weight": 0.5, "group_size": 2}},
+    ),
+    "teachers": ("opd", {"seats": "separate", "learner_args": {"teacher": TEACHERS}}),
+    "teacher of adapters": ("opd", {"seats": "lora"}),
+    "named models": (
+        "at_grpo",
+        {**THREE, "learner_args": {"role_baseline": 0.9, "normalize": False}},
+    ),
+    "named adapters": (
+        "maxrl",
+        {**THREE, "model_args": {"pair": {"form": "lora"}, "single": {"form": "lora"}}},
+    ),
+    "a learner of a seat beside named models": (
+        "magrpo",
+        {**THREE, "seat_args": {"writer_2": OWN}},
+    ),
+    "teacher of named models": ("opd", THREE),
 }
 
 
@@ -141,9 +167,20 @@ def test_demonstrations_of_a_file(train, tmp_path):
     assert kept(ray) == kept(local)
 
 
-def test_either_engine_goes_on_where_the_other_stopped(train, monkeypatch):
-    settings = {"seats": "separate", "max_off_policy_steps": 1, "learner_args": {"kl": 0.1}}
-    whole = train("whole", "at_grpo", **settings)
+@pytest.mark.parametrize(
+    ("learner", "settings"),
+    [
+        (
+            "at_grpo",
+            {"seats": "separate", "max_off_policy_steps": 1, "learner_args": {"kl": 0.1}},
+        ),
+        RUNS["teachers"],
+        RUNS["a learner of a seat beside named models"],
+    ],
+    ids=["ahead", "teachers", "named models"],
+)
+def test_either_engine_goes_on_where_the_other_stopped(learner, settings, train, monkeypatch):
+    whole = train("whole", learner, **settings)
     for first, then in (("local", "ray"), ("ray", "local")):
         iterate = loop._iterate
 
@@ -155,8 +192,8 @@ def test_either_engine_goes_on_where_the_other_stopped(train, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(loop, "_iterate", stopped)
             with pytest.raises(KeyboardInterrupt):
-                train(first, "at_grpo", engine=first, **settings)
-        run = train(first, "at_grpo", engine=then, resume=True, **settings)
+                train(first, learner, engine=first, **settings)
+        run = train(first, learner, engine=then, resume=True, **settings)
         assert kept(run) == kept(whole)
         assert rows(run) == rows(whole)
 

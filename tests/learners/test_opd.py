@@ -346,7 +346,18 @@ def test_who_cannot_teach(given, said):
 
 def test_a_teacher_for_no_seat():
     with pytest.raises(UnknownNameError, match=r"'writr_0'\. Did you mean 'writer_0'"):
-        teachers_of({"writr_0": "tiny"}, ["writer_0"])
+        OPD(OPD.Config(teacher={"writr_0": "tiny"})).check(Parities(), ["writer_0"])
+
+
+def test_a_model_that_is_trained_apart_has_the_teacher_of_its_seat(tmp_path):
+    """A process that trains one model of two, as update workers do."""
+    names = {seat: saved(tmp_path / seat, policy(seed=n)) for n, seat in enumerate(SEATS, 3)}
+    student = policy()
+    apart = an_engine(student, {SEATS[1]: student}, teacher=names)
+    (taught,) = apart.updater.teachers._of.values()
+    made = group([(20, 21)])
+    wanted = policy(seed=4).likelihood([made]).logprobs
+    torch.testing.assert_close(taught.likelihood([made]).logprobs, wanted)
 
 
 def test_a_teacher_that_reads_less_is_refused(tmp_path):

@@ -12,7 +12,7 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import device_of, gathered, shard_like
 from llmzoo.endpoints import PREFIX
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.kl_reference import Frozen
 from llmzoo.learners.updates.parts import tokens_of
 from llmzoo.policies import SCRIPTED, check_model, lora
@@ -28,8 +28,7 @@ from llmzoo.registry import is_remote
 def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) -> dict[str, str]:
     """The name of each agent's teacher. ``teacher``: one name for all, or one for each agent.
 
-    Raises :class:`ConfigError` where an agent has none, and :class:`UnknownNameError` for a teacher
-    of a seat that does not learn.
+    Raises :class:`ConfigError` where an agent has none, or one that cannot teach.
     """
     if not teacher:
         raise ConfigError(
@@ -43,7 +42,6 @@ def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) 
             )
     if isinstance(teacher, str):
         return dict.fromkeys(agents, teacher)
-    check_names("seat that learns from a teacher", teacher, agents)
     without = [agent for agent in agents if agent not in teacher]
     if without:
         raise ConfigError(

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from float64 import in_float64
 from tiny_models import model, tokenizer
 from toy_envs import Parity
 
@@ -39,6 +38,7 @@ def advantages(name, *groups, **options):
     return [c.advantages.tolist() for c in judged]
 
 
+@pytest.mark.numeric
 def test_two_parts_won_count_more_than_one():
     """The paper's example: of two answers, one wins both parts, or one of them. GRPO gives both 1 and -1."""
     both = a_group(right=[1.0, 0.0], form=[1.0, 0.0])
@@ -48,6 +48,7 @@ def test_two_parts_won_count_more_than_one():
     assert decoupled == [pytest.approx([2, -2], abs=1e-5), pytest.approx([1, -1], abs=1e-5)]
 
 
+@pytest.mark.numeric
 def test_a_part_that_few_answers_win_counts_more():
     """right: mean 3/8, distances (5, -3, -3, 1)/8, deviation sqrt(11)/8; form: mean 1/8, distances
     (-1, -1, 3, -1)/8, deviation sqrt(3)/8."""
@@ -62,6 +63,7 @@ def test_a_part_that_few_answers_win_counts_more():
     assert found == pytest.approx([4 / 3 * x for x in expected], abs=1e-4)
 
 
+@pytest.mark.numeric
 def test_the_batch_is_brought_to_deviation_1():
     """Two groups with -2, 2 and -1, 1: mean 0, mean square (4 + 4 + 1 + 1)/4 = 5/2."""
     both = a_group(right=[0.0, 1.0], form=[0.0, 1.0])
@@ -79,6 +81,7 @@ def test_the_batch_is_brought_to_deviation_1():
     assert found[0][1] == pytest.approx(2 / (10 / 6) ** 0.5, abs=1e-5)
 
 
+@pytest.mark.numeric
 def test_whitened_returns_have_the_batch_as_baseline():
     """mareinforce: 0, 1, 0, 3 less 1, over sqrt((1 + 0 + 1 + 4)/4); a return of 0 is worse than the mean."""
     groups = a_group(r=[0.0, 1.0]), a_group(key=1, r=[0.0, 3.0])
@@ -87,7 +90,7 @@ def test_whitened_returns_have_the_batch_as_baseline():
     assert advantages("mareinforce", *groups, whiten=True) == expected
 
 
-@in_float64()
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_single_part_is_the_whole(name, whiten):

@@ -60,6 +60,7 @@ def an_engine(player, seats=None, **options):
 # What a token is worth
 
 
+@pytest.mark.numeric
 def test_divergences_by_hand():
     student, teacher = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.75, 0.25]).log()
     reverse = 0.5 * log(0.5 / 0.75) + 0.5 * log(0.5 / 0.25)
@@ -76,12 +77,14 @@ def test_divergences_by_hand():
         assert generalized_jsd(student, teacher, beta).item() == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
 def test_tokens_without_probability_count_for_nothing(beta):
     both = torch.tensor([[0.5, 0.5, 0.0]]).log()
     assert generalized_jsd(both, both, beta).tolist() == [0.0]
 
 
+@pytest.mark.numeric
 def test_log_ratios_by_hand():
     teacher = torch.tensor([-1.0, -0.5, -2.0])
     assert log_ratios((-2.0, -0.5, -1.5), teacher, 0.0).tolist() == [1.0, 0.0, -0.5]
@@ -90,6 +93,7 @@ def test_log_ratios_by_hand():
     assert log_ratios((-2.0, -0.5, -1.5), teacher, 1.0).tolist() == [0.5, -0.5, -0.5]
 
 
+@pytest.mark.usefixtures("float64")
 def test_credit_by_hand(tmp_path):
     """The teacher's log-probability above the student's, and a tenth of the return above the mean."""
     other = saved(tmp_path / "teacher", policy(seed=3))
@@ -217,6 +221,7 @@ def test_each_seat_has_its_own_teacher_within_one_pass(tmp_path):
         assert_equal(found[list(rows)], player.likelihood(mine, target=wanted).divergence)
 
 
+@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("options", [{}, {"loss": "jsd"}, {"loss": "jsd", "beta": 1.0}])
 def test_nothing_is_learned_from_oneself(options, tmp_path):
     player = policy(sampling=Sampling(max_new_tokens=3))
@@ -253,6 +258,7 @@ def disturb(player):
             parameter += 0.1 * torch.randn_like(parameter)
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("loss", ["reverse_kl", "jsd"])
 def test_adapters_learn_from_adapters_on_their_own_base(loss, tmp_path):
     folder = saved(tmp_path / "base", policy())
@@ -283,6 +289,7 @@ def test_adapters_learn_from_adapters_on_their_own_base(loss, tmp_path):
         assert all(p.requires_grad for p in learning[name].parameters())
 
 
+@pytest.mark.numeric
 def test_the_base_of_an_adapter_teaches_without_a_copy(tmp_path):
     folder = saved(tmp_path / "base", policy())
     seats, learning = lora_seats(folder)
@@ -349,6 +356,7 @@ def test_a_teacher_for_no_seat():
         OPD(OPD.Config(teacher={"writr_0": "tiny"})).check(Parities(), ["writer_0"])
 
 
+@pytest.mark.usefixtures("float64")
 def test_a_model_that_is_trained_apart_has_the_teacher_of_its_seat(tmp_path):
     """A process that trains one model of two, as update workers do."""
     names = {seat: saved(tmp_path / seat, policy(seed=n)) for n, seat in enumerate(SEATS, 3)}

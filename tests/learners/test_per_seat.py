@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from float64 import LIMIT, in_float64
+from float64 import LIMIT
 from tiny_models import FakePolicy, model, policy, tokenizer
 from toy_envs import Matcher, Parities
 
@@ -78,6 +78,7 @@ def advantages(engine, *groups):
     return {c.group.agent: c.advantages.tolist() for c in engine.updater.used}
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("arrangement", ["shared", "separate"])
 def test_each_seat_is_judged_by_its_own_learner(arrangement):
     """magrpo: the returns less 1/2. marloo: 4/3 of that, over the deviation sqrt(1/8)."""
@@ -87,6 +88,7 @@ def test_each_seat_is_judged_by_its_own_learner(arrangement):
     assert found[SEATS[1]] == pytest.approx([4 / 3 * 2**0.5, -4 / 3 * 2**0.5, 0, 0], abs=1e-4)
 
 
+@pytest.mark.numeric
 def test_one_seat_has_a_running_mean_and_its_own_returns(tmp_path):
     """The mean starts at 0 and, with decay 1/2, keeps 1/16 of that over four answers: 15/16 of the mean 1."""
     own = learner("marloo", role_baseline=0.5, rewards=("scale 2",))
@@ -113,7 +115,7 @@ def test_filters_are_those_of_the_seat():
     assert advantages(engine, *cut) == {SEATS[0]: [1.0, 0.0], SEATS[1]: [0.0]}
 
 
-@in_float64()
+@pytest.mark.usefixtures("float64")
 def test_the_same_learner_for_each_seat_is_one_learner():
     """With weights of their own bit for bit; with shared ones a part's loss is a sum over seats."""
     options = {"clip": 0.2, "epochs": 2, "minibatches": 2, "entropy": 0.01, "kl": 0.1}
@@ -127,7 +129,7 @@ def test_the_same_learner_for_each_seat_is_one_learner():
             assert all(float((one[n] - other[n]).detach().abs().max()) <= limit for n in one)
 
 
-@in_float64()
+@pytest.mark.usefixtures("float64")
 def test_a_part_has_groups_of_one_loss_which_is_that_of_the_seats_learner():
     """So each part is one pass through the model, and the ranks of a sharded one stay in step."""
     player = policy()
@@ -141,7 +143,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_seats_learner():
     options = {"rows": 8, "tokens": 16, "reference": None}
     for part, own in zip(cut, (first, second), strict=True):
         value, metrics = made.loss(player, part, **options)
-        assert float(value) == float(own.loss(player, part, **options)[0])
+        assert value.item() == own.loss(player, part, **options)[0].item()
         assert metrics["tokens"] == 8
     assert "clip_fraction" in metrics
     assert made.config.learns_from_all

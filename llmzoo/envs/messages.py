@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from llmzoo.envs.base import Outcome
 from llmzoo.envs.settings import in_range
-from llmzoo.envs.text import Malformed, cut, encodable
+from llmzoo.envs.text import cut, encodable
 
 MESSAGE_CHARS, MAX_MESSAGE_CHARS = 400, 2_000  # the default and the largest limit of a message
 NO_MESSAGE = -0.05  # for a message that cannot be delivered
@@ -16,14 +19,23 @@ def message_limit(chars: int) -> int:
     return chars
 
 
-def read_message(text: str, limit: int) -> str:
-    """The message that is delivered; raises :class:`Malformed` for an empty one and one that is too long."""
+def delivered(text: str, limit: int) -> tuple[str, str]:
+    """The message, and why it is not delivered: it is empty or too long. One of the two is ""."""
     message = text.strip()
     if not message:
-        raise Malformed("an empty message")
+        return "", "an empty message"
     if len(message) > limit:
-        raise Malformed(f"a message of {len(message)} characters, {limit} are allowed")
-    return message
+        return "", f"a message of {len(message)} characters, {limit} are allowed"
+    return message, ""
+
+
+def fined(reasons: Mapping[str, str]) -> Outcome:
+    """What messages are paid. ``reasons``: by sender, why a message was not delivered; "": it was."""
+    failed = {sender: reason for sender, reason in reasons.items() if reason}
+    return Outcome(
+        local={sender: {"message": NO_MESSAGE} for sender in failed},
+        errors={sender: f"malformed: {reason}" for sender, reason in failed.items()},
+    )
 
 
 def quoted(text: str, limit: int = MAX_MESSAGE_CHARS) -> str:

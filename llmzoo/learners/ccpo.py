@@ -37,7 +37,7 @@ class CCPO(JointLearner):
     the same joint answer with only this seat's part replaced does not: what the others said is on both
     sides. An answer that makes no difference gets exactly no credit, even in a team that succeeds. This is
     COMA's counterfactual baseline (arXiv 1705.08926), with forks of the episode in place of a critic. CCPO
-    compares with the outcome without the agent; here the agent answers, but with other words.
+    compares with the outcome without the agent; here the agent answers with other words.
 
     The replacements are the group's own other answers, so no answers are sampled for them at the node
     itself. Each of the N x K x ``redraws`` joint answers is tried in a copy of the episode, and played on to
@@ -46,7 +46,7 @@ class CCPO(JointLearner):
 
     The baseline does not contain the answer itself, so the gradient at each node is unbiased. With one seat
     and all redraws this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N
-    joint answers: less noise still, at more copies.
+    joint answers: it has even less noise, and needs more copies.
     """
 
     Config: ClassVar[type[GroupConfig]] = CCPOConfig

@@ -298,19 +298,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def _tell(self, text: str) -> Outcome:
         """Deliver the proposer's message."""
         state = self.episode
-        try:
-            said, reason = messages.read_message(text, self.message_chars), None
-        except Malformed as malformed:
-            said, reason = "", str(malformed)
+        said, reason = messages.delivered(text, self.message_chars)
         feedback = {PROPOSER: f"not delivered: {reason}"} if reason else {}
         feedback |= {a: told for a, told in state.feedback.items() if a == PLANNER}
         self.episode = replace(state, said={**state.said, PROPOSER: said}, feedback=feedback)
-        if reason is None:
-            return Outcome()
-        return Outcome(
-            local={PROPOSER: {"message": messages.NO_MESSAGE}},
-            errors={PROPOSER: f"malformed: {reason}"},
-        )
+        return messages.fined({PROPOSER: reason})
 
     def _act(self, text: str) -> Outcome:
         """Carry out the planner's plan, and keep its answer for the proposer."""

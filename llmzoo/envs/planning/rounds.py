@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.messages import NO_MESSAGE, NOT_DELIVERED, message_limit, read_message
+from llmzoo.envs.messages import NOT_DELIVERED, delivered, fined, message_limit
 from llmzoo.envs.settings import in_range
-from llmzoo.envs.text import Malformed, encodable
+from llmzoo.envs.text import encodable
 
 MAX_ROUNDS = 4
 
@@ -121,20 +121,12 @@ class MessageEnv(TextEnv):
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         if not self.writing:
             return self.act(texts)
-        delivered: dict[str, str] = {}
-        told: dict[str, str] = {}
-        for agent in self.possible_agents:
-            try:
-                delivered[agent] = read_message(texts[agent], self.message_chars)
-            except Malformed as reason:
-                delivered[agent] = NOT_DELIVERED
-                told[agent] = str(reason)
+        read = {a: delivered(texts[a], self.message_chars) for a in self.possible_agents}
+        said = {agent: message or NOT_DELIVERED for agent, (message, _) in read.items()}
+        told = {agent: reason for agent, (_, reason) in read.items() if reason}
         state = self.episode
-        self.episode = replace(state, messages=(*state.messages, delivered), told=told)
-        return Outcome(
-            local={agent: {"message": NO_MESSAGE} for agent in told},
-            errors={agent: f"malformed: {reason}" for agent, reason in told.items()},
-        )
+        self.episode = replace(state, messages=(*state.messages, said), told=told)
+        return fined(told)
 
     def heard(self, agent: str) -> list[str]:
         """The messages of the other seats."""

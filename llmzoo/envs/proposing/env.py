@@ -84,10 +84,11 @@ with sampled answers.
 
 **Learned by the embedded model.** `tiny` knows nothing of this game. `configs/environments/proposing.yaml` (sums of two
 or three numbers up to 9, seed 0, 85 seconds of one core) imitates the amateurs first, and then plays itself for 40
-iterations of `magrpo`. On all 56 tasks, sampled, the share of episodes in which half of the answers are right goes from
-0.0% [0.0%, 6.4%] after imitation to 39.3% [27.6%, 52.4%], the proposer's return from 0.14 to 0.33 and the solver's
-from 0.07 to 0.41. The pair learns to set what it can solve. The solver alone is no better for it: of the 56 sums of
-three numbers with `num_agents=1` it solves 23.2% [14.1%, 35.8%] after imitation and 16.1% [8.7%, 27.8%] at the end.
+iterations of `magrpo`. On all 56 tasks, sampled, the share of episodes in which at least half of the answers are
+right goes from 0.0% [0.0%, 6.4%] after imitation to 39.3% [27.6%, 52.4%], the proposer's return from 0.14 to 0.33
+and the solver's from 0.07 to 0.41. The pair learns to set what it can solve. The solver alone does not get better:
+of the 56 sums of three numbers with `num_agents=1` it solves 23.2% [14.1%, 35.8%] after imitation and 16.1%
+[8.7%, 27.8%] at the end.
 
 **Version history.** v0: first version.
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.envs.messages import read_message
+from llmzoo.envs.base import Outcome
+from llmzoo.envs.messages import delivered, fined
 from llmzoo.envs.planning.calendar import oracle
 from llmzoo.envs.planning.calendar.scoring import own_parts, read, team_parts
 from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Slot, Wish
@@ -104,11 +105,11 @@ def test_where_the_earliest_is_asked_for_no_other_time_is_a_meeting():
 
 
 def test_messages():
-    assert read_message(" hello \n", 5) == "hello"
-    with pytest.raises(Malformed, match="an empty message"):
-        read_message(" \n", 5)
-    with pytest.raises(Malformed, match="of 6 characters, 5 are allowed"):
-        read_message("hello!", 5)
+    assert delivered(" hello \n", 5) == ("hello", "")
+    assert delivered(" \n", 5) == ("", "an empty message")
+    assert delivered("hello!", 5) == ("", "a message of 6 characters, 5 are allowed")
+    too_long = Outcome(local={"b": {"message": -0.05}}, errors={"b": "malformed: too long"})
+    assert fined({"a": "", "b": "too long"}) == too_long
 
 
 def test_what_an_expert_writes_and_reads():

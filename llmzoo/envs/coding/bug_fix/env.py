@@ -68,16 +68,10 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.bug_fix import halves, oracle, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.messages import (
-    MESSAGE_CHARS,
-    NO_MESSAGE,
-    NOT_DELIVERED,
-    message_limit,
-    read_message,
-)
+from llmzoo.envs.messages import MESSAGE_CHARS, NOT_DELIVERED, delivered, fined, message_limit
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Listed, described
-from llmzoo.envs.text import Malformed, cut
+from llmzoo.envs.text import cut
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CaseResult, Limits, Verdict
 
@@ -171,15 +165,10 @@ class BugFix(TextEnv):
 
     def _tell(self, text: str) -> Outcome:
         """Deliver the locator's message."""
-        try:
-            self._say(LOCATOR, read_message(text, self.message_chars))
-        except Malformed as reason:
-            self._say(LOCATOR, NOT_DELIVERED)
-            self._told(LOCATOR, f"Your last message was not delivered: {reason}.")
-            local = {LOCATOR: {"message": NO_MESSAGE}}
-            return Outcome(local=local, errors={LOCATOR: f"malformed: {reason}"})
-        self._told(LOCATOR, "")
-        return Outcome()
+        message, reason = delivered(text, self.message_chars)
+        self._say(LOCATOR, message or NOT_DELIVERED)
+        self._told(LOCATOR, reason and f"Your last message was not delivered: {reason}.")
+        return fined({LOCATOR: reason})
 
     def _locate(self, text: str, scores: dict[str, float]) -> list[str]:
         """Score a location; what was wrong with the answer."""

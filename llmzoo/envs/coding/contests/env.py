@@ -93,17 +93,10 @@ from llmzoo.envs.coding.contests import halves, oracle, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.prompts import CODER, TESTER
 from llmzoo.envs.coding.contests.tasks import Problem
-from llmzoo.envs.messages import (
-    MESSAGE_CHARS,
-    NO_MESSAGE,
-    NOT_DELIVERED,
-    message_limit,
-    read_message,
-)
+from llmzoo.envs.messages import MESSAGE_CHARS, NOT_DELIVERED, delivered, fined, message_limit
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import ID_FIELDS, Loaded, load_file
 from llmzoo.envs.tasks import Tasks
-from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
 _ID_FIELDS = (*ID_FIELDS, "name")
@@ -176,17 +169,11 @@ class Contests(CoderTester):
 
     def _tell(self, text: str) -> Outcome:
         """Deliver the tester's message."""
-        answers = self.episode.answers
-        try:
-            message = read_message(text, self.message_chars)
-        except Malformed as reason:
-            told = f"Your last message was not delivered: {reason}."
-            answers = {**answers, TESTER: NOT_DELIVERED}
-            self.episode = replace(self.episode, answers=answers, told=told)
-            local = {TESTER: {"message": NO_MESSAGE}}
-            return Outcome(local=local, errors={TESTER: f"malformed: {reason}"})
-        self.episode = replace(self.episode, answers={**answers, TESTER: message}, told="")
-        return Outcome()
+        message, reason = delivered(text, self.message_chars)
+        answers = {**self.episode.answers, TESTER: message or NOT_DELIVERED}
+        told = reason and f"Your last message was not delivered: {reason}."
+        self.episode = replace(self.episode, answers=answers, told=told)
+        return fined({TESTER: reason})
 
     def _write(self, text: str) -> Outcome:
         """Judge the coder's program."""

@@ -39,9 +39,9 @@ the other; `joint`, the sum of both worths divided by the largest possible sum.
 `prompt` ("full" or "terse"), `split` ("train", "test", "all"), `render_mode`.
 
 **Scenarios** are drawn anew for each episode: 5 to 7 things of three kinds, everything is worth `total` to each player,
-each kind is worth something to one of them, and one kind to both. The split is by content: scenarios that differ
-only by the names of kinds or by the order of the players are one task. There are 5,153 train and 1,230 test tasks;
-with `total=10`, as in the source, 424 and 95.
+each kind is worth something to at least one of them, and at least one kind to both. The split is by content:
+scenarios that differ only by the names of kinds or by the order of the players are one task. There are 5,153 train and
+1,230 test tasks; with `total=10`, as in the source, 424 and 95.
 
 **The scripted expert** knows both players' worths. It offers the division with the largest product of both worths
 (the bargaining solution of Nash, 1950), accepts what is worth as much to it, and accepts anything

@@ -72,7 +72,7 @@ def draw(rng: random.Random, total: int) -> Scenario:
     """A random scenario in which everything is worth ``total`` to each player.
 
     As in the data of Lewis et al. (arXiv 1706.05125), there are 5 to 7 things of three kinds, each kind is
-    worth something to one of the players, and one kind to both.
+    worth something to at least one of the players, and at least one kind to both.
     """
     while True:
         pool = rng.choice(_pools())

@@ -82,7 +82,6 @@ Tool-Agent-User Interaction in Real-World Domains", 2024 ([arXiv 2406.12045](htt
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -99,11 +98,9 @@ from llmzoo.envs.tools.airline import (
     tasks,
 )
 from llmzoo.envs.tools.airline.desk import TOOLS
-from llmzoo.envs.tools.airline.scoring import Done
-from llmzoo.envs.tools.airline.tasks import INTENTS, Talk, Task
+from llmzoo.envs.tools.airline.tasks import INTENTS, Task
 from llmzoo.envs.tools.service import folders
-from llmzoo.envs.tools.service.env import ServiceEnv
-from llmzoo.envs.tools.service.toolset import Side
+from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.errors import ConfigError
 
 
@@ -115,7 +112,17 @@ class Airline(ServiceEnv):
         "name": "airline_v0",
         "team_parts": [*scoring.WORTH],
     }
-    toolset = TOOLS
+    domain = Domain(
+        toolset=TOOLS,
+        begin=tasks.begin,
+        content=tasks.content,
+        parts=scoring.step_parts,
+        prompt=prompts.for_seat,
+        agent=oracle.agent,
+        customer=customer.answer,
+        sloppy_agent=oracle.sloppy_agent,
+        sloppy_customer=oracle.sloppy_customer,
+    )
 
     def __init__(
         self,
@@ -152,25 +159,6 @@ class Airline(ServiceEnv):
             render_mode=render_mode,
         )
         self.tasks = _tasks(source, on_bad_record, split, subset, intent)
-
-    def begun(self, task: Task) -> Talk:
-        return tasks.begin(task)
-
-    def content(self, task: Task) -> str:
-        return tasks.content(task)
-
-    def parts(self, paid: Done | None, said: Talk) -> tuple[dict[str, float], Done]:
-        return scoring.step_parts(paid, said)
-
-    def seat(self, side: Side, said: Talk, left: int) -> str:
-        return prompts.for_seat(side, said, left, terse=self.terse)
-
-    def best(self, side: Side, said: Talk) -> str:
-        return oracle.agent(said) if side == "assistant" else customer.answer(said)
-
-    def sloppy(self, side: Side, said: Talk, rng: random.Random) -> str:
-        player = oracle.sloppy_agent if side == "assistant" else oracle.sloppy_customer
-        return player(said, rng)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """Whether the records are as they should be, and how much of what must be said was said."""

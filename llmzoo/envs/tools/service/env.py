@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.settings import one_of
@@ -18,6 +18,23 @@ from llmzoo.errors import ConfigError
 AGENT, USER = "agent_0", "user_1"
 VERDICT = "verdict"  # the part that is paid for success
 _SIDES: Mapping[str, Side] = {AGENT: "assistant", USER: "user"}
+
+
+class Domain(NamedTuple):
+    """What makes one service differ from another."""
+
+    toolset: Toolset[Any]
+    begin: Callable[[Any], AnyTalk]  # the call of a task at its start
+    content: Callable[[Any], str]  # all of a task but its name
+    # what a step pays, and what is done after it. Reads what was done before it (None: nothing was judged yet)
+    # and the talk
+    parts: Callable[[Any, Any], tuple[dict[str, float], Any]]
+    prompt: Callable[..., str]  # of a side, its talk, the rounds that are left, terse=
+    # the scripted players
+    agent: Callable[[Any], str]
+    customer: Callable[[Any], str]
+    sloppy_agent: Callable[[Any, random.Random], str]
+    sloppy_customer: Callable[[Any, random.Random], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +53,8 @@ class Episode:
 class ServiceEnv(TextEnv):
     """Base of the environments in which a customer calls a service agent.
 
-    A subclass sets ``toolset`` and ``tasks``, and says how a call begins, what a step pays, what the seats read
-    and what the scripted players answer. With one seat, the scripted customer answers after each message of
-    the agent.
+    A subclass sets ``domain`` and ``tasks``. With one seat, the scripted customer answers after each message
+    of the agent.
     """
 
     metadata: dict[str, Any] = {
@@ -46,7 +62,7 @@ class ServiceEnv(TextEnv):
         "team_and_local": False,
         "paid_by_others": [AGENT, USER],
     }
-    toolset: Toolset[Any]
+    domain: Domain
     tasks: Tasks[Any]
     episode: Episode
 
@@ -75,47 +91,18 @@ class ServiceEnv(TextEnv):
         self.max_steps = max_steps
         self.terse = prompt == "terse"
 
-    # What a subclass supplies
-
-    def begun(self, task: Any) -> AnyTalk:
-        """The call of a task at its start."""
-        raise NotImplementedError
-
-    def content(self, task: Any) -> str:
-        """All of a task but its name."""
-        raise NotImplementedError
-
-    def parts(self, paid: Any, said: AnyTalk) -> tuple[dict[str, float], Any]:
-        """What a step pays, and what is done after it. paid: what was done before it; None: nothing was
-        judged yet."""
-        raise NotImplementedError
-
-    def seat(self, side: Side, said: AnyTalk, left: int) -> str:
-        """The prompt of a side. left: the rounds that are left."""
-        raise NotImplementedError
-
-    def best(self, side: Side, said: AnyTalk) -> str:
-        """The scripted expert's answer; the customer's is the scripted customer's."""
-        raise NotImplementedError
-
-    def sloppy(self, side: Side, said: AnyTalk, rng: random.Random) -> str:
-        """A sloppy player's answer."""
-        raise NotImplementedError
-
-    # The turns
-
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        said = self.begun(chosen)
-        self.episode = Episode(said, self.parts(None, said)[1])
+        said = self.domain.begin(chosen)
+        self.episode = Episode(said, self.domain.parts(None, said)[1])
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.talk.task
-        return {**described(self.tasks, self.content(task), task), "intent": task.goal}
+        return {**described(self.tasks, self.domain.content(task), task), "intent": task.goal}
 
     def play(self, agent: str, text: str) -> Outcome:
         said, error = talk.answered(
-            self.episode.talk, self.toolset, _SIDES[agent], text, self.max_steps
+            self.episode.talk, self.domain.toolset, _SIDES[agent], text, self.max_steps
         )
         malformed = error.startswith("malformed")
         said = replace(said, answers=said.answers + 1, malformed=said.malformed + malformed)
@@ -125,7 +112,7 @@ class ServiceEnv(TextEnv):
         last = not again and agent == self.possible_agents[-1]
         if last and self.turn + 1 >= self.max_turns:
             said = replace(said, over=True)
-        parts, paid = self.parts(self.episode.paid, said)
+        parts, paid = self.domain.parts(self.episode.paid, said)
         self.success = said.over and parts[VERDICT] > 0
         self.episode = Episode(said, paid, again)
         return Outcome(team=parts, done=said.over, errors={agent: error} if error else {})
@@ -134,22 +121,25 @@ class ServiceEnv(TextEnv):
         return self.episode.again
 
     def prompt(self, agent: str) -> str:
-        return self.seat(_SIDES[agent], self.episode.talk, self.max_turns - self.turn)
+        left = self.max_turns - self.turn
+        return self.domain.prompt(_SIDES[agent], self.episode.talk, left, terse=self.terse)
 
     def board(self) -> str:
         return prompts.whole(self.episode.talk)
 
     def expert(self, agent: str) -> str:
-        return self.best(_SIDES[agent], self.episode.talk)
+        player = self.domain.agent if agent == AGENT else self.domain.customer
+        return player(self.episode.talk)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        return self.sloppy(_SIDES[agent], self.episode.talk, rng)
+        player = self.domain.sloppy_agent if agent == AGENT else self.domain.sloppy_customer
+        return player(self.episode.talk, rng)
 
     def _customer(self, said: AnyTalk) -> AnyTalk:
         """The talk after the scripted customer's turn."""
         for _ in range(self.max_steps):
-            answer = self.best("user", said)
-            said, _ = talk.answered(said, self.toolset, "user", answer, self.max_steps)
+            answer = self.domain.customer(said)
+            said, _ = talk.answered(said, self.domain.toolset, "user", answer, self.max_steps)
             if said.over or not said.steps:
                 break
         return said

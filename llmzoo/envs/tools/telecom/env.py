@@ -74,7 +74,6 @@ Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-C
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -82,8 +81,7 @@ from llmzoo.envs.base import public_forms
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Tasks, generated
 from llmzoo.envs.tools.service import folders
-from llmzoo.envs.tools.service.env import ServiceEnv
-from llmzoo.envs.tools.service.toolset import Side
+from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.envs.tools.telecom import (
     customer,
     issues,
@@ -94,7 +92,6 @@ from llmzoo.envs.tools.telecom import (
     talk,
     tasks,
 )
-from llmzoo.envs.tools.telecom.talk import Talk
 from llmzoo.envs.tools.telecom.tasks import GOALS, Task
 from llmzoo.envs.tools.telecom.toolset import TOOLS
 from llmzoo.errors import ConfigError
@@ -108,7 +105,17 @@ class Telecom(ServiceEnv):
         "name": "telecom_v0",
         "team_parts": [*scoring.WORTH],
     }
-    toolset = TOOLS
+    domain = Domain(
+        toolset=TOOLS,
+        begin=talk.begin,
+        content=tasks.content,
+        parts=scoring.step_parts,
+        prompt=prompts.for_seat,
+        agent=oracle.agent,
+        customer=customer.answer,
+        sloppy_agent=oracle.sloppy_agent,
+        sloppy_customer=oracle.sloppy_customer,
+    )
 
     def __init__(
         self,
@@ -136,25 +143,6 @@ class Telecom(ServiceEnv):
             render_mode=render_mode,
         )
         self.tasks = _tasks(source, on_bad_record, split, subset, intent, issues)
-
-    def begun(self, task: Task) -> Talk:
-        return talk.begin(task)
-
-    def content(self, task: Task) -> str:
-        return tasks.content(task)
-
-    def parts(self, paid: float | None, said: Talk) -> tuple[dict[str, float], float]:
-        return scoring.step_parts(paid, said)
-
-    def seat(self, side: Side, said: Talk, left: int) -> str:
-        return prompts.for_seat(side, said, left, terse=self.terse)
-
-    def best(self, side: Side, said: Talk) -> str:
-        return oracle.agent(said) if side == "assistant" else customer.answer(said)
-
-    def sloppy(self, side: Side, said: Talk, rng: random.Random) -> str:
-        player = oracle.sloppy_agent if side == "assistant" else oracle.sloppy_customer
-        return player(said, rng)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """How many assertions held at the end, and how many there are."""

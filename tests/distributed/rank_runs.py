@@ -48,7 +48,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     },
     **{name: (name, {}, "alone") for name in ("grpo", "ppo")},
     "curriculum": ("marloo", {}, "alone"),
-    "named": ("at_grpo", {"role_baseline": 0.9, "normalize": False}, "named"),
+    "named": ("magrpo", {"role_baseline": 0.9}, "named"),
     "named_mixed": ("magrpo", {"kl": 0.1}, "named"),
     "named_per_seat": ("magrpo", {"clip": 0.2, "minibatches": 2}, "named"),
 }

@@ -127,10 +127,7 @@ RUNS = {
     ),
     "teachers": ("opd", {"seats": "separate", "learner_args": {"teacher": TEACHERS}}),
     "teacher of adapters": ("opd", {"seats": "lora"}),
-    "named models": (
-        "at_grpo",
-        {**THREE, "learner_args": {"role_baseline": 0.9, "normalize": False}},
-    ),
+    "named models": ("magrpo", {**THREE, "learner_args": {"role_baseline": 0.9}}),
     "named adapters": (
         "maxrl",
         {**THREE, "model_args": {"pair": {"form": "lora"}, "single": {"form": "lora"}}},

@@ -26,7 +26,6 @@ from llmzoo.envs.messages import MAX_MESSAGE_CHARS
 from llmzoo.envs.settings import in_range, one_of
 from llmzoo.envs.tasks import Tasks, described
 from llmzoo.envs.text import Malformed, encodable
-from llmzoo.errors import ConfigError
 
 Task = TypeVar("Task")
 World = TypeVar("World")
@@ -236,6 +235,5 @@ def _refusing(answer: Orders, late: Sequence[str]) -> Orders:
 
 def seats_of(num_agents: int, two: Sequence[str], alone: str) -> list[str]:
     """The seats of an environment for two, or for one that does the work of both."""
-    if num_agents not in (1, 2):
-        raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+    one_of("num_agents", num_agents, (1, 2))
     return list(two) if num_agents == 2 else [alone]

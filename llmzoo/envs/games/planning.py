@@ -128,8 +128,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        one_of("num_agents", num_agents, (1, 2))
         if prompt not in self.prompts:
             *others, last = map(repr, self.prompts)
             raise ConfigError(f"prompt must be {', '.join(others)} or {last}, got {prompt!r}")

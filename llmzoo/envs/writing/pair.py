@@ -22,7 +22,7 @@ from llmzoo.envs.writing.grounding import Source, Standard, read_source
 from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, Form, Judgement, judge
 from llmzoo.envs.writing.tasks import WritingTask, canonical
 from llmzoo.envs.writing.wording import DELIMITER, Wording
-from llmzoo.errors import ConfigError, NoSolutionError
+from llmzoo.errors import NoSolutionError
 
 AUTHOR = "author_0"  # writes both parts alone
 REWARDS = ("grounded", "structural")
@@ -77,8 +77,7 @@ class TwoAuthors(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        one_of("num_agents", num_agents, (1, 2))
         one_of("reward", reward, REWARDS)
         one_of("prompt", prompt, ("full",))
         super().__init__(

@@ -190,7 +190,7 @@ def test_wrong_arguments():
     for arguments, said in (
         ({"level": "huge"}, "level must be one of easy, normal, hard"),
         ({"letters": 6}, "letters must be 1 to 5, got 6"),
-        ({"num_agents": 3}, "num_agents must be 1 or 2"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2"),
         ({"max_turns": 21}, "max_turns must be 1 to 20"),
         ({"prompt": "long"}, "prompt must be one of full, terse"),
     ):

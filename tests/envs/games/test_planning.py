@@ -243,7 +243,7 @@ def test_stepping_a_fork_leaves_the_original_as_it_was(id, prompt, num_agents):
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"num_agents": 3}, ConfigError, "num_agents must be 1 or 2, got 3"),
+        ({"num_agents": 3}, ConfigError, "num_agents must be one of 1, 2; got 3"),
         ({"prompt": "short"}, ConfigError, "got 'short'"),
         ({"max_turns": 0}, ValueError, "max_turns must be at least 1, got 0"),
         (

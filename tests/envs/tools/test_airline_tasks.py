@@ -334,7 +334,7 @@ def test_a_bad_database_says_what_is_wrong(tmp_path, change, message):
         ({"subset": "test"}, "subset is for a folder"),
         ({"intent": "upgrade"}, "intent must be one of"),
         ({"intent": "booking", "source": "somewhere"}, "intent is for source='generator'"),
-        ({"num_agents": 3}, "num_agents must be 1 or 2"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2"),
         ({"max_turns": 0}, "max_turns must be at least 1"),
         ({"max_steps": 0}, "max_steps must be at least 1"),
         ({"prompt": "long"}, "prompt must be one of"),

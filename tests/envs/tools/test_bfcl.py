@@ -507,8 +507,8 @@ def test_a_category_holds_its_tasks_only(category):
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_agents": 3}, "num_agents must be 1 or 2"),
-        ({"prompt": "terse"}, "prompt must be 'full'"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2"),
+        ({"prompt": "terse"}, "prompt must be one of full"),
         ({"category": "hard"}, "category must be one of None, simple"),
         ({"split": "dev"}, "split must be one of"),
         ({"source": "nowhere"}, "source must be"),

@@ -183,7 +183,7 @@ def test_the_experts_solve_the_sample():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_agents": 3}, "num_agents must be 1 or 2"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2"),
         ({"max_steps": 0}, "max_steps must be at least 1"),
         ({"response_chars": 0}, "response_chars must be at least 1"),
         ({"prompt": "terse"}, "prompt must be one of full"),

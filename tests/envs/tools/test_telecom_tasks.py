@@ -223,7 +223,7 @@ def test_a_bad_record_says_what_is_wrong(tmp_path, path, value, message):
         ({"issues": 10}, "issues must be from 1 to"),
         ({"issues": 6, "intent": "service_issue"}, "issues must be from 1 to"),
         ({"intent": "billing"}, "intent must be one of"),
-        ({"num_agents": 3}, "num_agents must be 1 or 2"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2"),
         ({"max_turns": 0}, "max_turns must be at least 1"),
         ({"max_steps": 0}, "max_steps must be at least 1"),
     ],

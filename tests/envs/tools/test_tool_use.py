@@ -319,8 +319,8 @@ def test_only_with_python_a_step_is_slow():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_agents": 3}, "num_agents must be 1 or 2"),
-        ({"prompt": "terse"}, "prompt must be 'full'"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2"),
+        ({"prompt": "terse"}, "prompt must be one of full"),
         ({"calls": 5}, "calls must be None or from 1 to 4"),
         ({"family": "fact", "calls": 2}, "no family of questions fits"),
         ({"tools": ["calculator"], "calls": 4}, "no family of questions fits"),

@@ -289,7 +289,7 @@ def test_abstracts_of_another_set_of_the_hub(monkeypatch):
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"num_agents": 3}, "num_agents must be 1 or 2, got 3"),
+        ({"num_agents": 3}, "num_agents must be one of 1, 2; got 3"),
         ({"reward": "best"}, "reward must be one of grounded, structural; got 'best'"),
         ({"prompt": "terse"}, "prompt must be one of full; got 'terse'"),
         ({"split": "dev"}, "split must be one of"),

@@ -76,7 +76,6 @@ from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
 from llmzoo.envs.tools.bfcl.tasks import CallRequest, Truth
 from llmzoo.envs.tools.call_syntax import ToolCall
-from llmzoo.errors import ConfigError
 
 SEATS = ("caller_0", "caller_1")
 
@@ -112,10 +111,8 @@ class BFCL(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
-        if prompt != "full":
-            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        one_of("num_agents", num_agents, (1, 2))
+        one_of("prompt", prompt, ("full",))
         super().__init__(
             list(SEATS[:num_agents]),
             simultaneous=True,

@@ -149,8 +149,7 @@ class BFCLMultiTurn(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        one_of("num_agents", num_agents, (1, 2))
         for name, value in (("max_steps", max_steps), ("response_chars", response_chars)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")

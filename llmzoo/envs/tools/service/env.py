@@ -76,8 +76,7 @@ class ServiceEnv(TextEnv):
         team_weight: float,
         render_mode: str | None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
+        one_of("num_agents", num_agents, (1, 2))
         for name, value in (("max_turns", max_turns), ("max_steps", max_steps)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")

@@ -110,6 +110,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
+from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import described
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, read_answer, read_calls
@@ -120,7 +121,7 @@ from llmzoo.envs.tools.tool_use.observations import ALONE, EXECUTOR, PLANNER, En
 from llmzoo.envs.tools.tool_use.questions import NeededCall, Question
 from llmzoo.envs.tools.tool_use.tasks import Own, find
 from llmzoo.envs.tools.toolbox import Given, resolve
-from llmzoo.errors import ConfigError, NoSolutionError
+from llmzoo.errors import NoSolutionError
 
 _ALL = ("calculator", "python", "files", "search")
 
@@ -174,10 +175,8 @@ class ToolUse(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        if num_agents not in (1, 2):
-            raise ConfigError(f"num_agents must be 1 or 2, got {num_agents}")
-        if prompt != "full":
-            raise ConfigError(f"prompt must be 'full', got {prompt!r}")
+        one_of("num_agents", num_agents, (1, 2))
+        one_of("prompt", prompt, ("full",))
         super().__init__(
             [PLANNER, EXECUTOR] if num_agents == 2 else [ALONE],
             max_turns=max_turns,

@@ -242,6 +242,7 @@ def test_states_and_checkpoints(tmp_path):
     """Of a checkpoint each update worker gets what is its own; of their states it is made again."""
     policies = {"a": policy(seed=1), "b": policy(seed=2)}
     shared = {"roles.json": '{"x": 1.0, "y": 2.0}', "iterations.json": "3"}
+    shared |= {"a.json": "{}"}  # of all, though it is called like a policy
     for path, text in {
         **{**shared, "state.json": "{}", "a/model.safetensors": "?", "b/config.json": "{}"},
         **{"a.optimizer-00001-of-00002.safetensors": "a1", "b.reference/model.safetensors": "b1"},

@@ -231,10 +231,15 @@ def _without_weights(files: Files, policies: Collection[str]) -> dict[str, Bytes
 
 
 def _of_policy(files: Files, name: str, policies: Collection[str]) -> dict[str, Bytes]:
-    """The files that one policy's updater may read: not those named after other policies."""
+    """The files that one policy's updater may read: not those of other policies.
+
+    ``NAME.json`` is for all policies, also where one is called NAME.
+    """
     others = tuple(f"{other}." for other in policies if other != name)
     return {
         path: data
         for path, data in files.items()
-        if path.startswith(f"{name}.") or not path.startswith(others)
+        if path.startswith(f"{name}.")
+        or not path.startswith(others)
+        or path.removesuffix(".json") in policies
     }

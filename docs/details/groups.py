@@ -103,9 +103,9 @@ ONE_UPDATE = Detail(
     '"several updates from one batch need the clipped ratio: set clip, such as 0.2"',
 )
 OPTIMIZER = Detail(
-    "**Optimiser.** AdamW with betas 0.9 and 0.99, no weight decay, and a gradient norm of at most 1.",
+    "**Optimiser.** AdamW with betas 0.9 (`momentum`) and 0.99, no weight decay, and a gradient norm of at most 1.",
     "learners/updates/optimizer.py",
-    "betas=(0.9, 0.99),",
+    "betas=(float(config.momentum), 0.99),",
 )
 SUM_OF_TOKENS = Detail(
     "**Sum over tokens.** The loss sums over an answer's tokens and averages over answers. It does not "

@@ -20,6 +20,8 @@ AGAINST = {
     "annealed": "itself, entropy bonus 0.2, then 0.1",
     "one_token": "itself, entropy bonus 0.2, then 0.1, answers of one token",
     "steady": "itself, entropy bonus 0.2, 0.1, then 0.05, answers of one token, 32 hands an iteration",
+    "no_momentum": "itself, entropy bonus 0.2, 0.1, then 0.05, answers of one token, 32 hands an iteration, "
+    "no momentum",
     "latest": "the newest copy",
     "uniform": "the 10 newest copies, uniform",
     "prioritized": "the 20 newest copies, prioritized",
@@ -28,7 +30,12 @@ AGAINST = {
 POOLS = ("self", "entropy", "latest", "uniform", "prioritized", "fictitious")
 LEARNERS = {
     "AT-GRPO": {kind: kind for kind in POOLS},
-    "MAGRPO": {"annealed": "annealed", "one_token": "one_token", "steady": "steady"},
+    "MAGRPO": {
+        "annealed": "annealed",
+        "one_token": "one_token",
+        "steady": "steady",
+        "no_momentum": "no_momentum",
+    },
     "MAGRPO, RAE": {kind: f"magrpo_{kind}" for kind in POOLS},
     "IPPO": {kind: f"ippo_{kind}" for kind in POOLS},
 }
@@ -39,6 +46,7 @@ _COLOURS = {
     "annealed": "#d9730d",
     "one_token": "#8b2500",
     "steady": "#00838f",
+    "no_momentum": "#1b1b1b",
     "latest": "#7b61c4",
 }
 _COLOURS |= {"uniform": "#4285c8", "prioritized": "#2f9e6e", "fictitious": "#b8336a"}

@@ -2,9 +2,11 @@
 
     python examples/results/exact_credit.py        # seconds; writes docs/results/logs/exact_credit.jsonl
 
-Two rules: an answer's worth is what is paid until the end of the game (``return``, as MAGRPO and IPPO have
-it), or until its seat decides again (``turn``, as AT-GRPO has it). Both play against themselves, with an
-entropy bonus that may fall over the run. What a model reaches above these numbers is noise, or its limits.
+Three rules. An answer's worth is what is paid until the end of the game, as IPPO and MAGRPO's full tree
+have it (``return``), or until its seat decides again, as AT-GRPO has it (``turn``). The third (``tree``) has returns
+too, but MAGRPO's default tree, in which one of the answers that go on becomes a node: later decisions are met in
+other proportions than in play, :func:`met`. All play against themselves, with an entropy bonus that may fall over
+the run.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.exact import Node, Strategy
@@ -30,6 +33,12 @@ ENTROPIES = (
     (0.2, 0.0),
 )  # at the start and the end
 RATE = 2.0
+ANSWERS = 8  # in a group of the tree
+PAID = {
+    "return": "until the end",
+    "turn": "until the seat's next turn",
+    "tree": f"until the end, in a tree with `expand=1` and {ANSWERS} answers",
+}
 
 
 class Table:
@@ -66,34 +75,66 @@ def worth(node: Node, player: int, pair: tuple[Strategy, Strategy], *, turn: boo
     )
 
 
-def step(table: Table, *, turn: bool, entropy: float) -> None:
+def met(pair: tuple[Strategy, Strategy], answers: int | None) -> list[tuple[Node, float]]:
+    """All decisions, and how often each is met: in play, or in trees with groups of ``answers``.
+
+    In a tree one of the answers that go on becomes a node, if there is any: with chance 1 - (1 - q)^answers,
+    where q is the chance that an answer goes on. What is hidden from a player changes q, so the states that it cannot
+    tell apart are met in other proportions than in play.
+    """
+    if answers is None:
+        return [
+            (node, reach) for node, reach in exact.reached(RULES, pair) if node.player is not None
+        ]
+    found: list[tuple[Node, float]] = []
+
+    def walk(node: Node, weight: float) -> None:
+        if node.player is None:
+            for child, chance in zip(node.children, node.chances, strict=True):
+                walk(child, weight * chance)
+            return
+        found.append((node, weight))
+        chances = pair[node.player](node.information, node.moves)
+        on = [
+            (child, chance)
+            for child, chance in zip(node.children, chances, strict=True)
+            if child.returns is None and chance
+        ]
+        goes_on = sum(chance for _, chance in on)
+        for child, chance in on:
+            walk(child, weight * (1 - (1 - goes_on) ** answers) * chance / goes_on)
+
+    walk(exact.tree(RULES), 1.0)
+    return found
+
+
+def step(table: Table, *, rule: str, entropy: float) -> None:
     """One step along the exact gradient, in all information states at once."""
     pair = table.strategies()
     pushes: dict[tuple[int, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for node, reach in exact.reached(RULES, pair):
-        if node.player is None:
-            continue
+    for node, weight in met(pair, ANSWERS if rule == "tree" else None):
+        assert node.player is not None
         key = node.player, node.information
         chances = table.chances(key)
         gains = [
-            worth(child, node.player, pair, turn=turn) - entropy * math.log(chance)
+            worth(child, node.player, pair, turn=rule == "turn") - entropy * math.log(chance)
             for child, chance in zip(node.children, chances, strict=True)
         ]
         mean = sum(p * gain for p, gain in zip(chances, gains, strict=True))
         for move, (p, gain) in enumerate(zip(chances, gains, strict=True)):
-            pushes[key][move] += reach * p * (gain - mean)
+            pushes[key][move] += weight * p * (gain - mean)
     for key, push in pushes.items():
         table.logits[key] = [
             old + RATE * new for old, new in zip(table.logits[key], push, strict=True)
         ]
 
 
-def learned(*, turn: bool, entropies: tuple[float, float], steps: int) -> dict[str, float]:
+def learned(*, rule: str, entropies: tuple[float, float], steps: int) -> dict[str, float]:
     """Exploitability after training, its extremes over the last half, and that of the average since then."""
     table, kept, measured = Table(), [], []
     first, last = entropies
     for number in range(steps):
-        step(table, turn=turn, entropy=first + (last - first) * number / steps)
+        step(table, rule=rule, entropy=first + (last - first) * number / steps)
         if number >= steps // 2 and number % 5 == 0:
             kept.append(table.strategies())
             measured.append(exact.exploitability(RULES, kept[-1]))
@@ -106,17 +147,18 @@ def learned(*, turn: bool, entropies: tuple[float, float], steps: int) -> dict[s
     }
 
 
-def table_of(rows: Sequence[dict[str, float]]) -> str:
+def table_of(rows: Sequence[dict[str, Any]]) -> str:
     """The table of docs/results/duels.md."""
     lines = [
         "| paid | entropy bonus | end | lowest and highest, second half | average of the second half |"
     ]
     lines += ["|---|---|---|---|---|"]
     for row in rows:
-        paid = "until the seat's next turn" if row["turn"] else "until the end"
         bonus = str(row["from"]) if row["from"] == row["to"] else f"{row['from']} to {row['to']}"
         between = f"{row['lowest']:.3f} to {row['highest']:.3f}"
-        lines.append(f"| {paid} | {bonus} | {row['end']:.3f} | {between} | {row['average']:.3f} |")
+        lines.append(
+            f"| {PAID[row['rule']]} | {bonus} | {row['end']:.3f} | {between} | {row['average']:.3f} |"
+        )
     return "\n".join(lines)
 
 
@@ -126,10 +168,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=LOG)
     args = parser.parse_args()
     rows = []
-    for turn in (False, True):
+    for rule in PAID:
         for entropies in ENTROPIES:
-            found = learned(turn=turn, entropies=entropies, steps=args.steps)
-            rows.append({"turn": turn, "from": entropies[0], "to": entropies[1], **found})
+            found = learned(rule=rule, entropies=entropies, steps=args.steps)
+            rows.append({"rule": rule, "from": entropies[0], "to": entropies[1], **found})
             print(json.dumps(rows[-1]), flush=True)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text("".join(json.dumps(row) + "\n" for row in rows))

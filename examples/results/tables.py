@@ -15,12 +15,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import counterfactual
 import equilibria
 import exact_credit
+import exact_model
 import figures
 import pretrained
+import sampled_model
 from logs import Row, read_log
 from readings import CURVES, TRAINED, by_task, controlled, in_order, marks, of_arm, play, ways
 
@@ -324,6 +327,12 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "tic_tac_toe": equilibria.tic_tac_toe_tables,
     "counterfactual": counterfactual.tables,
 }
+# of Kuhn poker without text, from logs of one line a run
+EXACT: dict[str, Callable[[Sequence[Any]], str]] = {
+    "exact_credit": exact_credit.table_of,
+    "exact_model": exact_model.table_of,
+    "sampled_model": sampled_model.table_of,
+}
 
 
 def rate(found: Sequence[Row]) -> str:
@@ -344,11 +353,12 @@ def tables_of(logs: Path) -> dict[str, str]:
         if (logs / f"{study}.jsonl.gz").exists()
         for name, text in make(read_log(logs / f"{study}.jsonl.gz")).items()
     }
-    measured, exact = logs / "smollm2_signal.jsonl", logs / "exact_credit.jsonl"
+    measured = logs / "smollm2_signal.jsonl"
     tables |= pretrained.signal(measured) if measured.exists() else {}
-    if exact.exists():
-        rows = [json.loads(line) for line in exact.read_text().splitlines()]
-        tables["exact credit"] = exact_credit.table_of(rows)
+    for name, table_of in EXACT.items():
+        if (log := logs / f"{name}.jsonl").exists():
+            rows = [json.loads(line) for line in log.read_text().splitlines()]
+            tables[name.replace("_", " ")] = table_of(rows)
     return tables
 
 

@@ -29,6 +29,9 @@ class OptimizerConfig:
     learning_rate: float | None = None  # None: 1e-6 (2e-4 below 10M parameters), LoRA 10 x that
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
+    momentum: float = (
+        0.9  # AdamW's beta1; 0 lets self-play settle where 0.9 keeps it going in circles
+    )
     weight_decay: float = 0.0  # of AdamW
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
@@ -39,6 +42,8 @@ class OptimizerConfig:
     def __post_init__(self) -> None:
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ConfigError(f"learning_rate must be above 0, got {self.learning_rate}")
+        if not 0.0 <= self.momentum < 1.0:
+            raise ConfigError(f"momentum must be in [0, 1), got {self.momentum}")
         if self.warmup < 0 or self.weight_decay < 0 or self.max_grad_norm <= 0:
             raise ConfigError("warmup and weight_decay are at least 0, max_grad_norm is above 0")
 
@@ -93,7 +98,7 @@ class Optimizer:
         self._adamw = torch.optim.AdamW(
             [{"params": list(alike)} for _, alike in kinds] or masters,
             lr=rate,
-            betas=(0.9, 0.99),
+            betas=(float(config.momentum), 0.99),  # torch refuses an integer beside a float
             weight_decay=config.weight_decay,
             fused=True,  # a pass over the weights rather than one for each operation
         )

@@ -47,35 +47,29 @@ def start_in(models: Path) -> Path:
 
 
 def groups_of(policy: TransformersPolicy) -> list[Group]:
-    """The prompt of each information state, with every token of the vocabulary as an answer."""
+    """The prompt of each information state, with its legal moves as answers of one token."""
     game = make("kuhn_poker_v0", prompt="terse", tries=1).unwrapped
-    tokens = [Completion(text="", ids=(token,)) for token in range(policy.model.config.vocab_size)]
-    return [
-        Group(
-            agent=f"player_{player}",
-            turn=0,
-            key=(0, 0, f"player_{player}"),
-            prompt_ids=policy.encode(
-                game.shown(node.state).prompt(f"player_{player}"), f"player_{player}"
-            ),
-            completions=tuple(tokens),
-            returns=(0.0,) * len(tokens),
+    found = []
+    for (player, _), node in exact.decisions(RULES).items():
+        agent = f"player_{player}"
+        written = [policy.prompts_of(agent).written(move) for move in node.moves]
+        found.append(
+            Group(
+                agent=agent,
+                turn=0,
+                key=(0, 0, agent),
+                prompt_ids=policy.encode(game.shown(node.state).prompt(agent), agent),
+                completions=tuple(Completion(text="", ids=tuple(ids)) for ids in written),
+                returns=(0.0,) * len(written),
+            )
         )
-        for (player, _), node in exact.decisions(RULES).items()
-    ]
-
-
-def moves_of(policy: TransformersPolicy) -> torch.Tensor:
-    """The token of each legal move in each information state [12, 2]."""
-    written = policy.prompts_of("player_0").written
-    states = exact.decisions(RULES).values()
-    return torch.tensor([[written(move)[0] for move in node.moves] for node in states])
+    return found
 
 
 def asked(policy: TransformersPolicy, groups: Sequence[Group]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The log-probability of each token as an answer [12, V], and the distributions' entropy [12]."""
+    """The probability of each legal move [12, 2], and the entropy of the whole distribution [12]."""
     now = policy.likelihood(groups)
-    return now.logprobs.view(len(groups), -1), now.entropy.view(len(groups), -1)[:, 0]
+    return now.logprobs.exp().view(len(groups), 2), now.entropy.view(len(groups), 2)[:, 0]
 
 
 def strategies(chances: torch.Tensor) -> Pair:
@@ -108,13 +102,12 @@ def learned(folder: Path, *, momentum: float, rate: float, steps: int) -> dict[s
     """Exploitability after training, its extremes over the last half, and that of the average since then."""
     policy = load(str(folder))
     assert isinstance(policy, TransformersPolicy)
-    groups, moves = groups_of(policy), moves_of(policy)
+    groups = groups_of(policy)
     config = OptimizerConfig(momentum=momentum, learning_rate=rate)
     optimizer = Optimizer.of(policy, config, total=steps, name=policy.name)
     kept: list[Pair] = []
     for number in range(steps + 1):
-        logprobs, entropy = asked(policy, groups)
-        chances = logprobs.exp().gather(1, moves)
+        chances, entropy = asked(policy, groups)
         pair = strategies(chances.detach())
         if 2 * number >= steps and number % 5 == 0:
             kept.append(pair)

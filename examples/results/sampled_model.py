@@ -3,8 +3,8 @@
     python examples/results/sampled_model.py      # minutes; writes docs/results/logs/sampled_model.jsonl
 
 In each iteration the model is asked once in all 12 information states. The answers of MAGRPO's full trees are then
-drawn from what it said, and judged as the learner judges them. Each arm is run as it stands in the study, and with
-the other momentum.
+drawn from what it said, and judged as the learner judges them; all that is no legal move counts as one answer. The arm
+is run as it stands in the study, and with another momentum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import study
 import torch
 from exact_credit import RULES
-from exact_model import FORFEIT, Pair, asked, groups_of, moves_of, start_in, strategies
+from exact_model import FORFEIT, Pair, asked, groups_of, start_in, strategies
 
 from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.exact import Node
@@ -37,12 +37,12 @@ Array = np.ndarray[Any, Any]
 
 
 def played(
-    chances: Array, moves: Array, *, hands: int, group_size: int, rng: np.random.Generator
+    chances: Array, *, hands: int, group_size: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Full trees of that many hands: the sum of each token's advantages [12, V], and the answers [12].
+    """Full trees of that many hands: the sum of each answer's advantages [12, 3], and the answers [12].
 
-    ``chances`` [12, V]: of each token; ``moves`` [12, 2]: the tokens of the legal moves. An advantage is an answer's
-    return minus the mean of its group; others than legal moves forfeit.
+    ``chances`` [12, 3]: of the two legal moves, and of anything else, which forfeits. An advantage is an answer's
+    return minus the mean of its group.
     """
     numbers = {key: number for number, key in enumerate(exact.decisions(RULES))}
     credit, answers = np.zeros_like(chances), np.zeros(len(chances))
@@ -53,10 +53,10 @@ def played(
             return np.tile(node.returns, (copies, 1))
         assert node.player is not None
         number = numbers[node.player, node.information]
-        drawn = rng.choice(chances.shape[1], size=(copies, group_size), p=chances[number])
+        drawn = rng.choice(3, size=(copies, group_size), p=chances[number])
         paid = np.zeros((copies, group_size, 2))
         paid[..., node.player] = FORFEIT
-        for move, child in zip(moves[number], node.children, strict=True):
+        for move, child in enumerate(node.children):
             hit = drawn == move
             paid[hit] = returns(child, int(hit.sum()))
         own = paid[..., node.player]
@@ -77,7 +77,7 @@ def learned(
     """The arm's stages: exploitability at the end, and of the copies of the last stage, averaged."""
     policy = load(str(folder))
     assert isinstance(policy, TransformersPolicy)
-    groups, moves = groups_of(policy), moves_of(policy)
+    groups = groups_of(policy)
     rng, copies, count = np.random.default_rng(seed), [], 0
     for stage in arm["stages"]:
         options, steps, copies = stage["learner_args"], stage["steps"], list[Pair]()
@@ -88,46 +88,53 @@ def learned(
         )
         optimizer = Optimizer.of(policy, config, total=steps, name=policy.name)
         for number in range(steps):
-            logprobs, entropy = asked(policy, groups)
-            chances = logprobs.detach().double().exp()
+            legal, entropy = asked(policy, groups)
+            chances = torch.cat([legal, 1 - legal.sum(dim=1, keepdim=True)], dim=1).clamp_min(1e-9)
+            known = chances.detach().double()
             if number % EVERY == 0:
-                copies.append(strategies(chances.gather(1, moves)))
+                copies.append(strategies(known[:, :2]))
             credit, answers = played(
-                (chances / chances.sum(dim=1, keepdim=True)).numpy(),
-                moves.numpy(),
+                (known / known.sum(dim=1, keepdim=True)).numpy(),
                 hands=arm["episodes_per_step"],
                 group_size=options["group_size"],
                 rng=rng,
             )
             count += int(answers.sum())
-            gain = torch.from_numpy(credit).float() * logprobs
+            gain = torch.from_numpy(credit).float() * chances.log()
             bonus = options["entropy"] * torch.from_numpy(answers).float() * entropy
             optimizer.zero_grad()
             (-(gain.sum() + bonus.sum()) / answers.sum()).backward()
             optimizer.step()
     with torch.no_grad():
-        chances = asked(policy, groups)[0].double().exp().gather(1, moves)
-    newest = copies[len(copies) // 2 :]
-    mixed = [exact.mixed(RULES, player, [one[player] for one in newest]) for player in (0, 1)]
+        end = strategies(asked(policy, groups)[0])
     return {
-        "end": exact.exploitability(RULES, strategies(chances)),
-        "newest": exact.exploitability(RULES, (mixed[0], mixed[1])),
+        "end": exact.exploitability(RULES, end),
+        "newest": _averaged(copies[len(copies) // 2 :]),
+        "all": _averaged(copies),
         "answers": count,
     }
 
 
+def _averaged(pairs: Sequence[Pair]) -> float:
+    """The exploitability of the player who draws one of these strategies for each game."""
+    first, second = ([pair[player] for pair in pairs] for player in (0, 1))
+    return exact.exploitability(
+        RULES, (exact.mixed(RULES, 0, first), exact.mixed(RULES, 1, second))
+    )
+
+
 def table_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """The table of docs/results/duels.md: means over seeds, and each seed."""
-    lines = ["| momentum | newest weights | average of the newest copies | answers |"]
-    lines += ["|---|---|---|---|"]
+    lines = ["| momentum | end | newest half of the copies | all copies | answers |"]
+    lines += ["|---|---|---|---|---|"]
     for momentum in dict.fromkeys(row["momentum"] for row in rows):
         mine = [row for row in rows if row["momentum"] == momentum]
         cells = [
             f"{fmean(each):.3f} ({', '.join(f'{value:.3f}' for value in each)})"
-            for each in ([row[name] for row in mine] for name in ("end", "newest"))
+            for each in ([row[name] for row in mine] for name in ("end", "newest", "all"))
         ]
         answers = fmean(row["answers"] for row in mine)
-        lines.append(f"| {momentum} | {cells[0]} | {cells[1]} | {answers / 1000:,.0f}k |")
+        lines.append(f"| {momentum} | {' | '.join(cells)} | {answers / 1000:,.0f}k |")
     return "\n".join(lines)
 
 
@@ -138,14 +145,15 @@ def main() -> None:
     args = parser.parse_args()
     arm = study.read("kuhn", quick=False)["arms"][ARM]
     folder = start_in(args.models)
-    rows = []
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text("")
     for momentum in MOMENTA:
         for seed in SEEDS:
             found = learned(folder, arm, momentum=momentum, seed=seed)
-            rows.append({"arm": ARM, "momentum": momentum, "seed": seed, **found})
-            print(json.dumps(rows[-1]), flush=True)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            line = json.dumps({"arm": ARM, "momentum": momentum, "seed": seed, **found})
+            print(line, flush=True)
+            with args.out.open("a") as log:
+                log.write(f"{line}\n")
 
 
 if __name__ == "__main__":

@@ -359,12 +359,12 @@ def test_games_without_text_are_full_trees_with_the_credit_of_their_groups():
 
     from llmzoo.envs.duels import exact
 
-    chances, moves = np.full((12, 2), 0.5), np.tile([0, 1], (12, 1))
+    chances = np.tile([0.5, 0.5, 0.0], (12, 1))
     rng = np.random.default_rng(0)
-    credit, answers = sampled_model.played(chances, moves, hands=30_000, group_size=2, rng=rng)
+    credit, answers = sampled_model.played(chances, hands=30_000, group_size=2, rng=rng)
     states = list(exact.decisions(sampled_model.RULES))
     first, last = states.index((0, "J")), states.index((0, "J check bet"))
-    assert credit[first] / 30_000 == pytest.approx([-0.1875 / 3, 0.1875 / 3], abs=0.01)
+    assert credit[first] / 30_000 == pytest.approx([-0.1875 / 3, 0.1875 / 3, 0], abs=0.01)
     assert answers[[first, last]] / 30_000 == pytest.approx([2 / 3, 2 / 3], abs=0.02)
 
 

@@ -29,9 +29,7 @@ class OptimizerConfig:
     learning_rate: float | None = None  # None: 1e-6 (2e-4 below 10M parameters), LoRA 10 x that
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
-    momentum: float = (
-        0.9  # AdamW's beta1; 0 lets self-play settle where 0.9 keeps it going in circles
-    )
+    momentum: float = 0.9  # AdamW's beta1; with 0, self-play goes less in circles
     weight_decay: float = 0.0  # of AdamW
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 

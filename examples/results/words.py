@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-_WORD = r"[A-Za-z]+|[\s\S]"
+_WORD = r"[a-z]+|[\s\S]"
 
 
 def words_of(env: str, *, games: int = 300) -> list[str]:

@@ -189,6 +189,22 @@ def test_a_start_of_random_weights_keeps_its_tokenizer(tmp_path, monkeypatch):
     assert taught.encode(text, "player_0") == new.encode(text, "player_0")
 
 
+def test_each_cell_of_a_board_is_a_token_of_its_own(tmp_path):
+    """Marks beside each other are not one word: a row would then have as many tokens as runs of marks."""
+    import study
+
+    from llmzoo.policies import load
+
+    random = {"words": "tic_tac_toe_v0", "hidden": 8, "layers": 1, "seed": 0}
+    study.train_model({"random": random}, tmp_path / "new")
+    policy = load(str(tmp_path / "new"))
+    ids = policy.encode("ttt 1 XXO .OX ...\n4 7 8 9\nmove ", "player_1")
+    board = ["X", "X", "O", " ", ".", "O", "X", " ", ".", ".", "."]
+    moves = ["\n", "4", " ", "7", " ", "8", " ", "9", "\n", "move", " "]
+    words = [policy.tokenizer.decode(token) for token in ids]
+    assert words == ["ttt", " ", "1", " ", *board, *moves]
+
+
 def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monkeypatch):
     import study
 

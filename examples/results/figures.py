@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
 
+import cell_runs
 import counterfactual
 import equilibria
 import matplotlib
@@ -33,6 +34,8 @@ def draw(logs: Path, out: Path) -> None:
         "smollm2": smollm2,
         "kuhn": equilibria.kuhn_figure,
         "counterfactual": counterfactual.figure,
+        "cells": cell_runs.starts_figure,
+        "games_cells": cell_runs.runs_figure,
     }
     for study, make in pictures.items():
         log = logs / f"{study}.jsonl.gz"

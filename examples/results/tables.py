@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import cell_runs
 import counterfactual
 import equilibria
 import exact_credit
@@ -212,25 +213,6 @@ def of_models(rows: Sequence[Row]) -> dict[str, str]:
     return {"models": markdown(head, lines)}
 
 
-def of_cells(rows: Sequence[Row]) -> dict[str, str]:
-    """Held-out success of the starts that read cells, over the tasks that sft has shown them."""
-    head = ["grids shown", "success, sampled", "greedy"]
-    return {
-        f"cells {row['model']}": markdown(
-            head,
-            [
-                [
-                    f"{one['step'] * row['settings']['episodes_per_step']:,}",
-                    rate([one]),
-                    rate([one["greedy"]]),
-                ]
-                for one in row["evaluations"]
-            ],
-        )
-        for row in rows
-    }
-
-
 def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
     """A table for each game of the single runs that settings were looked for with, and one of what
     more tokens gave."""
@@ -318,7 +300,8 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "sensitivity": of_sensitivity,
     "ablations": of_ablations,
     "models": of_models,
-    "cells": of_cells,
+    "cells": cell_runs.of_starts,
+    "games_cells": cell_runs.of_runs,
     "tuning": of_tuning,
     "smollm2": pretrained.tables,
     "signals": of_signals,

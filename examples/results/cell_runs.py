@@ -1,0 +1,194 @@
+"""The tables and figures of docs/results/cells.md: starts that read cells, and reinforcement from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from statistics import fmean
+
+from logs import Row
+from matplotlib.figure import Figure
+from readings import after, by_task, marks, of_arm, play
+
+from llmzoo.training.statistics import paired_over_seeds, pooled
+
+# what is played: its name, agents, rounds, the arm, the condition; without RL: what the arm begins with
+WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
+    ("no RL", 1, 1, "grpo_one_turn", None, False),
+    ("GRPO on single answers", 1, 1, "grpo_one_turn", None, True),
+    ("no RL", 1, 4, "at_grpo_one", None, False),
+    ("GRPO on single answers", 1, 4, "grpo_one_turn", "four_turns", True),
+    ("AT-GRPO", 1, 4, "at_grpo_one", None, True),
+    ("no RL", 2, 4, "at_grpo", None, False),
+    ("AT-GRPO, one model for both seats", 2, 4, "at_grpo", None, True),
+)
+# two ways by their arms, each with its condition, and whether the second is the start of the first
+PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
+    ("GRPO, against no RL, one round", "grpo_one_turn", None, "grpo_one_turn", None, True),
+    ("AT-GRPO of one agent, against no RL", "at_grpo_one", None, "at_grpo_one", None, True),
+    (
+        "AT-GRPO of one agent, against GRPO in four rounds",
+        *("at_grpo_one", None, "grpo_one_turn", "four_turns", False),
+    ),
+    ("AT-GRPO of two agents, against no RL", "at_grpo", None, "at_grpo", None, True),
+    (
+        "AT-GRPO of two agents, against AT-GRPO of one",
+        *("at_grpo", None, "at_grpo_one", None, False),
+    ),
+    (
+        "AT-GRPO of two agents, against GRPO in four rounds",
+        *("at_grpo", None, "grpo_one_turn", "four_turns", False),
+    ),
+)
+PARTS = 6  # of a run, as its slope is told
+_LOOK: Mapping[str, tuple[str, str]] = {
+    "grpo_one_turn": ("one agent: GRPO, one round", "#8ab4f8"),
+    "at_grpo_one": ("one agent: AT-GRPO, 4 rounds", "#4285c8"),
+    "at_grpo": ("two agents: AT-GRPO, 4 rounds", "#d9730d"),
+}
+
+
+def of_starts(rows: Sequence[Row]) -> dict[str, str]:
+    """Held-out success of the starts that read cells, over the tasks that sft has shown them."""
+    tables = {}
+    for row in rows:
+        lines = ["| tasks shown | success, sampled | greedy |", "| --- | --- | --- |"]
+        for one in row["evaluations"]:
+            shown = one["step"] * row["settings"]["episodes_per_step"]
+            lines.append(f"| {shown:,} | {_rate([one])} | {_rate([one['greedy']])} |")
+        tables[f"cells {row['model']}"] = "\n".join(lines)
+    return tables
+
+
+def of_runs(rows: Sequence[Row]) -> dict[str, str]:
+    """What reinforcement gave, which way is better by tasks, and success in play over each run."""
+    tables = {}
+    for task, mine in by_task(rows).items():
+        tables[f"reinforced {task}"] = _success(mine)
+        tables[f"reinforced paired {task}"] = _compared(mine)
+        tables[f"reinforced slope {task}"] = _slopes(mine)
+    return tables
+
+
+def _success(rows: Sequence[Row]) -> str:
+    lines = [
+        "| | agents | rounds | success, sampled | greedy | answers a task in play | tokens a task in play "
+        "| each seed | tokens of training | minutes |",
+        "|" + " --- |" * 10,
+    ]
+    for name, agents, rounds, arm, also, trained in WAYS:
+        runs = of_arm(rows, arm)
+        if not runs:
+            lines.append(f"| {name} | {agents} | {rounds} | not run |" + " |" * 6)
+            continue
+        found = [after(row, also) if trained else row["before"] for row in runs]
+        answers, tokens = play(found)
+        cells = [_rate(found), "" if also else _rate([one["greedy"] for one in found])]
+        cells += [
+            f"{answers:.1f}",
+            f"{tokens:.1f}",
+            ", ".join(f"{f['success']:.1%}" for f in found),
+        ]
+        cost = ["", ""]
+        if trained:
+            spent = fmean(row["tokens"] for row in runs), fmean(row["seconds"] for row in runs)
+            cost = [f"{spent[0] / 1000:,.0f}k", f"{spent[1] / 60:.1f}"]
+        lines.append(f"| {name} | {agents} | {rounds} | {' | '.join([*cells, *cost])} |")
+    return "\n".join(lines)
+
+
+def _compared(rows: Sequence[Row]) -> str:
+    lines = ["| | tasks solved more often by the first | by the second | p |", "|" + " --- |" * 4]
+    for name, first, also, second, condition, before in PAIRS:
+        seeds = {r["seed"] for r in of_arm(rows, first)} & {r["seed"] for r in of_arm(rows, second)}
+        if not seeds:
+            lines.append(f"| {name} | not run | | |")
+            continue
+        mine, theirs = (
+            [row for row in of_arm(rows, arm) if row["seed"] in seeds] for arm in (first, second)
+        )
+        found = paired_over_seeds(marks(mine, also), marks(theirs, condition, before=before))
+        p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
+        lines.append(f"| {name} | {found.only_first} | {found.only_second} | {p} |")
+    return "\n".join(lines)
+
+
+def _slopes(rows: Sequence[Row]) -> str:
+    head = " | ".join(f"{part + 1}/{PARTS}" for part in range(PARTS))
+    lines = [f"| | seed | {head} |", "|" + " --- |" * (PARTS + 2)]
+    for arm, (name, _) in _LOOK.items():
+        for row in of_arm(rows, arm):
+            cells = [f"{success:.1%}" for _, success in parts_of(row, PARTS)]
+            lines.append(f"| {name} | {row['seed']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def parts_of(row: Row, count: int) -> list[tuple[float, float]]:
+    """A run in equal parts of its iterations: tokens up to each part's end, and its mean success in play."""
+    curve = row["curve"]
+    tokens = list(accumulate(point["tokens"] for point in curve))
+    ends = [len(curve) * (part + 1) // count for part in range(count)]
+    return [
+        (tokens[end - 1], fmean(point["success"] for point in curve[begin:end]))
+        for begin, end in zip([0, *ends], ends, strict=False)
+    ]
+
+
+def starts_figure(rows: Sequence[Row], path: Path) -> None:
+    """Held-out success over the tasks shown, a panel for each start."""
+    figure = Figure(figsize=(4.2 * len(rows) + 0.6, 3.4), dpi=130, layout="constrained")
+    panels = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+    for axes, row in zip(panels, rows, strict=True):
+        steps = [one["step"] * row["settings"]["episodes_per_step"] for one in row["evaluations"]]
+        shown = [step / 1000 for step in steps]
+        for name, found in (
+            ("sampled", row["evaluations"]),
+            ("greedy", [one["greedy"] for one in row["evaluations"]]),
+        ):
+            rates = [pooled([one]) for one in found]
+            spans = [[r - low for r, (low, _) in rates], [high - r for r, (_, high) in rates]]
+            axes.errorbar(
+                shown, [r for r, _ in rates], yerr=spans, marker="o", capsize=3, label=name
+            )
+        axes.set_title(f"{row['settings']['env']}, one answer")
+        axes.set_xlabel("thousand tasks shown by sft", fontsize=9)
+        axes.set_ylim(0, 1)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+    figure.supylabel("success on held-out tasks", fontsize=9)
+    figure.savefig(str(path))
+
+
+def runs_figure(rows: Sequence[Row], path: Path) -> None:
+    """Success over sampled tokens, a panel for each game: in play (lines), on held-out tasks (points)."""
+    tasks = by_task(rows)
+    figure = Figure(figsize=(6.2 * len(tasks) + 0.6, 3.8), dpi=130, layout="constrained")
+    panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
+        for arm, (name, colour) in _LOOK.items():
+            for number, row in enumerate(of_arm(mine, arm)):
+                points = parts_of(row, 2 * PARTS)
+                label = name if number == 0 else None
+                axes.plot(
+                    [tokens / 1000 for tokens, _ in points],
+                    [success for _, success in points],
+                    color=colour,
+                    label=label,
+                )
+                for place, one in ((0, row["before"]), (row["tokens"] / 1000, row["after"])):
+                    rate, (low, high) = pooled([one])
+                    span = [[rate - low], [high - rate]]
+                    axes.errorbar(place, rate, yerr=span, marker="o", capsize=3, color=colour)
+        axes.set_title(task)
+        axes.set_xlabel("thousand sampled tokens", fontsize=9)
+        axes.set_ylim(0.4, 1)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8, loc="lower right")
+    figure.supylabel("success", fontsize=9)
+    figure.savefig(str(path))
+
+
+def _rate(found: Sequence[Row]) -> str:
+    success, (low, high) = pooled(found)
+    return f"{success:.1%} [{low:.1%}, {high:.1%}]"

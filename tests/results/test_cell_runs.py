@@ -1,0 +1,87 @@
+"""Tables of the runs that begin with models that read cells."""
+
+import pytest
+
+from tests.results.test_studies import ROOT
+
+
+@pytest.fixture(autouse=True)
+def examples(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "results"))
+
+
+def measured(solved, answers=2, tokens=8):
+    success = solved.count("1") / len(solved)
+    return {"solved": solved, "success": success, "answers": answers, "tokens": tokens}
+
+
+def run(arm, before, after, **also):
+    return {
+        "task": "plan_path_v0",
+        "arm": arm,
+        "seed": 0,
+        "before": {**measured(before), "greedy": measured(before)},
+        "after": {**measured(after), "greedy": measured(after)},
+        "also": {name: measured(solved) for name, solved in also.items()},
+        "tokens": 4000,
+        "seconds": 90,
+        "curve": [{"tokens": 100, "success": part} for part in (0, 0.25, 0.5, 0.75, 1, 1)],
+    }
+
+
+def cells(table):
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()[2:]]
+
+
+def test_success_is_told_beside_the_rounds_in_which_it_was_measured():
+    from cell_runs import of_runs
+
+    tables = of_runs([run("grpo_one_turn", "1000", "1100", four_turns="1110")])
+    told = cells(tables["reinforced plan_path_v0"])
+    rates = {(line[0], line[2]): line[3].split(" [")[0] for line in told if line[1] == "1"}
+    assert rates == {
+        ("no RL", "1"): "25.0%",
+        ("GRPO on single answers", "1"): "50.0%",
+        ("no RL", "4"): "not run",  # only an arm over four rounds measures it
+        ("GRPO on single answers", "4"): "75.0%",
+        ("AT-GRPO", "4"): "not run",
+    }
+    grpo = told[1]
+    assert grpo[5:] == ["0.5", "2.0", "50.0%", "4k", "1.5"]  # 2 answers and 8 tokens of 4 tasks
+
+
+def test_arms_are_compared_in_equal_rounds_task_by_task():
+    from cell_runs import of_runs
+
+    rows = [
+        run("grpo_one_turn", "0000", "1000", four_turns="1100"),
+        run("at_grpo_one", "0000", "1011"),
+    ]
+    told = {line[0]: line[1:] for line in cells(of_runs(rows)["reinforced paired plan_path_v0"])}
+    # tasks 3 and 4 against task 2: two-sided, 3 in 3 coins at least as uneven
+    assert told["AT-GRPO of one agent, against GRPO in four rounds"] == ["2", "1", "1.0000"]
+    assert told["GRPO, against no RL, one round"] == ["1", "0", "1.0000"]
+    assert told["AT-GRPO of two agents, against AT-GRPO of one"] == ["not run", "", ""]
+
+
+def test_parts_of_a_run_are_equal_and_hold_all_of_it():
+    from cell_runs import parts_of
+
+    found = parts_of(run("at_grpo", "0", "1"), 3)
+    assert found == [(200, 0.125), (400, 0.625), (600, 1.0)]
+
+
+def test_figures_show_one_game_and_a_start(tmp_path):
+    from cell_runs import runs_figure, starts_figure
+
+    point = {**measured("10"), "greedy": measured("11")}
+    row = {
+        "settings": {"env": "plan_path_v0", "episodes_per_step": 4},
+        "evaluations": [{**point, "step": 0}, {**point, "step": 2}],
+    }
+    starts_figure([row], tmp_path / "starts.png")
+    runs_figure(
+        [{**run("at_grpo", "10", "11"), "curve": [{"tokens": 9, "success": 1.0}] * 12}],
+        tmp_path / "runs.png",
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {"starts.png", "runs.png"}

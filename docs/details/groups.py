@@ -138,7 +138,8 @@ DISCOUNT = Detail(
 )
 REACH = Detail(
     "**Later turns.** Every node counts the same. `weigh_by_reach=True` multiplies each advantage by the "
-    "estimated probability that the policy reaches the node.",
+    "estimated probability that the policy reaches the node; an entropy bonus is not weighed. Where a player does "
+    "not see everything, `expand=1` without weights judges its answers for a wrong guess of what is hidden.",
     "learners/groups.py",
     "return [Credited(c.group, c.advantages * c.group.reach) for c in judged]",
 )

@@ -91,11 +91,12 @@ bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json
 
 # what has ended is not repeated, so that a call that was cut off may be given again
-STUDIES := games ablations learners sensitivity longer games_cells kuhn tic_tac_toe counterfactual
+STUDIES := games ablations learners sensitivity longer games_cells kuhn tic_tac_toe counterfactual several
 RESULTS := $(BIN)/python examples/results
 
 results: $(READY)
 	@$(RESULTS)/study.py $(STUDIES) --jobs $(WORKERS) --out runs/results
+	@$(RESULTS)/crossplay.py several --out runs/results
 	@mkdir -p docs/results/logs && cp runs/results/*.jsonl.gz docs/results/logs/
 	@$(RESULTS)/tables.py
 

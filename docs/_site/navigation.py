@@ -21,6 +21,7 @@ SECTIONS: dict[str, list[str]] = {
     "Results": [
         "results/index",
         "results/games",
+        "results/several",
         "results/learners_by_environments",
         "results/sensitivity",
         "results/smollm2",

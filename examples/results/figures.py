@@ -11,6 +11,7 @@ import cell_runs
 import counterfactual
 import equilibria
 import matplotlib
+import several
 
 matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
@@ -36,6 +37,7 @@ def draw(logs: Path, out: Path) -> None:
         "counterfactual": counterfactual.figure,
         "cells": cell_runs.starts_figure,
         "games_cells": cell_runs.runs_figure,
+        "several": several.figure,
     }
     for study, make in pictures.items():
         log = logs / f"{study}.jsonl.gz"

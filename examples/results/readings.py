@@ -133,3 +133,13 @@ def curves(rows: Sequence[Row]) -> dict[str, list[tuple[float, float, tuple[floa
 def in_order(rows: Sequence[Row], key: str) -> list[str]:
     """The values of a key, each once, by first appearance."""
     return list(dict.fromkeys(row[key] for row in rows))
+
+
+def rate(found: Sequence[Row]) -> str:
+    success, (low, high) = pooled(found)
+    return f"{success:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def markdown(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
+    table = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in table)

@@ -6,7 +6,8 @@
 A study file has ``seeds``; ``settings`` of ``llmzoo.fit`` for all runs; ``tasks``, each with the
 settings of one environment and the models that runs on it start from (``starts``); and ``arms``,
 each with the settings of what is compared. There is a run for each task, arm and seed, whose
-settings are those of the study, the task and the arm, the later ones going before. An arm says from
+settings are those of the study, the task and the arm, the later ones going before. A task may name its
+own ``arms``: those that are run on it, each with settings that go before the arm's. An arm says from
 which of the task's starts it begins (``start``), on which tasks it is run (``tasks``, all where it
 says nothing) and under which other conditions it is measured as well (``also``). ``transcripts`` is
 the number of test tasks whose episodes are kept, before training and after.
@@ -103,11 +104,13 @@ def runs_of(study: Settings, models: Path) -> Iterator[Run]:
     for seed in study["seeds"]:
         for task, of_task in study["tasks"].items():
             starts = of_task.get("starts", {})
-            own = {key: value for key, value in of_task.items() if key != "starts"}
+            own = {key: value for key, value in of_task.items() if key not in ("starts", "arms")}
+            its_arms = of_task.get("arms", study["arms"])
             for arm, of_arm in study["arms"].items():
-                if task not in of_arm.get("tasks", study["tasks"]):
+                if task not in of_arm.get("tasks", study["tasks"]) or arm not in its_arms:
                     continue
                 settings = merged(merged(study["settings"], own), of_arm)
+                settings = merged(settings, its_arms[arm])
                 start = starts.get(settings.pop("start", None), "tiny")
                 settings["model"] = start if start in GIVEN else str(models / start)
                 settings["seed"] = seed
@@ -355,6 +358,9 @@ def _key(run: Run) -> str:
     """What the measurement before training hangs on."""
     args = _env_args(run)
     parts = [run.task, Path(run.settings["model"]).name, run.seed]
+    alone = run.settings.get("seats", "shared")
+    if isinstance(alone, str) and alone not in ("shared", "separate", "lora"):  # others play too
+        parts += [alone, run.settings.get("others", "oracle")]
     return "-".join(map(str, [*parts, *(f"{k}={args[k]}" for k in sorted(args))]))
 
 

@@ -25,8 +25,21 @@ import exact_model
 import figures
 import pretrained
 import sampled_model
+import several
 from logs import Row, read_log
-from readings import CURVES, TRAINED, by_task, controlled, in_order, marks, of_arm, play, ways
+from readings import (
+    CURVES,
+    TRAINED,
+    by_task,
+    controlled,
+    in_order,
+    markdown,
+    marks,
+    of_arm,
+    play,
+    rate,
+    ways,
+)
 
 from llmzoo.training.statistics import paired_over_seeds, pooled
 
@@ -318,16 +331,6 @@ EXACT: dict[str, Callable[[Sequence[Any]], str]] = {
 }
 
 
-def rate(found: Sequence[Row]) -> str:
-    success, (low, high) = pooled(found)
-    return f"{success:.1%} [{low:.1%}, {high:.1%}]"
-
-
-def markdown(head: Sequence[object], lines: Sequence[Sequence[object]]) -> str:
-    table = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in table)
-
-
 def tables_of(logs: Path) -> dict[str, str]:
     """The tables of all logs that are there, by name."""
     tables = {
@@ -336,6 +339,8 @@ def tables_of(logs: Path) -> dict[str, str]:
         if (logs / f"{study}.jsonl.gz").exists()
         for name, text in make(read_log(logs / f"{study}.jsonl.gz")).items()
     }
+    if (logs / "several.jsonl.gz").exists():
+        tables |= several.tables(*several.read(logs))
     measured = logs / "smollm2_signal.jsonl"
     tables |= pretrained.signal(measured) if measured.exists() else {}
     for name, table_of in EXACT.items():

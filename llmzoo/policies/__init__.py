@@ -1,7 +1,7 @@
 """Policies: text in, text out.
 
 ``load(name)`` returns a policy by name: a scripted player (``oracle``, ``amateur``, ``random``,
-``human``), the embedded model (``tiny``), a model that ``llmzoo fetch`` has brought (``smollm2``), a
+``silent``, ``human``), the embedded model (``tiny``), a model that ``llmzoo fetch`` has brought (``smollm2``), a
 causal language model that transformers loads from a local folder or a hub id, a model behind an
 endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or the policy of a server (``grpc://HOST:PORT``).
 """
@@ -18,10 +18,16 @@ from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, seat_policies
 from llmzoo.policies.published import PUBLISHED, fetched
-from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text
+from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text, silent
 from llmzoo.registry import is_remote, load_object
 
-SCRIPTED = {"oracle": expert, "amateur": amateur, "random": random_text, "human": human}
+SCRIPTED = {
+    "oracle": expert,
+    "amateur": amateur,
+    "random": random_text,
+    "silent": silent,
+    "human": human,
+}
 
 
 def load(name: str, **options: Any) -> Policy:

@@ -1,4 +1,4 @@
-"""Players without a model: expert, amateur, random text, and a person at the terminal."""
+"""Players without a model: expert, amateur, random text, silence, and a person at the terminal."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def random_text() -> ScriptedPolicy:
         return space.sample()
 
     return ScriptedPolicy(answer, "random")
+
+
+def silent() -> ScriptedPolicy:
+    """Writes a dash to every prompt: the partner of a seat that is to play alone. A message must not be empty."""
+    return ScriptedPolicy(lambda request: "-", "silent")
 
 
 def human() -> ScriptedPolicy:

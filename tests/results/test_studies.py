@@ -12,7 +12,10 @@ from llmzoo.training import FitConfig, make_config
 
 ROOT = Path(__file__).resolve().parents[2]
 # those whose runs have as many tokens each, and those with as many iterations
-BUDGETED = ("games", "longer", "ablations", "learners", "sensitivity", "smollm2", "games_cells")
+BUDGETED = (
+    *("games", "longer", "ablations", "learners", "sensitivity"),
+    *("smollm2", "games_cells", "several"),
+)
 STUDIES = (*BUDGETED, "signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours")
 FEW_RUNS = ("longer", "tic_tac_toe")
 PAGES = ROOT / "docs" / "results"
@@ -165,6 +168,19 @@ def test_a_start_is_measured_once_for_all_arms(tmp_path, monkeypatch):
     one, other = (study.train(run, tmp_path / "out") for run in (first, second))
     assert one["before"] == other["before"]  # its seconds too
     assert len(list((tmp_path / "out" / "before").iterdir())) == 1
+
+
+def test_a_start_is_measured_anew_where_others_play_beside_it(tmp_path, monkeypatch):
+    import study
+
+    arms = {"base": {}, "lone": {"seats": "planner_1", "others": "oracle"}}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump({**SMALL, "arms": arms}))
+    monkeypatch.setattr(study, "HERE", tmp_path)
+    pair, lone = study.runs_of(study.read("small", quick=False), tmp_path / "models")
+    study.train(pair, tmp_path / "out")
+    before = study.train(lone, tmp_path / "out")["before"]
+    # the proposer's answers are the expert's: the planner alone samples tokens, 8 at most for each of 4 tasks
+    assert before["tokens"] <= 8 * 4
 
 
 def test_a_start_of_random_weights_keeps_its_tokenizer(tmp_path, monkeypatch):

@@ -1,0 +1,144 @@
+"""The tables and the figure of docs/results/several.md: when do several agents beat one?
+
+On one task intervals come from resampled held-out tasks, and the test is exact (flipped signs of held-out tasks).
+Over all tasks the test flips the signs of pairs of runs, so that it covers how training varies, and the interval
+resamples tasks. p-values are corrected (Holm) over all questions, and over all rows of single tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from logs import Row, read_log
+from matplotlib.figure import Figure
+from questions import QUESTIONS, Compared, arm_of, compared, partners
+from readings import by_task, in_order, markdown, of_arm, rate
+
+from llmzoo.training.statistics import bootstrap, holm, sign_flip
+
+FEW = 5  # tasks below which no interval over tasks is given
+
+
+def read(logs: Path) -> tuple[list[Row], list[Row]]:
+    """The runs, and the games of their seats with other partners (none where they were not played)."""
+    crossed = logs / "several_crossplay.jsonl.gz"
+    return read_log(logs / "several.jsonl.gz"), read_log(crossed) if crossed.exists() else []
+
+
+def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
+    """A table of all questions, one of each, one of all arms, and one of other partners."""
+    found = {question.name: compared(rows, question) for question in QUESTIONS}
+    every = [one for of_question in found.values() for one in of_question]
+    corrected = dict(zip(map(id, every), holm([one.p_value for one in every]), strict=True))
+    made = {"several": _questions(found, partners(rows, crossed))}
+    for name, of_question in found.items():
+        made[f"several {name}"] = _tasks(of_question, [corrected[id(one)] for one in of_question])
+    return made | {"several partners": _partners(rows, crossed), "several arms": _arms(rows)}
+
+
+def _questions(
+    found: Mapping[str, list[Compared]], transfer: Sequence[tuple[str, int, int]]
+) -> str:
+    lines = []
+    for question in QUESTIONS:
+        of = found[question.name]
+        counts = [count for one in of for count in one.counts]
+        shares = [one.shares for one in of]
+        lines.append((question.text, len(of), counts, shares))
+    drops = [drop for _, drop, _ in transfer]
+    shares = [[drop / total] for _, drop, total in transfer]
+    lines.append(("a partner from another seed, against one's own", len(transfer), drops, shares))
+    p_values = [sign_flip(counts).p_value for _, _, counts, _ in lines]
+    table = []
+    for (text, tasks, counts, shares), p, both in zip(lines, p_values, holm(p_values), strict=True):
+        if not counts:
+            table.append([text, 0, 0, "not run", "", "", ""])
+            continue
+        mean = f"{100 * fmean(share for of in shares for share in of):+.1f}"
+        if tasks >= FEW:
+            low, high = bootstrap(shares)
+            mean += f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+        ahead = f"{sum(count > 0 for count in counts)} of {len(counts)}"
+        table.append([text, tasks, len(counts), mean, ahead, _p(p), _p(both)])
+    head = ["", "tasks", "pairs", "difference, points", "first ahead", "p", "p, corrected"]
+    return markdown(head, table)
+
+
+def _tasks(of_question: Sequence[Compared], corrected: Sequence[float]) -> str:
+    lines = []
+    for one, p in zip(of_question, corrected, strict=True):
+        low, high = bootstrap(one.clusters)
+        each = ", ".join(f"{100 * share:+.1f}" for share in one.shares)
+        mean = f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+        rates = [rate([row["after"] for row in of]) for of in (one.first, one.second)]
+        lines.append([one.task, *rates, mean, each, _p(one.p_value), _p(p)])
+    head = ["task", "first", "second", "difference, points", "each seed", "p", "p, corrected"]
+    return markdown(head, lines) if lines else "Not run."
+
+
+def _arms(rows: Sequence[Row]) -> str:
+    """What each arm did, and what it cost."""
+    lines = []
+    for task, mine in by_task(rows).items():
+        for arm in in_order(mine, "arm"):
+            runs = of_arm(mine, arm)
+            if not runs:
+                continue
+            before, after = ([row[when] for row in runs] for when in ("before", "after"))
+            greedy = rate([one["greedy"] for one in after])
+            tokens = sum(one["tokens"] for one in after) / sum(one["tasks"] for one in after)
+            cost = [fmean(row[key] for row in runs) for key in ("tokens", "seconds")]
+            cells = [rate(before), rate(after), greedy, f"{tokens:.0f}", f"{cost[0] / 1000:.1f}k"]
+            lines.append([task, f"`{arm}`", len(runs), *cells, f"{cost[1]:.0f}"])
+    head = ["task", "arm", "seeds", "before", "after, sampled", "greedy"]
+    return markdown([*head, "tokens a task in play", "tokens of training", "seconds"], lines)
+
+
+def _partners(rows: Sequence[Row], crossed: Sequence[Row]) -> str:
+    """Success of the first seat of each seed (rows) beside the second seat of each (columns)."""
+    seeds = sorted({seed for row in crossed for seed in row["seeds"]})
+    lines = []
+    for task, mine in by_task(crossed).items():
+        cells = {tuple(row["seeds"]): row["success"] for row in mine}
+        own = {
+            row["seed"]: row["after"]["success"] for row in rows if arm_of(row) == arm_of(mine[0])
+        }
+        cells |= {(seed, seed): success for seed, success in own.items()}
+        for first in seeds:
+            shown = [cells.get((first, second)) for second in seeds]
+            rates = ["not run" if found is None else f"{found:.1%}" for found in shown]
+            lines.append([task, f"seed {first}", *rates])
+    head = ["task", "first seat of", *(f"second seat of seed {seed}" for seed in seeds)]
+    return markdown(head, lines) if lines else "Not run."
+
+
+def figure(rows: Sequence[Row], path: Path) -> None:
+    """A panel for each question: the difference of success on each task, with its interval, and each seed's."""
+    drawn = Figure(figsize=(13, 6.2), dpi=130, layout="constrained")
+    for axes, question in zip(drawn.subplots(2, 3).flat, QUESTIONS, strict=True):
+        found = compared(rows, question)
+        for place, one in enumerate(found):
+            low, high = (100 * end for end in bootstrap(one.clusters))
+            axes.plot([low, high], [place, place], color="#4285c8", linewidth=2)
+            axes.plot([100 * fmean(one.shares)], [place], "o", color="#4285c8")
+            seeds = [100 * share for share in one.shares]
+            axes.plot(seeds, [place] * len(seeds), "|", color="#d9730d", markersize=10)
+        axes.axvline(0, color="#9aa0a6", linewidth=1)
+        if not found:
+            axes.text(0, 0, "not run", ha="center", va="center", backgroundcolor="white")
+        axes.set_yticks(range(len(found)), [one.task for one in found])
+        axes.set_ylim(max(1, len(found)) - 0.5, -0.5)
+        axes.set_xlim(-100, 100)
+        axes.set_title(question.text.replace(", against", "\nagainst"), fontsize=8)
+        axes.grid(axis="x", alpha=0.3)
+    drawn.supxlabel(
+        "points of success that the first is ahead of the second; bars: 95% by test tasks; ticks: seeds",
+        fontsize=9,
+    )
+    drawn.savefig(str(path))
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from llmzoo import files, registry
@@ -103,10 +104,16 @@ def _leftovers(run: Path) -> list[Path]:
     ]
 
 
-def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
+def prepare(
+    run: Path,
+    config: Mapping[str, Any],
+    *,
+    resume: bool,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
-    Only the settings in ``FREE`` may differ. Raises :class:`CheckpointError` if a new run would
+    Only the settings in ``FREE`` may differ. ``defaults``: see :func:`check_unchanged`. Raises :class:`CheckpointError` if a new run would
     overwrite another, if there is no run to resume, or if its settings differ.
     """
     path = run / "config.json"
@@ -116,16 +123,22 @@ def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
         run.mkdir(parents=True, exist_ok=True)
         files.write(path, text)
         return
-    check_unchanged(run, config)
+    check_unchanged(run, config, defaults)
     files.write(path, text)
 
 
-def check_unchanged(run: Path, config: Mapping[str, Any]) -> None:
-    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``FREE``."""
+def check_unchanged(
+    run: Path, config: Mapping[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``FREE``.
+
+    ``defaults``: what settings are that the run's version of llmzoo did not have yet.
+    """
     saved = saved_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
     now = json.loads(json.dumps(config, default=str))
+    saved = {**json.loads(json.dumps(dict(defaults), default=str)), **saved}
     changed = [k for k in now if k not in FREE and saved.get(k) != now[k]]
     if changed:
         raise CheckpointError(

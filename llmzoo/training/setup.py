@@ -135,7 +135,9 @@ def set_up(
     )
     if not resume:  # a new folder is made once nothing is left to refuse
         ranks.by_first(claim)
-    ranks.by_first(lambda: prepare(folder, asdict(config), resume=resume))
+    ranks.by_first(
+        lambda: prepare(folder, asdict(config), resume=resume, defaults=asdict(FitConfig()))
+    )
     return Setup(
         folder=folder,
         config=config,

@@ -486,6 +486,15 @@ def test_a_run_with_old_option_names_goes_on_to_the_same_weights(old_run, small_
     assert json.loads((old_run / "config.json").read_text())["episodes_per_step"] == 2
 
 
+def test_a_run_from_before_an_option_goes_on_with_its_default_alone(run, small_model):
+    config = json.loads((run / "config.json").read_text())
+    assert (config.pop("top_p"), config.pop("curriculum_args")) == (1.0, {})
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"settings: top_p=1.0 \(now 0.5\)$"):
+        train(run, small_model, resume=True, checkpoint_every=1, top_p=0.5)
+    assert resume(run, small_model).steps == 3
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("envs", "episodes_per_step"), ("ahead", "max_off_policy_steps")]
 )

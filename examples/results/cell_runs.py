@@ -120,13 +120,16 @@ def _slopes(rows: Sequence[Row]) -> str:
     for arm, (name, _) in _LOOK.items():
         for row in of_arm(rows, arm):
             cells = [f"{success:.1%}" for _, success in parts_of(row, PARTS)]
+            cells += [""] * (PARTS - len(cells))
             lines.append(f"| {name} | {row['seed']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def parts_of(row: Row, count: int) -> list[tuple[float, float]]:
-    """A run in equal parts of its iterations: tokens up to each part's end, and its mean success in play."""
+    """A run in equal parts of its iterations, at most ``count``: tokens up to each part's end, and its mean
+    success in play."""
     curve = row["curve"]
+    count = min(count, len(curve))
     tokens = list(accumulate(point["tokens"] for point in curve))
     ends = [len(curve) * (part + 1) // count for part in range(count)]
     return [

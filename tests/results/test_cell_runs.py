@@ -71,6 +71,16 @@ def test_parts_of_a_run_are_equal_and_hold_all_of_it():
     assert found == [(200, 0.125), (400, 0.625), (600, 1.0)]
 
 
+def test_a_run_of_few_iterations_has_fewer_parts(tmp_path):
+    from cell_runs import of_runs, parts_of, runs_figure
+
+    short = {**run("at_grpo", "10", "11"), "curve": [{"tokens": 9, "success": 0.5}] * 2}
+    assert parts_of(short, 6) == [(9, 0.5), (18, 0.5)]
+    (line,) = cells(of_runs([short])["reinforced slope plan_path_v0"])
+    assert line[1:] == ["0", "50.0%", "50.0%", "", "", "", ""]
+    runs_figure([short], tmp_path / "runs.png")
+
+
 def test_figures_show_one_game_and_a_start(tmp_path):
     from cell_runs import runs_figure, starts_figure
 

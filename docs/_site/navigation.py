@@ -28,6 +28,7 @@ SECTIONS: dict[str, list[str]] = {
         "results/signals",
         "results/duels",
         "results/counterfactual",
+        "results/cells",
         "results/does_not_work",
         "results/large_models",
     ],

@@ -24,7 +24,6 @@ _POOLS = ("latest", "uniform", "prioritized", "fictitious")
 AWAITED: dict[str, set[str]] = {
     "kuhn": {*_POOLS, *(f"ippo_{kind}" for kind in ("self", "entropy", *_POOLS))},
     "tic_tac_toe": {"uniform", "self"},
-    "games_cells": {"at_grpo"},
 }
 
 

@@ -25,6 +25,7 @@ from llmzoo.envs.duels.kuhn_poker import KuhnPoker
 
 LOG = Path(__file__).resolve().parents[2] / "docs" / "results" / "logs" / "exact_credit.jsonl"
 RULES = KuhnPoker()
+Pair = tuple[Strategy, Strategy]
 ENTROPIES = (
     (0.0, 0.0),
     (0.05, 0.05),
@@ -54,13 +55,13 @@ class Table:
         weights = [math.exp(logit) for logit in self.logits[key]]
         return [weight / sum(weights) for weight in weights]
 
-    def strategies(self) -> tuple[Strategy, Strategy]:
+    def strategies(self) -> Pair:
         """As it is now: later steps do not change it."""
         found = {key: self.chances(key) for key in self.logits}
         return tuple(lambda seen, moves, p=p: found[p, seen] for p in (0, 1))  # type: ignore[return-value]
 
 
-def worth(node: Node, player: int, pair: tuple[Strategy, Strategy], *, turn: bool) -> float:
+def worth(node: Node, player: int, pair: Pair, *, turn: bool) -> float:
     """What ``player`` is paid from here on; with ``turn`` until it decides again."""
     if node.returns is not None:
         return node.returns[player]
@@ -75,7 +76,7 @@ def worth(node: Node, player: int, pair: tuple[Strategy, Strategy], *, turn: boo
     )
 
 
-def met(pair: tuple[Strategy, Strategy], answers: int | None) -> list[tuple[Node, float]]:
+def met(pair: Pair, answers: int | None) -> list[tuple[Node, float]]:
     """All decisions, and how often each is met: in play, or in trees with groups of ``answers``.
 
     In a tree one of the answers that go on becomes a node, if there is any: with chance 1 - (1 - q)^answers,
@@ -138,13 +139,20 @@ def learned(*, rule: str, entropies: tuple[float, float], steps: int) -> dict[st
         if number >= steps // 2 and number % 5 == 0:
             kept.append(table.strategies())
             measured.append(exact.exploitability(RULES, kept[-1]))
-    mixed = [exact.mixed(RULES, player, [pair[player] for pair in kept]) for player in (0, 1)]
     return {
         "end": exact.exploitability(RULES, table.strategies()),
         "lowest": min(measured),
         "highest": max(measured),
-        "average": exact.exploitability(RULES, (mixed[0], mixed[1])),
+        "average": averaged(kept),
     }
+
+
+def averaged(pairs: Sequence[Pair]) -> float:
+    """The exploitability of the player who draws one of these strategies for each game."""
+    first, second = (
+        exact.mixed(RULES, player, [pair[player] for pair in pairs]) for player in (0, 1)
+    )
+    return exact.exploitability(RULES, (first, second))
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> str:

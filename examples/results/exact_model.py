@@ -19,11 +19,10 @@ from typing import Any
 
 import study
 import torch
-from exact_credit import RULES, met, worth
+from exact_credit import RULES, Pair, averaged, met, worth
 
 from llmzoo import make
 from llmzoo.envs.duels import exact
-from llmzoo.envs.duels.exact import Strategy
 from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
 from llmzoo.policies import load
 from llmzoo.policies.transformers import TransformersPolicy
@@ -34,7 +33,6 @@ START = "kuhn_legal"
 ENTROPY = 0.1
 FORFEIT = -2.1  # of an answer that names no legal move
 SETTINGS = ((0.9, 3e-4), (0.9, 3e-5), (0.0, 3e-4), (0.0, 3e-5))  # momentum and rate
-Pair = tuple[Strategy, Strategy]
 
 
 def start_in(models: Path) -> Path:
@@ -116,12 +114,11 @@ def learned(folder: Path, *, momentum: float, rate: float, steps: int) -> dict[s
         if number < steps:
             optimizer.step()
     measured = [exact.exploitability(RULES, one) for one in kept]
-    mixed = [exact.mixed(RULES, player, [one[player] for one in kept]) for player in (0, 1)]
     return {
         "end": measured[-1],
         "lowest": min(measured),
         "highest": max(measured),
-        "average": exact.exploitability(RULES, (mixed[0], mixed[1])),
+        "average": averaged(kept),
     }
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import study
 import torch
-from exact_credit import RULES
-from exact_model import FORFEIT, Pair, asked, groups_of, start_in, strategies
+from exact_credit import RULES, Pair, averaged
+from exact_model import FORFEIT, asked, groups_of, start_in, strategies
 
 from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.exact import Node
@@ -109,18 +109,10 @@ def learned(
         end = strategies(asked(policy, groups)[0])
     return {
         "end": exact.exploitability(RULES, end),
-        "newest": _averaged(copies[len(copies) // 2 :]),
-        "all": _averaged(copies),
+        "newest": averaged(copies[len(copies) // 2 :]),
+        "all": averaged(copies),
         "answers": count,
     }
-
-
-def _averaged(pairs: Sequence[Pair]) -> float:
-    """The exploitability of the player who draws one of these strategies for each game."""
-    first, second = ([pair[player] for pair in pairs] for player in (0, 1))
-    return exact.exploitability(
-        RULES, (exact.mixed(RULES, 0, first), exact.mixed(RULES, 1, second))
-    )
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -161,7 +161,7 @@ def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -
     """Refuse a stage that is there already, to its end, but of other settings."""
     if not (folder / "after.json").exists():
         return
-    saved = {**json.loads(json.dumps(asdict(FitConfig()))), **run_folder.settings(folder)}
+    saved = run_folder.filled(run_folder.settings(folder), asdict(FitConfig()))
     wanted = json.loads(json.dumps(asdict(config)))
     other = [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
     if other:

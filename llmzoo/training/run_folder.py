@@ -113,8 +113,8 @@ def prepare(
 ) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
-    Only the settings in ``FREE`` may differ. ``defaults``: see :func:`check_unchanged`. Raises :class:`CheckpointError` if a new run would
-    overwrite another, if there is no run to resume, or if its settings differ.
+    Only the settings in ``FREE`` may differ. ``defaults``: see :func:`filled`. Raises :class:`CheckpointError`
+    if a new run would overwrite another, if there is no run to resume, or if its settings differ.
     """
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"
@@ -127,18 +127,23 @@ def prepare(
     files.write(path, text)
 
 
+def filled(saved: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Saved settings, and the defaults of those that the run's version of llmzoo did not have yet."""
+    return {**json.loads(json.dumps(dict(defaults), default=str)), **saved}
+
+
 def check_unchanged(
     run: Path, config: Mapping[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
     """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``FREE``.
 
-    ``defaults``: what settings are that the run's version of llmzoo did not have yet.
+    ``defaults``: see :func:`filled`.
     """
     saved = saved_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
     now = json.loads(json.dumps(config, default=str))
-    saved = {**json.loads(json.dumps(dict(defaults), default=str)), **saved}
+    saved = filled(saved, defaults)
     changed = [k for k in now if k not in FREE and saved.get(k) != now[k]]
     if changed:
         raise CheckpointError(

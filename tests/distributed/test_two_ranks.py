@@ -163,10 +163,11 @@ def test_each_process_samples_from_a_server_of_its_own(parallel, tmp_path, toget
     assert any(not torch.equal(moved[key], before[key]) for key in moved)
 
 
-def test_a_sharded_checkpoint_is_two_files_that_transformers_loads(together):
+def test_a_sharded_checkpoint_is_two_files_that_transformers_loads(tmp_path):
     from transformers import AutoModelForCausalLM
 
-    checkpoint = together("magrpo", "fsdp") / "checkpoints" / "step_000003"
+    on_two(tmp_path, "fsdp", "magrpo")
+    checkpoint = tmp_path / "magrpo" / "checkpoints" / "step_000003"
     (policy,) = (folder for folder in checkpoint.iterdir() if folder.is_dir())
     files = sorted(path.name for path in policy.glob("*.safetensors"))
     assert files == ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]

@@ -91,7 +91,8 @@ bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json
 
 # what has ended is not repeated, so that a call that was cut off may be given again
-STUDIES := games ablations learners sensitivity longer games_cells kuhn tic_tac_toe counterfactual several
+STUDIES := games ablations learners sensitivity longer games_cells kuhn tic_tac_toe counterfactual several \
+	several_longer
 RESULTS := $(BIN)/python examples/results
 
 results: $(READY)

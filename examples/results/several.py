@@ -38,6 +38,12 @@ def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
     return made | {"several partners": _partners(rows, crossed), "several arms": _arms(rows)}
 
 
+def longer_tables(rows: Sequence[Row]) -> dict[str, str]:
+    """The questions and the arms of the study with more tokens, in which no seat met other partners."""
+    found = {question.name: compared(rows, question) for question in QUESTIONS}
+    return {"several longer": _questions(found, ()), "several longer arms": _arms(rows)}
+
+
 def _questions(
     found: Mapping[str, list[Compared]], transfer: Sequence[tuple[str, int, int]]
 ) -> str:
@@ -47,9 +53,11 @@ def _questions(
         counts = [count for one in of for count in one.counts]
         shares = [one.shares for one in of]
         lines.append((question.text, len(of), counts, shares))
-    drops = [drop for _, drop, _ in transfer]
-    shares = [[drop / total] for _, drop, total in transfer]
-    lines.append(("a partner from another seed, against one's own", len(transfer), drops, shares))
+    if transfer:
+        drops = [drop for _, drop, _ in transfer]
+        shares = [[drop / total] for _, drop, total in transfer]
+        text = "a partner from another seed, against one's own"
+        lines.append((text, len(transfer), drops, shares))
     p_values = [sign_flip(counts).p_value for _, _, counts, _ in lines]
     table = []
     for (text, tasks, counts, shares), p, both in zip(lines, p_values, holm(p_values), strict=True):

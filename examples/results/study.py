@@ -11,7 +11,7 @@ own ``arms``: those that are run on it, each with settings that go before the ar
 which of the task's starts it begins (``start``), on which tasks it is run (``tasks``, all where it
 says nothing) and under which other conditions it is measured as well (``also``). ``transcripts`` is
 the number of test tasks whose episodes are kept, before training and after.
-``quick`` lies over all of this with ``--quick``. The starts are ``tiny``, a fetched model such as
+``quick`` lies over all of this with ``--quick``, and a study lies over that which it names as its ``base``. The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
 ``fit``, or with ``random`` or ``cells``, of random weights (:mod:`words`, :mod:`cell_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
@@ -85,9 +85,15 @@ class Run:
 
 def read(name: str, *, quick: bool) -> Settings:
     """A study, or the models that studies start from, by the name of its file."""
-    study: Settings = yaml.safe_load((HERE / f"{name}.yaml").read_text())
+    study = _whole(name)
     over = study.pop("quick", {})
     return merged(study, over) if quick else study
+
+
+def _whole(name: str) -> Settings:
+    study: Settings = yaml.safe_load((HERE / f"{name}.yaml").read_text())
+    base = study.pop("base", None)
+    return study if base is None else merged(_whole(base), study)
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> Settings:

@@ -322,6 +322,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "kuhn": equilibria.kuhn_tables,
     "tic_tac_toe": equilibria.tic_tac_toe_tables,
     "counterfactual": counterfactual.tables,
+    "several_longer": several.longer_tables,
 }
 # of Kuhn poker without text, from logs of one line a run
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

@@ -173,6 +173,24 @@ def test_questions_are_answered_by_pairs_of_runs_and_corrected_together():
     assert "| -75.0 [" in functions
 
 
+def test_the_longer_study_is_the_same_but_for_its_tokens():
+    from several import longer_tables, tables
+    from study import read, runs_of
+
+    runs, longer = (
+        {run.name: dict(run.settings) for run in runs_of(read(name, quick=False), Path("models"))}
+        for name in ("several", "several_longer")
+    )
+    assert runs.keys() == longer.keys()
+    for name, settings in longer.items():
+        factor = settings.pop("token_budget") / runs[name].pop("token_budget")
+        assert factor == {"plan_path": 8, "sokoban": 8, "signal": 3}.get(name.split("-")[0], 4)
+        assert settings == runs[name]
+    made = longer_tables(ROWS)
+    assert made["several longer"] == tables(ROWS, [])["several"]
+    assert "| sudoku | `two` | 2 |" in made["several longer arms"]
+
+
 def test_a_partner_of_another_seed_is_compared_with_ones_own():
     """Own partners solve 3 and 2 of 4 tasks, others 1 and 0: 1 of 8 beside 5 of 8."""
     from questions import partners

@@ -15,6 +15,9 @@ from llmzoo.training.statistics import paired_over_seeds, pooled
 
 # what is played: its name, agents, rounds, the arm, the condition; without RL: what the arm begins with
 WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
+    ("no RL, the expert alone imitated", 1, 1, "grpo_expert", None, False),
+    ("GRPO on single answers from there", 1, 1, "grpo_expert", None, True),
+    ("the same in four rounds", 1, 4, "grpo_expert", "four_turns", True),
     ("no RL", 1, 1, "grpo_one_turn", None, False),
     ("GRPO on single answers", 1, 1, "grpo_one_turn", None, True),
     ("no RL", 1, 4, "at_grpo_one", None, False),
@@ -25,6 +28,7 @@ WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
 )
 # two ways by their arms, each with its condition, and whether the second is the start of the first
 PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
+    ("GRPO, against no RL, from the expert", "grpo_expert", None, "grpo_expert", None, True),
     ("GRPO, against no RL, one round", "grpo_one_turn", None, "grpo_one_turn", None, True),
     ("AT-GRPO of one agent, against no RL", "at_grpo_one", None, "at_grpo_one", None, True),
     (
@@ -43,6 +47,7 @@ PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
 )
 PARTS = 6  # of a run, as its slope is told
 _LOOK: Mapping[str, tuple[str, str]] = {
+    "grpo_expert": ("one agent: GRPO, one round, from the expert", "#1a5fb4"),
     "grpo_one_turn": ("one agent: GRPO, one round", "#8ab4f8"),
     "at_grpo_one": ("one agent: AT-GRPO, 4 rounds", "#4285c8"),
     "at_grpo": ("two agents: AT-GRPO, 4 rounds", "#d9730d"),

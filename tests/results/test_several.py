@@ -181,7 +181,7 @@ def test_the_longer_study_is_the_same_but_for_its_tokens():
         {run.name: dict(run.settings) for run in runs_of(read(name, quick=False), Path("models"))}
         for name in ("several", "several_longer")
     )
-    assert runs.keys() == longer.keys()
+    assert longer.keys() == {name for name in runs if not name.startswith("calendar")}
     for name, settings in longer.items():
         factor = settings.pop("token_budget") / runs[name].pop("token_budget")
         assert factor == {"plan_path": 8, "sokoban": 8, "signal": 3}.get(name.split("-")[0], 4)

@@ -24,7 +24,8 @@ AWAITED: dict[str, set[str]] = {
     "several_longer": {
         *("one", "one_more", "two", "split", "lone", "two_separate", "split_separate"),
     },
-    "tic_tac_toe": {"uniform", "self"},
+    "games_cells": {"grpo_expert"},
+    "tic_tac_toe": {"perfect", "uniform", "self"},
 }
 
 

@@ -54,7 +54,7 @@ _COLOURS |= {"uniform": "#4285c8", "prioritized": "#2f9e6e", "fictitious": "#b83
 
 
 def kuhn_tables(rows: Sequence[Row]) -> dict[str, str]:
-    """For each start, what every arm reached; those without a run are marked."""
+    """For each start, what every arm reached that has been run."""
     tables = {}
     for task, mine in by_task(rows).items():
         lines = [
@@ -64,9 +64,10 @@ def kuhn_tables(rows: Sequence[Row]) -> dict[str, str]:
         ]
         for learner, arms in LEARNERS.items():
             for kind, arm in arms.items():
-                runs = of_arm(mine, arm)
-                told = _reached(runs) if runs else ["not run", *[""] * 7]
-                lines.append("| " + " | ".join([learner, AGAINST[kind], *told]) + " |")
+                if runs := of_arm(mine, arm):
+                    lines.append(
+                        "| " + " | ".join([learner, AGAINST[kind], *_reached(runs)]) + " |"
+                    )
         tables[f"kuhn {task}"] = "\n".join(lines)
     return tables
 

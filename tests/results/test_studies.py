@@ -19,7 +19,7 @@ BUDGETED = (
 STUDIES = (*BUDGETED, "signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours")
 FEW_RUNS = ("longer", "tic_tac_toe")
 PAGES = ROOT / "docs" / "results"
-# arms of studies whose runs are not yet in the committed logs; the tables show them as not run
+# arms of studies whose runs are not yet in the committed logs
 AWAITED: dict[str, set[str]] = {
     "several_longer": {
         *("one", "one_more", "two", "split", "lone", "two_separate", "split_separate"),

@@ -38,7 +38,6 @@ def draw(logs: Path, out: Path) -> None:
         "cells": cell_runs.starts_figure,
         "games_cells": cell_runs.runs_figure,
         "several": several.figure,
-        "several_longer": several.figure,
     }
     for study, make in pictures.items():
         log = logs / f"{study}.jsonl.gz"

@@ -29,7 +29,7 @@ def read(logs: Path) -> tuple[list[Row], list[Row]]:
 
 def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
     """A table of all questions, one of each, one of all arms, and one of other partners."""
-    found = {question.name: compared(rows, question) for question in QUESTIONS}
+    found = _answers(rows)
     every = [one for of_question in found.values() for one in of_question]
     corrected = dict(zip(map(id, every), holm([one.p_value for one in every]), strict=True))
     made = {"several": _questions(found, partners(rows, crossed))}
@@ -40,8 +40,11 @@ def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
 
 def longer_tables(rows: Sequence[Row]) -> dict[str, str]:
     """The questions and the arms of the study with more tokens, in which no seat met other partners."""
-    found = {question.name: compared(rows, question) for question in QUESTIONS}
-    return {"several longer": _questions(found, ()), "several longer arms": _arms(rows)}
+    return {"several longer": _questions(_answers(rows), ()), "several longer arms": _arms(rows)}
+
+
+def _answers(rows: Sequence[Row]) -> dict[str, list[Compared]]:
+    return {question.name: compared(rows, question) for question in QUESTIONS}
 
 
 def _questions(

@@ -11,7 +11,8 @@ own ``arms``: those that are run on it, each with settings that go before the ar
 which of the task's starts it begins (``start``), on which tasks it is run (``tasks``, all where it
 says nothing) and under which other conditions it is measured as well (``also``). ``transcripts`` is
 the number of test tasks whose episodes are kept, before training and after.
-``quick`` lies over all of this with ``--quick``, and a study lies over that which it names as its ``base``. The starts are ``tiny``, a fetched model such as
+A study lies over the one that it names as its ``base``. With ``--quick``, ``quick`` lies over all of this.
+The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
 ``fit``, or with ``random`` or ``cells``, of random weights (:mod:`words`, :mod:`cell_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the

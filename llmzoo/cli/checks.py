@@ -132,8 +132,8 @@ def _check_start(
     starts: dict[str, str] = {}
     for agent, seat in seats.items():
         if seat.source == model:
-            earlier_seat = before[agent]
-            starts[agent] = earlier_seat.name if earlier_seat.learns else SHARED
+            earlier_seat = before.get(agent)  # none: the stage before seats other agents
+            starts[agent] = earlier_seat.name if earlier_seat and earlier_seat.learns else SHARED
             if starts[agent] not in learned:
                 raise ConfigError(
                     f"{trains}, and leaves no model for {agent!r}: give that seat one of its own "

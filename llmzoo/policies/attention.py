@@ -47,6 +47,11 @@ def supported(config: Any) -> bool:
     return entries.get("sliding_window") is None
 
 
+def head_size(config: Any) -> int:
+    """Numbers of an attention head's keys."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
 def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
     """The last hidden states [T, H] of a flat row of token ids [T] at ``positions`` [T].
 

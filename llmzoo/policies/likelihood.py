@@ -28,6 +28,7 @@ from llmzoo.policies.padded import left_pad, positions_of, whole_rows
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scoring import score, score_logits
 
+_LEAST_HEAD = 16  # numbers of a head that fused.py can read
 _CHECKPOINT: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
 _Around = Callable[[], AbstractContextManager[None]]
 
@@ -74,7 +75,7 @@ def likelihood(
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
     if attention.supported(model.config):
-        row = _packed(prompts, completions, model.device)
+        row = _packed(prompts, completions, model)
         compiled_code = (
             compiled_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
@@ -107,15 +108,13 @@ def likelihood(
 
 
 def _packed(
-    prompts: Sequence[Sequence[int]],
-    completions: Sequence[Sequence[Sequence[int]]],
-    device: torch.device,
+    prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[Sequence[int]]], model: Any
 ) -> Any:
-    if device.type == "cpu":
-        return packed(prompts, completions, device)
+    if model.device.type == "cpu" or attention.head_size(model.config) < _LEAST_HEAD:
+        return packed(prompts, completions, model.device)
     from llmzoo.policies.fused import PackedTree  # takes seconds to import; unused on a CPU
 
-    return PackedTree(prompts, completions, device)
+    return PackedTree(prompts, completions, model.device)
 
 
 def last_states(

@@ -4,6 +4,7 @@ What is computed differs in one place: packed rows go through flex attention. So
 float64 up to rounding.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,10 @@ from llmzoo.training import checkpoints, fit
 
 pytestmark = pytest.mark.numeric
 
+HEADS = {
+    "hidden_size": 64,
+    "initializer_range": 0.1,
+}  # of 16 numbers, which flex attention asks for
 LIMIT = 1e-7  # of a weight; AdamW's first steps divide a gradient by its own size
 ALONE = ("grpo", "ppo")  # play with one seat
 GROUPS = {"group_size": 3}
@@ -73,11 +78,18 @@ class Letters(TextEnv):
 
 
 def trained(
-    name: str, out: Path, device: str, *, lora: bool = False, resume: bool = False, **settings
+    name: str,
+    out: Path,
+    device: str,
+    *,
+    lora: bool = False,
+    resume: bool = False,
+    sizes: Mapping[str, float] = HEADS,
+    **settings,
 ):
     """A short run's result, and its policies by seat."""
     seats = [f"writer_{i}" for i in range(1 if name in ALONE else 2)]
-    made = model(initializer_range=0.1).to(device)
+    made = model(**sizes).to(device)
     made.name_or_path = str(out.parent / "base")  # which an exported adapter names
     player = TransformersPolicy(made, tokenizer(), sampling=Sampling(max_new_tokens=3))
     policies = dict.fromkeys(seats, player)
@@ -119,7 +131,7 @@ def untimed(evaluation):
 def assert_same_run(name: str, folder: Path, **settings) -> None:
     """A run on the virtual GPU gives the evaluations and the weights of the run on the CPU."""
     with in_float64():
-        start = [weight.detach().clone() for weight in model(initializer_range=0.1).parameters()]
+        start = [weight.detach().clone() for weight in model(**HEADS).parameters()]
         wanted, weights = trained(name, folder / "cpu", "cpu", **settings)
         with virtual_gpu():
             found, others = trained(name, folder / "gpu", "cuda", **settings)
@@ -152,7 +164,8 @@ def test_likelihoods_in_half_precision(precision):
     found = []
     with virtual_gpu():
         for device in ("cpu", "cuda"):
-            player = TransformersPolicy(model().to(device), tokenizer(), precision=precision)
+            made = model(hidden_size=64).to(device)
+            player = TransformersPolicy(made, tokenizer(), precision=precision)
             now = player.likelihood([group([(20, 21, 0), (22, 0)], [1.0, 0.0], agent="writer_0")])
             now.logprobs.sum().backward()
             gradient = torch.cat([p.grad.float().flatten().cpu() for p in player.parameters()])
@@ -173,7 +186,7 @@ def test_a_step_of_lora_seats(name, tmp_path):
 @pytest.mark.parametrize("name", list_learners())
 @pytest.mark.samples(1)
 def test_a_run_resumes_exactly_and_is_exported(name, lora, tmp_path):
-    TransformersPolicy(model(initializer_range=0.1), tokenizer()).save(tmp_path / "base")
+    TransformersPolicy(model(**HEADS), tokenizer()).save(tmp_path / "base")
     with virtual_gpu():
         _, whole = trained(name, tmp_path / "whole", "cuda", lora=lora, steps=2)
         trained(name, tmp_path / "run", "cuda", lora=lora)
@@ -188,12 +201,23 @@ def test_a_run_resumes_exactly_and_is_exported(name, lora, tmp_path):
             assert file.read_bytes() == (newest / policy / file.name).read_bytes()
 
 
+def test_heads_that_flex_attention_does_not_read(tmp_path):
+    """8 numbers: those take the layout of the CPU."""
+    sizes = {"hidden_size": 32, "initializer_range": 0.1}
+    with in_float64():
+        _, wanted = trained("magrpo", tmp_path / "cpu", "cpu", sizes=sizes)
+        with virtual_gpu():
+            _, found = trained("magrpo", tmp_path / "gpu", "cuda", sizes=sizes)
+    for key, weight in wanted.items():
+        torch.testing.assert_close(found[key], weight, rtol=LIMIT, atol=LIMIT, msg=key)
+
+
 def test_a_step_reads_the_device_a_few_times():
     """Metrics and loss once, the gradient's norm once, whatever the number of parts."""
     counts = []
     for parts in (1, 4):
         with virtual_gpu() as gpu:
-            player = TransformersPolicy(model().to("cuda"), tokenizer())
+            player = TransformersPolicy(model(hidden_size=64).to("cuda"), tokenizer())
             groups = [
                 group([(20 + n, 21, 0), (22, 0)], [1.0, 0.0], agent="writer_0") for n in range(4)
             ]

@@ -48,7 +48,7 @@ def main() -> None:
     task, found = step_task.from_arguments(parser)
     policies = {
         f"writer_{i}": TransformersPolicy(
-            step_task.build_model(task.vocabulary, task.millions),
+            step_task.build_model(task.vocabulary, task.millions).to(step_task.DEVICE),
             step_task.build_tokenizer(task),
             sampling=Sampling(max_new_tokens=task.new_tokens),
             seed=i,

@@ -27,6 +27,7 @@ from transformers import (
 )
 
 PROMPT_TOKENS = 128
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SMALL, SMOLLM2 = 1, 135  # sizes in millions of parameters
 SMOLLM2_WORDS = 49_152
 LEARNING_RATE = 1e-6  # the same on every side; no figure depends on it
@@ -129,10 +130,12 @@ class Watch:
             for model in models
             if count
         ]
+        _wait_for_device()
         self._began, self._worked = time.perf_counter(), time.process_time()
 
     def stop(self) -> dict[str, Any]:
         """Seconds since, those that the CPU worked, the most memory ever held, in bytes; counts."""
+        _wait_for_device()
         found = {
             "seconds": time.perf_counter() - self._began,
             "cpu_seconds": time.process_time() - self._worked,
@@ -146,7 +149,15 @@ class Watch:
         self._counts["trained" if torch.is_grad_enabled() else "read"] += inputs[0].numel()
 
 
+def _wait_for_device() -> None:
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+
+
 def _peak_bytes() -> int:
-    """Linux' own count. (``getrusage`` starts from what the process that began this one held.)"""
+    """A GPU's memory as torch counts it, or the process's: Linux' own count, since ``getrusage``
+    starts from what the process that began this one held."""
+    if DEVICE == "cuda":
+        return torch.cuda.max_memory_allocated()
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(peak) * 1024

@@ -76,7 +76,7 @@ def main() -> None:
     task, found = step_task.from_arguments(parser)
     model = step_task.build_model(task.vocabulary, task.millions)
     halting = Halting(model)
-    parts = 4 if task.millions > 100 and task.new_tokens > 32 else 1
+    parts = 4 if step_task.DEVICE == "cpu" and task.millions > 100 and task.new_tokens > 32 else 1
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
             model=model,
@@ -86,7 +86,7 @@ def main() -> None:
             callbacks=[halting],
             args=GRPOConfig(
                 output_dir=folder,
-                use_cpu=True,
+                use_cpu=step_task.DEVICE == "cpu",
                 bf16=False,
                 gradient_checkpointing=found.checkpointing,
                 per_device_train_batch_size=task.prompts * task.k // parts,

@@ -5,7 +5,7 @@ row is a tree in preorder, so a token's descendants are a range, and the mask tw
 asks for, and why a packed row has it (sources of PyTorch 2.13, ``torch/_inductor/kernel/flex``):
 
 - Heads of at least 16 numbers: Triton's ``tl.dot`` takes no smaller ones (``flex_attention.py``
-  raises). The embedded model has 32. A model with smaller heads takes the CPU's layout.
+  raises). The embedded model has 32. A model with smaller heads reads padded rows.
 - Mask blocks that are a multiple of the kernel's own blocks, or a configuration is left out
   (``SPARSE_KV_BLOCK_SIZE % BLOCK_N``). Those are powers of two up to 128, so 128 fits all.
 - No length that is a multiple of 128: other lengths are masked at the end (``IS_DIVISIBLE``). The

@@ -1,7 +1,8 @@
 """Log-probabilities of given completions, with gradients.
 
 Each prompt is read once for all its completions, without padding (packing.py). A model whose
-attention :mod:`.attention` does not support reads padded rows of prompt and completion instead.
+attention :mod:`.attention` does not support, or :mod:`.fused` on a GPU, reads padded rows of prompt
+and completion instead.
 
 Shapes: B prompts, N = sum of completions over the prompts, C completion tokens (right-padded),
 H hidden size, V vocabulary.
@@ -74,8 +75,8 @@ def likelihood(
     """
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
-    if attention.supported(model.config):
-        row = _packed(prompts, completions, model)
+    if attention.supported(model.config) and _packable(model):
+        row = _packed(prompts, completions, model.device)
         compiled_code = (
             compiled_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
@@ -107,14 +108,21 @@ def likelihood(
     )
 
 
+def _packable(model: Any) -> bool:
+    """Whether there is a kernel for packed rows on the model's device."""
+    return model.device.type == "cpu" or attention.head_size(model.config) >= _LEAST_HEAD
+
+
 def _packed(
-    prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[Sequence[int]]], model: Any
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[Sequence[int]]],
+    device: torch.device,
 ) -> Any:
-    if model.device.type == "cpu" or attention.head_size(model.config) < _LEAST_HEAD:
-        return packed(prompts, completions, model.device)
+    if device.type == "cpu":
+        return packed(prompts, completions, device)
     from llmzoo.policies.fused import PackedTree  # takes seconds to import; unused on a CPU
 
-    return PackedTree(prompts, completions, model.device)
+    return PackedTree(prompts, completions, device)
 
 
 def last_states(

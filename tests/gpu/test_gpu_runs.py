@@ -202,7 +202,7 @@ def test_a_run_resumes_exactly_and_is_exported(name, lora, tmp_path):
 
 
 def test_heads_that_flex_attention_does_not_read(tmp_path):
-    """8 numbers: those take the layout of the CPU."""
+    """Of 8 numbers: the model reads padded rows."""
     sizes = {"hidden_size": 32, "initializer_range": 0.1}
     with in_float64():
         _, wanted = trained("magrpo", tmp_path / "cpu", "cpu", sizes=sizes)

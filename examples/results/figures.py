@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
 
+import by_learner
 import cell_runs
 import counterfactual
 import equilibria
@@ -20,7 +21,6 @@ from matplotlib.figure import Figure
 from pretrained import ARMS
 from readings import by_task, controlled, curves, in_order, of_arm, ways
 
-from llmzoo.report.bench import heatmap
 from llmzoo.training.statistics import pooled
 
 _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
@@ -30,7 +30,7 @@ def draw(logs: Path, out: Path) -> None:
     """A picture for each study whose log is there."""
     pictures = {
         "games": games,
-        "learners": learners,
+        "learners": by_learner.figure,
         "sensitivity": sensitivity,
         "smollm2": smollm2,
         "kuhn": equilibria.kuhn_figure,
@@ -78,24 +78,6 @@ def _bar(axes: Axes, place: int, found: Sequence[Row], colour: str) -> None:
     axes.barh(place, value, color=colour, xerr=[[value - low], [high - value]], capsize=3)
     text = f"{value:.0%}" if found else "not run"
     axes.text(high + 0.02, place, text, va="center", fontsize=8)
-
-
-def learners(rows: Sequence[Row], path: Path) -> None:
-    """Success after training and points gained, by learner and environment."""
-    good = [row for row in rows if "error" not in row]
-    heatmap(
-        [
-            {
-                "env": row["task"],
-                "learner": row["arm"],
-                "tasks": row["after"]["tasks"],
-                "before": row["before"]["success"],
-                "after": row["after"]["success"],
-            }
-            for row in good
-        ],
-        path,
-    )
 
 
 def sensitivity(rows: Sequence[Row], path: Path) -> None:

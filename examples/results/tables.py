@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import by_learner
 import cell_runs
 import counterfactual
 import equilibria
@@ -41,7 +42,7 @@ from readings import (
     ways,
 )
 
-from llmzoo.training.statistics import paired_over_seeds, pooled
+from llmzoo.training.statistics import paired_over_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -150,25 +151,6 @@ def _verdict(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) 
     found = paired_over_seeds(first, second)
     p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
     return [str(found.only_first), str(found.only_second), p]
-
-
-def of_learners(rows: Sequence[Row]) -> dict[str, str]:
-    """Success after training by learner and environment, before it, and seconds of a run."""
-    tasks = by_task(rows)
-    lines = []
-    for arm in in_order(rows, "arm"):
-        cells = []
-        for of_task in tasks.values():
-            mine = of_arm(of_task, arm)
-            if not mine:
-                tried = any(row["arm"] == arm for row in of_task)
-                cells.append("failed" if tried else "not run")
-                continue
-            before = pooled([row["before"] for row in mine])[0]
-            seconds = fmean(row["seconds"] for row in mine)
-            cells.append(f"{rate([row['after'] for row in mine])} ({before:.1%}), {seconds:.0f} s")
-        lines.append([f"`{arm}`", *cells])
-    return {"learners": markdown(["learner", *(f"`{task}`" for task in tasks)], lines)}
 
 
 def of_sensitivity(rows: Sequence[Row]) -> dict[str, str]:
@@ -309,7 +291,7 @@ def _tokens_until(row: Row, measured: Row) -> str:
 STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games": of_games,
     "longer": of_longer,
-    "learners": of_learners,
+    "learners": by_learner.tables,
     "sensitivity": of_sensitivity,
     "ablations": of_ablations,
     "models": of_models,
@@ -342,6 +324,8 @@ def tables_of(logs: Path) -> dict[str, str]:
     }
     if (logs / "several.jsonl.gz").exists():
         tables |= several.tables(*several.read(logs))
+    if (logs / "learners_rates.jsonl.gz").exists():
+        tables |= by_learner.rates(logs)
     measured = logs / "smollm2_signal.jsonl"
     tables |= pretrained.signal(measured) if measured.exists() else {}
     for name, table_of in EXACT.items():

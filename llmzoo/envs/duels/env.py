@@ -145,8 +145,9 @@ class Duel(MoveGame, Generic[S]):
         seen = f"{self.rules.short} {number} {self.rules.briefly_seen(state, number)}"
         if over or number != _player(self.rules, state):
             return f"{seen}\n{'over' if over else 'wait'}"
+        listed = "" if self.rules.moves_seen else f"\n{' '.join(self.choices(agent).names)}"
         refused = "\nrefused" if self.episode.misses else ""
-        return f"{seen}\n{' '.join(self.choices(agent).names)}{refused}\nmove "
+        return f"{seen}{listed}{refused}\nmove "
 
     # For people and scripts
 

@@ -18,13 +18,15 @@ class Rules(Generic[S]):
 
     name: of the game. short: its name in terse prompts. common: both players are paid alike;
     otherwise what one wins the other loses. small: its states can be walked through (:mod:`.exact`). most:
-    the most that a player is ever paid.
+    the most that a player is ever paid. moves_seen: :meth:`briefly_seen` shows which moves are legal, so that
+    terse prompts need not list them.
     """
 
     name: ClassVar[str]
     short: ClassVar[str]
     common: ClassVar[bool] = False
     small: ClassVar[bool] = True
+    moves_seen: ClassVar[bool] = False
     most: float
 
     def words(self) -> str:

@@ -10,7 +10,8 @@ Two players take turns to mark a cell of a board of 3x3. Three marks in a row wi
 | turns | five to nine, and one more for each illegal answer |
 | success | `player_0` wins |
 
-**Observations.** The board. Free cells show their number, from 1 (top left) to 9 (bottom right).
+**Observations.** The board. Free cells show their number, from 1 (top left) to 9 (bottom right). With `prompt="terse"`
+these are the only list of legal moves, so that every prompt has the same length.
 
 **Actions.** The number of a free cell. Text that names one legal move is read as in
 [other games](../adapters/discrete.md); an illegal answer is never played.
@@ -51,6 +52,7 @@ class TicTacToe(Rules[str]):
 
     name = "tic-tac-toe"
     short = "ttt"
+    moves_seen = True
     most = 1.0
 
     def words(self) -> str:
@@ -80,16 +82,21 @@ class TicTacToe(Rules[str]):
         return (1.0, -1.0) if winner == "X" else (-1.0, 1.0)
 
     def seen(self, state: str, player: int) -> str:
-        cells = [cell if cell != "." else str(n) for n, cell in enumerate(state, start=1)]
-        rows = [" ".join(cells[i : i + 3]) for i in (0, 3, 6)]
+        rows = [" ".join(row) for row in _rows(state)]
         return "\n".join([f"You play {MARKS[player]}. The board:", *rows])
 
     def briefly_seen(self, state: str, player: int) -> str:
-        return " ".join(state[i : i + 3] for i in (0, 3, 6))
+        return " ".join(_rows(state))
 
     def board(self, state: str) -> Board:
         cells = [CELLS.get(cell, BoardCell(".", "empty")) for cell in state]
         return Board(tuple(tuple(cells[i : i + 3]) for i in (0, 3, 6)))
+
+
+def _rows(state: str) -> list[str]:
+    """The board with the numbers of free cells, as many characters a row as cells."""
+    cells = "".join(cell if cell != "." else str(n) for n, cell in enumerate(state, start=1))
+    return [cells[i : i + 3] for i in (0, 3, 6)]
 
 
 @cache

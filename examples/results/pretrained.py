@@ -36,7 +36,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 def _arms(rows: Sequence[Row]) -> str:
     lines = [
         "| | agents | seeds | success before | after | return before | after "
-        "| each seed, after | tokens of training | minutes |",
+        "| each seed, after | tokens of training | minutes of a core |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for arm in in_order(rows, "arm"):
@@ -47,9 +47,9 @@ def _arms(rows: Sequence[Row]) -> str:
         before, after = ([row[when] for row in runs] for when in ("before", "after"))
         each = ", ".join(f"{one['success']:.1%}" for one in after)
         tokens = fmean(row["tokens"] for row in runs) / 1000
-        minutes = fmean(row["seconds"] for row in runs) / 60
+        on_cpu = [row["seconds"] / 60 for row in runs if "device" not in row]
         cells = [name, agents, len(runs), _rate(before), _rate(after)]
-        cells += [_returns(before), _returns(after), each, f"{tokens:.0f}k", f"{minutes:.0f}"]
+        cells += [_returns(before), _returns(after), each, f"{tokens:.0f}k", f"{fmean(on_cpu):.0f}"]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 

@@ -17,7 +17,8 @@ class OpponentArgs:
     """Options of the pool of opponents.
 
     every: iterations between copies; the first is of the weights at the start.
-    size: copies that are kept, the newest ones; None: all. ``fictitious`` keeps all.
+    size: copies that are in the pool, the newest ones; None: all; 0: none, so that scripted players play alone.
+        ``fictitious`` keeps all.
     share: of the episodes that are played against an opponent; the others are self-play.
     scripted: players that are in the pool from the start, such as ``amateur``.
     gate: copy only if the win rate against the newest copy is at least this; None: always.
@@ -32,10 +33,11 @@ class OpponentArgs:
     at_once: int = 4
 
     def __post_init__(self) -> None:
-        for name in ("every", "size", "at_once"):
+        least = {"every": 1, "size": 0 if self.scripted else 1, "at_once": 1}
+        for name, low in least.items():
             count = getattr(self, name)
-            if (name, count) != ("size", None) and (type(count) is not int or count < 1):
-                raise ConfigError(f"{name} must be a whole number, at least 1, got {count!r}")
+            if (name, count) != ("size", None) and (type(count) is not int or count < low):
+                raise ConfigError(f"{name} must be a whole number, at least {low}, got {count!r}")
         if not _is_share(self.share) or self.share == 0:
             raise ConfigError(f"share must be above 0 and at most 1, got {self.share!r}")
         if self.gate is not None and not _is_share(self.gate):

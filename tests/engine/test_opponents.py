@@ -42,6 +42,7 @@ def ending(seed, **totals):
         ("uniform", {"every": 0}, "at least 1"),
         ("uniform", {"every": "two"}, "whole number"),
         ("uniform", {"size": 2.5}, "whole number"),
+        ("uniform", {"size": 0}, "at least 1"),
         ("uniform", {"at_once": True}, "whole number"),
         ("uniform", {"scripted": 3}, "list"),
         ("uniform", {"share": 0}, "above 0"),
@@ -172,6 +173,16 @@ def test_old_copies_leave_the_pool(tmp_path):
     for step in range(5):
         members.begin(step, step)
     assert list(members.records) == ["random", "000003", "000004"]
+
+
+def test_scripted_players_can_play_alone(tmp_path):
+    """Copies are still made, to be measured later, and none is in the pool."""
+    members = pool(tmp_path, every=2, size=0, scripted=("random",))
+    for step in range(5):
+        members.begin(step, step)
+        assert members._drawn == ["random"] * members.args.at_once
+    assert list(members.records) == ["random"]
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["000000", "000002", "000004"]
 
 
 def player():

@@ -94,7 +94,10 @@ def _shares(found: dict[float, float], tried: Sequence[float]) -> list[str]:
 
 
 def figure(rows: Sequence[Row], path: Path) -> None:
-    """Success of training episodes over sampled tokens, a panel for each environment."""
+    """Success of training episodes over sampled tokens, a panel for each environment.
+
+    ``at_grpo`` plays on with the best of its answers, so its line is not of what the policy would do.
+    """
     tasks = by_task(rows)
     picture = Figure(figsize=(3.5 * len(tasks), 4.6), dpi=130, layout="constrained")
     panels = picture.subplots(1, len(tasks), squeeze=False)[0]
@@ -104,17 +107,18 @@ def figure(rows: Sequence[Row], path: Path) -> None:
                 lines = [smoothed(row) for row in of_arm(mine, arm)]
                 if lines:
                     tokens, success = (np.mean(part, axis=0) for part in zip(*lines, strict=True))
-                    axes.plot(tokens / 1000, success, color=colour, linestyle=style, label=arm)
+                    label = f"{arm}, best of 8 answers" if arm == "at_grpo" else arm
+                    axes.plot(tokens / 1000, success, color=colour, linestyle=style, label=label)
         taught = of_arm(mine, "sft")
         if taught:  # learns from the expert's play, and plays none
             value, _ = pooled([row["after"] for row in taught])
             axes.axhline(value, color="#9aa0a6", label="sft, at its end, on held-out tasks")
         axes.set_title(task)
+        axes.set_xlabel("thousands of sampled tokens", fontsize=8)
         axes.set_ylim(0, 1)
         axes.grid(alpha=0.3)
     handles, labels = panels[0].get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside lower center", ncol=7, fontsize=8)
-    picture.supxlabel("thousands of sampled tokens", fontsize=9)
     panels[0].set_ylabel("success of training episodes", fontsize=9)
     picture.savefig(str(path))
 

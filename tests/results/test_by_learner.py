@@ -34,7 +34,7 @@ def test_runs_are_pooled_over_seeds_and_missing_ones_are_named():
     import by_learner
 
     rows = [row("magrpo", 0, "1100"), row("magrpo", 1, "1111"), row("ppo", 0, "0000")]
-    rows.append({**row("ippo", 0, "0000"), "error": "nan"})
+    rows.append({"task": "sudoku_v0", "arm": "ippo", "seed": 0, "error": "diverged"})
     found = {line[0]: line[1] for line in cells(by_learner.tables(rows)["learners"])[2:]}
     assert found["two agents, before"].startswith("25.0%")
     assert found["one agent, before"].endswith("1 seed")

@@ -555,16 +555,6 @@ def test_tasks_of_other_collections_are_shown_before_sft_after_it_and_after_rl()
     assert lines[4].endswith("| 2.00 [2.00, 2.00], -2.00 [-2.00, -2.00] |")
 
 
-def test_a_run_that_diverged_is_in_no_rate():
-    from tables import of_learners
-
-    good = of_run("magrpo", 0, "00", "11")
-    broken = {"task": "sudoku_v0", "arm": "ppo", "seed": 0, "error": "diverged"}
-    lines = of_learners([good, broken])["learners"].splitlines()
-    assert lines[2].startswith("| `magrpo` | 100.0% [")
-    assert lines[3] == "| `ppo` | failed |"
-
-
 def test_the_committed_tables_come_from_the_committed_logs():
     from tables import placed, tables_of
 

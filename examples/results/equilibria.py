@@ -22,7 +22,8 @@ AGAINST = {
     "steady": "itself, entropy bonus 0.2, 0.1, then 0.05, answers of one token, 32 hands an iteration",
     "no_momentum": "itself, entropy bonus 0.2, 0.1, then 0.05, answers of one token, 32 hands an iteration, "
     "no momentum",
-    "perfect": "a perfect player, or the newest copy",
+    "perfect": "a perfect player",
+    "mixed": "a perfect player, or the newest copy",
     "latest": "the newest copy",
     "uniform": "the 10 newest copies, uniform",
     "prioritized": "the 20 newest copies, prioritized",

@@ -27,6 +27,7 @@ import figures
 import pretrained
 import sampled_model
 import several
+import taught_model
 from logs import Row, read_log
 from readings import (
     CURVES,
@@ -306,11 +307,12 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "counterfactual": counterfactual.tables,
     "several_longer": several.longer_tables,
 }
-# of Kuhn poker without text, from logs of one line a run
+# of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {
     "exact_credit": exact_credit.table_of,
     "exact_model": exact_model.table_of,
     "sampled_model": sampled_model.table_of,
+    "taught_model": taught_model.table_of,
 }
 
 

@@ -204,11 +204,15 @@ async def _while_connected(request: Request, asked: Coroutine[Any, Any, Any]) ->
 
 async def _json(request: Request) -> Any:
     """What a request holds. Raises :class:`Refused` for what is too long or no JSON."""
-    raw = bytearray()
+    raw, size = bytearray(), 0
     async for part in request.stream():
-        raw += part
-        if len(raw) > MOST_BYTES:
-            raise Refused(413, f"a request of more than {MOST_BYTES} bytes")
+        size += len(part)
+        if size <= MOST_BYTES:
+            raw += part
+        elif size > 4 * MOST_BYTES:  # less is read and dropped: a client that writes would see no answer
+            break
+    if size > MOST_BYTES:
+        raise Refused(413, f"a request of more than {MOST_BYTES} bytes")
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):

@@ -198,7 +198,7 @@ def train(run: Run, out: Path) -> Settings:
         if run.averages:
             row["averages"] = averages_of(run, result)
         if run.copies:
-            row["copies"] = measured_copies(run, result)
+            row["copies"] = measured_copies(run, results)
         if run.transcripts:
             untrained = load(run.settings["model"], sampling=settings_of(run).sampling())
             row["transcripts"] = {
@@ -273,23 +273,28 @@ def averages_of(run: Run, result: Any) -> list[Settings]:
     return found
 
 
-def measured_copies(run: Run, result: Any) -> list[Settings]:
-    """Exact measures of ``run.copies`` of the frozen copies, evenly over the run, and of the end."""
+def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
+    """Exact measures of ``run.copies`` of the frozen copies, evenly over all stages, and of the end."""
     from llmzoo import make
     from llmzoo.training.exploiting import exploit
 
     env = make(run.settings["env"], **_env_args(run))
-    (policy,) = {id(policy): policy for policy in result.seats.values()}.values()
-    folders = sorted((Path(result.run) / "opponents").glob("[0-9]*"))
-    chosen = [folders[len(folders) * part // run.copies] for part in range(run.copies)]
+    (policy,) = {id(policy): policy for policy in results[-1].seats.values()}.values()
+    copies: list[tuple[int, Path]] = []  # the iterations before each
+    before = 0
+    for result in results:
+        folders = sorted((Path(result.run) / "opponents").glob("[0-9]*"))
+        copies += [(before + int(folder.name), folder) for folder in folders]
+        before += result.steps
+    chosen = [copies[len(copies) * part // run.copies] for part in range(run.copies)]
     found = []
     trained = {name: weights.clone() for name, weights in policy.model.state_dict().items()}
-    for folder in chosen:
+    for step, folder in chosen:
         (weights,) = folder.iterdir()
         policy.load_weights(weights)
-        found.append({"step": int(folder.name), **_exact(exploit(env, policy))})
+        found.append({"step": step, **_exact(exploit(env, policy))})
     policy.model.load_state_dict(trained)
-    return [*found, {"step": result.steps, **_exact(exploit(env, policy))}]
+    return [*found, {"step": before, **_exact(exploit(env, policy))}]
 
 
 def _exact(found: Any) -> Settings:

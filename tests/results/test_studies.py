@@ -273,8 +273,9 @@ def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monk
     assert [point["step"] for point in row["averages"]] == [0, 1]
     first = row["averages"][0]
     assert first["all"] == first["newest"] == row["exact"][2]["exploitability"]
-    assert [point["step"] for point in row["copies"]] == [0, 2]
-    assert row["copies"][0]["exploitability"] == first["all"]
+    # one copy of all four, evenly, and the end
+    assert [point["step"] for point in row["copies"]] == [0, 4]
+    assert row["copies"][0]["exploitability"] == row["exact"][0]["exploitability"]
     assert row["copies"][1]["exploitability"] == row["exact"][-1]["exploitability"]
 
 

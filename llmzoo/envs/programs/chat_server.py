@@ -209,7 +209,9 @@ async def _json(request: Request) -> Any:
         size += len(part)
         if size <= MOST_BYTES:
             raw += part
-        elif size > 4 * MOST_BYTES:  # less is read and dropped: a client that writes would see no answer
+        elif (
+            size > 4 * MOST_BYTES
+        ):  # less is read and dropped: a client that writes would see no answer
             break
     if size > MOST_BYTES:
         raise Refused(413, f"a request of more than {MOST_BYTES} bytes")

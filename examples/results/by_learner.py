@@ -15,13 +15,10 @@ from readings import by_task, in_order, markdown, of_arm, rate
 from llmzoo.training.statistics import pooled
 
 ALONE = ("grpo", "ppo")  # play with one seat
-FAMILIES = {  # colour of lines
-    "groups of answers": (
-        "#d9730d",
-        ("mareinforce", "magrpo", "marloo", "maremax", "at_grpo", "grpo"),
-    ),
-    "critics": ("#4285c8", ("ippo", "mappo", "iac", "maac", "ppo")),
-    "preferences": ("#3c9d5b", ("dpo", "madpo")),
+COLOURS = {  # of lines: those that learn from groups of answers, with critics, from preferences
+    "#d9730d": ("mareinforce", "magrpo", "marloo", "maremax", "at_grpo", "grpo"),
+    "#4285c8": ("ippo", "mappo", "iac", "maac", "ppo"),
+    "#3c9d5b": ("dpo", "madpo"),
 }
 _STYLES = ("-", "--", "-.", ":", (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
 _POINTS = 60  # of a line; each is the mean of a tenth of the tokens
@@ -102,7 +99,7 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     picture = Figure(figsize=(3.5 * len(tasks), 4.6), dpi=130, layout="constrained")
     panels = picture.subplots(1, len(tasks), squeeze=False)[0]
     for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
-        for colour, arms in FAMILIES.values():
+        for colour, arms in COLOURS.items():
             for arm, style in zip(arms, _STYLES, strict=False):
                 lines = [smoothed(row) for row in of_arm(mine, arm)]
                 if lines:

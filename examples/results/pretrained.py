@@ -49,7 +49,13 @@ def _arms(rows: Sequence[Row]) -> str:
         tokens = fmean(row["tokens"] for row in runs) / 1000
         on_cpu = [row["seconds"] / 60 for row in runs if "device" not in row]
         cells = [name, agents, len(runs), _rate(before), _rate(after)]
-        cells += [_returns(before), _returns(after), each, f"{tokens:.0f}k", f"{fmean(on_cpu):.0f}"]
+        cells += [
+            _returns(before),
+            _returns(after),
+            each,
+            f"{tokens:.0f}k",
+            f"{fmean(on_cpu):.0f}" if on_cpu else "",
+        ]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 

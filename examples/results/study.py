@@ -164,6 +164,8 @@ def train_model(settings: Settings, out: Path) -> None:
 
 def train(run: Run, out: Path) -> Settings:
     """Train and measure; the run's line."""
+    import torch
+
     from llmzoo.errors import DivergedError
     from llmzoo.policies import load
 
@@ -205,6 +207,8 @@ def train(run: Run, out: Path) -> Settings:
                 "before": episodes_of(run, untrained),
                 "after": episodes_of(run, result.seats),
             }
+    if torch.cuda.is_available():
+        row["device"] = torch.cuda.get_device_name()
     row["wall_seconds"] = round(time.monotonic() - started, 1)
     _keep(line, json.dumps(row))
     return row

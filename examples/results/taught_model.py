@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 import words
+from readings import markdown
 from torch.nn.functional import cross_entropy
 
 from llmzoo import make
@@ -91,14 +92,13 @@ def examples(env: Any, policy: Any) -> tuple[torch.Tensor, list[list[int]]]:
 def table_of(rows: list[dict[str, Any]]) -> str:
     """The last row of each model."""
     last = {(row["hidden"], row["layers"], row["seed"]): row for row in rows}
-    lines = ["| width | layers | weights | updates | draws as X | as O | legal |", "|" + "---|" * 7]
+    lines = []
     for row in last.values():
-        x, o = row["draws"]
-        lines.append(
-            f"| {row['hidden']} | {row['layers']} | {row['weights']:,} | {row['updates']:,} "
-            f"| {x:.1%} | {o:.1%} | {row['legal']:.1%} |"
-        )
-    return "\n".join(lines)
+        draws = [f"{share:.1%}" for share in row["draws"]]
+        sizes = [row["hidden"], row["layers"], f"{row['weights']:,}", f"{row['updates']:,}"]
+        lines.append([*sizes, *draws, f"{row['legal']:.1%}"])
+    head = ["width", "layers", "weights", "updates", "draws as X", "as O", "legal"]
+    return markdown(head, lines)
 
 
 def main() -> None:

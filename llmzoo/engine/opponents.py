@@ -166,8 +166,7 @@ class Opponents:
         self._loaded.pop(name, None)
         self.records[name] = Record()
         if self.args.size is not None:
-            copies = self.copies
-            for old in copies[: max(0, len(copies) - self.args.size)]:
+            for old in self.copies[::-1][self.args.size :]:
                 del self.records[old]  # its folder stays, for checkpoints before this one
 
     def _weight(self, name: str) -> float:

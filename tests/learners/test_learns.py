@@ -30,11 +30,8 @@ SETTINGS = {
     "maremax": (GROUPS, 16, 40),
     "marloo": (GROUPS, 16, 40),
     "maxrl": (GROUPS, 16, 40),
-    "opd": (
-        {"learning_rate": 1e-2},
-        32,
-        100,
-    ),  # unlearns at first what the teacher would never write
+    # unlearns at first what the teacher would never write
+    "opd": ({"learning_rate": 1e-2}, 32, 100),
     "ppo": ({}, 32, 30),
     "sft": ({}, 16, 30),
 }  # options, episodes an iteration, iterations

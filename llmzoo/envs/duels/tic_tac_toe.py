@@ -11,7 +11,7 @@ Two players take turns to mark a cell of a board of 3x3. Three marks in a row wi
 | success | `player_0` wins |
 
 **Observations.** The board. Free cells show their number, from 1 (top left) to 9 (bottom right). With `prompt="terse"`
-these are the only list of legal moves, so that every prompt has the same length.
+these are the only list of legal moves, and prompts have one length, except after a refusal.
 
 **Actions.** The number of a free cell. Text that names one legal move is read as in
 [other games](../adapters/discrete.md); an illegal answer is never played.

@@ -205,13 +205,12 @@ async def _while_connected(request: Request, asked: Coroutine[Any, Any, Any]) ->
 async def _json(request: Request) -> Any:
     """What a request holds. Raises :class:`Refused` for what is too long or no JSON."""
     raw, size = bytearray(), 0
+    # a little too much is read and dropped: a client that is still writing would see no answer
     async for part in request.stream():
         size += len(part)
         if size <= MOST_BYTES:
             raw += part
-        elif (
-            size > 4 * MOST_BYTES
-        ):  # less is read and dropped: a client that writes would see no answer
+        elif size > 4 * MOST_BYTES:
             break
     if size > MOST_BYTES:
         raise Refused(413, f"a request of more than {MOST_BYTES} bytes")

@@ -246,7 +246,7 @@ def test_commands_that_are_not_run_are_shown_somewhere():
     assert set(NOT_RUN) <= shown
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=name_of)
 def test_links_lead_somewhere(page):
     text = BLOCK.sub("", page.read_text())
     for target in LINK.findall(text):

@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/results/duels.md: self-play and pools in two small games."""
+"""The tables and figures of docs/results/duels.md: self-play and pools in two small games."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from logs import Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from readings import by_task, in_order, of_arm
+from readings import by_task, markdown, of_arm
 
 # what the arms of Kuhn poker play against
 AGAINST = {
@@ -42,6 +42,8 @@ LEARNERS = {
     "IPPO": {kind: f"ippo_{kind}" for kind in POOLS},
 }
 TARGET = 0.02  # chips a hand
+DRAWS = 0.95
+STARTS = {"random": "from legal moves", "taught": "from perfect moves as labels"}  # of tic-tac-toe
 _COLOURS = {
     "self": "#9aa0a6",
     "entropy": "#d9730d",
@@ -51,6 +53,7 @@ _COLOURS = {
     "no_momentum": "#1b1b1b",
     "latest": "#7b61c4",
 }
+_COLOURS |= {"perfect": "#1b1b1b", "mixed": "#d9730d"}
 _COLOURS |= {"uniform": "#4285c8", "prioritized": "#2f9e6e", "fictitious": "#b8336a"}
 
 
@@ -143,24 +146,42 @@ def _curve(axes: Axes, runs: Sequence[Row], colour: str) -> Line2D:
 
 
 def tic_tac_toe_tables(rows: Sequence[Row]) -> dict[str, str]:
-    """Draws and losses of each seat against a perfect player, at each measurement."""
-    lines = [
-        "| plays against | seed | iterations | tokens | draws as X | draws as O | losses as X | losses as O | legal |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for arm in in_order(rows, "arm"):
-        for row in of_arm(rows, arm):
+    """Draws and losses of each seat against a perfect player, at each measurement; a table for each start."""
+    head = ["plays against", "seed", "iterations", "tokens"]
+    head += ["draws as X", "draws as O", "losses as X", "losses as O", "legal"]
+    tables = {}
+    for task, mine in by_task(rows).items():
+        lines = []
+        for row in mine:
+            spent = [0, *accumulate(one["tokens"] for one in row["curve"])]
             for point in row["copies"]:
-                shares = [
-                    f"{value:.1%}" for value in (*point["draws"], *point["losses"], point["legal"])
-                ]
-                tokens = sum(one["tokens"] for one in row["curve"][: point["step"]])
-                cells = [
-                    AGAINST[arm],
-                    str(row["seed"]),
-                    str(point["step"]),
-                    f"{tokens / 1000:,.0f}k",
-                    *shares,
-                ]
-                lines.append("| " + " | ".join(cells) + " |")
-    return {"tic_tac_toe": "\n".join(lines)}
+                shares = (*point["draws"], *point["losses"], point["legal"])
+                cells = [AGAINST[row["arm"]], row["seed"], point["step"]]
+                cells.append(f"{spent[point['step']] / 1000:,.0f}k")
+                lines.append([*cells, *(f"{share:.1%}" for share in shares)])
+        tables[f"tic_tac_toe {task}"] = markdown(head, lines)
+    return tables
+
+
+def tic_tac_toe_figure(rows: Sequence[Row], path: Path) -> None:
+    """Draws against a perfect player over iterations: a panel for each start and seat."""
+    tasks = by_task(rows)
+    figure = Figure(figsize=(9.4, 2.9 * len(tasks)), dpi=130, layout="constrained")
+    lines = {}
+    for panels, (task, mine) in zip(
+        figure.subplots(len(tasks), 2, squeeze=False, sharey=True), tasks.items(), strict=True
+    ):
+        for seat, (axes, mark) in enumerate(zip(panels, "XO", strict=True)):
+            for row in mine:
+                steps = [point["step"] for point in row["copies"]]
+                draws = [point["draws"][seat] for point in row["copies"]]
+                (line,) = axes.plot(steps, draws, color=_COLOURS[row["arm"]], linewidth=1.2)
+                lines[AGAINST[row["arm"]]] = line
+            axes.axhline(DRAWS, color="black", linewidth=0.8, linestyle=":")
+            axes.set_title(f"as {mark}, {STARTS[task]}", fontsize=10)
+            axes.set_ylim(0, 1)
+            axes.grid(alpha=0.3)
+    figure.legend(lines.values(), lines.keys(), fontsize=8, loc="outside right upper")
+    figure.supxlabel("iterations; dotted: the goal", fontsize=9)
+    figure.supylabel("draws against a perfect player", fontsize=9)
+    figure.savefig(str(path))

@@ -34,6 +34,7 @@ def draw(logs: Path, out: Path) -> None:
         "sensitivity": sensitivity,
         "smollm2": smollm2,
         "kuhn": equilibria.kuhn_figure,
+        "tic_tac_toe": equilibria.tic_tac_toe_figure,
         "counterfactual": counterfactual.figure,
         "cells": cell_runs.starts_figure,
         "games_cells": cell_runs.runs_figure,

@@ -14,7 +14,8 @@ the number of test tasks whose episodes are kept, before training and after.
 A study lies over the one that it names as its ``base``. With ``--quick``, ``quick`` lies over all of this.
 The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
-``fit``, or with ``random`` or ``cells``, of random weights (:mod:`words`, :mod:`cell_model`). ``stages`` of an arm are trained one after
+``fit``; or with ``random`` or ``cells``, of random weights (:mod:`words`, :mod:`cell_model`); or with
+``taught`` (:mod:`taught_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
 frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
 as many of them one by one, see :func:`measured_copies`.
@@ -150,6 +151,11 @@ def train_model(settings: Settings, out: Path) -> None:
         return
     if "cells" in settings:
         cell_model.build_model(out, **settings["cells"])
+        return
+    if "taught" in settings:
+        from taught_model import build_model  # needs torch
+
+        build_model(out, **settings["taught"])
         return
     run = out.with_name(f"{out.name}-run")
     result = fit(

@@ -1,7 +1,7 @@
 """How much of tic-tac-toe a small model can hold: it is taught the perfect moves of all 4,520 states.
 
-    python examples/results/taught_model.py --out docs/results/logs/taught_model.jsonl
-    python examples/results/taught_model.py --hidden 128 --layers 3 --minutes 10
+    python examples/results/taught_model.py --log docs/results/logs/taught_model.jsonl
+    python examples/results/taught_model.py --hidden 128 --layers 3
 
 Each state is as likely in a batch as any other, and each perfect move in it; the loss is the
 cross-entropy of a move drawn from those. What is measured is what a run with ``tic_tac_toe.yaml`` is
@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 import words
+from logs import Row
 from readings import markdown
 from torch.nn.functional import cross_entropy
 
@@ -30,29 +31,28 @@ from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.env import PLAYERS
 from llmzoo.policies import load
 from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training.exploiting import exploit
 
 BATCH, RATE, WARMUP = 256, 2e-3, 100
 
 
-def taught(hidden: int, layers: int, minutes: float, seed: int) -> Iterator[dict[str, Any]]:
-    """A row after every 500 updates and at the end; the rate falls to 0 over the time that is given."""
-    env = make("tic_tac_toe_v0", prompt="terse", tries=1)
-    with tempfile.TemporaryDirectory() as folder:
-        words.build_model(
-            Path(folder), words="tic_tac_toe_v0", hidden=hidden, layers=layers, seed=seed
-        )
-        policy = load(folder, sampling=Sampling(max_new_tokens=1), device="cpu")
+def untaught(out: Path, *, hidden: int, layers: int, seed: int) -> TransformersPolicy:
+    words.build_model(out, words="tic_tac_toe_v0", hidden=hidden, layers=layers, seed=seed)
+    return load(str(out), sampling=Sampling(max_new_tokens=1), device="cpu")
+
+
+def taught(
+    policy: TransformersPolicy, env: Any, updates: int, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Teaches; a row after every 500 updates and at the end. The rate falls to a fiftieth on the way."""
     ids, moves = examples(env, policy)
     optimizer = torch.optim.AdamW(policy.model.parameters(), lr=RATE, betas=(0.9, 0.99))
     rng = random.Random(seed)
-    size = sum(weights.numel() for weights in policy.model.parameters())
     begun = time.process_time()
-    step, over = 0, False
-    while not over:
-        done = (time.process_time() - begun) / (60 * minutes)
+    for step in range(updates):
         for group in optimizer.param_groups:
-            group["lr"] = RATE * min(1, (step + 1) / WARMUP) * max(0.02, 1 - done)
+            group["lr"] = RATE * min(1, (step + 1) / WARMUP) * max(0.02, 1 - step / updates)
         rows = rng.choices(range(len(ids)), k=BATCH)
         targets = torch.tensor([rng.choice(moves[row]) for row in rows])
         logits = policy.model(input_ids=ids[rows]).logits[:, -1]
@@ -60,21 +60,21 @@ def taught(hidden: int, layers: int, minutes: float, seed: int) -> Iterator[dict
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        step += 1
-        over = done >= 1
-        if over or step % 500 == 0:
-            found = exploit(env, policy)
-            yield {
-                "hidden": hidden,
-                "layers": layers,
-                "weights": size,
-                "seed": seed,
-                "updates": step,
-                "minutes": round((time.process_time() - begun) / 60, 1),
-                "loss": round(loss.item(), 3),
-                "draws": found.draws,
-                "legal": found.legal,
-            }
+        if (step + 1) % 500 == 0 or step + 1 == updates:
+            minutes = round((time.process_time() - begun) / 60, 1)
+            yield {"updates": step + 1, "minutes": minutes, "loss": round(loss.item(), 3)}
+
+
+def build_model(out: Path, *, hidden: int, layers: int, seed: int, updates: int) -> None:
+    """Write a taught model with its tokenizer."""
+    policy = untaught(out, hidden=hidden, layers=layers, seed=seed)
+    for _ in taught(policy, game(), updates, seed):
+        pass
+    policy.save(out)
+
+
+def game() -> Any:
+    return make("tic_tac_toe_v0", prompt="terse", tries=1)
 
 
 def examples(env: Any, policy: Any) -> tuple[torch.Tensor, list[list[int]]]:
@@ -89,7 +89,7 @@ def examples(env: Any, policy: Any) -> tuple[torch.Tensor, list[list[int]]]:
     return torch.tensor(prompts), moves
 
 
-def table_of(rows: list[dict[str, Any]]) -> str:
+def table_of(rows: list[Row]) -> str:
     """The last row of each model."""
     last = {(row["hidden"], row["layers"], row["seed"]): row for row in rows}
     lines = []
@@ -105,16 +105,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--layers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=5, help="of CPU time, without measuring")
+    parser.add_argument("--updates", type=int, default=6000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="rows are added to it")
+    parser.add_argument("--log", type=Path, help="rows are added to it")
     args = parser.parse_args()
-    for row in taught(args.hidden, args.layers, args.minutes, args.seed):
-        line = json.dumps(row)
-        print(line, file=sys.stderr, flush=True)
-        if args.out:
-            with args.out.open("a") as log:
-                log.write(line + "\n")
+    sizes = {"hidden": args.hidden, "layers": args.layers, "seed": args.seed}
+    env = game()
+    with tempfile.TemporaryDirectory() as folder:
+        policy = untaught(Path(folder), **sizes)
+        weights = sum(each.numel() for each in policy.model.parameters())
+        for row in taught(policy, env, args.updates, args.seed):
+            found = exploit(env, policy)
+            row |= {**sizes, "weights": weights, "draws": found.draws, "legal": found.legal}
+            print(json.dumps(row), file=sys.stderr, flush=True)
+            if args.log:
+                with args.log.open("a") as log:
+                    log.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

@@ -238,6 +238,30 @@ def test_each_cell_of_a_board_is_a_token_of_its_own(tmp_path):
     assert words == ["ttt", " ", "1", " ", *board, "\n", "move", " "]
 
 
+@pytest.mark.slow
+def test_a_taught_start_plays_better_than_its_random_weights_and_is_the_same_twice(tmp_path):
+    import study
+
+    from llmzoo import make
+    from llmzoo.policies import load
+    from llmzoo.policies.sampling import Sampling
+    from llmzoo.training.exploiting import exploit
+
+    shape = {"hidden": 16, "layers": 1, "seed": 0}
+    study.train_model({"random": {"words": "tic_tac_toe_v0", **shape}}, tmp_path / "new")
+    for name in ("taught", "again"):
+        study.train_model({"taught": {**shape, "updates": 150}}, tmp_path / name)
+    weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in ("taught", "again")]
+    assert weights[0] == weights[1]
+    env = make("tic_tac_toe_v0", prompt="terse", tries=1)
+    new, taught = (
+        exploit(env, load(str(tmp_path / name), sampling=Sampling(max_new_tokens=1)))
+        for name in ("new", "taught")
+    )
+    assert taught.legal > new.legal + 0.1
+    assert sum(taught.draws) > sum(new.draws)
+
+
 def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monkeypatch):
     import study
 

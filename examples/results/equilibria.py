@@ -169,8 +169,9 @@ def tic_tac_toe_figure(rows: Sequence[Row], path: Path) -> None:
     figure = Figure(figsize=(9.4, 2.9 * len(tasks)), dpi=130, layout="constrained")
     lines = {}
     for panels, (task, mine) in zip(
-        figure.subplots(len(tasks), 2, squeeze=False, sharey=True), tasks.items(), strict=True
+        figure.subplots(len(tasks), 2, squeeze=False, sharey="row"), tasks.items(), strict=True
     ):
+        lowest = min(share for row in mine for point in row["copies"] for share in point["draws"])
         for seat, (axes, mark) in enumerate(zip(panels, "XO", strict=True)):
             for row in mine:
                 steps = [point["step"] for point in row["copies"]]
@@ -179,7 +180,7 @@ def tic_tac_toe_figure(rows: Sequence[Row], path: Path) -> None:
                 lines[AGAINST[row["arm"]]] = line
             axes.axhline(DRAWS, color="black", linewidth=0.8, linestyle=":")
             axes.set_title(f"as {mark}, {STARTS[task]}", fontsize=10)
-            axes.set_ylim(0, 1)
+            axes.set_ylim(0 if lowest < 0.8 else 0.8, 1)
             axes.grid(alpha=0.3)
     figure.legend(lines.values(), lines.keys(), fontsize=8, loc="outside right upper")
     figure.supxlabel("iterations; dotted: the goal", fontsize=9)

@@ -25,7 +25,6 @@ AWAITED: dict[str, set[str]] = {
     "several_longer": {
         *("one", "one_more", "two", "two_separate", "split_separate"),
     },
-    "tic_tac_toe": {"uniform"},
 }
 
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from readings import by_task, markdown, of_arm
 
-# what the arms of Kuhn poker play against
+# what the arms of both games play against
 AGAINST = {
     "self": "itself",
     "entropy": "itself, entropy bonus 0.1",
@@ -51,10 +51,13 @@ _COLOURS = {
     "one_token": "#8b2500",
     "steady": "#00838f",
     "no_momentum": "#1b1b1b",
+    "perfect": "#1b1b1b",
+    "mixed": "#d9730d",
     "latest": "#7b61c4",
+    "uniform": "#4285c8",
+    "prioritized": "#2f9e6e",
+    "fictitious": "#b8336a",
 }
-_COLOURS |= {"perfect": "#1b1b1b", "mixed": "#d9730d"}
-_COLOURS |= {"uniform": "#4285c8", "prioritized": "#2f9e6e", "fictitious": "#b8336a"}
 
 
 def kuhn_tables(rows: Sequence[Row]) -> dict[str, str]:

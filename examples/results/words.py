@@ -1,4 +1,4 @@
-"""Models of random weights that read one game: a token for each word, and a few thousand weights.
+"""Models of random weights that read one task: a token for each word, and a few thousand weights.
 
 They show what reinforcement alone gives, and an iteration with them costs a fraction of one with the
 embedded model.
@@ -7,16 +7,18 @@ embedded model.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 _WORD = r"[a-z]+|[\s\S]"
+_SENTENCE = r"[^.?!:\n]*[.?!:\n]+ ?|[^.?!:\n]+"
 
 
 def words_of(env: str, *, games: int = 300) -> list[str]:
     """The words and characters of a duel's terse prompts and legal moves, from games of random moves."""
-    import re
-
     from llmzoo import make
 
     game = make(env, prompt="terse").unwrapped
@@ -32,19 +34,59 @@ def words_of(env: str, *, games: int = 300) -> list[str]:
     return sorted(found)
 
 
+def sentences_of(env: str, env_args: Mapping[str, Any], *, episodes: int = 200) -> list[str]:
+    """The sentences that an expert reads or writes in at least one episode in ten, and the words and
+    characters of all of them."""
+    from llmzoo import make, oracle
+
+    task = make(env, **env_args)
+    expert = oracle(task)
+    counts: Counter[str] = Counter()
+    for seed in range(episodes):
+        task.reset(seed=seed)
+        found: set[str] = set()
+        for agent in task.agent_iter():
+            observation, _, terminated, truncated, _ = task.last()
+            answer = None if terminated or truncated else expert(observation, agent)
+            found |= set(re.findall(_SENTENCE, observation)) | set(
+                re.findall(_SENTENCE, answer or "")
+            )
+            task.step(answer)
+        counts.update(found)
+    sentences = {sentence for sentence, count in counts.items() if 10 * count >= episodes}
+    return sorted(sentences.union(*(re.findall(_WORD, each) for each in counts)))
+
+
 def build_model(
-    out: Path, *, words: str | Iterable[str], hidden: int, layers: int, seed: int
+    out: Path,
+    *,
+    words: str | Iterable[str] | Mapping[str, Any],
+    hidden: int,
+    layers: int,
+    seed: int,
+    heads: Sequence[int] = (2, 1),
 ) -> None:
-    """Write a model of random weights and its tokenizer. ``words``: the words, or a game that has them."""
+    """Write a model of random weights and its tokenizer.
+
+    ``words``: the words; or a duel, which has them; or ``env`` and ``env_args`` of a task, for
+    :func:`sentences_of`. ``heads``: of queries, and of keys and values.
+    """
     import torch
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
     end, pad = "<|end|>", "<|pad|>"
-    listed = words_of(words) if isinstance(words, str) else list(words)
+    if isinstance(words, str):
+        listed = words_of(words)
+    elif isinstance(words, Mapping):
+        listed = sentences_of(**words)
+    else:
+        listed = list(words)
+    longer = sorted((w for w in listed if not re.fullmatch(_WORD, w)), key=len, reverse=True)
+    pattern = "|".join([*map(re.escape, longer), _WORD])
     vocabulary = {word: number for number, word in enumerate([end, pad, *listed])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=pad))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -58,9 +100,9 @@ def build_model(
         hidden_size=hidden,
         intermediate_size=3 * hidden,
         num_hidden_layers=layers,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=256,
+        num_attention_heads=heads[0],
+        num_key_value_heads=heads[1],
+        max_position_embeddings=512,
         initializer_range=hidden**-0.5,  # with 0.02 so narrow a model hardly reads its prompt
         tie_word_embeddings=True,
         bos_token_id=None,

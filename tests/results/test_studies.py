@@ -237,6 +237,30 @@ def test_each_cell_of_a_board_is_a_token_of_its_own(tmp_path):
     assert words == ["ttt", " ", "1", " ", *board, "\n", "move", " "]
 
 
+def test_a_sentence_that_is_always_said_is_one_token_and_the_rest_is_read_by_character(tmp_path):
+    import study
+
+    from llmzoo import make
+    from llmzoo.policies import load
+
+    task = {"env": "tool_use_v0", "env_args": {"family": "arithmetic", "tools": ["calculator"]}}
+    random = {"words": task, "hidden": 8, "layers": 1, "heads": [2, 2], "seed": 0}
+    study.train_model({"random": random}, tmp_path / "new")
+    policy = load(str(tmp_path / "new"))
+    assert policy.model.config.num_key_value_heads == 2
+    call = '<tool_call>{"name": "calculator", "arguments": {"expression": "3 * 40"}}</tool_call>'
+    pieces = [policy.tokenizer.decode(token) for token in policy.tokenizer(call)["input_ids"]]
+    assert pieces[:3] == ['<tool_call>{"name": ', '"calculator", "arguments": ', '{"expression": ']
+    assert pieces[3:11] == [*'"3 * 40"']
+    env = make(task["env"], **task["env_args"])
+    for seed in range(1000, 1020):  # questions from which no token was taken
+        env.reset(seed=seed)
+        prompt = env.observe("planner_0")
+        ids = policy.encode(prompt, "planner_0")
+        assert policy.tokenizer.decode(ids) == prompt
+        assert len(ids) < len(prompt) / 15
+
+
 @pytest.mark.slow
 def test_a_taught_start_plays_better_than_its_random_weights_and_is_the_same_twice(tmp_path):
     import study

@@ -27,6 +27,7 @@ SECTIONS: dict[str, list[str]] = {
         "results/smollm2",
         "results/signals",
         "results/duels",
+        "results/tic_tac_toe",
         "results/counterfactual",
         "results/cells",
         "results/does_not_work",

@@ -13,6 +13,7 @@ import counterfactual
 import equilibria
 import matplotlib
 import several
+import tic_tac_toe
 
 matplotlib.use("Agg")  # no screen is needed
 from logs import Row, read_log
@@ -33,8 +34,8 @@ def draw(logs: Path, out: Path) -> None:
         "learners": by_learner.figure,
         "sensitivity": sensitivity,
         "smollm2": smollm2,
-        "kuhn": equilibria.kuhn_figure,
-        "tic_tac_toe": equilibria.tic_tac_toe_figure,
+        "kuhn": equilibria.figure,
+        "tic_tac_toe": tic_tac_toe.figure,
         "counterfactual": counterfactual.figure,
         "cells": cell_runs.starts_figure,
         "games_cells": cell_runs.runs_figure,

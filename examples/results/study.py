@@ -50,6 +50,7 @@ from llmzoo.training.run_folder import with_new_names
 HERE = Path(__file__).resolve().parent
 GIVEN = ("tiny", *PUBLISHED)  # models that no run here makes
 Settings = dict[str, Any]
+_NEARLY_GREEDY = 0.05  # a temperature
 _EXACT = ("exploitability", "legal", "draws", "losses")
 _MEASURED = (
     "step",
@@ -284,11 +285,20 @@ def averages_of(run: Run, result: Any) -> list[Settings]:
 
 
 def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
-    """Exact measures of ``run.copies`` of the frozen copies, evenly over all stages, and of the end."""
+    """Exact measures of ``run.copies`` of the frozen copies, evenly over all stages, and of the end.
+
+    ``likeliest``: the draws of the likeliest move alone, which tells a better player from a surer one.
+    """
     from llmzoo import make
     from llmzoo.training.exploiting import exploit
 
     env = make(run.settings["env"], **_env_args(run))
+
+    def measured_at(step: int) -> Settings:
+        surest = exploit(env, policy.with_sampling(temperature=_NEARLY_GREEDY))
+        found = _exact(exploit(env, policy)) | {"likeliest": _exact(surest)["draws"]}
+        return {"step": step, **found}
+
     (policy,) = {id(policy): policy for policy in results[-1].seats.values()}.values()
     copies: list[tuple[int, Path]] = []  # the iterations before each
     before = 0
@@ -302,9 +312,9 @@ def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
     for step, folder in chosen:
         (weights,) = folder.iterdir()
         policy.load_weights(weights)
-        found.append({"step": step, **_exact(exploit(env, policy))})
+        found.append(measured_at(step))
     policy.model.load_state_dict(trained)
-    return [*found, {"step": before, **_exact(exploit(env, policy))}]
+    return [*found, measured_at(before)]
 
 
 def _exact(found: Any) -> Settings:

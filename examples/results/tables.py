@@ -28,6 +28,7 @@ import pretrained
 import sampled_model
 import several
 import taught_model
+import tic_tac_toe
 from logs import Row, read_log
 from readings import (
     CURVES,
@@ -302,8 +303,8 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "smollm2": pretrained.tables,
     "signals": of_signals,
     "neighbours": of_neighbours,
-    "kuhn": equilibria.kuhn_tables,
-    "tic_tac_toe": equilibria.tic_tac_toe_tables,
+    "kuhn": equilibria.tables,
+    "tic_tac_toe": tic_tac_toe.tables,
     "counterfactual": counterfactual.tables,
     "several_longer": several.longer_tables,
 }

@@ -58,7 +58,7 @@ def _paired(rows: Sequence[Row]) -> str:
         "|---|---|---|---|",
     ]
     base = {row["seed"]: row for row in of_arm(rows, "magrpo")}
-    for arm in RULES:
+    for arm in in_order(rows, "arm"):
         for level in LEVELS if arm != "magrpo" else ():
             shares = []
             for row in of_arm(rows, arm):
@@ -70,7 +70,7 @@ def _paired(rows: Sequence[Row]) -> str:
             known = [share for share in shares if share is not None]
             each = ", ".join("not both" if share is None else f"{share:.2f}" for share in shares)
             mean = f"{fmean(known):.2f}" if known else ""
-            lines.append(f"| {RULES[arm]} | {level:.0%} | {each or 'not run'} | {mean} |")
+            lines.append(f"| {RULES[arm]} | {level:.0%} | {each} | {mean} |")
     return "\n".join(lines)
 
 

@@ -293,13 +293,12 @@ def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
     from llmzoo.training.exploiting import exploit
 
     env = make(run.settings["env"], **_env_args(run))
+    (policy,) = {id(policy): policy for policy in results[-1].seats.values()}.values()
 
     def measured_at(step: int) -> Settings:
         surest = exploit(env, policy.with_sampling(temperature=_NEARLY_GREEDY))
-        found = _exact(exploit(env, policy)) | {"likeliest": _exact(surest)["draws"]}
-        return {"step": step, **found}
+        return {"step": step, **_exact(exploit(env, policy)), "likeliest": surest.draws}
 
-    (policy,) = {id(policy): policy for policy in results[-1].seats.values()}.values()
     copies: list[tuple[int, Path]] = []  # the iterations before each
     before = 0
     for result in results:

@@ -48,9 +48,7 @@ def sentences_of(env: str, env_args: Mapping[str, Any], *, episodes: int = 200) 
         for agent in task.agent_iter():
             observation, _, terminated, truncated, _ = task.last()
             answer = None if terminated or truncated else expert(observation, agent)
-            found |= set(re.findall(_SENTENCE, observation)) | set(
-                re.findall(_SENTENCE, answer or "")
-            )
+            found.update(re.findall(_SENTENCE, observation), re.findall(_SENTENCE, answer or ""))
             task.step(answer)
         counts.update(found)
     sentences = {sentence for sentence, count in counts.items() if 10 * count >= episodes}

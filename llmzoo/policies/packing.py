@@ -11,6 +11,7 @@ of a head.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -150,7 +151,8 @@ class Packed:
 
     ``ids`` and ``positions`` [T]: the model's input. A completion's last token predicts nothing, so
     it is left out. ``predicts`` [sum of lengths]: for each completion token, in order, the index in
-    the row from which it is predicted.
+    the row from which it is predicted. ``levels``: the completions by their length, see
+    :func:`levels_of`, so that a long one does not pad all others.
 
     A completion that another prompt goes on from, as in a conversation, is read there: the turns of
     one conversation are one text, with a completion in several places of it.
@@ -166,46 +168,94 @@ class Packed:
         paths = [trie.add(prompt) for prompt in prompts]
         inner = set(trie.parents)
         kept: list[list[int]] = []  # the prompts that are read as texts; others begin one of them
-        sizes: list[int] = []  # of each, the completions that are read after it
-        read: list[Sequence[int]] = []
-        after: list[int] = []
-        predicts: list[int] = []
+        read: list[Sequence[int]] = []  # the completions that are read after a prompt
+        owners: list[int] = []  # of each, its prompt among those that are kept
+        # of each completion, where its prompt ends, and its tokens, or its number among those that are read
+        places: list[tuple[int, Sequence[int] | int]] = []
         leaves: set[int] = set()
         for path, group in zip(paths, completions, strict=True):
             end, before = path[-1], len(read)
             for ids in group:
                 within = trie.find(ids[:-1], end)
+                places.append((end, len(read) if within is None else within))
                 if within is None:
-                    start = len(trie) + len(after)
-                    within = list(range(start, start + len(ids) - 1))
                     read.append(ids[:-1])
-                    after += range(len(path), len(path) + len(ids) - 1)
-                predicts += [end, *within]
             if len(read) > before or (end not in inner and end not in leaves):
+                owners += [len(kept)] * (len(read) - before)
                 kept.append(path)
-                sizes.append(len(read) - before)
                 leaves.add(end)
         self.prompts = SharedSegments(trie, kept, device)
-        self.answers = Segments([len(ids) for ids in read], device)
-        self.groups = Segments(sizes, device)
-        self.ids = torch.tensor([*trie.ids, *(t for ids in read for t in ids)]).to(device)
-        self.positions = torch.tensor([*trie.depths, *after]).to(device)
+        self.levels: list[_Level] = []
+        ids, positions = [*trie.ids], [*trie.depths]
+        begins = [0] * len(read)
+        for numbers in levels_of([len(answer) for answer in read]):
+            for number in numbers:
+                begins[number] = len(ids)
+                after = len(kept[owners[number]])
+                positions += range(after, after + len(read[number]))
+                ids += read[number]
+            self.levels.append(
+                _Level([len(read[n]) for n in numbers], [owners[n] for n in numbers], self.prompts)
+            )
+        predicts: list[int] = []
+        for end, place in places:
+            if isinstance(place, int):
+                place = range(begins[place], begins[place] + len(read[place]))
+            predicts += [end, *place]
+        self.ids = torch.tensor(ids).to(device)
+        self.positions = torch.tensor(positions).to(device)
         self.predicts = torch.tensor(predicts).to(device)
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
-        sizes = [self.prompts.total, self.answers.total]
-        # halves of [T, heads, D]; a split joins its gradients once, slices would add them
-        halves = [x[0].transpose(0, 1).split(sizes) for x in (query, key, value)]
-        prompt = [self.prompts.grid(x) for x, _ in halves]  # [B, P, heads, D]
+        sizes = [self.prompts.total, *(level.answers.total for level in self.levels)]
+        # pieces of [T, heads, D]; a split joins its gradients once, slices would add them
+        pieces = zip(*(x[0].transpose(0, 1).split(sizes) for x in (query, key, value)), strict=True)
+        prompt = [self.prompts.grid(x) for x in next(pieces)]  # [B, P, heads, D]
         parts = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
-        if self.answers.total:
-            own = [self.groups.grid(self.answers.grid(x)) for _, x in halves]
-            outside = self.prompts.outside(query.dtype)
-            out = _SharedPrompt.apply(*own, *prompt[1:], outside, scaling)
-            parts.append(self.answers.flat(self.groups.flat(out)))
+        for level, own in zip(self.levels, pieces, strict=True):
+            parts.append(level.attend(own, prompt[1:], scaling))
         return torch.cat(parts).unsqueeze(0)
+
+
+def levels_of(lengths: Sequence[int]) -> list[list[int]]:
+    """The numbers of these texts in levels: none is shorter than half of the longest in its level."""
+    levels: list[list[int]] = []
+    longest = 0
+    for number in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
+        if not levels or 2 * lengths[number] < longest:
+            levels.append([])
+            longest = lengths[number]
+        levels[-1].append(number)
+    return [sorted(level) for level in levels]
+
+
+class _Level:
+    """Completions of similar lengths, in the order of their prompts.
+
+    ``lengths`` and ``owners``: of each completion, its tokens and the row of its prompt in the grid of
+    ``prompts``. ``rows``: the prompts' rows that are met; None: all of them, in order.
+    """
+
+    def __init__(self, lengths: Sequence[int], owners: Sequence[int], prompts: Segments):
+        device = prompts.real.device
+        met = Counter(owners)
+        self.answers = Segments(lengths, device)
+        self.groups = Segments([*met.values()], device)
+        self.rows = None if len(met) == len(prompts.lengths) else torch.tensor([*met]).to(device)
+        self.prompts = prompts
+
+    def attend(self, own: Sequence[Tensor], prompt: Sequence[Tensor], scaling: float) -> Tensor:
+        """Outputs [tokens, H, D]. ``own``: queries, keys and values of the completions; ``prompt``: keys
+        and values [B, P, H/G, D] of all prompts."""
+        outside = self.prompts.outside(own[0].dtype)
+        if self.rows is not None:
+            prompt = [x.index_select(0, self.rows) for x in prompt]
+            outside = None if outside is None else outside.index_select(0, self.rows)
+        grids = (self.groups.grid(self.answers.grid(x)) for x in own)
+        out = _SharedPrompt.apply(*grids, *prompt, outside, scaling)
+        return self.answers.flat(self.groups.flat(out))
 
 
 def packed(

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from llmzoo.policies import attention, fused, lean, lora
 from llmzoo.policies.likelihood import last_states, likelihood
-from llmzoo.policies.packing import Packed, beginnings, packed
+from llmzoo.policies.packing import Packed, beginnings, levels_of, packed
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling
@@ -240,8 +240,9 @@ def test_prompts_that_share_half_of_their_tokens_are_grouped():
 
 def test_answers_to_prompts_that_begin_alike_are_read_after_that_beginning():
     row = packed(*SEATS, torch.device("cpu"))
-    # the beginnings, then the rest of each prompt and its answer but for the last token
-    rests = [[20, 21, 23, 24], [22], [22, 26], [30, 34], [31, 32, 33, 35, 36], [27]]
+    # the beginnings, then the rest of each prompt and its answer but for the last token: the longest two,
+    # then those that are shorter than half of the longest
+    rests = [[20, 21, 23, 24], [31, 32, 33, 35, 36], [22], [22, 26], [30, 34], [27]]
     assert row.ids.tolist() == [
         5,
         6,
@@ -254,11 +255,30 @@ def test_answers_to_prompts_that_begin_alike_are_read_after_that_beginning():
         50,
         *(i for rest in rests for i in rest),
     ]
-    assert row.positions[9:].tolist() == [4, 5, 6, 7, 4, 4, 5, 4, 5, 4, 5, 6, 7, 8, 1]
+    assert row.positions[9:].tolist() == [4, 5, 6, 7, 4, 5, 6, 7, 8, 4, 4, 5, 4, 5, 1]
     # in the order of the answers: 23 24 1 after 21 23 24, 34 1 after 30 34, 25 after 22, ...
-    assert row.predicts.tolist() == [10, 11, 12, 16, 17, 13, 20, 21, 22, 14, 15, 8, 23]
+    assert row.predicts.tolist() == [10, 11, 12, 21, 22, 18, 15, 16, 17, 19, 20, 8, 23]
     whole = packed(*ALIKE, torch.device("cpu"))  # several answers to a prompt
     assert whole.ids.tolist() == Packed(*ALIKE, torch.device("cpu")).ids.tolist()
+
+
+def test_completions_are_read_in_levels_of_their_lengths():
+    # 9 and 5 are at least half of 9, then 4 and 2 of 4, then 1, and what is empty
+    assert levels_of([4, 9, 1, 5, 0, 2]) == [[1, 3], [0, 5], [2], [4]]
+    assert levels_of([3, 3, 3]) == [[0, 1, 2]]
+    assert levels_of([]) == []
+
+
+def test_a_long_completion_pads_no_others():
+    """63 tokens in one of 64 completions: the grids have 63 cells for it and 8 for each of the others."""
+    prompts = [[1, 2, n] for n in range(10, 18)]
+    completions = [[[n, k, *range(7)] for k in range(20, 28)] for n in range(30, 38)]
+    completions[3][2] = list(range(64))
+    row = Packed(prompts, completions, torch.device("cpu"))
+    cells = [
+        len(level.groups.lengths) * level.groups.width * level.answers.width for level in row.levels
+    ]
+    assert cells == [63, 8 * 8 * 8]
 
 
 @pytest.mark.usefixtures("float64")

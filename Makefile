@@ -91,8 +91,8 @@ bench: $(READY)
 	@$(BIN)/python examples/benchmark/run.py --out bench.json
 
 # what has ended is not repeated, so that a call that was cut off may be given again
-STUDIES := games ablations learners learners_rates learners_rates_long sensitivity longer games_cells kuhn \
-	tic_tac_toe counterfactual several several_longer
+STUDIES := games ablations learners learners_rates learners_rates_long sensitivity longer games_rates games_long \
+	games_cells games_cells_rates games_cells_long kuhn tic_tac_toe counterfactual several several_longer
 RESULTS := $(BIN)/python examples/results
 
 results: $(READY)
@@ -102,7 +102,7 @@ results: $(READY)
 	@$(RESULTS)/tables.py
 
 results-quick: $(READY)
-	@$(RESULTS)/study.py $(filter-out %_longer learners_rates%,$(STUDIES)) --quick --jobs $(WORKERS) --out runs/results-quick
+	@$(RESULTS)/study.py $(filter-out %_longer %_rates %_long,$(STUDIES)) --quick --jobs $(WORKERS) --out runs/results-quick
 	@$(RESULTS)/tables.py --logs runs/results-quick --out runs/results-quick/tables
 
 clean:

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from logs import Row
 from matplotlib.figure import Figure
-from readings import after, by_task, marks, of_arm, play
+from readings import after, by_task, marks, of_arm, play, rate
 
 from llmzoo.training.statistics import paired_over_seeds, pooled
 
@@ -18,6 +18,8 @@ WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
     ("no RL, the expert alone imitated", 1, 1, "grpo_expert", None, False),
     ("GRPO on single answers from there", 1, 1, "grpo_expert", None, True),
     ("the same in four rounds", 1, 4, "grpo_expert", "four_turns", True),
+    ("no RL, the expert alone imitated", 1, 4, "at_grpo_expert", None, False),
+    ("AT-GRPO from there", 1, 4, "at_grpo_expert", None, True),
     ("no RL", 1, 1, "grpo_one_turn", None, False),
     ("GRPO on single answers", 1, 1, "grpo_one_turn", None, True),
     ("no RL", 1, 4, "at_grpo_one", None, False),
@@ -29,6 +31,10 @@ WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
 # two ways by their arms, each with its condition, and whether the second is the start of the first
 PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
     ("GRPO, against no RL, from the expert", "grpo_expert", None, "grpo_expert", None, True),
+    (
+        "AT-GRPO of one agent, against no RL, from the expert",
+        *("at_grpo_expert", None, "at_grpo_expert", None, True),
+    ),
     ("GRPO, against no RL, one round", "grpo_one_turn", None, "grpo_one_turn", None, True),
     ("AT-GRPO of one agent, against no RL", "at_grpo_one", None, "at_grpo_one", None, True),
     (
@@ -49,6 +55,7 @@ PARTS = 6  # of a run, as its slope is told
 _LOOK: Mapping[str, tuple[str, str]] = {
     "grpo_expert": ("one agent: GRPO, one round, from the expert", "#1a5fb4"),
     "grpo_one_turn": ("one agent: GRPO, one round", "#8ab4f8"),
+    "at_grpo_expert": ("one agent: AT-GRPO, 4 rounds, from the expert", "#3c9d5b"),
     "at_grpo_one": ("one agent: AT-GRPO, 4 rounds", "#4285c8"),
     "at_grpo": ("two agents: AT-GRPO, 4 rounds", "#d9730d"),
 }
@@ -61,7 +68,7 @@ def of_starts(rows: Sequence[Row]) -> dict[str, str]:
         lines = ["| tasks shown | success, sampled | greedy |", "| --- | --- | --- |"]
         for one in row["evaluations"]:
             shown = one["step"] * row["settings"]["episodes_per_step"]
-            lines.append(f"| {shown:,} | {_rate([one])} | {_rate([one['greedy']])} |")
+            lines.append(f"| {shown:,} | {rate([one])} | {rate([one['greedy']])} |")
         tables[f"cells {row['model']}"] = "\n".join(lines)
     return tables
 
@@ -89,7 +96,7 @@ def _success(rows: Sequence[Row]) -> str:
             continue
         found = [after(row, also) if trained else row["before"] for row in runs]
         answers, tokens = play(found)
-        cells = [_rate(found), "" if also else _rate([one["greedy"] for one in found])]
+        cells = [rate(found), "" if also else rate([one["greedy"] for one in found])]
         cells += [
             f"{answers:.1f}",
             f"{tokens:.1f}",
@@ -159,7 +166,7 @@ def starts_figure(rows: Sequence[Row], path: Path) -> None:
             axes.errorbar(
                 shown, [r for r, _ in rates], yerr=spans, marker="o", capsize=3, label=name
             )
-        axes.set_title(f"{row['settings']['env']}, one answer")
+        axes.set_title(f"{row['model']}, one answer")
         axes.set_xlabel("thousand tasks shown by sft", fontsize=9)
         axes.set_ylim(0, 1)
         axes.grid(alpha=0.3)
@@ -185,9 +192,9 @@ def runs_figure(rows: Sequence[Row], path: Path) -> None:
                     label=label,
                 )
                 for place, one in ((0, row["before"]), (row["tokens"] / 1000, row["after"])):
-                    rate, (low, high) = pooled([one])
-                    span = [[rate - low], [high - rate]]
-                    axes.errorbar(place, rate, yerr=span, marker="o", capsize=3, color=colour)
+                    success, (low, high) = pooled([one])
+                    span = [[success - low], [high - success]]
+                    axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=colour)
         axes.set_title(task)
         axes.set_xlabel("thousand sampled tokens", fontsize=9)
         axes.set_ylim(0.4, 1)
@@ -195,8 +202,3 @@ def runs_figure(rows: Sequence[Row], path: Path) -> None:
         axes.legend(fontsize=8, loc="lower right")
     figure.supylabel("success", fontsize=9)
     figure.savefig(str(path))
-
-
-def _rate(found: Sequence[Row]) -> str:
-    success, (low, high) = pooled(found)
-    return f"{success:.1%} [{low:.1%}, {high:.1%}]"

@@ -11,6 +11,7 @@ import by_learner
 import cell_runs
 import counterfactual
 import equilibria
+import long_runs
 import matplotlib
 import several
 import tic_tac_toe
@@ -39,6 +40,8 @@ def draw(logs: Path, out: Path) -> None:
         "counterfactual": counterfactual.figure,
         "cells": cell_runs.starts_figure,
         "games_cells": cell_runs.runs_figure,
+        "games_cells_long": long_runs.figure,
+        "games_long": long_runs.figure,
         "several": several.figure,
     }
     for study, make in pictures.items():

@@ -24,11 +24,13 @@ import equilibria
 import exact_credit
 import exact_model
 import figures
+import long_runs
 import pretrained
 import sampled_model
 import several
 import taught_model
 import tic_tac_toe
+import tuning
 from logs import Row, read_log
 from readings import (
     CURVES,
@@ -210,35 +212,6 @@ def of_models(rows: Sequence[Row]) -> dict[str, str]:
     return {"models": markdown(head, lines)}
 
 
-def of_tuning(rows: Sequence[Row]) -> dict[str, str]:
-    """A table for each game of the single runs that settings were looked for with, and one of what
-    more tokens gave."""
-    tables = {}
-    for task, mine in by_task(rows).items():
-        lines = []
-        for row in mine:
-            measured = row["evaluations"]
-            first, last = measured[0], measured[-1]
-            if first is last:  # stopped before it was measured again
-                continue
-            cells = [rate([first]), *_single(last)]
-            settings = {
-                **row["settings"]["learner_args"],
-                "episodes_per_step": row["settings"]["episodes_per_step"],
-            }
-            told = ", ".join(f"{key} {settings[key]}" for key in sorted(settings))
-            tokens = _tokens_until(row, last)
-            tasks = f"{row['settings']['eval_tasks']} {row['settings']['eval_split']}"
-            learner = f"`{row['settings']['learner']}`"
-            lines.append([learner, told, tasks, *cells, tokens])
-        head = ["learner", "settings", "tasks", "before", "after, sampled", "greedy", "tokens"]
-        tables[f"tuning {task}"] = markdown(head, lines)
-    for row in of_arm(rows, "budget"):
-        lines = [[_tokens_until(row, one), *_single(one)] for one in row["evaluations"]]
-        tables["budget"] = markdown(["tokens", "success, sampled", "greedy"], lines)
-    return tables
-
-
 def of_signals(rows: Sequence[Row]) -> dict[str, str]:
     """Each run: whether the seats agree on a code, and how long it took until they nearly always do."""
     lines = []
@@ -281,15 +254,6 @@ def _steady(curve: Sequence[Row], level: float, length: int = 5) -> int | None:
     )
 
 
-def _single(measured: Row) -> list[str]:
-    return [rate([measured]), rate([{"solved": measured["greedy"]}])]
-
-
-def _tokens_until(row: Row, measured: Row) -> str:
-    tokens = sum(point["tokens"] for point in row["curve"][: measured["step"]])
-    return f"{tokens / 1000:,.0f}k"
-
-
 STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games": of_games,
     "longer": of_longer,
@@ -299,7 +263,11 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "models": of_models,
     "cells": cell_runs.of_starts,
     "games_cells": cell_runs.of_runs,
-    "tuning": of_tuning,
+    "games_cells_long": long_runs.tables("cells"),
+    "games_long": long_runs.tables("games"),
+    "tuning": tuning.tables,
+    "games_rates": tuning.grid("games"),
+    "games_cells_rates": tuning.grid("cells"),
     "smollm2": pretrained.tables,
     "signals": of_signals,
     "neighbours": of_neighbours,

@@ -64,6 +64,22 @@ def test_the_rate_of_long_runs_is_judged_by_the_last_third_of_training(tmp_path)
     assert line == ["`magrpo`", "25.0%", "75.0%", "62.5%", "25.0%", "0.0001"]
 
 
+def test_a_grid_names_its_settings_and_marks_the_best_of_each_arm():
+    from tuning import grid
+
+    rows = [
+        {**row("magrpo", 0, "1000", rate=1e-4, curve=(0, 0, 0.25)), "task": "slow"},
+        {**row("magrpo", 0, "1000", rate=5e-4, curve=(1, 1, 0.5)), "task": "fast"},
+        {**row("ippo", 0, "1000", rate=1e-4, curve=(0, 0, 0.75)), "task": "slow"},
+    ]
+    for each in rows:
+        each["settings"]["learner_args"]["kl"] = 0.05
+    rows[1]["settings"]["learner_args"]["minibatches"] = 4
+    head, _, *lines = cells(grid("games")(rows)["games grid"])
+    assert head == ["", "rate 0.0001, KL 0.05", "rate 0.0005, KL 0.05, 4 updates a batch"]
+    assert lines == [["`magrpo`", "25.0%", "**50.0%**"], ["`ippo`", "**75.0%**", "not run"]]
+
+
 def test_a_curve_is_the_mean_of_a_tenth_of_its_tokens():
     import by_learner
 

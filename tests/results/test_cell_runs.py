@@ -43,13 +43,15 @@ def test_success_is_told_beside_the_rounds_in_which_it_was_measured():
         ("no RL, the expert alone imitated", "1"): "not run",  # another start, of an arm of its own
         ("GRPO on single answers from there", "1"): "not run",
         ("the same in four rounds", "4"): "not run",
+        ("no RL, the expert alone imitated", "4"): "not run",
+        ("AT-GRPO from there", "4"): "not run",
         ("no RL", "1"): "25.0%",
         ("GRPO on single answers", "1"): "50.0%",
         ("no RL", "4"): "not run",  # only an arm over four rounds measures it
         ("GRPO on single answers", "4"): "75.0%",
         ("AT-GRPO", "4"): "not run",
     }
-    grpo = told[4]
+    grpo = told[6]
     assert grpo[5:] == ["0.5", "2.0", "50.0%", "4k", "1.5"]  # 2 answers and 8 tokens of 4 tasks
 
 
@@ -89,6 +91,7 @@ def test_figures_show_one_game_and_a_start(tmp_path):
 
     point = {**measured("10"), "greedy": measured("11")}
     row = {
+        "model": "path_cells",
         "settings": {"env": "plan_path_v0", "episodes_per_step": 4},
         "evaluations": [{**point, "step": 0}, {**point, "step": 2}],
     }
@@ -98,3 +101,27 @@ def test_figures_show_one_game_and_a_start(tmp_path):
         tmp_path / "runs.png",
     )
     assert {path.name for path in tmp_path.iterdir()} == {"starts.png", "runs.png"}
+
+
+def test_long_runs_are_told_by_rounds_and_pooled_over_seeds(tmp_path):
+    from long_runs import figure, tables
+
+    rows = [
+        {
+            **run("at_grpo_expert", "0000", after, one_turn="1000", eight_turns="1111"),
+            "settings": {"env_args": {"max_turns": 4}},
+            "also_args": {"one_turn": {"max_turns": 1}, "eight_turns": {"max_turns": 8}},
+            **{"seed": seed, "tokens": 2_900_000, "seconds": 1500},
+        }
+        for seed, after in enumerate(("1100", "1110"))
+    ]
+    found = tables("cells")(rows)
+    head = found["long cells"].splitlines()[0]
+    assert "| before, 4 rounds | after, 1 round | after, 4 rounds | after, 8 rounds |" in head
+    told = {
+        line[0]: [cell.split(" ")[0] for cell in line[1:]] for line in cells(found["long cells"])
+    }
+    assert told["0"][:6] == ["2.9M", "25", "0.0%", "25.0%", "50.0%", "100.0%"]
+    assert told["all"][2:6] == ["0.0%", "25.0%", "62.5%", "100.0%"]
+    assert cells(found["long cells slope"])[0][:3] == ["0", "0.0%", "25.0%"]
+    figure(rows, tmp_path / "long.png")

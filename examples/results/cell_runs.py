@@ -14,7 +14,8 @@ from readings import after, by_task, marks, of_arm, play, rate
 from llmzoo.training.statistics import paired_over_seeds, pooled
 
 # what is played: its name, agents, rounds, the arm, the condition; without RL: what the arm begins with
-WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
+Way = tuple[str, int, int, str, str | None, bool]
+WAYS: Sequence[Way] = (
     ("no RL, the expert alone imitated", 1, 1, "grpo_expert", None, False),
     ("GRPO on single answers from there", 1, 1, "grpo_expert", None, True),
     ("the same in four rounds", 1, 4, "grpo_expert", "four_turns", True),
@@ -27,6 +28,22 @@ WAYS: Sequence[tuple[str, int, int, str, str | None, bool]] = (
     ("AT-GRPO", 1, 4, "at_grpo_one", None, True),
     ("no RL", 2, 4, "at_grpo", None, False),
     ("AT-GRPO, one model for both seats", 2, 4, "at_grpo", None, True),
+)
+# other rounds and other learners, which few games have
+OTHERS: Sequence[Way] = (
+    ("no RL, the expert alone imitated", 1, 1, "grpo_expert", None, False),
+    ("GRPO on single answers", 1, 1, "grpo_expert", None, True),
+    ("no RL, the expert alone imitated", 1, 2, "at_grpo_expert_2", None, False),
+    ("AT-GRPO from there", 1, 2, "at_grpo_expert_2", None, True),
+    ("no RL, the expert alone imitated", 1, 4, "at_grpo_expert", None, False),
+    ("GRPO over all rounds from there", 1, 4, "grpo", None, True),
+    ("AT-GRPO from there", 1, 4, "at_grpo_expert", None, True),
+    ("no RL, the expert alone imitated", 1, 8, "at_grpo_expert_8", None, False),
+    ("AT-GRPO from there", 1, 8, "at_grpo_expert_8", None, True),
+    ("no RL", 2, 4, "at_grpo", None, False),
+    ("MAGRPO", 2, 4, "magrpo", None, True),
+    ("AT-GRPO, one model for both seats", 2, 4, "at_grpo", None, True),
+    ("AT-GRPO, a model for each seat", 2, 4, "at_grpo_separate", None, True),
 )
 # two ways by their arms, each with its condition, and whether the second is the start of the first
 PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
@@ -77,19 +94,21 @@ def of_runs(rows: Sequence[Row]) -> dict[str, str]:
     """What reinforcement gave, which way is better by tasks, and success in play over each run."""
     tables = {}
     for task, mine in by_task(rows).items():
-        tables[f"reinforced {task}"] = _success(mine)
+        tables[f"reinforced {task}"] = _success(mine, WAYS)
+        if of_arm(mine, "at_grpo_expert_8"):
+            tables[f"reinforced others {task}"] = _success(mine, OTHERS)
         tables[f"reinforced paired {task}"] = _compared(mine)
         tables[f"reinforced slope {task}"] = _slopes(mine)
     return tables
 
 
-def _success(rows: Sequence[Row]) -> str:
+def _success(rows: Sequence[Row], ways: Sequence[Way]) -> str:
     lines = [
         "| | agents | rounds | success, sampled | greedy | answers a task in play | tokens a task in play "
         "| each seed | tokens of training | minutes |",
         "|" + " --- |" * 10,
     ]
-    for name, agents, rounds, arm, also, trained in WAYS:
+    for name, agents, rounds, arm, also, trained in ways:
         runs = of_arm(rows, arm)
         if not runs:
             lines.append(f"| {name} | {agents} | {rounds} | not run |" + " |" * 6)

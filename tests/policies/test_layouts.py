@@ -78,7 +78,21 @@ SEATS = (
     [[(23, 24, 1)], [(34, 1)], [(25,)], [(35, 36, 1)], [(26, 1)], [(27, 28)]],
 )
 
-KINDS = {"seats": SEATS, "ragged": (PROMPTS, ANSWERS), "even": EVEN, "alike": ALIKE, "turns": TURNS}
+# answers of 1 to 14 tokens: one long answer, one group of short ones alone, one of which nothing is read
+LEVELS = (
+    [(5, 6, 7), (5, 6, 8, 9), (10,), (11, 12)],
+    [
+        [(20, 21), (22, *range(23, 35), 1), (20, 22, 1)],
+        [(24, 25, 26, 27, 28, 1), (29, 1), (30, 31, 32, 1)],
+        [(33, 34), (35, 36)],
+        [(20,), (21,)],
+    ],
+)
+
+KINDS = {
+    **{"seats": SEATS, "ragged": (PROMPTS, ANSWERS), "even": EVEN},
+    **{"alike": ALIKE, "turns": TURNS, "levels": LEVELS},
+}
 
 
 # after some tokens: of rows 0 1 | 2 3 4 | 5 every prompt keeps some, then the last one none, then

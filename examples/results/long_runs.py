@@ -1,78 +1,121 @@
-"""The tables and the figure of runs of millions of tokens, of one arm and several seeds."""
+"""The tables and the figure of runs of millions of tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cell_runs import PARTS, parts_of
 from logs import Row
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import after, markdown, rate
+from readings import after, by_task, in_order, markdown, marks, of_arm, rate
 
-from llmzoo.training.statistics import pooled
+from llmzoo.training.statistics import paired_over_seeds, pooled
 
 _POINTS = 20  # of a line
+_STYLES = ("-", "--")  # of the arms
 
 
-def tables(name: str) -> Callable[[Sequence[Row]], dict[str, str]]:
-    """Held-out success of each seed and of all, by rounds of play, and success in play over each run."""
-
-    def of_rows(rows: Sequence[Row]) -> dict[str, str]:
-        trained = rows[0]["settings"]["env_args"]["max_turns"]
-        rounds = {None: trained} | {
-            also: args["max_turns"] for also, args in rows[0]["also_args"].items()
-        }
-        ways = sorted(rounds, key=lambda also: rounds[also])
-
-        def told(runs: Sequence[Row]) -> list[str]:
-            found = [rate([row["before"] for row in runs])]
-            found += [rate([after(row, also) for row in runs]) for also in ways]
-            return [*found, rate([row["after"]["greedy"] for row in runs])]
-
-        lines = [
-            [row["seed"], f"{row['tokens'] / 1e6:.1f}M", f"{row['seconds'] / 60:.0f}", *told([row])]
-            for row in rows
-        ]
-        head = ["seed", "tokens", "minutes", f"before, {_rounds(trained)}"]
-        head += [f"after, {_rounds(rounds[also])}" for also in ways]
-        head.append(f"greedy, {_rounds(trained)}")
-        slopes = [
-            [row["seed"], *(f"{mean:.1%}" for _, mean in parts_of(row, PARTS))] for row in rows
-        ]
-        parts = [f"{part + 1}/{PARTS}" for part in range(PARTS)]
-        return {
-            f"long {name}": markdown(head, [*lines, ["all", "", "", *told(rows)]]),
-            f"long {name} slope": markdown(["seed", *parts], slopes),
-        }
-
-    return of_rows
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """For each task, held-out success of each run, and of the seeds of an arm, by rounds of play; success in
+    play over each run; the arms compared by test tasks, with the seeds that both have."""
+    found = {}
+    parts = [f"{part + 1}/{PARTS}" for part in range(PARTS)]
+    for task, mine in by_task(rows).items():
+        lines: list[Sequence[object]] = []
+        slopes: list[Sequence[object]] = []
+        for runs in _arms(mine):
+            agents = _agents(runs[0])
+            lines += [[agents, row["seed"], *_cost(row), *_told([row])] for row in runs]
+            if len(runs) > 1:
+                lines.append([agents, "all", "", "", *_told(runs)])
+            slopes += [
+                [agents, row["seed"], *(f"{mean:.1%}" for _, mean in parts_of(row, PARTS))]
+                for row in runs
+            ]
+        head = ["agents", "seed", "tokens", "minutes", *_head(mine[0])]
+        found[f"long {task}"] = markdown(head, lines)
+        found[f"long slope {task}"] = markdown(["agents", "seed", *parts], slopes)
+        if len(_arms(mine)) > 1:
+            found[f"long paired {task}"] = _paired(mine)
+    return found
 
 
-def _rounds(count: int) -> str:
-    return f"{count} round{'s' * (count > 1)}"
+def _arms(rows: Sequence[Row]) -> list[list[Row]]:
+    return [of_arm(rows, arm) for arm in in_order(rows, "arm")]
+
+
+def _agents(row: Row) -> int:
+    return int(row["settings"]["env_args"].get("num_agents", 2))
+
+
+def _cost(row: Row) -> list[str]:
+    return [f"{row['tokens'] / 1e6:.1f}M", f"{row['seconds'] / 60:.0f}"]
+
+
+def _rounds(row: Row) -> dict[str | None, int]:
+    """The rounds of each condition in which the run is measured, fewest first; None: as in training."""
+    rounds = {None: row["settings"]["env_args"]["max_turns"]}
+    rounds |= {also: args["max_turns"] for also, args in row["also_args"].items()}
+    return dict(sorted(rounds.items(), key=lambda item: item[1]))
+
+
+def _head(row: Row) -> list[str]:
+    if not row["also_args"]:
+        return ["rounds", "before", "after", "greedy before", "greedy after"]
+    afters = [f"after, {n} round{'s' * (n > 1)}" for n in _rounds(row).values()]
+    return ["rounds", "before", *afters, "greedy before", "greedy after"]
+
+
+def _told(runs: Sequence[Row]) -> list[str]:
+    rounds = _rounds(runs[0])
+    found = [str(rounds[None]), rate([row["before"] for row in runs])]
+    found += [rate([after(row, also) for row in runs]) for also in rounds]
+    return [*found, *(rate([row[when]["greedy"] for row in runs]) for when in ("before", "after"))]
+
+
+def _paired(rows: Sequence[Row]) -> str:
+    first, second = _arms(rows)
+    seeds = {row["seed"] for row in first} & {row["seed"] for row in second}
+    both = [marks([row for row in runs if row["seed"] in seeds]) for runs in (first, second)]
+    found = paired_over_seeds(*both)
+    p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
+    name = f"{_agents(first[0])} agents, against {_agents(second[0])}"
+    head = ["", "seeds", "tasks solved more often by the first", "by the second", "p"]
+    return markdown(head, [[name, len(seeds), found.only_first, found.only_second, p]])
 
 
 def figure(rows: Sequence[Row], path: Path) -> None:
-    """Success over sampled tokens, a line for each seed: in play (lines), on held-out tasks (points)."""
-    picture = Figure(figsize=(6.4, 3.6), dpi=130, layout="constrained")
-    axes = picture.subplots()
-    for number, row in enumerate(rows):
-        points = parts_of(row, _POINTS)
-        colour = f"C{number}"
-        axes.plot(
-            [tokens / 1e6 for tokens, _ in points],
-            [success for _, success in points],
-            color=colour,
-            label=f"seed {row['seed']}",
-        )
-        for place, one in ((0, row["before"]), (row["tokens"] / 1e6, row["after"])):
-            success, (low, high) = pooled([one])
-            span = [[success - low], [high - success]]
-            axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=colour)
-    axes.set_title(rows[0]["task"])
-    axes.set_xlabel("million sampled tokens", fontsize=9)
-    axes.set_ylabel("success", fontsize=9)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8, loc="lower right")
+    """Success over sampled tokens, a panel for each task, a line for each run: in play (lines), on held-out
+    tasks (points)."""
+    tasks = by_task(rows)
+    picture = Figure(figsize=(5.6 * len(tasks) + 0.6, 3.6), dpi=130, layout="constrained")
+    panels = picture.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
+        for runs, style in zip(_arms(mine), _STYLES, strict=False):
+            for row in runs:
+                _line(axes, row, style)
+        axes.set_title(task)
+        axes.set_xlabel("million sampled tokens", fontsize=9)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8, loc="lower right")
+    panels[0].set_ylabel("success", fontsize=9)
     picture.savefig(str(path))
+
+
+def _line(axes: Axes, row: Row, style: str) -> None:
+    points = parts_of(row, _POINTS)
+    colour = f"C{row['seed']}"
+    agents = "one agent" if _agents(row) == 1 else "two agents"
+    axes.plot(
+        [tokens / 1e6 for tokens, _ in points],
+        [success for _, success in points],
+        style,
+        color=colour,
+        label=f"{agents}, seed {row['seed']}",
+    )
+    for place, one in ((0, row["before"]), (row["tokens"] / 1e6, row["after"])):
+        success, (low, high) = pooled([one])
+        span = [[success - low], [high - success]]
+        axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=colour)

@@ -115,13 +115,37 @@ def test_long_runs_are_told_by_rounds_and_pooled_over_seeds(tmp_path):
         }
         for seed, after in enumerate(("1100", "1110"))
     ]
-    found = tables("cells")(rows)
-    head = found["long cells"].splitlines()[0]
-    assert "| before, 4 rounds | after, 1 round | after, 4 rounds | after, 8 rounds |" in head
+    found = tables(rows)
+    assert (
+        "| before | after, 1 round | after, 4 rounds | after, 8 rounds | greedy before |"
+        in found["long plan_path_v0"]
+    )
     told = {
-        line[0]: [cell.split(" ")[0] for cell in line[1:]] for line in cells(found["long cells"])
+        line[1]: [cell.split(" ")[0] for cell in line[2:]]
+        for line in cells(found["long plan_path_v0"])
     }
-    assert told["0"][:6] == ["2.9M", "25", "0.0%", "25.0%", "50.0%", "100.0%"]
-    assert told["all"][2:6] == ["0.0%", "25.0%", "62.5%", "100.0%"]
-    assert cells(found["long cells slope"])[0][:3] == ["0", "0.0%", "25.0%"]
+    assert told["0"] == ["2.9M", "25", "4", "0.0%", "25.0%", "50.0%", "100.0%", "0.0%", "50.0%"]
+    assert told["all"] == ["", "", "4", "0.0%", "25.0%", "62.5%", "100.0%", "0.0%", "62.5%"]
+    assert cells(found["long slope plan_path_v0"])[0][:4] == ["2", "0", "0.0%", "25.0%"]
     figure(rows, tmp_path / "long.png")
+
+
+def test_arms_of_long_runs_are_compared_with_the_seeds_that_both_have():
+    from long_runs import tables
+
+    def long(arm, seed, after, **args):
+        row = {**run(arm, "0000", after), "seed": seed, "also_args": {}}
+        return {**row, "settings": {"env_args": {"max_turns": 4, **args}}}
+
+    rows = [long("at_grpo", 0, "1000"), long("at_grpo_one_48", 0, "1101", num_agents=1)]
+    rows.append(long("at_grpo_one_48", 1, "0000", num_agents=1))
+    found = tables(rows)
+    assert [line[:2] for line in cells(found["long plan_path_v0"])] == [
+        ["2", "0"],
+        ["1", "0"],
+        ["1", "1"],
+        ["1", "all"],
+    ]
+    assert cells(found["long paired plan_path_v0"]) == [
+        ["2 agents, against 1", "1", "0", "2", "0.5000"]
+    ]

@@ -38,6 +38,7 @@ OTHERS: Sequence[Way] = (
     ("no RL, the expert alone imitated", 1, 4, "at_grpo_expert", None, False),
     ("GRPO over all rounds from there", 1, 4, "grpo", None, True),
     ("AT-GRPO from there", 1, 4, "at_grpo_expert", None, True),
+    ("the same with a rate that falls", 1, 4, "at_grpo_expert_falling", None, True),
     ("no RL, the expert alone imitated", 1, 8, "at_grpo_expert_8", None, False),
     ("AT-GRPO from there", 1, 8, "at_grpo_expert_8", None, True),
     ("no RL", 2, 4, "at_grpo", None, False),

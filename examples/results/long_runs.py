@@ -37,8 +37,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
         head = ["agents", "seed", "tokens", "minutes", *_head(mine[0])]
         found[f"long {task}"] = markdown(head, lines)
         found[f"long slope {task}"] = markdown(["agents", "seed", *parts], slopes)
-        if len(_arms(mine)) > 1:
-            found[f"long paired {task}"] = _paired(mine)
+        found[f"long paired {task}"] = _paired(mine)
     return found
 
 
@@ -76,14 +75,29 @@ def _told(runs: Sequence[Row]) -> list[str]:
 
 
 def _paired(rows: Sequence[Row]) -> str:
-    first, second = _arms(rows)
-    seeds = {row["seed"] for row in first} & {row["seed"] for row in second}
-    both = [marks([row for row in runs if row["seed"] in seeds]) for runs in (first, second)]
-    found = paired_over_seeds(*both)
+    """After training against before, for each arm; the second arm against the first."""
+    arms = _arms(rows)
+    lines = [
+        _compared(
+            f"{_agents(runs[0])}, after against before", marks(runs), marks(runs, before=True)
+        )
+        for runs in arms
+    ]
+    if len(arms) > 1:
+        seeds = set.intersection(*({row["seed"] for row in runs} for runs in arms))
+        both = [[row for row in runs if row["seed"] in seeds] for runs in arms]
+        name = f"{_agents(arms[0][0])} against {_agents(arms[1][0])}"
+        lines.append(_compared(name, marks(both[0]), marks(both[1])))
+    head = ["agents", "seeds", "tasks solved more often by the first", "by the second", "p"]
+    return markdown(head, lines)
+
+
+def _compared(
+    name: str, first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]
+) -> list[object]:
+    found = paired_over_seeds(first, second)
     p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
-    name = f"{_agents(first[0])} agents, against {_agents(second[0])}"
-    head = ["", "seeds", "tasks solved more often by the first", "by the second", "p"]
-    return markdown(head, [[name, len(seeds), found.only_first, found.only_second, p]])
+    return [name, len(first), found.only_first, found.only_second, p]
 
 
 def figure(rows: Sequence[Row], path: Path) -> None:

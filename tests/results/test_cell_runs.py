@@ -146,6 +146,9 @@ def test_arms_of_long_runs_are_compared_with_the_seeds_that_both_have():
         ["1", "1"],
         ["1", "all"],
     ]
+    # after, by seed: task 1 alone; tasks 1, 2 and 4, then none
     assert cells(found["long paired plan_path_v0"]) == [
-        ["2 agents, against 1", "1", "0", "2", "0.5000"]
+        ["2, after against before", "1", "1", "0", "1.0000"],
+        ["1, after against before", "2", "3", "0", "0.2500"],
+        ["2 against 1", "1", "0", "2", "0.5000"],
     ]

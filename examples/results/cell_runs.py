@@ -53,6 +53,14 @@ PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
         "AT-GRPO of one agent, against no RL, from the expert",
         *("at_grpo_expert", None, "at_grpo_expert", None, True),
     ),
+    (
+        "AT-GRPO of one agent, against GRPO in four rounds, from the expert",
+        *("at_grpo_expert", None, "grpo_expert", "four_turns", False),
+    ),
+    (
+        "AT-GRPO of one agent, a rate that falls against one that stays",
+        *("at_grpo_expert_falling", None, "at_grpo_expert", None, False),
+    ),
     ("GRPO, against no RL, one round", "grpo_one_turn", None, "grpo_one_turn", None, True),
     ("AT-GRPO of one agent, against no RL", "at_grpo_one", None, "at_grpo_one", None, True),
     (

@@ -46,9 +46,11 @@ def grid(name: str) -> Callable[[Sequence[Row]], dict[str, str]]:
         lines = []
         for arm in in_order(rows, "arm"):
             found = {row["task"]: of_last_third(row) for row in of_arm(rows, arm)}
-            best = max(found, key=lambda task: found[task])
+            best = f"{max(found.values()):.1%}"
             shares = {task: f"{success:.1%}" for task, success in found.items()}
-            shares[best] = f"**{shares[best]}**"
+            shares = {
+                task: f"**{best}**" if share == best else share for task, share in shares.items()
+            }
             lines.append([f"`{arm}`", *(shares.get(task, "not run") for task in tried)])
         return {f"{name} grid": markdown(["", *(_said(rows, task) for task in tried)], lines)}
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from logs import Row
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import after, by_task, marks, of_arm, play, rate
+from readings import after, by_task, marks, of_arm, play, rate, verdict, with_equal_seeds
 
-from llmzoo.training.statistics import paired_over_seeds, pooled
+from llmzoo.training.statistics import pooled
 
 # what is played: its name, agents, rounds, the arm, the condition; without RL: what the arm begins with
 Way = tuple[str, int, int, str, str | None, bool]
@@ -141,16 +143,12 @@ def _success(rows: Sequence[Row], ways: Sequence[Way]) -> str:
 def _compared(rows: Sequence[Row]) -> str:
     lines = ["| | tasks solved more often by the first | by the second | p |", "|" + " --- |" * 4]
     for name, first, also, second, condition, before in PAIRS:
-        seeds = {r["seed"] for r in of_arm(rows, first)} & {r["seed"] for r in of_arm(rows, second)}
-        if not seeds:
+        mine, theirs = with_equal_seeds(of_arm(rows, first), of_arm(rows, second))
+        if not mine:
             lines.append(f"| {name} | not run | | |")
             continue
-        mine, theirs = (
-            [row for row in of_arm(rows, arm) if row["seed"] in seeds] for arm in (first, second)
-        )
-        found = paired_over_seeds(marks(mine, also), marks(theirs, condition, before=before))
-        p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
-        lines.append(f"| {name} | {found.only_first} | {found.only_second} | {p} |")
+        found = verdict(marks(mine, also), marks(theirs, condition, before=before))
+        lines.append(f"| {name} | {' | '.join(found)} |")
     return "\n".join(lines)
 
 
@@ -211,18 +209,8 @@ def runs_figure(rows: Sequence[Row], path: Path) -> None:
     for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
         for arm, (name, colour) in _LOOK.items():
             for number, row in enumerate(of_arm(mine, arm)):
-                points = parts_of(row, 2 * PARTS)
                 label = name if number == 0 else None
-                axes.plot(
-                    [tokens / 1000 for tokens, _ in points],
-                    [success for _, success in points],
-                    color=colour,
-                    label=label,
-                )
-                for place, one in ((0, row["before"]), (row["tokens"] / 1000, row["after"])):
-                    success, (low, high) = pooled([one])
-                    span = [[success - low], [high - success]]
-                    axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=colour)
+                draw_run(axes, row, 2 * PARTS, 1e3, color=colour, label=label)
         axes.set_title(task)
         axes.set_xlabel("thousand sampled tokens", fontsize=9)
         axes.set_ylim(0.4, 1)
@@ -230,3 +218,13 @@ def runs_figure(rows: Sequence[Row], path: Path) -> None:
         axes.legend(fontsize=8, loc="lower right")
     figure.supylabel("success", fontsize=9)
     figure.savefig(str(path))
+
+
+def draw_run(axes: Axes, row: Row, parts: int, unit: float, **look: Any) -> None:
+    """Success over tokens in ``unit``: in play (a line), held out before and after (points, 95% intervals)."""
+    points = parts_of(row, parts)
+    axes.plot([tokens / unit for tokens, _ in points], [mean for _, mean in points], **look)
+    for place, one in ((0, row["before"]), (row["tokens"] / unit, row["after"])):
+        success, (low, high) = pooled([one])
+        span = [[success - low], [high - success]]
+        axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=look["color"])

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cell_runs import PARTS, parts_of
+from cell_runs import PARTS, draw_run, parts_of
 from logs import Row
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from readings import after, by_task, in_order, markdown, marks, of_arm, rate
-
-from llmzoo.training.statistics import paired_over_seeds, pooled
+from readings import (
+    after,
+    by_task,
+    in_order,
+    markdown,
+    marks,
+    of_arm,
+    rate,
+    verdict,
+    with_equal_seeds,
+)
 
 _POINTS = 20  # of a line
 _STYLES = ("-", "--")  # of the arms
@@ -75,29 +82,21 @@ def _told(runs: Sequence[Row]) -> list[str]:
 
 
 def _paired(rows: Sequence[Row]) -> str:
-    """After training against before, for each arm; the second arm against the first."""
+    """After training against before, for each arm; the first arm against the second."""
     arms = _arms(rows)
     lines = [
-        _compared(
-            f"{_agents(runs[0])}, after against before", marks(runs), marks(runs, before=True)
-        )
+        [
+            *(f"{_agents(runs[0])}, after against before", len(runs)),
+            *verdict(marks(runs), marks(runs, before=True)),
+        ]
         for runs in arms
     ]
     if len(arms) > 1:
-        seeds = set.intersection(*({row["seed"] for row in runs} for runs in arms))
-        both = [[row for row in runs if row["seed"] in seeds] for runs in arms]
-        name = f"{_agents(arms[0][0])} against {_agents(arms[1][0])}"
-        lines.append(_compared(name, marks(both[0]), marks(both[1])))
+        first, second = with_equal_seeds(*arms)
+        name = f"{_agents(first[0])} against {_agents(second[0])}"
+        lines.append([name, len(first), *verdict(marks(first), marks(second))])
     head = ["agents", "seeds", "tasks solved more often by the first", "by the second", "p"]
     return markdown(head, lines)
-
-
-def _compared(
-    name: str, first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]
-) -> list[object]:
-    found = paired_over_seeds(first, second)
-    p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
-    return [name, len(first), found.only_first, found.only_second, p]
 
 
 def figure(rows: Sequence[Row], path: Path) -> None:
@@ -108,28 +107,13 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     panels = picture.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
     for axes, (task, mine) in zip(panels, tasks.items(), strict=True):
         for runs, style in zip(_arms(mine), _STYLES, strict=False):
+            agents = "one agent" if _agents(runs[0]) == 1 else "two agents"
             for row in runs:
-                _line(axes, row, style)
+                look = {"color": f"C{row['seed']}", "label": f"{agents}, seed {row['seed']}"}
+                draw_run(axes, row, _POINTS, 1e6, linestyle=style, **look)
         axes.set_title(task)
         axes.set_xlabel("million sampled tokens", fontsize=9)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8, loc="lower right")
     panels[0].set_ylabel("success", fontsize=9)
     picture.savefig(str(path))
-
-
-def _line(axes: Axes, row: Row, style: str) -> None:
-    points = parts_of(row, _POINTS)
-    colour = f"C{row['seed']}"
-    agents = "one agent" if _agents(row) == 1 else "two agents"
-    axes.plot(
-        [tokens / 1e6 for tokens, _ in points],
-        [success for _, success in points],
-        style,
-        color=colour,
-        label=f"{agents}, seed {row['seed']}",
-    )
-    for place, one in ((0, row["before"]), (row["tokens"] / 1e6, row["after"])):
-        success, (low, high) = pooled([one])
-        span = [[success - low], [high - success]]
-        axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=colour)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logs import Row
 
-from llmzoo.training.statistics import pooled
+from llmzoo.training.statistics import paired_over_seeds, pooled
 
 # ways to train in the games: the arm, what it is called, how many agents play, what is compared:
 # the measurement after training, or one in other conditions
@@ -104,6 +104,23 @@ def marks(
 
 def _marks(measured: Row) -> list[bool]:
     return [mark == "1" for mark in measured["solved"]]
+
+
+def with_equal_seeds(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The runs of both whose seeds the other has too."""
+    seeds = {row["seed"] for row in first} & {row["seed"] for row in second}
+    mine, theirs = ([row for row in runs if row["seed"] in seeds] for runs in (first, second))
+    return mine, theirs
+
+
+def verdict(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> list[str]:
+    """Tasks solved more often by the first, by the second, and p; of :func:`marks` with equal seeds."""
+    found = paired_over_seeds(first, second)
+    return [str(found.only_first), str(found.only_second), p_value(found.p_value)]
+
+
+def p_value(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def play(found: Sequence[Row]) -> tuple[float | None, float]:

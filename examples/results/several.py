@@ -14,7 +14,7 @@ from statistics import fmean
 from logs import Row, read_log
 from matplotlib.figure import Figure
 from questions import QUESTIONS, Compared, arm_of, compared, partners
-from readings import by_task, in_order, markdown, of_arm, rate
+from readings import by_task, in_order, markdown, of_arm, p_value, rate
 
 from llmzoo.training.statistics import bootstrap, holm, sign_flip
 
@@ -72,7 +72,7 @@ def _questions(
             low, high = bootstrap(shares)
             mean += f" [{100 * low:+.1f}, {100 * high:+.1f}]"
         ahead = f"{sum(count > 0 for count in counts)} of {len(counts)}"
-        table.append([text, tasks, len(counts), mean, ahead, _p(p), _p(both)])
+        table.append([text, tasks, len(counts), mean, ahead, p_value(p), p_value(both)])
     head = ["", "tasks", "pairs", "difference, points", "first ahead", "p", "p, corrected"]
     return markdown(head, table)
 
@@ -84,7 +84,7 @@ def _tasks(of_question: Sequence[Compared], corrected: Sequence[float]) -> str:
         each = ", ".join(f"{100 * share:+.1f}" for share in one.shares)
         mean = f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
         rates = [rate([row["after"] for row in of]) for of in (one.first, one.second)]
-        lines.append([one.task, *rates, mean, each, _p(one.p_value), _p(p)])
+        lines.append([one.task, *rates, mean, each, p_value(one.p_value), p_value(p)])
     head = ["task", "first", "second", "difference, points", "each seed", "p", "p, corrected"]
     return markdown(head, lines) if lines else "Not run."
 
@@ -149,7 +149,3 @@ def figure(rows: Sequence[Row], path: Path) -> None:
         fontsize=9,
     )
     drawn.savefig(str(path))
-
-
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"

@@ -43,10 +43,10 @@ from readings import (
     of_arm,
     play,
     rate,
+    verdict,
     ways,
+    with_equal_seeds,
 )
-
-from llmzoo.training.statistics import paired_over_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -128,33 +128,24 @@ def _comparisons(rows: Sequence[Row]) -> str:
     lines: list[list[str]] = []
     shared = of_arm(rows, "at_grpo")
     if shared:
-        verdict = _verdict(marks(shared), marks(shared, before=True))
-        lines.append(["AT-GRPO, one model, against: no RL", *verdict])
+        found = verdict(marks(shared), marks(shared, before=True))
+        lines.append(["AT-GRPO, one model, against: no RL", *found])
     for arm, name, agents, also in TRAINED:
         if arm == "at_grpo" or not of_arm(rows, arm) or not shared:
             continue
         other = f"one agent, {name}" if agents == 1 else name
-        verdict = _paired(rows, "at_grpo", arm, also)
-        lines.append([f"AT-GRPO, one model, against: {other}", *verdict])
+        found = _paired(rows, "at_grpo", arm, also)
+        lines.append([f"AT-GRPO, one model, against: {other}", *found])
     separate = of_arm(rows, "at_grpo_separate")
     if separate:
         own, swapped = marks(separate), marks(separate, "swapped")
-        lines.append(["a model for each seat, against: the same, swapped", *_verdict(own, swapped)])
+        lines.append(["a model for each seat, against: the same, swapped", *verdict(own, swapped)])
     return markdown(["", "tasks solved more often by the first", "by the second", "p"], lines)
 
 
 def _paired(rows: Sequence[Row], first: str, second: str, also: str | None) -> list[str]:
-    seeds = {row["seed"] for row in of_arm(rows, first)} & {
-        row["seed"] for row in of_arm(rows, second)
-    }
-    both = [[row for row in of_arm(rows, arm) if row["seed"] in seeds] for arm in (first, second)]
-    return _verdict(marks(both[0]), marks(both[1], also))
-
-
-def _verdict(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> list[str]:
-    found = paired_over_seeds(first, second)
-    p = "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
-    return [str(found.only_first), str(found.only_second), p]
+    both = with_equal_seeds(of_arm(rows, first), of_arm(rows, second))
+    return verdict(marks(both[0]), marks(both[1], also))
 
 
 def of_sensitivity(rows: Sequence[Row]) -> dict[str, str]:
@@ -266,8 +257,8 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games_cells_long": long_runs.tables,
     "games_long": long_runs.tables,
     "tuning": tuning.tables,
-    "games_rates": tuning.grid("games"),
-    "games_cells_rates": tuning.grid("cells"),
+    "games_rates": tuning.grid,
+    "games_cells_rates": tuning.grid,
     "smollm2": pretrained.tables,
     "signals": of_signals,
     "neighbours": of_neighbours,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from by_learner import of_last_third
 from logs import Row
@@ -38,23 +38,17 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     return tables
 
 
-def grid(name: str) -> Callable[[Sequence[Row]], dict[str, str]]:
+def grid(rows: Sequence[Row]) -> dict[str, str]:
     """What each setting of a study gave each arm: success of play in the last third of its tokens."""
-
-    def tables(rows: Sequence[Row]) -> dict[str, str]:
-        tried = in_order(rows, "task")
-        lines = []
-        for arm in in_order(rows, "arm"):
-            found = {row["task"]: of_last_third(row) for row in of_arm(rows, arm)}
-            best = f"{max(found.values()):.1%}"
-            shares = {task: f"{success:.1%}" for task, success in found.items()}
-            shares = {
-                task: f"**{best}**" if share == best else share for task, share in shares.items()
-            }
-            lines.append([f"`{arm}`", *(shares.get(task, "not run") for task in tried)])
-        return {f"{name} grid": markdown(["", *(_said(rows, task) for task in tried)], lines)}
-
-    return tables
+    tried = in_order(rows, "task")
+    lines = []
+    for arm in in_order(rows, "arm"):
+        found = {row["task"]: f"{of_last_third(row):.1%}" for row in of_arm(rows, arm)}
+        best = max(found.values(), key=lambda share: float(share[:-1]))
+        marked = {task: f"**{best}**" if share == best else share for task, share in found.items()}
+        lines.append([f"`{arm}`", *(marked.get(task, "not run") for task in tried)])
+    table = markdown(["", *(_said(rows, task) for task in tried)], lines)
+    return {f"grid {rows[0]['settings']['env']}": table}
 
 
 def _said(rows: Sequence[Row], task: str) -> str:

@@ -194,9 +194,8 @@ class Packed:
                 after = len(kept[owners[number]])
                 positions += range(after, after + len(read[number]))
                 ids += read[number]
-            self.levels.append(
-                _Level([len(read[n]) for n in numbers], [owners[n] for n in numbers], self.prompts)
-            )
+            lengths, its_owners = [len(read[n]) for n in numbers], [owners[n] for n in numbers]
+            self.levels.append(_Level(lengths, its_owners, len(kept), device))
         predicts: list[int] = []
         for end, place in places:
             if isinstance(place, int):
@@ -214,8 +213,9 @@ class Packed:
         pieces = zip(*(x[0].transpose(0, 1).split(sizes) for x in (query, key, value)), strict=True)
         prompt = [self.prompts.grid(x) for x in next(pieces)]  # [B, P, heads, D]
         parts = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
+        outside = self.prompts.outside(query.dtype)
         for level, own in zip(self.levels, pieces, strict=True):
-            parts.append(level.attend(own, prompt[1:], scaling))
+            parts.append(level.attend(own, prompt[1:], outside, scaling))
         return torch.cat(parts).unsqueeze(0)
 
 
@@ -234,22 +234,27 @@ def levels_of(lengths: Sequence[int]) -> list[list[int]]:
 class _Level:
     """Completions of similar lengths, in the order of their prompts.
 
-    ``lengths`` and ``owners``: of each completion, its tokens and the row of its prompt in the grid of
-    ``prompts``. ``rows``: the prompts' rows that are met; None: all of them, in order.
+    ``lengths`` and ``owners``: of each completion, its tokens and its prompt among ``prompts`` of them.
+    ``rows``: the prompts that are met, by their rows in the grid; None: all of them, in order.
     """
 
-    def __init__(self, lengths: Sequence[int], owners: Sequence[int], prompts: Segments):
-        device = prompts.real.device
+    def __init__(
+        self, lengths: Sequence[int], owners: Sequence[int], prompts: int, device: torch.device
+    ):
         met = Counter(owners)
         self.answers = Segments(lengths, device)
         self.groups = Segments([*met.values()], device)
-        self.rows = None if len(met) == len(prompts.lengths) else torch.tensor([*met]).to(device)
-        self.prompts = prompts
+        self.rows = None if len(met) == prompts else torch.tensor([*met]).to(device)
 
-    def attend(self, own: Sequence[Tensor], prompt: Sequence[Tensor], scaling: float) -> Tensor:
+    def attend(
+        self,
+        own: Sequence[Tensor],
+        prompt: Sequence[Tensor],
+        outside: Tensor | None,
+        scaling: float,
+    ) -> Tensor:
         """Outputs [tokens, H, D]. ``own``: queries, keys and values of the completions; ``prompt``: keys
-        and values [B, P, H/G, D] of all prompts."""
-        outside = self.prompts.outside(own[0].dtype)
+        and values [B, P, H/G, D] of all prompts, and ``outside`` their mask [B, P]."""
         if self.rows is not None:
             prompt = [x.index_select(0, self.rows) for x in prompt]
             outside = None if outside is None else outside.index_select(0, self.rows)

@@ -73,9 +73,10 @@ def test_a_grid_names_its_settings_and_marks_the_best_of_each_arm():
         {**row("ippo", 0, "1000", rate=1e-4, curve=(0, 0, 0.75)), "task": "slow"},
     ]
     for each in rows:
+        each["settings"]["env"] = "sudoku_v0"
         each["settings"]["learner_args"]["kl"] = 0.05
     rows[1]["settings"]["learner_args"]["minibatches"] = 4
-    head, _, *lines = cells(grid("games")(rows)["games grid"])
+    head, _, *lines = cells(grid(rows)["grid sudoku_v0"])
     assert head == ["", "rate 0.0001, KL 0.05", "rate 0.0005, KL 0.05, 4 updates a batch"]
     assert lines == [["`magrpo`", "25.0%", "**50.0%**"], ["`ippo`", "**75.0%**", "not run"]]
 

@@ -8,6 +8,7 @@ import select
 import shutil
 import socket
 import tempfile
+import time
 from pathlib import Path
 
 from .world import HOME, MQUEUE
@@ -82,20 +83,27 @@ def leak(text):
         different = {p for p in self.before.keys() | after if self.before.get(p) != after.get(p)}
         return ", ".join(sorted(os.path.relpath(path, self.folder) for path in different))
 
-    def left_behind(self) -> str:
-        """Files that bear the mark, anywhere that can be written to."""
+    def left_behind(self, within_s: float = 0.0) -> str:
+        """Files that bear the mark, anywhere that can be written to, and that are still there after
+        ``within_s`` seconds."""
+        end = time.monotonic() + within_s
+        while (found := self._marked()) and time.monotonic() < end:
+            time.sleep(0.02)
+        return ", ".join(found)
+
+    def _marked(self) -> list[str]:
         result = []
         for root in (*PLACES, HOME, os.path.expanduser("~"), MQUEUE):
             for folder, folders, files in os.walk(root):
                 if self.folder != Path(folder) and "site-packages" not in folders:
                     result += [f"{folder}/{name}" for name in folders + files if self.mark in name]
                 folders[:] = [name for name in folders if not os.path.ismount(f"{folder}/{name}")]
-        return ", ".join(sorted(set(result)))
+        return sorted(set(result))
 
     def close(self) -> None:
         for listener in (self.tcp, self.udp, self.path, self.abstract):
             listener.close()
-        for path in filter(None, (self._socket, *self.left_behind().split(", "))):
+        for path in (self._socket, *self._marked()):
             if os.path.isdir(path):
                 shutil.rmtree(path, ignore_errors=True)
             else:

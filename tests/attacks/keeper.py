@@ -27,6 +27,7 @@ from .watch import Watch, condition, settle, steady
 
 _HANGS_S = 8.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
 _GRACE_S = 0.7  # for processes to go after a run
+_TIDYING_S = 3.0  # for files to go: a verdict may come before its run's folder is empty
 _saying = threading.Lock()
 
 
@@ -180,7 +181,7 @@ class Keeper:
             reached=bait.reached()
             or ("the name server" if self._resolver.was_asked(bait.mark) else ""),
             changed=bait.changed(),
-            left_behind=bait.left_behind(),
+            left_behind=bait.left_behind(within_s=_TIDYING_S),
             survivors=survivors or [one for one in after if bait.mark in one.name],
             processes_before=len(before),
             may_start_processes=column.endswith("+processes"),

@@ -27,7 +27,7 @@ FEW_RUNS = {"longer": 2, "tic_tac_toe": 2, "games_long": 1, "games_cells_long": 
 PAGES = ROOT / "docs" / "results"
 # arms of studies whose runs are not yet in the committed logs
 AWAITED: dict[str, set[str]] = {
-    "games_cells": {"at_grpo_expert_2", "grpo", "magrpo", "at_grpo_separate"},
+    "games_cells": {"at_grpo_expert_2", "grpo", "magrpo", "at_grpo_separate", "ippo"},
     "several_longer": {
         *("one", "one_more", "two", "two_separate", "split_separate"),
     },
@@ -89,7 +89,12 @@ def test_arms_of_a_game_have_the_same_budget_and_rate(name, tmp_path):
     for run in runs:
         game = [other for other in runs if other.task == run.task]
         assert len({other.settings["token_budget"] for other in game}) == 1
-        assert len({other.settings["learner_args"]["learning_rate"] for other in game}) == 1
+        rates = {
+            other.settings["learner_args"]["learning_rate"]
+            for other in game
+            if other.settings["learner"] != "ippo"  # its rate is that of learners.yaml
+        }
+        assert len(rates) == 1
 
 
 def test_the_controls_of_two_agents_are_one_agent_with_the_same_learner(tmp_path):

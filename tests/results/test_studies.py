@@ -89,12 +89,7 @@ def test_arms_of_a_game_have_the_same_budget_and_rate(name, tmp_path):
     for run in runs:
         game = [other for other in runs if other.task == run.task]
         assert len({other.settings["token_budget"] for other in game}) == 1
-        rates = {
-            other.settings["learner_args"]["learning_rate"]
-            for other in game
-            if other.settings["learner"] != "ippo"  # its rate is that of learners.yaml
-        }
-        assert len(rates) == 1
+        assert len({other.settings["learner_args"]["learning_rate"] for other in game}) == 1
 
 
 def test_the_controls_of_two_agents_are_one_agent_with_the_same_learner(tmp_path):

@@ -49,7 +49,8 @@ OTHERS: Sequence[Way] = (
     ("AT-GRPO, a model for each seat", 2, 4, "at_grpo_separate", None, True),
 )
 # two ways by their arms, each with its condition, and whether the second is the start of the first
-PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
+Pair = tuple[str, str, str | None, str, str | None, bool]
+PAIRS: Sequence[Pair] = (
     ("GRPO, against no RL, from the expert", "grpo_expert", None, "grpo_expert", None, True),
     (
         "AT-GRPO of one agent, against no RL, from the expert",
@@ -77,6 +78,28 @@ PAIRS: Sequence[tuple[str, str, str | None, str, str | None, bool]] = (
     (
         "AT-GRPO of two agents, against GRPO in four rounds",
         *("at_grpo", None, "grpo_one_turn", "four_turns", False),
+    ),
+)
+OTHER_PAIRS: Sequence[Pair] = (
+    (
+        "AT-GRPO of one agent, against no RL, two rounds",
+        *("at_grpo_expert_2", None, "at_grpo_expert_2", None, True),
+    ),
+    ("GRPO over all rounds, against no RL", "grpo", None, "grpo", None, True),
+    ("GRPO over all rounds, against AT-GRPO", "grpo", None, "at_grpo_expert", None, False),
+    (
+        "GRPO over all rounds, against GRPO on single answers in four rounds",
+        *("grpo", None, "grpo_expert", "four_turns", False),
+    ),
+    ("MAGRPO of two agents, against no RL", "magrpo", None, "magrpo", None, True),
+    ("AT-GRPO of two agents, against MAGRPO", "at_grpo", None, "magrpo", None, False),
+    (
+        "a model for each seat, against one for both",
+        "at_grpo_separate",
+        None,
+        "at_grpo",
+        None,
+        False,
     ),
 )
 PARTS = 6  # of a run, as its slope is told
@@ -108,7 +131,8 @@ def of_runs(rows: Sequence[Row]) -> dict[str, str]:
         tables[f"reinforced {task}"] = _success(mine, WAYS)
         if of_arm(mine, "at_grpo_expert_8"):
             tables[f"reinforced others {task}"] = _success(mine, OTHERS)
-        tables[f"reinforced paired {task}"] = _compared(mine)
+            tables[f"reinforced others paired {task}"] = _compared(mine, OTHER_PAIRS)
+        tables[f"reinforced paired {task}"] = _compared(mine, PAIRS)
         tables[f"reinforced slope {task}"] = _slopes(mine)
     return tables
 
@@ -140,9 +164,9 @@ def _success(rows: Sequence[Row], ways: Sequence[Way]) -> str:
     return "\n".join(lines)
 
 
-def _compared(rows: Sequence[Row]) -> str:
+def _compared(rows: Sequence[Row], pairs: Sequence[Pair]) -> str:
     lines = ["| | tasks solved more often by the first | by the second | p |", "|" + " --- |" * 4]
-    for name, first, also, second, condition, before in PAIRS:
+    for name, first, also, second, condition, before in pairs:
         mine, theirs = with_equal_seeds(of_arm(rows, first), of_arm(rows, second))
         if not mine:
             lines.append(f"| {name} | not run | | |")

@@ -39,8 +39,14 @@ def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
 
 
 def longer_tables(rows: Sequence[Row]) -> dict[str, str]:
-    """The questions and the arms of the study with more tokens, in which no seat met other partners."""
-    return {"several longer": _questions(_answers(rows), ()), "several longer arms": _arms(rows)}
+    """The questions, their tasks and the arms of the study with more tokens, in which no seat met other
+    partners."""
+    found = _answers(rows)
+    return {
+        "several longer": _questions(found, ()),
+        "several longer tasks": _differences(found),
+        "several longer arms": _arms(rows),
+    }
 
 
 def _answers(rows: Sequence[Row]) -> dict[str, list[Compared]]:
@@ -87,6 +93,19 @@ def _tasks(of_question: Sequence[Compared], corrected: Sequence[float]) -> str:
         lines.append([one.task, *rates, mean, each, p_value(one.p_value), p_value(p)])
     head = ["task", "first", "second", "difference, points", "each seed", "p", "p, corrected"]
     return markdown(head, lines) if lines else "Not run."
+
+
+def _differences(found: Mapping[str, list[Compared]]) -> str:
+    """Of each task and question the difference in points; bold where the corrected p is below 0.05."""
+    every = [(name, one) for name, of in found.items() for one in of]
+    cells = {}
+    for (name, one), p in zip(every, holm([one.p_value for _, one in every]), strict=True):
+        low, high = bootstrap(one.clusters)
+        text = f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+        cells[one.task, name] = f"**{text}**" if p < 0.05 else text
+    tasks = dict.fromkeys(one.task for _, one in every)
+    lines = [[task, *(cells.get((task, name), "") for name in found)] for task in tasks]
+    return markdown(["task", *found], lines)
 
 
 def _arms(rows: Sequence[Row]) -> str:

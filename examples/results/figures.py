@@ -43,6 +43,7 @@ def draw(logs: Path, out: Path) -> None:
         "games_cells_long": long_runs.figure,
         "games_long": long_runs.figure,
         "several": several.figure,
+        "several_longer": several.figure,
     }
     for study, make in pictures.items():
         log = logs / f"{study}.jsonl.gz"

@@ -189,6 +189,8 @@ def test_the_longer_study_is_the_same_but_for_its_tokens():
     made = longer_tables(ROWS)
     assert made["several longer"] == tables(ROWS, [])["several"]
     assert "| sudoku | `two` | 2 |" in made["several longer arms"]
+    cells = made["several longer tasks"].splitlines()[2].strip("| ").split(" | ")
+    assert cells[:2] == ["sudoku", "+37.5 [+25.0, +50.0]"]  # p 0.5: not bold
 
 
 def test_a_partner_of_another_seed_is_compared_with_ones_own():

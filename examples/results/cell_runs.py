@@ -95,11 +95,7 @@ OTHER_PAIRS: Sequence[Pair] = (
     ("AT-GRPO of two agents, against MAGRPO", "at_grpo", None, "magrpo", None, False),
     (
         "a model for each seat, against one for both",
-        "at_grpo_separate",
-        None,
-        "at_grpo",
-        None,
-        False,
+        *("at_grpo_separate", None, "at_grpo", None, False),
     ),
 )
 PARTS = 6  # of a run, as its slope is told

@@ -86,13 +86,16 @@ def _questions(
 def _tasks(of_question: Sequence[Compared], corrected: Sequence[float]) -> str:
     lines = []
     for one, p in zip(of_question, corrected, strict=True):
-        low, high = bootstrap(one.clusters)
         each = ", ".join(f"{100 * share:+.1f}" for share in one.shares)
-        mean = f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
         rates = [rate([row["after"] for row in of]) for of in (one.first, one.second)]
-        lines.append([one.task, *rates, mean, each, p_value(one.p_value), p_value(p)])
+        lines.append([one.task, *rates, _difference(one), each, p_value(one.p_value), p_value(p)])
     head = ["task", "first", "second", "difference, points", "each seed", "p", "p, corrected"]
     return markdown(head, lines) if lines else "Not run."
+
+
+def _difference(one: Compared) -> str:
+    low, high = bootstrap(one.clusters)
+    return f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _differences(found: Mapping[str, list[Compared]]) -> str:
@@ -100,9 +103,8 @@ def _differences(found: Mapping[str, list[Compared]]) -> str:
     every = [(name, one) for name, of in found.items() for one in of]
     cells = {}
     for (name, one), p in zip(every, holm([one.p_value for _, one in every]), strict=True):
-        low, high = bootstrap(one.clusters)
-        text = f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-        cells[one.task, name] = f"**{text}**" if p < 0.05 else text
+        points = _difference(one)
+        cells[one.task, name] = f"**{points}**" if p < 0.05 else points
     tasks = dict.fromkeys(one.task for _, one in every)
     lines = [[task, *(cells.get((task, name), "") for name in found)] for task in tasks]
     return markdown(["task", *found], lines)

@@ -4,7 +4,7 @@ PYTHON ?= python3
 # for pip install: where torch's CPU build is not the default, for example
 #   make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PIP_ARGS ?=
-# test processes for those tests that need not have the machine to themselves
+# test processes
 WORKERS ?= 2
 # one thread: for a model this small a second one waits more than it works, and on a busy machine
 # two that wait for each other are many times slower
@@ -21,14 +21,13 @@ READY := $(VENV)/.installed
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all test-model test-numeric lint docs stubs bench results results-quick clean
+.PHONY: help demo test test-all test-long test-numeric lint docs stubs bench results results-quick clean
 
 help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
-	@echo 'make test      set up and run the fast tests: minutes'
-	@echo 'make test-slow  the slow tests: most of an hour'
-	@echo 'make test-all  both'
-	@echo 'make test-model  fetch smollm2, and run the tests that need it'
+	@echo 'make test      set up and run the fast tests: 5 minutes on two cores'
+	@echo 'make test-all  every test but the long ones, as CI does, with coverage: 30 minutes'
+	@echo 'make test-long  the few tests that cannot be shorter; fetches a model: an hour'
 	@echo 'make test-numeric  tests of equal numbers, in every arithmetic of this processor'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'
@@ -50,23 +49,19 @@ demo: $(READY)
 	@rm -rf runs/demo
 	@$(BIN)/llmzoo train --config configs/demo.yaml --json
 
-# some tests run side by side, others alone
+# each file's tests run on one worker: tests/conftest.py
 test: $(READY)
-	@$(PYTEST) -m 'not slow and not alone' -n $(WORKERS); first=$$?; \
-		$(PYTEST) -m 'not slow and alone' && exit $$first
+	@$(PYTEST) -n $(WORKERS) -m 'not slow and not long'
 
-# with MINUTES, each of the two parts begins no test after so long; other files come first every day
-test-slow: $(READY)
-	@$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES)) -m 'slow and not alone' -n $(WORKERS); first=$$?; \
-		$(PYTEST) $(if $(MINUTES),--minutes $(MINUTES)) -m 'slow and alone' && exit $$first
+# what CI runs; ends with the coverage of the package
+test-all: $(READY)
+	@$(PYTEST) -n $(WORKERS) -m 'not long' --cov --cov-report=; code=$$?; \
+		$(BIN)/python tests/coverage_table.py; exit $$code
 
-test-all:
-	@$(MAKE) test; first=$$?; $(MAKE) test-slow && exit $$first
-
-# with a model that speaks English; where it has been fetched, make test-slow runs these tests too
-test-model: $(READY)
+# what cannot be shortened; docs/testing.md lists it
+test-long: $(READY)
 	@$(BIN)/llmzoo fetch smollm2
-	@$(PYTEST) -m model
+	@$(PYTEST) -n $(WORKERS) -m long
 
 # numbers that rounding changes, with every kind of instructions and one and two threads
 test-numeric: $(READY)

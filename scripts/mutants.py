@@ -2,8 +2,9 @@
 
 Each mutant is a copy of the repository in which one place of one file is changed, as
 ``llmzoo/envs/coding/mutations.py`` changes programs for ``bug_fix_v0``. It is killed when one of the
-tests of that file fails, or takes too long. The tests are those that ``make test`` runs. Results go
-to FILE, one JSON object a mutant; a call that was cut off goes on where it stood.
+tests of that file fails, or takes too long. The tests are those that ``make test`` runs, or with
+``--set test-all`` those of ``make test-all``. Results go to FILE, one JSON object a mutant; a call that was
+cut off goes on where it stood.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SUBJECTS = {
     "sandbox/judge/verdicts.py": "sandbox",
     "sandbox/judge/asserts.py": "sandbox",
 }
-FAST = "not slow"
+SETS = {"test": "not slow and not long", "test-all": "not long"}
 HEADER = ("import torch", "import transformers", "import pettingzoo", "import pytest")
 
 
@@ -79,7 +80,7 @@ def _first_difference(before: str, after: str) -> int | None:
     return None
 
 
-def survives(tree: Path, tests: str, limit: float) -> bool:
+def survives(tree: Path, tests: str, marks: str, limit: float) -> bool:
     """Whether all tests pass in ``tree``. Heavy packages are imported once, by the parent."""
     child = os.fork()
     if child == 0:
@@ -92,7 +93,7 @@ def survives(tree: Path, tests: str, limit: float) -> bool:
         import pytest
 
         paths = [f"tests/{path}" for path in tests.split()]
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", FAST]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", marks]
         os._exit(int(pytest.main([*options, f"--basetemp={tree}/.tmp", *paths])))
     until = time.monotonic() + limit
     while time.monotonic() < until:
@@ -111,11 +112,13 @@ def main() -> None:
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--set", choices=SETS, default="test", help="which tests run")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for a mutant's tests")
     parser.add_argument(
         "--subject", action="append", default=[], metavar="FILE=TESTS", help="in place of the usual"
     )
     options = parser.parse_args()
+    marks = SETS[options.set]
     subjects = dict(given.split("=", 1) for given in options.subject) or SUBJECTS
     sys.path.insert(0, str(options.root))
     from llmzoo.envs.coding.mutations import mutate
@@ -140,14 +143,14 @@ def main() -> None:
         for path, name in chosen:
             if (path, name) in done:
                 continue
-            if path not in checked and not survives(tree, subjects[path], options.limit):
+            if path not in checked and not survives(tree, subjects[path], marks, options.limit):
                 sys.exit(f"the tests of {path} fail without any change")
             checked.add(path)
             file = tree / "llmzoo" / path
             source = file.read_text()
             file.write_text(mutate(source, [name]))
             started = time.monotonic()
-            killed = not survives(tree, subjects[path], options.limit)
+            killed = not survives(tree, subjects[path], marks, options.limit)
             file.write_text(source)
             row = {"file": path, "mutation": name, "killed": killed}
             row["seconds"] = round(time.monotonic() - started, 1)

@@ -11,9 +11,10 @@ import pytest
 
 import llmzoo
 from llmzoo import registry
-from llmzoo.serve.channel import connect, parse
+from llmzoo.serve.channel import connect, parse, plainly
 from llmzoo.serve.connection import Connection, connection_to
 from llmzoo.serve.environments import Environments, EnvironmentsConfig
+from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import Running, ServeConfig, host
 
@@ -75,7 +76,15 @@ def registered(**makers) -> Iterator[None]:
         yield
 
 
-def until(condition, seconds: float = 10.0) -> bool:
+def listed(address: str) -> list[str]:
+    """The environments that a server lists, for the secrets that this process has."""
+    where = parse(address)
+    with plainly(where):
+        reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=30)
+    return [environment.id for environment in reply.environments]
+
+
+def until(condition, seconds: float = 30.0) -> bool:
     """Whether a condition comes about in time."""
     end = time.monotonic() + seconds
     while not condition():

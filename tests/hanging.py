@@ -1,16 +1,26 @@
-"""Environments that do not come back, for servers in processes of their own."""
+"""Environments that do not come back, for servers in processes of their own.
+
+Each adds a byte to the file that the environment variable ``HANGING`` names when it begins to hang.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 
 from toy_envs import Adder
+
+
+def _note_beginning() -> None:
+    with open(os.environ["HANGING"], "ab") as file:
+        file.write(b".")
 
 
 class Sleeping(Adder):
     """A step sleeps for an hour."""
 
     def play(self, agent, text):
+        _note_beginning()
         time.sleep(3600)
 
 
@@ -18,6 +28,7 @@ class Computing(Adder):
     """A step computes for an hour."""
 
     def play(self, agent, text):
+        _note_beginning()
         end = time.monotonic() + 3600
         while time.monotonic() < end:
             pass
@@ -32,5 +43,6 @@ def computes(**kwargs):
 
 
 def made_slowly(**kwargs):
+    _note_beginning()
     time.sleep(3600)
     return Sleeping(**kwargs)

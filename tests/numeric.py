@@ -1,9 +1,10 @@
-"""Run the tests marked ``numeric`` in every arithmetic that this processor can be told to use.
+"""Run the tests of equal numbers in every arithmetic that this processor can be told to use.
 
     python tests/numeric.py [PYTEST ARGUMENTS]
 
-prints a table, and ends with 1 where a test failed. What is equal must be equal whatever vector
-instructions the libraries choose and however many threads share a sum.
+prints a table, and exits with 1 if a test failed. Equal numbers must be equal whatever vector
+instructions the libraries choose and however many threads share a sum. The tests are those of
+``make test`` in each file that names a floating-point type.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+TESTS = Path(__file__).resolve().parent
 SETTINGS: list[dict[str, str]] = [
     {"OMP_NUM_THREADS": "1"},
     {"OMP_NUM_THREADS": "2"},
@@ -33,11 +35,18 @@ def possible(setting: dict[str, str]) -> bool:
     return wanted == "default" or (flags.exists() and f" {wanted}" in flags.read_text())
 
 
+def files() -> list[str]:
+    """Test files that compare numbers in a given precision."""
+    return sorted(
+        str(p) for p in TESTS.rglob("test_*.py") if re.search("float(32|64)", p.read_text())
+    )
+
+
 def run(setting: dict[str, str], arguments: list[str]) -> tuple[str, float]:
     """The last line of pytest's report, and seconds."""
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-m", "numeric and not slow", *arguments],
+        [sys.executable, "-m", "pytest", *files(), *arguments],
         env={"OMP_NUM_THREADS": "1", **os.environ, **setting},
         stdout=subprocess.PIPE,
         text=True,

@@ -15,7 +15,7 @@ from llmzoo.serve.hosting import Running, ServeConfig, host
 from llmzoo.serve.policies import PolicyLimits, PolicyService
 from llmzoo.serve.policies_client import RemotePolicy
 
-LONG = 20.0  # seconds that nothing here takes
+LONG = 60.0  # seconds that nothing here takes
 
 
 @contextmanager

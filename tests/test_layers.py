@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,10 +33,20 @@ DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement below a node, but what is for type checking alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            continue
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
 def imported_relatively(path: Path) -> set[Path]:
     """The modules that a module imports by relative imports."""
     modules: set[Path] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
             folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
             if folder.with_suffix(".py").is_file():
@@ -68,17 +80,8 @@ def part_of(path: Path) -> str:
 def imported_parts(source: str) -> dict[str, int]:
     """Each part of llmzoo that a source imports, with the line; wherever in the file, but for
     type checking. ``from llmzoo import make`` counts as the package itself, ``""``."""
-    tree = ast.parse(source)
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
     found: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
+    for node in statements(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -107,22 +110,22 @@ def complaints(part: str, source: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_run_downwards(path):
-    part = part_of(path)
-    if part in ("__init__", "__main__"):
-        return  # the package's own face names every layer
-    assert part in DEPTH, f"{part} has no layer: add it to DESIGN.md and to this test"
-    if path in INSIDE:
-        assert outside(path.read_text()) == []
-        return
-    assert complaints(part, path.read_text()) == []
+def test_imports_run_downwards():
+    wrong = {}
+    for path in MODULES:
+        part = part_of(path)
+        if part in ("__init__", "__main__"):
+            continue  # the package itself names every layer
+        assert part in DEPTH, f"{part} has no layer: add it to DESIGN.md and to this test"
+        found = outside if path in INSIDE else partial(complaints, part)
+        wrong[str(path.relative_to(PACKAGE))] = found(path.read_text())
+    assert {path: imports for path, imports in wrong.items() if imports} == {}
 
 
 def outside(source: str) -> list[str]:
     """What a source imports beside the standard library and, relatively, its own package."""
     names = []
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:

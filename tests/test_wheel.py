@@ -60,7 +60,7 @@ def run(installed, tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -83,15 +83,10 @@ def test_it_works_without_the_repository(run, installed, tmp_path):
         **{"env": _alone(), "cwd": tmp_path, "capture_output": True, "text": True, "check": True},
     ).stdout
     assert where.startswith(str(installed))
-    assert "sudoku_v0" in run("list")
-    found = json.loads(
-        run("eval", "--env", "sudoku_v0", "--policy", "tiny", "--tasks", "5", "--json")
-    )
-    assert found["tasks"] == 5
     settings = (
         "--env sudoku_v0 --env.max_turns 1 --steps 1 --episodes_per_step 2 --eval_tasks 4 --quiet"
     )
-    run("train", *settings.split(), "--out", "first")
+    assert json.loads(run("train", *settings.split(), "--out", "first", "--json"))["steps"] == 1
     told = json.loads(run("report", "first", "--json"))
     assert told["runs"] == 1
     assert Path(tmp_path / told["page"]).read_text().startswith("<!doctype html>")

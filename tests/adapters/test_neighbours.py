@@ -233,6 +233,7 @@ def pile(**options):
     return InOrder(PileGame(**options))
 
 
+@pytest.mark.slow
 def test_a_game_that_is_played_again_keeps_the_rules():
     testing.check_env(pile, cycles=20)
     testing.check_hostile_text(pile, testing.hostile_texts(100))

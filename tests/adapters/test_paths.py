@@ -113,21 +113,29 @@ def llmzoo(folder, *argv):
     )
 
 
+SMALL = ["--episodes_per_step", "2", "--eval_tasks", "2", "--max_new_tokens", "4"]
+
+
+@pytest.fixture
+def call(here, capsys):
+    """``call("eval", ...)`` gives what the command prints in this process, which must succeed."""
+
+    def call(*argv):
+        capsys.readouterr()
+        code = main([str(part) for part in argv])
+        said = capsys.readouterr()
+        assert code == 0, said.err
+        return said.out
+
+    return call
+
+
 @pytest.mark.slow
-def test_train_eval_and_resume_with_both(folder, small_model):
+def test_train_eval_and_resume_with_both(folder, small_model, call):
+    """In a process of its own, where the trap under the name of safetensors could be imported."""
     both = ["--env", "paths_env:Echo", "--learner", "paths_learner:BestOnly"]
-    small = [
-        "--model",
-        small_model,
-        "--episodes_per_step",
-        2,
-        "--eval-tasks",
-        4,
-        "--max-new-tokens",
-        4,
-    ]
     options = ["--env.letters", "abc", "--learner.share", 0.5, "--steps", 1, "--json", "--quiet"]
-    said = llmzoo(folder, "train", *both, *small, *options)
+    said = llmzoo(folder, "train", *both, "--model", small_model, *SMALL, *options)
     assert said.returncode == 0, said.stderr
     report = json.loads(said.stdout.splitlines()[-1])
     assert (report["run"], report["steps"]) == ("runs/paths_env.Echo-paths_learner.BestOnly-0", 1)
@@ -138,32 +146,16 @@ def test_train_eval_and_resume_with_both(folder, small_model):
     assert config["learner_args"] == {"share": 0.5}
     assert report["after"]["env"] == "paths_env:Echo"
 
-    said = llmzoo(folder, "train", "--resume", run, *both, "--steps", 2, "--json", "--quiet")
-    assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout.splitlines()[-1])["steps"] == 2
-
-    said = llmzoo(
-        folder, "eval", "--env", "paths_env:Echo", "--policy", run, "--tasks", 3, "--json"
-    )
-    assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout)["tasks"] == 3
+    said = call("train", "--resume", run, *both, "--steps", 2, "--json", "--quiet")
+    assert json.loads(said.splitlines()[-1])["steps"] == 2
+    said = call("eval", "--env", "paths_env:Echo", "--policy", run, "--tasks", 3, "--json")
+    assert json.loads(said)["tasks"] == 3
 
 
 @pytest.mark.slow
-def test_bench_names_its_runs(folder, small_model):
+def test_bench_names_its_runs(folder, small_model, call):
     argv = ["--envs", "paths_env:Echo", "--learners", "magrpo,paths_learner:BestOnly", "--seeds", 0]
-    small = [
-        "--model",
-        small_model,
-        "--episodes_per_step",
-        2,
-        "--eval_tasks",
-        2,
-        "--max_new_tokens",
-        4,
-    ]
-    said = llmzoo(folder, "bench", *argv, *small, "--steps", 1, "--out", "bench")
-    assert said.returncode == 0, said.stderr
+    call("bench", *argv, "--model", small_model, *SMALL, "--steps", 1, "--out", "bench")
     assert {run.name for run in (folder / "bench" / "runs").iterdir()} == {
         "paths_env.Echo-magrpo-0",
         "paths_env.Echo-paths_learner.BestOnly-0",
@@ -172,15 +164,10 @@ def test_bench_names_its_runs(folder, small_model):
     assert {row["learner"] for row in rows} == {"magrpo", "paths_learner:BestOnly"}
 
 
-@pytest.mark.slow
-def test_eval_and_play(folder):
+def test_eval_and_play(call):
     argv = ["--env", "paths_env:Echo", "--policy", "oracle"]
-    said = llmzoo(folder, "eval", *argv, "--tasks", 5, "--json")
-    assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout)["success"] == 1.0
-    said = llmzoo(folder, "play", *argv)
-    assert said.returncode == 0, said.stderr
-    assert "speaker_0 answers" in said.stdout
+    assert json.loads(call("eval", *argv, "--tasks", 5, "--json"))["success"] == 1.0
+    assert "speaker_0 answers" in call("play", *argv)
 
 
 def test_the_last_line_is_json_although_pygame_greets(folder):

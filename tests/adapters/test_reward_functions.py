@@ -381,6 +381,7 @@ def test_reached_from_the_top():
     assert llmzoo.from_reward_function is from_reward_function
 
 
+@pytest.mark.slow
 def test_the_example(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["reward_function.py", "--out", str(tmp_path / "run")])
     runpy.run_path(str(ROOT / "examples/adapters/reward_function.py"), run_name="__main__")

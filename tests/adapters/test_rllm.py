@@ -185,6 +185,7 @@ def test_settings_that_make_no_sense_are_refused():
         rows("sudoku_v0", 0, seat="planner_1")
 
 
+@pytest.mark.slow
 def test_the_example_runs(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["rllm_env.py"])
     runpy.run_path(str(ROOT / "examples/adapters/rllm_env.py"), run_name="__main__")

@@ -373,6 +373,7 @@ def test_a_payment_that_is_no_number():
 # in other people's loops
 
 
+@pytest.mark.slow
 def test_the_example(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["gymnasium_loop.py"])
     runpy.run_path(str(ROOT / "examples/adapters/gymnasium_loop.py"), run_name="__main__")

@@ -25,9 +25,9 @@ from .oracles import ALWAYS, Scene
 from .trainers import Identity, Lost, Trainer
 from .watch import Watch, condition, settle, steady
 
-_HANGS_S = 8.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
-_GRACE_S = 0.7  # for processes to go after a run
-_TIDYING_S = 3.0  # for files to go: a verdict may come before its run's folder is empty
+_HANGS_S = 30.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
+_GRACE_S = 5.0  # for processes to go after a run
+_TIDYING_S = 10.0  # for files to go: a verdict may come before its run's folder is empty
 _saying = threading.Lock()
 
 

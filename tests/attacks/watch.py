@@ -101,6 +101,7 @@ class Sighting:
     roots: set[str] = field(default_factory=set)
     personalities: set[str] = field(default_factory=set)
     mounts: str = ""
+    lag_s: float = 0.0  # how much longer than asked the watch slept, all together: a busy machine
 
 
 class Watch(threading.Thread):
@@ -116,7 +117,9 @@ class Watch(threading.Thread):
     def run(self) -> None:
         while not self._over.is_set():
             self._look()
+            slept_from = time.monotonic()
             self._over.wait(_PERIOD_S)
+            self.seen.lag_s += max(0.0, time.monotonic() - slept_from - _PERIOD_S)
 
     def stop(self) -> Sighting:
         self._over.set()

@@ -41,7 +41,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small(model_folder: str) -> list[str]:
     """Options of a run that takes about a second."""
     return (

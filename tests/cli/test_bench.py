@@ -78,6 +78,7 @@ def test_learners_of_every_kind_under_one_budget(llmzoo, small, tmp_path):
     assert "One agent alone, which is another task: grpo." in said.out
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_all_of_it_and_it_goes_on(llmzoo, small, tmp_path, monkeypatch):
     argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo,at_grpo,magrpo", "--seeds", "0"]
     argv += ["--steps", "1", "--out", str(tmp_path / "a bench"), *small]

@@ -108,6 +108,7 @@ def test_numbers_of_a_public_set_are_not_taken_from_the_sample(llmzoo, monkeypat
     assert (result["source"], result["success"]) == ("sample", 1.0)
 
 
+@pytest.mark.slow
 def test_a_run_folder_brings_its_environment(llmzoo, tmp_path):
     run = tmp_path / "run"
     asked = ("--env", "sudoku_v0", "--env.max_turns", 1, "--env.num_agents", 1)

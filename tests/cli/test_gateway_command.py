@@ -73,7 +73,7 @@ def test_the_page(tmp_path, monkeypatch):
             base_url=f"{said['address']}/episodes/still-open/v1"
         ).chat.completions.create(model="caller", messages=USER)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(300) == 0
         assert "the gateway has ended" in process.stderr.read()
     assert not Path(said["token_file"]).exists()
     paid, left = package.load_episodes("runs/gateway")
@@ -107,7 +107,7 @@ def test_a_record_is_resumed_and_the_token_is_given(tmp_path):
             client.chat.completions.create(model="a", messages=USER)
             client.post(f"{url}/reward", cast_to=object, body=1)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(300) == 0
     episodes = package.load_episodes(tmp_path / "kept")
     assert [episode.info["task_name"] for episode in episodes] == ["e0", "e1"]
 

@@ -61,6 +61,7 @@ def runs(model_folder, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_folder_is_enough(llmzoo, runs):
     said = llmzoo("league", runs / "one", "--deals", "2", "--json")
     assert said.code == 0
@@ -78,6 +79,7 @@ def test_a_run_folder_is_enough(llmzoo, runs):
     assert json.loads(said.out)["env"] == "kuhn_poker_v0"
 
 
+@pytest.mark.slow
 def test_runs_of_several_settings(llmzoo, runs, tmp_path):
     two = (
         "league",
@@ -129,6 +131,7 @@ def test_what_is_refused(llmzoo, options, match, tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_a_run_without_what_a_league_needs(llmzoo, runs, tmp_path):
     said = llmzoo("league", runs)
     assert said.code == 2

@@ -62,10 +62,8 @@ def test_families_stand_together(llmzoo):
 
 
 def test_a_reader_who_stops_reading_is_no_error():
-    command = [sys.executable, "-c", "import sys; from llmzoo.cli import main; sys.exit(main())"]
-    with subprocess.Popen(
-        [*command, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    command = [sys.executable, "-m", "llmzoo", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1

@@ -1,6 +1,5 @@
 """The face of the command line: its commands, its exit codes, and how little it loads."""
 
-import json
 import re
 import shlex
 import subprocess
@@ -103,24 +102,7 @@ def test_help_comes_from_docstrings(command, capsys):
     assert explained.get(command, "--env.NAME VALUE sets one") in " ".join(said.split())
 
 
-def test_scripted_play_loads_no_torch():
-    program = (
-        "import sys; from llmzoo.cli import main; "
-        "assert main(['eval', '--env', 'sudoku_v0', '--policy', 'oracle', '--tasks', '2']) == 0; "
-        "assert main(['list', '--json']) == 0; "
-        "assert not {'torch', 'transformers', 'matplotlib'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-
-
 def test_as_a_module():
-    result = subprocess.run(
-        [sys.executable, "-m", "llmzoo", "list", "--json"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert "sudoku_v0" in [entry["id"] for entry in json.loads(result.stdout)]
     failed = subprocess.run(
         [sys.executable, "-m", "llmzoo", "lst"], check=False, capture_output=True, text=True
     )

@@ -15,6 +15,7 @@ def chat_model(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_and_its_evaluation(llmzoo, small, chat_model, tmp_path):
     run = tmp_path / "run"
     said = llmzoo(

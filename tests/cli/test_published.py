@@ -14,6 +14,7 @@ pytest.importorskip("gguf", reason="the extra 'fetch' is not installed")
 from small_wheel import write_gguf
 
 from llmzoo import policies
+from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.export import export_run
 from llmzoo.policies import lora
@@ -34,6 +35,16 @@ def converted(tmp_path_factory):
     (folder / "models" / "smollm2").mkdir(parents=True)
     convert(folder / "model.gguf", folder / "models" / "smollm2")
     return folder
+
+
+@pytest.fixture(scope="module")
+def lora_run(converted, tmp_path_factory):
+    """A run of adapters on the small model, named smollm2."""
+    run = tmp_path_factory.mktemp("lora") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLMZOO_HOME", str(converted))
+        assert main(["train", *LORA, "--model", "smollm2", "--out", str(run)]) == 0
+    return run
 
 
 @pytest.fixture
@@ -71,8 +82,16 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("argv", COMMANDS.values(), ids=COMMANDS)
-@pytest.mark.samples(2)
+FAST = ("eval", "a seat")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(a, id=n, marks=[pytest.mark.slow] * (n not in FAST))
+        for n, a in COMMANDS.items()
+    ],
+)
 def test_commands_know_the_name(argv, fetched, llmzoo):
     Path("run.yaml").write_text("model: smollm2\n")
     said = llmzoo(*argv)
@@ -136,10 +155,12 @@ def test_names_of_llmzoo_s_ask_no_hub(fetched, monkeypatch):
     assert asked == [str(TINY_FOLDER), str(folder_of("smollm2"))]
 
 
-def test_adapters_find_their_base_in_another_cache(fetched, converted, llmzoo, monkeypatch):
+@pytest.mark.slow
+def test_adapters_find_their_base_in_another_cache(
+    fetched, converted, lora_run, llmzoo, monkeypatch
+):
     """They name it by its name, so that another user finds it too."""
-    said = llmzoo("train", *LORA, "--model", "smollm2", "--out", "run")
-    assert said.code == 0, said.err
+    shutil.copytree(lora_run, "run")
     adapter = Path("run/checkpoints/step_000001/planner_1")
     settings = json.loads((adapter / "adapter_config.json").read_text())
     assert settings["base_model_name_or_path"] == "smollm2"
@@ -153,9 +174,9 @@ def test_adapters_find_their_base_in_another_cache(fetched, converted, llmzoo, m
     assert said.code == 0, said.err
 
 
-def test_an_export_of_adapters_holds_the_base(fetched, llmzoo, tmp_path, monkeypatch):
+def test_an_export_of_adapters_holds_the_base(fetched, lora_run, tmp_path, monkeypatch):
     """The name means nothing to peft, and the weights are not those of the hub."""
-    assert llmzoo("train", *LORA, "--model", "smollm2", "--out", "run").code == 0
+    shutil.copytree(lora_run, "run")
     done = export_run("run", "exported")
     base, kept = Path("exported/base/model.safetensors"), folder_of("smollm2") / "model.safetensors"
     assert base.read_bytes() == kept.read_bytes()
@@ -170,8 +191,8 @@ def test_an_export_of_adapters_holds_the_base(fetched, llmzoo, tmp_path, monkeyp
         export_run("run", "another")
 
 
-def test_adapters_of_several_bases_are_not_exported_together(fetched, llmzoo):
-    assert llmzoo("train", *LORA, "--model", "smollm2", "--out", "run").code == 0
+def test_adapters_of_several_bases_are_not_exported_together(fetched, lora_run):
+    shutil.copytree(lora_run, "run")
     adapter = Path("run/checkpoints/step_000001/planner_1/adapter_config.json")
     settings = json.loads(adapter.read_text())
     adapter.write_text(json.dumps({**settings, "base_model_name_or_path": "tiny"}))

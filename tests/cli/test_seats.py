@@ -52,6 +52,7 @@ def test_a_frozen_seat_is_not_saved_and_still_played(llmzoo, small, tmp_path):
     assert same(evaluated(llmzoo, run), run)
 
 
+@pytest.mark.slow
 def test_another_player_in_a_seat(llmzoo, small, tmp_path):
     run = tmp_path / "run"
     train(llmzoo, small, run, "--seats", "separate", "--seat.proposer_0.policy", "oracle")
@@ -73,6 +74,7 @@ def test_lora_seats_are_trained_resumed_and_evaluated(llmzoo, small, tmp_path):
     assert json.loads(said.out)["steps"] == 2
 
 
+@pytest.mark.slow
 def test_a_mapping_of_seats_to_models_is_resumed(llmzoo, small, tmp_path):
     run = tmp_path / "run"
     train(llmzoo, small, run, "--seats", "{proposer_0: a, planner_1: a}")
@@ -82,6 +84,7 @@ def test_a_mapping_of_seats_to_models_is_resumed(llmzoo, small, tmp_path):
     assert [path.name for path in saved if path.is_dir()] == ["a"]  # one model for both seats
 
 
+@pytest.mark.slow
 def test_one_seat_beside_others(llmzoo, small, tmp_path):
     run = tmp_path / "run"
     train(llmzoo, small, run, "--seats", "planner_1", "--others", "amateur")
@@ -89,6 +92,7 @@ def test_one_seat_beside_others(llmzoo, small, tmp_path):
     assert same(evaluated(llmzoo, run), run)
 
 
+@pytest.mark.slow
 def test_a_run_as_the_start_of_another(llmzoo, small, tmp_path, model_folder):
     train(llmzoo, small, tmp_path / "shared")
     options = [str(tmp_path / "shared") if x == model_folder else x for x in small]

@@ -140,7 +140,6 @@ FROZEN = {"seats": "separate", "seat_args": {"planner_1": {"frozen": True}}}
         ({}, {"stages": ["sft", "magrpo"]}, "--stages must be a list of mappings"),
     ],
 )
-@pytest.mark.samples(12)
 def test_a_later_stage_is_checked_before_the_first(
     llmzoo, write, tmp_path, change, settings, reason
 ):
@@ -152,6 +151,7 @@ def test_a_later_stage_is_checked_before_the_first(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_seats_may_part_and_a_seat_may_keep_a_player_of_its_own(llmzoo, write, model_folder):
     own = {"planner_1": {"policy": model_folder, "frozen": True}}
     settings = {"seats": "separate", "seat_args": own}

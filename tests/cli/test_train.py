@@ -1,8 +1,13 @@
 """``llmzoo train``"""
 
+import contextlib
+import io
 import json
+import shutil
 
 import pytest
+
+from llmzoo.cli import main
 
 
 def rows(run, kind):
@@ -10,14 +15,14 @@ def rows(run, kind):
     return [row for row in map(json.loads, lines) if row["kind"] == kind]
 
 
-@pytest.fixture
-def trained(llmzoo, small, tmp_path):
+@pytest.fixture(scope="module")
+def trained(small, tmp_path_factory):
     """A run of two iterations: its folder and the object that was printed."""
-    run = tmp_path / "run"
-    argv = ["train", "--env", "sudoku_v0", "--learner", "at_grpo", "--steps", 2, "--seed", 3]
-    said = llmzoo(*argv, "--out", run, "--json", *small)
-    assert said.code == 0, said.err
-    return run, json.loads(said.out.splitlines()[-1])
+    run = tmp_path_factory.mktemp("trained") / "run"
+    argv = ["train", "--env", "sudoku_v0", "--learner", "at_grpo", "--steps", "2", "--seed", "3"]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main([*argv, "--out", str(run), "--json", *small]) == 0
+    return run, json.loads(out.getvalue().splitlines()[-1])
 
 
 def test_json_is_the_contract(trained, model_folder):
@@ -52,8 +57,9 @@ def test_eval_of_a_run_is_what_training_measured(trained, llmzoo):
         assert again[name] == result["after"][name]
 
 
-def test_resume_with_more_steps(trained, llmzoo):
-    run, result = trained
+def test_resume_with_more_steps(trained, llmzoo, tmp_path):
+    made, result = trained
+    run = shutil.copytree(made, tmp_path / "run")
     said = llmzoo("train", "--resume", run, "--steps", 3, "--seed", 3, "--json", "--quiet")
     assert said.code == 0, said.err
     more = json.loads(said.out)
@@ -75,6 +81,7 @@ def test_resume_refuses_what_contradicts(trained, llmzoo):
     assert llmzoo("train", "--out", run, "--seed", 3, "--model", "x/y").code == 2
 
 
+@pytest.mark.slow
 def test_separate_seats_are_evaluated_each_with_its_own(llmzoo, small, tmp_path):
     run = tmp_path / "run"
     argv = ["train", "--learner", "magrpo", "--steps", 1, "--seats", "separate", "--out", run]

@@ -123,17 +123,20 @@ def left_over(sharded: bool) -> None:
 def main(folder: str, parallel: str, *names: str) -> None:
     """The named runs, each in a folder of its own.
 
-    ``NAME:resume`` goes on with a run for a step, ``NAME:http://...`` samples there.
+    ``NAME:resume`` continues the run in ``resumed/NAME`` for a step, ``NAME:http://...`` samples there and
+    leaves its run in ``served/NAME``.
     """
     atexit.register(left_over, parallel == "fsdp")  # before the group's end is, so it comes after
     with in_float64():
         teacher()  # later only the first rank would save it, and each rank has a folder of its own
     for name in names:
         name, _, how = name.partition(":")
-        settings: dict[str, Any] = {"sampler": how} if how.startswith("http") else {}
+        out, settings = Path(folder), {}
         if how == "resume":
-            settings = {"resume": True, "steps": 4}
-        play(name, Path(folder) / name, parallel=parallel, **settings)
+            out, settings = out / "resumed", {"resume": True, "steps": 4}
+        elif how:
+            out, settings = out / "served", {"sampler": how}
+        play(name, out / name, parallel=parallel, **settings)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,20 @@ from rank_runs import RUNS, SMALL, play, players
 from llmzoo.policies import stored
 
 pytestmark = [
-    pytest.mark.numeric,
+    pytest.mark.slow,
     pytest.mark.skipif(
         not torch.distributed.is_gloo_available(), reason="this build of torch has no gloo"
     ),
 ]
+# the runs of `make test-all`. Sharded: each way to hold models beside the policy (references, critics,
+# heads, adapters, teachers), which is divided, gathered and saved in its own way, and a rank without an
+# episode. Whole: what ranks add up over their batches, which is the same however weights are held
+CHOSEN = {
+    "fsdp": ["magrpo", "at_grpo", "ippo", "ippo_head", "mappo", "dpo", "opd", "few", "named_mixed"],
+    "ddp": ["magrpo", "ippo", "sft", "madpo", "gdpo", "opd_lora", "per_seat", "curriculum"],
+}
+REST = pytest.mark.long("the full matrix of runs, whole and sharded")
+RESUMED = ("magrpo", "ippo")
 
 
 def on_two(folder: Path, parallel: str, *names: str) -> None:
@@ -34,7 +44,7 @@ def on_two(folder: Path, parallel: str, *names: str) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
     )
     ranked = [line for line in done.stderr.splitlines() if line.startswith("[rank")]
     assert done.returncode == 0, "\n".join(ranked[-40:]) or done.stderr[-3000:]
@@ -56,15 +66,46 @@ def alone(tmp_path_factory):
     return run
 
 
+@dataclass
+class Launch:
+    """What a launcher's two processes have left, and what each one's server of vLLM was asked."""
+
+    folder: Path
+    asked: list[list[str]] = field(default_factory=list)
+
+
 @pytest.fixture(scope="module")
-def together(tmp_path_factory):
-    """The folder of runs on two processes, all played when the first is asked for."""
+def launched(tmp_path_factory, alone):
+    """The chosen runs on two processes, all by one launcher, and what else is begun there."""
+    launches: dict[str, Launch] = {}
+
+    def launch(parallel: str) -> Launch:
+        if parallel not in launches:
+            folder = tmp_path_factory.mktemp(parallel)
+            for name in RESUMED:
+                shutil.copytree(alone(name), folder / "resumed" / name)
+            players("shared")["writer_0"].save(folder / "start")
+            with serving(folder / "start") as one, serving(folder / "start") as other:
+                more = (*(f"{name}:resume" for name in RESUMED), f"magrpo:{one.url},{other.url}")
+                on_two(folder, parallel, *CHOSEN[parallel], *more)
+                launches[parallel] = Launch(folder, [one.paths(), other.paths()])
+        return launches[parallel]
+
+    return launch
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory, launched):
+    """The folder of a run on two processes; those that are not chosen are played on their own."""
     folders: dict[str, Path] = {}
 
     def run(name: str, parallel: str) -> Path:
+        if name in CHOSEN[parallel]:
+            return launched(parallel).folder / name
         if parallel not in folders:
-            folders[parallel] = tmp_path_factory.mktemp(parallel)
-            on_two(folders[parallel], parallel, *RUNS)
+            folders[parallel] = tmp_path_factory.mktemp(f"{parallel}-rest")
+            rest = (name for name in RUNS if name not in CHOSEN[parallel])
+            on_two(folders[parallel], parallel, *rest)
         return folders[parallel] / name
 
     return run
@@ -87,9 +128,14 @@ def rows(run: Path) -> list[dict]:
     return [row for row in found if row["kind"] == "train"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    ("name", "parallel"),
+    [
+        pytest.param(name, parallel, marks=() if name in CHOSEN[parallel] else REST)
+        for parallel in CHOSEN
+        for name in RUNS
+    ],
+)
 def test_two_processes_equal_one(name, parallel, alone, together):
     """In float64 every weight, to 1e-9.
 
@@ -110,7 +156,6 @@ def test_two_processes_equal_one(name, parallel, alone, together):
     assert json.loads((two / "after.json").read_text())["tasks"] == tasks
 
 
-@pytest.mark.slow
 def test_processes_remember_the_same_results_of_tasks(alone, together):
     one, two = (
         json.loads((run / "checkpoints" / "step_000003" / "curriculum.json").read_text())
@@ -120,54 +165,39 @@ def test_processes_remember_the_same_results_of_tasks(alone, together):
     assert sum(map(len, one.values())) == 15  # three iterations of five episodes
 
 
-RESUMED = ("magrpo", "ippo")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("after", ["one", "two"])
-def test_a_run_goes_on_on_another_number_of_processes(after, alone, together, tmp_path):
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_run_goes_on_on_another_number_of_processes(name, after, alone, launched, tmp_path):
     """A fourth step: from sharded checkpoints on one process, and from whole ones on two."""
-    for name in RESUMED:
-        shutil.copytree(alone(name), tmp_path / "alone" / name)
-        play(name, tmp_path / "alone" / name, resume=True, steps=4)
-        started = together(name, "fsdp") if after == "one" else alone(name)
-        shutil.copytree(started, tmp_path / "begun" / name)
-        if after == "one":
-            play(name, tmp_path / "begun" / name, resume=True, steps=4)
-    if after == "two":
-        on_two(tmp_path / "begun", "fsdp", *(f"{name}:resume" for name in RESUMED))
-    for name in RESUMED:
-        wanted, found = (weights(tmp_path / run / name, 4) for run in ("alone", "begun"))
-        assert wanted.keys() == found.keys()
-        before = weights(tmp_path / "alone" / name, 3)
-        assert any(not torch.equal(wanted[key], weight) for key, weight in before.items())
-        for key, weight in wanted.items():
-            assert float((weight - found[key]).abs().max()) < LIMIT, key
+    wanted, found = tmp_path / "wanted", launched("fsdp").folder / "resumed" / name
+    shutil.copytree(alone(name), wanted)
+    play(name, wanted, resume=True, steps=4)
+    if after == "one":
+        found = tmp_path / "found"
+        shutil.copytree(launched("fsdp").folder / name, found)
+        play(name, found, resume=True, steps=4)
+    before, mine, theirs = weights(wanted, 3), weights(wanted, 4), weights(found, 4)
+    assert mine.keys() == theirs.keys()
+    assert any(not torch.equal(mine[key], weight) for key, weight in before.items())
+    for key, weight in mine.items():
+        assert float((weight - theirs[key]).abs().max()) < LIMIT, key
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
-def test_each_process_samples_from_a_server_of_its_own(parallel, tmp_path, together):
-    start = tmp_path / "start"
-    player = players("shared")["writer_0"]
-    player.save(start)
-    with serving(start) as one, serving(start) as other:
-        on_two(tmp_path, parallel, f"magrpo:{one.url},{other.url}")
-        for served in (one, other):
-            asked = [path for path in served.paths() if path.endswith("/completions")]
-            told = [path for path in served.paths() if path.endswith("/collective_rpc")]
-            assert len(asked) > 10
-            assert len(told) == 4  # at the start, and after each update
-    moved = weights(tmp_path / "magrpo", 3)
-    before = weights(tmp_path / "magrpo", 1)
+def test_each_process_samples_from_a_server_of_its_own(parallel, launched):
+    for paths in launched(parallel).asked:
+        assert len([path for path in paths if path.endswith("/completions")]) > 10
+        # at the start, and after each update
+        assert len([path for path in paths if path.endswith("/collective_rpc")]) == 4
+    run = launched(parallel).folder / "served" / "magrpo"
+    moved, before = weights(run, 3), weights(run, 1)
     assert any(not torch.equal(moved[key], before[key]) for key in moved)
 
 
-def test_a_sharded_checkpoint_is_two_files_that_transformers_loads(tmp_path):
+def test_a_sharded_checkpoint_is_two_files_that_transformers_loads(together):
     from transformers import AutoModelForCausalLM
 
-    on_two(tmp_path, "fsdp", "magrpo")
-    checkpoint = tmp_path / "magrpo" / "checkpoints" / "step_000003"
+    checkpoint = together("magrpo", "fsdp") / "checkpoints" / "step_000003"
     (policy,) = (folder for folder in checkpoint.iterdir() if folder.is_dir())
     files = sorted(path.name for path in policy.glob("*.safetensors"))
     assert files == ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]

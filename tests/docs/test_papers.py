@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from builders import build, papers
+from builders import papers
 from pages import ROOT
 
 import llmzoo
@@ -33,15 +33,18 @@ def test_every_environment_with_a_public_source_has_a_row():
             assert set(cited) <= set(LISTED["environments"][id]["papers"]), id
 
 
-def test_every_paper_that_the_package_cites_is_on_the_page():
-    text = papers.page()
+@pytest.fixture(scope="module")
+def text():
+    return papers.page()
+
+
+def test_every_paper_that_the_package_cites_is_on_the_page(text):
     for file in PACKAGE.rglob("*.py"):
         for key in papers.ARXIV.findall(file.read_text(encoding="utf-8")):
             assert f"https://arxiv.org/abs/{key}" in text, f"{file} cites {key}"
 
 
-def test_every_listed_paper_is_used():
-    text = papers.page()
+def test_every_listed_paper_is_used(text):
     unused = [key for key, (title, *_) in LISTED["papers"].items() if title not in text]
     assert not unused
 
@@ -118,18 +121,11 @@ def test_a_number_that_is_not_there_once_is_an_error(results, changed):
         papers.cell(told(**changed))
 
 
-def test_the_page_says_where_it_comes_from():
-    assert build.pages()["papers.md"].startswith(
-        "<!-- written by docs/build.py; edit docs/papers.yaml"
-    )
-
-
 def _frozen(value):
     return tuple(value) if isinstance(value, list) else value
 
 
-def test_an_environment_is_linked_to_the_file_that_its_page_is_written_in():
-    text = papers.page()
+def test_an_environment_is_linked_to_the_file_that_its_page_is_written_in(text):
     for id in LISTED["environments"]:
         (row,) = [line for line in text.splitlines() if line.startswith(f"| [`{id}`]")]
         (file,) = re.findall(r"\(\.\./llmzoo/(envs/[^)]*)\)", row)

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
 from pages import ROOT
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
-def test_the_page_shows_what_the_model_says():
-    printed = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "benchmark" / "scaling.py")],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
+
+@pytest.fixture(scope="module")
+def scaling():
+    """The module, which counts each model's weights once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
+        import scaling as module
+
+        count, known = module.weights, {}
+
+        def weights(config=module.MODEL, rank=16):
+            key = id(config), rank
+            if key not in known:
+                known[key] = count(config, rank)
+            return known[key]
+
+        patch.setattr(module, "weights", weights)
+        yield module
+
+
+def test_the_page_shows_what_the_model_says(scaling, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["scaling.py"])
+    scaling.main()
     page = (ROOT / "docs" / "scaling.md").read_text()
-    lines = [line for line in printed if line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
     assert len(lines) == 3 + 7 + 9
     assert [line for line in lines if line not in page] == []
 
 
-@pytest.mark.slow
-def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
-    import scaling
-
+def test_counts_that_can_be_worked_out_by_hand(scaling):
     batch = scaling.Batch(gpus=2, episodes_per_step=3, seats=2, k=4, turns=5, prompt=10, answer=7)
     assert batch.groups == 3 * 2 * 5
     assert batch.sampled == 30 * 4 * 7
@@ -47,11 +58,7 @@ def test_counts_that_can_be_worked_out_by_hand(monkeypatch):
     )
 
 
-@pytest.mark.slow
-def test_the_estimates_of_the_configurations_for_models_of_the_hub(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmark"))
-    import scaling
-
+def test_the_estimates_of_the_configurations_for_models_of_the_hub(scaling):
     page = (ROOT / "docs" / "results" / "large_models.md").read_text()
     assert [line for line in scaling.configurations().splitlines() if line not in page] == []
     # as their cards on the hub count them: 0.49 and 1.7 billion

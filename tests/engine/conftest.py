@@ -26,6 +26,9 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(_TESTS))
         patch.setenv("OMP_NUM_THREADS", "1")
+        # where other programs run too, Ray's workers would hardly get a turn with their niceness of 15
+        patch.setenv("RAY_worker_niceness", "0")
+        patch.setenv("RAY_gcs_server_port_wait_time_s", "300")
         start_here(cpus=2)
         yield ray.get_runtime_context().gcs_address
     ray.shutdown()

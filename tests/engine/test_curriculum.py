@@ -134,7 +134,7 @@ def trained(out, choice, steps, seed=0, **settings):
         Mixed,
         out=out,
         policies={"writer_0": player},
-        learner_args={"group_size": 8, "learning_rate": 5e-3},
+        learner_args={"group_size": 8, "learning_rate": 1e-2},
         curriculum=choice,
         steps=steps,
         episodes_per_step=8,
@@ -185,15 +185,15 @@ def solved(player):
 def test_drawing_by_success_learns_faster(tmp_path):
     """Of 40 tasks 4 can be learned; 18 are always solved and 18 never. Chance is a half.
 
-    Three seeds each, 45 iterations of eight episodes; the control draws the same 40 tasks uniformly.
+    Three seeds each, 32 iterations of eight episodes; the control draws the same 40 tasks uniformly. It
+    solves 0.54 to 0.69 of them, drawing by success 0.97.
     """
     found = {
         choice: [
-            solved(trained(tmp_path / f"{choice}{seed}", choice, 45, seed).seats["writer_0"])
+            solved(trained(tmp_path / f"{choice}{seed}", choice, 32, seed).seats["writer_0"])
             for seed in range(3)
         ]
         for choice in ("uniform", "learnability")
     }
-    print(found)
     assert min(found["learnability"]) > max(found["uniform"]) + 0.1
     assert min(found["learnability"]) >= 0.9

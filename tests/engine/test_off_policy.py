@@ -58,9 +58,10 @@ def same(one, other):
     return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.numeric
-@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
-@pytest.mark.samples(1)
+@pytest.mark.parametrize(
+    "arrangement",
+    ["shared", *(pytest.param(a, marks=pytest.mark.slow) for a in ("separate", "lora"))],
+)
 def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, folder):
     engine = an_engine(folder, arrangement)
     seen = []  # what every update was given, and the weights that it started from
@@ -127,9 +128,10 @@ class Later(First):
         return done
 
 
-@pytest.mark.parametrize("name", ["at_grpo", "ippo"])
-@pytest.mark.parametrize("arrangement", ["shared", "lora"])
-@pytest.mark.samples(2)
+@pytest.mark.parametrize(
+    ("arrangement", "name"),
+    [("lora", "at_grpo"), pytest.param("shared", "ippo", marks=pytest.mark.slow)],
+)
 def test_nothing_depends_on_what_is_done_first(arrangement, name, folder, monkeypatch):
     ends, turns = [], []
     for pool in (None, First, Later):
@@ -144,19 +146,16 @@ def test_nothing_depends_on_what_is_done_first(arrangement, name, folder, monkey
     assert turns[0] == turns[1] == turns[2]
 
 
-@pytest.mark.parametrize("arrangement", ["shared", "lora"])
-@pytest.mark.samples(1)
+@pytest.mark.parametrize("arrangement", ["shared", pytest.param("lora", marks=pytest.mark.slow)])
 def test_a_resumed_run_plays_the_batch_in_flight_again(arrangement, folder, tmp_path):
     whole = an_engine(folder, arrangement)
-    expected = iterated(whole, range(5))
-    stopped = an_engine(folder, arrangement)
-    first = iterated(stopped, range(2))
+    iterated(whole, range(2))
     (tmp_path / "at").mkdir()
-    stopped.save(tmp_path / "at")
+    whole.save(tmp_path / "at")
+    expected = iterated(whole, range(2, 5))
     resumed = an_engine(folder, arrangement)
     resumed.load(tmp_path / "at")
-    rest = iterated(resumed, range(2, 5))
-    assert first + rest == expected
+    assert iterated(resumed, range(2, 5)) == expected
     assert same(weights(resumed), weights(whole))
     # a last iteration plays nothing ahead, and yet a longer run goes on from it as if it had
     ended = an_engine(folder, arrangement)
@@ -164,7 +163,7 @@ def test_a_resumed_run_plays_the_batch_in_flight_again(arrangement, folder, tmp_
     ended.save(tmp_path / "at")
     longer = an_engine(folder, arrangement)
     longer.load(tmp_path / "at")
-    assert iterated(longer, range(2, 5)) == expected[2:]
+    assert iterated(longer, range(2, 5)) == expected
 
 
 def test_adapters_are_copied_and_their_base_is_not(folder):
@@ -254,11 +253,11 @@ def test_it_learns_one_update_behind(tmp_path):
         PLAY,
         out=tmp_path / "run",
         policies={"writer_0": player, "writer_1": player},
-        steps=40,
+        steps=30,
         episodes_per_step=16,
         max_off_policy_steps=1,
-        learner_args={"learning_rate": 5e-3, "group_size": 8, "clip": 0.2},
-        eval_tasks=200,
+        learner_args={"learning_rate": 1e-2, "group_size": 8, "clip": 0.2},
+        eval_tasks=100,
         quiet=True,
     )
     assert result.before["success"] < 0.4

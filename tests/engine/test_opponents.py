@@ -202,8 +202,8 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("learner", ["at_grpo", "magrpo", "ippo"])
-@pytest.mark.samples(1)
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["at_grpo", "ippo"])
 def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path):
     """Six iterations at once, and the same in two parts: weights, records and copies are equal."""
 

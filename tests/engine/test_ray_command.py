@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from pages import ROOT, blocks, commands
 from ray_toys import Looking
 from safetensors.torch import load_file
 
+from llmzoo.cli import main
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.cluster import import_ray, room_for
 from llmzoo.errors import ConfigError
@@ -27,20 +30,38 @@ pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "ray.md"
 SHOWN = [c for language, block, _ in blocks(PAGE) if language == "bash" for c in commands(block)]
-ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+ALONE = {
+    **os.environ,
+    **{"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+    "RAY_worker_niceness": "0",  # other programs run too
+}
 
 
-def begin(folder: Path, *arguments: str) -> subprocess.Popen:
-    """``llmzoo`` in a session of its own, as in a terminal; what it says goes to files."""
-    said = [(folder / name).open("w") for name in ("out", "err")]
-    return subprocess.Popen(
-        [sys.executable, "-m", "llmzoo", *arguments],
-        cwd=folder,
-        env=ALONE,
-        stdout=said[0],
-        stderr=said[1],
-        start_new_session=True,
-    )
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
+    """``begin("train", ...)`` starts ``llmzoo`` in a session of its own, as in a terminal, and writes
+    its output to files. After the test nothing of the session is left, even if the test fails."""
+    begun = []
+
+    def start(*arguments: str) -> subprocess.Popen:
+        with (tmp_path / "out").open("w") as out, (tmp_path / "err").open("w") as err:
+            begun.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "llmzoo", *arguments],
+                    cwd=tmp_path,
+                    env=ALONE,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+            )
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        for pid in processes(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def processes(session: int) -> dict[int, str]:
@@ -58,7 +79,7 @@ def processes(session: int) -> dict[int, str]:
     return results
 
 
-def waited_for(what, process: subprocess.Popen, seconds: float = 120) -> None:
+def waited_for(what, process: subprocess.Popen, seconds: float = 900) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline, "too late"
@@ -71,18 +92,23 @@ def iterations(run: Path) -> int:
     return file.read_text().count('"kind": "train"') if file.exists() else 0
 
 
-def test_what_the_page_shows(tmp_path):
+def test_what_the_page_shows(begin, tmp_path, monkeypatch, capsys):
     """Role-specialised policies train on a cluster of 2 CPUs, and the run goes on either way."""
     (shown,) = [block for language, block, _ in blocks(PAGE) if language == "yaml"]
     (tmp_path / "ray.yaml").write_text(shown)
     run = tmp_path / "runs" / "ray"
-    for steps, command in enumerate((c for c in SHOWN if "runs/ray" in c), start=2):
-        process = begin(tmp_path, *shlex.split(command)[1:], "--json")
-        assert process.wait(timeout=200) == 0, (tmp_path / "err").read_text()
-        assert processes(process.pid) == {}
-        (line,) = (tmp_path / "out").read_text().splitlines()
-        assert json.loads(line)["steps"] == steps
-        assert iterations(run) == steps
+    first, *later = (shlex.split(c)[1:] for c in SHOWN if "runs/ray" in c)
+    process = begin(*first, "--json")
+    assert process.wait(timeout=900) == 0, (tmp_path / "err").read_text()
+    assert processes(process.pid) == {}
+    (line,) = (tmp_path / "out").read_text().splitlines()
+    assert json.loads(line)["steps"] == iterations(run) == 2
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    for steps, command in enumerate(later, start=3):
+        assert main([*command, "--json"]) == 0  # in this process
+        (line,) = capsys.readouterr().out.splitlines()
+        assert json.loads(line)["steps"] == iterations(run) == steps
     newest = checkpoints.latest(run / "checkpoints")
     start = load_file(TINY_FOLDER / "model.safetensors")
     ends = [load_file(newest / name / "model.safetensors") for name in ("proposer_0", "planner_1")]
@@ -90,14 +116,12 @@ def test_what_the_page_shows(tmp_path):
         assert any(not torch.equal(weights[name], ends[0][name]) for name in ends[0])
 
 
-def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(tmp_path):
+def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(begin, tmp_path):
     run = tmp_path / "run"
     options = (
         "--engine ray --env plan_path_v0 --env.max_turns 1 --episodes_per_step 2 --steps 100000"
     )
-    process = begin(
-        tmp_path, "train", *options.split(), "--eval_tasks", "2", "--out", "run", "--quiet"
-    )
+    process = begin("train", *options.split(), "--eval_tasks", "2", "--out", "run", "--quiet")
     waited_for(lambda: iterations(run) >= 2, process)
     workers = [p for p, c in processes(process.pid).items() if c.startswith("ray::RolloutWorker")]
     (worker,) = workers
@@ -105,8 +129,8 @@ def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(tmp_path):
     before = iterations(run)
     waited_for(lambda: iterations(run) >= before + 3, process)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=60) == 130
-    deadline = time.monotonic() + 20
+    assert process.wait(timeout=120) == 130
+    deadline = time.monotonic() + 200
     while (left := processes(process.pid)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left == {}
@@ -124,7 +148,7 @@ def test_workers_share_a_gpu_by_parts(monkeypatch):
     ray = import_ray()
     ray.init("local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        half = RayArgs(rollout_gpus=0.5, update_gpus=0.5, start_seconds=1)
+        half = RayArgs(rollout_gpus=0.5, update_gpus=0.5)
         with room_for(half.bundles(1), half) as room:
             workers = [room.worker(Looking, number)(0) for number in range(2)]
             assert ray.get([worker.gpus.remote() for worker in workers]) == ["0", "0"]

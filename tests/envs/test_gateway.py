@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import runpy
 import shutil
@@ -16,6 +17,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -23,8 +25,8 @@ import llmzoo
 from llmzoo.envs.forking import fork
 from llmzoo.envs.programs import ProgramClosed, ProgramError
 from llmzoo.errors import ConfigError
-from llmzoo.testing import check_env, check_fork, check_seeds
-from tests.envs.word_programs import ASKING, TASKS
+from llmzoo.testing import check_fork, check_seeds
+from tests.envs.word_programs import ASKING, TASKS, limit_time_from_now
 
 openai = pytest.importorskip("openai")
 pytest.importorskip("uvicorn")
@@ -184,7 +186,7 @@ def test_two_episodes_are_never_mixed(episode):
         return reply.choices[0].message.content == f"{name}/{place}:{number}"
 
     with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(ask, range(1000)))
+        assert all(pool.map(ask, range(160)))
 
 
 def test_a_client_that_is_lost_harms_nobody(episode):
@@ -238,9 +240,8 @@ def test_a_command_is_an_environment(command):
 
 def test_a_command_passes_the_checks(command):
     make = partial(command, RELAY)
-    check_env(make, cycles=3)
     check_fork(make)
-    check_seeds(make, seeds=range(2))
+    check_seeds(make, seeds=range(1))
 
 
 @pytest.mark.parametrize(
@@ -289,9 +290,10 @@ open("pids", "w").write(f"{os.getpid()} {child.pid}")
 ask("writer", "?")
 time.sleep(600)
 """
-    env = command(ASKING + sleeps, time_limit=1.0)
+    env = command(ASKING + sleeps)
     env.reset(seed=0)
-    with pytest.raises(ProgramError, match="called nobody for 1 seconds"):
+    limit_time_from_now(env, 0.1)
+    with pytest.raises(ProgramError, match=r"called nobody for 0\.1 seconds"):
         env.step("x")
     assert ended([int(pid) for pid in (tmp_path / "pids").read_text().split()])
 
@@ -308,7 +310,7 @@ def test_dropped_episodes_leave_no_process(command, tmp_path):
     assert len(pids) == 5
     assert ended(pids)
     for thread in programs() - others:
-        thread.join(10)
+        thread.join(30)
     assert not programs() - others
 
 
@@ -317,7 +319,7 @@ def programs():
     return {t for t in threading.enumerate() if t.name == "llmzoo program"}
 
 
-def ended(pids, seconds=10):
+def ended(pids, seconds=30):
     """Whether all processes end in time; a child that nobody waits for may be a zombie."""
 
     def is_alive(pid):
@@ -335,16 +337,16 @@ def ended(pids, seconds=10):
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 def test_agents_in_javascript():
     make = runpy.run_path(str(EXAMPLES / "javascript_program.py"))["make"]
-    env = make()
-    env.reset(options={"task": 1})
-    prompt = env.unwrapped.episode.row.columns["prompt"]
-    assert env.observe("caller_0") == f"sudoku {prompt} digit"
-    env.step(" 3 of them")
-    assert env.observe("echo_1") == "echo 3"
-    env.step("4")
-    assert env.rewards == pytest.approx({"caller_0": 0.2, "echo_1": 0.2})
-    assert env.infos["echo_1"]["success"] is False
-    check_fork(make)
+    first = make()
+    first.reset(options={"task": 1})
+    prompt = first.unwrapped.episode.row.columns["prompt"]
+    for env in (fork(first), first):  # one of them runs the program again
+        assert env.observe("caller_0") == f"sudoku {prompt} digit"
+        env.step(" 3 of them")
+        assert env.observe("echo_1") == "echo 3"
+        env.step("4")
+        assert env.rewards == pytest.approx({"caller_0": 0.2, "echo_1": 0.2})
+        assert env.infos["echo_1"]["success"] is False
 
 
 def test_a_tool_call_in_a_stream_has_its_place(episode):
@@ -371,19 +373,26 @@ def test_an_answer_that_is_no_unicode_arrives(episode):
 
 
 def test_a_call_whose_client_has_gone_is_cancelled(episode):
-    cancelled = threading.Event()
+    began, cancelled = threading.Event(), threading.Event()
 
     class Slow(Echo):
         async def ask_async(self, call, count):
+            began.set()
             try:
                 await asyncio.sleep(30)
             except asyncio.CancelledError:
                 cancelled.set()
                 raise
 
-    with pytest.raises(openai.APITimeoutError):
-        client_of(episode(Slow()), timeout=0.1).chat.completions.create(model="left", messages=USER)
-    assert cancelled.wait(10)
+    opened = episode(Slow())
+    address = urlsplit(opened.url)
+    connection = http.client.HTTPConnection(address.hostname, address.port)
+    body = json.dumps({"model": "left", "messages": USER})
+    headers = {"Authorization": f"Bearer {opened.token}"}
+    connection.request("POST", f"{address.path}/chat/completions", body, headers)
+    assert began.wait(20)
+    connection.close()
+    assert cancelled.wait(20)
 
 
 def test_calls_of_a_command_at_the_same_time(command):
@@ -417,20 +426,17 @@ def test_what_a_command_finds(command, monkeypatch):
     assert env.rewards["writer_0"] == 1.0
 
 
-def test_commands_end_with_the_process_that_started_them(tmp_path):
+@pytest.mark.parametrize("ending", [pytest.param("", marks=pytest.mark.slow), "raise ValueError"])
+def test_commands_end_with_the_process_that_started_them(tmp_path, ending):
     program = ASKING + "open('pid', 'w').write(str(os.getpid()))\nask('writer', '?')"
     (tmp_path / "program.py").write_text(program)
     starts = """
 import sys, llmzoo
 env = llmzoo.from_command([sys.executable, "-S", "program.py"], agents=["writer_0"], tasks=["one"])
 env.reset(seed=0)
-{}
 """
-    for ending in ("", "raise ValueError"):
-        subprocess.run(
-            [sys.executable, "-c", starts.format(ending)], cwd=tmp_path, stderr=subprocess.DEVNULL
-        )
-        assert ended([int((tmp_path / "pid").read_text())])
+    subprocess.run([sys.executable, "-c", starts + ending], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    assert ended([int((tmp_path / "pid").read_text())])
 
 
 def test_a_command_is_a_list_of_words():

@@ -20,6 +20,7 @@ from llmzoo.testing import check_hostile_text, hostile_texts
 
 pytestmark = pytest.mark.slow
 EPISODES = 1000
+COMMANDS = 60
 CALLER = """
 import json, os, urllib.request
 body = {"model": "a", "messages": [{"role": "user", "content": "?"}]}
@@ -33,8 +34,8 @@ print(len(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["c
 
 
 @pytest.mark.parametrize("env_fn", [RELAY, VOTE], ids=["relay", "vote"])
-def test_ten_thousand_hostile_answers(env_fn):
-    check_hostile_text(env_fn, hostile_texts(10_000))
+def test_hostile_completions(env_fn):
+    check_hostile_text(env_fn, hostile_texts(2_000))
 
 
 class Held:
@@ -55,7 +56,7 @@ class Held:
 
 def after(folder: Path, before: Held) -> Held:
     """What is held once the threads of dropped episodes have noticed."""
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 60
     while (held := Held(folder)).counts != before.counts and time.monotonic() < ends:
         time.sleep(0.1)
     return held
@@ -97,7 +98,7 @@ def test_a_thousand_episodes_leave_nothing(env_fn, folder):
     assert held.megabytes < before.megabytes + 20
 
 
-def test_a_thousand_commands_leave_nothing(folder):
+def test_many_commands_leave_nothing(folder):
     pytest.importorskip("uvicorn")
 
     def many(count):
@@ -111,9 +112,9 @@ def test_a_thousand_commands_leave_nothing(folder):
                 assert env.rewards["a_0"] == seed % 7
         env.close()
 
-    many(50)
+    many(10)
     before = Held(folder)
-    many(EPISODES)
+    many(COMMANDS)
     held = after(folder, before)
     assert held.counts == before.counts
-    assert held.megabytes < before.megabytes + 20
+    assert held.megabytes < before.megabytes + 10

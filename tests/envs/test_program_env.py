@@ -15,7 +15,7 @@ import pytest
 import llmzoo
 from llmzoo.envs.base import Outcome
 from llmzoo.envs.forking import fork
-from llmzoo.envs.programs import ProgramClosed, ProgramError
+from llmzoo.envs.programs import ProgramClosed, ProgramError, running
 from llmzoo.envs.programs.messages import Call, agent_named, completion
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import ScriptedPolicy
@@ -31,7 +31,7 @@ from llmzoo.testing import (
     check_seeds,
     check_text_spaces,
 )
-from tests.envs.word_programs import TASKS
+from tests.envs.word_programs import TASKS, limit_time_from_now
 
 
 def said(reply):
@@ -105,7 +105,7 @@ def play(env, answer):
 @pytest.mark.parametrize("env_fn", [RELAY, VOTE], ids=["relay", "vote"])
 class TestRules:
     def test_pettingzoo(self, env_fn):
-        check_env(env_fn, cycles=30)
+        check_env(env_fn, cycles=10)
 
     def test_rules_of_llmzoo(self, env_fn):
         check_text_spaces(env_fn)
@@ -121,7 +121,7 @@ class TestRules:
             "\0",
             "\ud800",
             "yes" * 10_000,
-            *("".join(map(chr, rng.choices(range(55_000), k=9))) for _ in range(200)),
+            *("".join(map(chr, rng.choices(range(55_000), k=9))) for _ in range(50)),
         ]
         check_hostile_text(env_fn, texts)
 
@@ -203,7 +203,8 @@ def test_a_fork_goes_its_own_way():
     assert env.observe("writer_0") == copies[1].observe("writer_0")
 
 
-def test_a_program_that_takes_another_way_when_replayed_is_told_where():
+def test_a_program_that_takes_another_way_when_replayed_is_told_where(monkeypatch):
+    monkeypatch.setattr(running, "_PATIENCE", 0.05)
     count = iter(range(100))
 
     def fickle(task, client):
@@ -399,13 +400,12 @@ def test_a_program_that_never_calls_again_is_given_up():
 
     def sleeper(task, client):
         asked(client, "a", "?")
-        release.wait(30)
+        release.wait()
 
-    env = made(sleeper, time_limit=0.2)
-    started = time.monotonic()
-    with pytest.raises(ProgramError, match=r"called nobody for 0\.2 seconds"):
+    env = made(sleeper)
+    limit_time_from_now(env, 0.1)
+    with pytest.raises(ProgramError, match=r"called nobody for 0\.1 seconds"):
         env.step("x")
-    assert time.monotonic() - started < 5
     release.set()
 
 
@@ -459,7 +459,7 @@ def others():
     _OTHERS[:] = programs() + _OTHERS
 
 
-def wait_for(condition, seconds=10):
+def wait_for(condition, seconds=30):
     ends = time.monotonic() + seconds
     while not condition() and time.monotonic() < ends:
         gc.collect()
@@ -470,7 +470,7 @@ def wait_for(condition, seconds=10):
 def test_no_thread_is_left():
     """Of episodes played to their end, dropped in the middle, forked, reset and closed."""
     env, dropped = RELAY(), []
-    for seed in range(300):
+    for seed in range(60):
         env.reset(seed=seed)
         if seed % 3 == 0:
             play(env, lambda observation, agent: "no")

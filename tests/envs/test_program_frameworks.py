@@ -40,7 +40,8 @@ def test_it_passes_the_checks(example):
 @pytest.mark.slow
 def test_the_example_learns(example, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["langgraph_program.py", "--learner", "magrpo"])
+    options = ["--learner", "magrpo", "--steps", "18", "--tasks", "20"]
+    monkeypatch.setattr(sys, "argv", ["langgraph_program.py", *options])
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     before, after = re.search(
         r"success (\d+)% before, (\d+)% after", capsys.readouterr().out

@@ -56,7 +56,7 @@ def test_a_thread_that_calls_late_waits_for_its_turn():
             time.sleep(seconds)
             heard[text] = asked(client, "b", text)
 
-        threads = [threading.Thread(target=work, args=(t, s)) for t, s in (("x", 0), ("a", 0.12))]
+        threads = [threading.Thread(target=work, args=(t, s)) for t, s in (("x", 0), ("a", 0.08))]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -64,7 +64,7 @@ def test_a_thread_that_calls_late_waits_for_its_turn():
         return 1.0
 
     env = made(late)
-    play(env, lambda seen: f"answer to {seen}", pause=0.2)
+    play(env, lambda seen: f"answer to {seen}", pause=0.1)
     assert heard == {"x": "answer to x", "a": "answer to a"}
 
 
@@ -78,7 +78,7 @@ def test_a_coroutine_has_the_same_rounds_every_time():
         return 1.0
 
     seen = set()
-    for _ in range(300):
+    for _ in range(60):
         env = made(branches, agents=["a_0", "b_1", "c_2"])
         seen.add(tuple(play(env, lambda text: "!")))
     assert seen == {(("a_0", "b_1"), ("a_0", "c_2"))}
@@ -117,14 +117,17 @@ def test_a_call_that_is_cancelled_is_not_asked():
 
 
 def test_a_call_that_times_out_gives_way():
+    gave_up = threading.Event()
+
     async def impatient(task, client):
         try:
             await asyncio.wait_for(aask(client, "a", "first"), timeout=0.05)
         except TimeoutError:
+            gave_up.set()
             return float(await aask(client, "b", "second") == "x")
 
     env = made(impatient)
-    time.sleep(0.3)
+    assert gave_up.wait(20)
     env.step("too late")
     assert env.unwrapped.deciding() == ["b_1"]
     env.step("x")
@@ -194,22 +197,22 @@ def test_calls_of_a_loop_of_its_own_are_made_together():
 def test_a_task_that_ignores_its_cancellation_holds_nobody_up():
     async def leaves(task, client):
         async def stubborn():
-            while time.monotonic() < ends:
+            while not release.is_set():
                 try:
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.01)
                 except asyncio.CancelledError:
                     continue
 
-        ends = time.monotonic() + 2
         left = asyncio.ensure_future(stubborn())
         assert not left.done()
         return float(await aask(client, "a", "?") == "x")
 
-    env = made(leaves, time_limit=1.0)
-    began = time.monotonic()
+    release = threading.Event()
+    env = made(leaves)
     env.step("x")
     assert env.rewards["a_0"] == 1.0
-    assert time.monotonic() - began < 1
+    assert programs()  # it still runs
+    release.set()
     assert wait_for(lambda: not programs())
 
 
@@ -333,7 +336,7 @@ def test_a_step_that_fails_leaves_no_thread():
 
 def test_a_function_that_makes_environments_is_evaluated_on_the_split():
     def ids(make, split):
-        return set(llmzoo.evaluate(make, "oracle", tasks=60, split=split).ids)
+        return set(llmzoo.evaluate(make, "oracle", tasks=12, split=split).ids)
 
     assert ids(RELAY, "test")
     assert not ids(RELAY, "train") & ids(RELAY, "test")

@@ -76,7 +76,6 @@ def sudoku_images(task):
                 yield SudokuTask(turned.translate(names), ())
 
 
-@pytest.mark.slow
 def test_no_image_of_a_test_sudoku_is_a_training_puzzle():
     assert leaked("sudoku_v0", sudoku_images) == []
 
@@ -140,16 +139,14 @@ def level_images(task):
         yield SokobanTask(image)
 
 
-@pytest.mark.slow
 def test_no_image_of_a_test_path_is_a_training_grid():
-    """On grids so small that both splits would share most of them."""
+    """On grids so small that both splits would share most of them, split by the grid as it is written."""
     small = {"height": 3, "width": 4, "density": 0.3, "min_distance": 2}
     assert leaked("plan_path_v0", path_images, **small) == []
-    assert leaked("plan_path_v0", path_images) == []
 
 
 def test_no_image_of_a_test_level_is_a_training_level():
-    assert leaked("sokoban_v0", level_images, draws=3_000, height=5, width=5) == []
+    assert leaked("sokoban_v0", level_images, draws=1_000, height=5, width=5) == []
     assert leaked("sokoban_v0", level_images, draws=3_000) == []
 
 
@@ -199,7 +196,6 @@ def images_by_sums(text):
 
 @pytest.mark.parametrize("level", generator.LEVELS)
 @pytest.mark.parametrize("family", generator.FAMILIES)
-@pytest.mark.samples(3)
 def test_no_image_of_a_test_question_is_a_training_question(family, level):
     settings = {"family": family, "level": level}
     train = {task.terse for task in drawn("math_v0", "train", TRAIN_DRAWS, **settings)}

@@ -87,17 +87,10 @@ def test_smollm2_has_one_for_each_family_with_two_adapters():
     assert {(settings["model"], settings["seats"]) for settings in mine} == {("smollm2", "lora")}
 
 
-# one of each architecture, which is one of each kind of seats, on different tasks
-FAST = (
-    "large_models/qwen2.5_0.5b_coop_humaneval.yaml",
-    "large_models/qwen3_1.7b_plan_path.yaml",
-    "smollm2/math.yaml",
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n != "smollm2/math.yaml")) for n in NAMES],
 )
-BY_TIME = [pytest.param(n, marks=[] if n in FAST else [pytest.mark.slow]) for n in NAMES]
-
-
-@pytest.mark.parametrize("name", BY_TIME)
-@pytest.mark.samples(1)
 def test_a_step_on_random_weights(name, folders, tmp_path):
     settings = settings_of(name)
     argv = ["train", "--config", str(CONFIGS / name), "--model", str(folders[settings["model"]])]

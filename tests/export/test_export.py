@@ -99,7 +99,6 @@ def close(outcome, wanted):
     assert apart(outcome, wanted) < 1e-3
 
 
-@pytest.mark.numeric
 @pytest.mark.slow
 def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_model):
     """The cards' own code, run where llmzoo cannot be imported."""
@@ -141,7 +140,6 @@ def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_m
     assert all(apart(a, b) > 0.1 for a, b in combinations(computed, 2))  # all were trained
 
 
-@pytest.mark.numeric
 def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small_model):
     done = export_run(runs / "lora", tmp_path / "out", base=small_model)
     for folder in done.policies.values():

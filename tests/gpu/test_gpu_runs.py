@@ -22,8 +22,6 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.training import checkpoints, fit
 
-pytestmark = pytest.mark.numeric
-
 HEADS = {
     "hidden_size": 64,
     "initializer_range": 0.1,
@@ -38,17 +36,33 @@ OPTIONS = {
     "dpo": {**GROUPS, "rounds": 1},
     "madpo": {**GROUPS, "rounds": 1},
 }
-MORE = {  # learner, options of the learner, options of the run
-    "value_head": ("ippo", {"critic": "value_head"}, {}),
-    "values_of_tokens": ("iac", {"critic": "value_head", "values": "token"}, {}),
-    "critic_of_tokens": ("ppo", {"values": "token", "minibatches": 2, "target_kl": 0.5}, {}),
-    "replay": ("grpo", {"replay": 1, "clip": 0.2}, {"steps": 2}),
-    "kl_and_entropy": ("at_grpo", {"kl": 0.1, "entropy": 0.01}, {}),
-    "sequence_ratio": ("grpo", {"ratio": "sequence", "clip": 0.2, "dual_clip": 3.0}, {}),
-    "off_policy": ("magrpo", {"clip": 0.2}, {"steps": 2, "max_off_policy_steps": 1}),
-    "whole_distributions": ("opd", {"loss": "jsd"}, {}),
-    "world_model": ("sft", {"mode": "mix"}, {}),
+LORA: dict = {"lora": True}
+# every learner: options of the learner, options of the run. Half of them have their defaults, the others
+# what computes more; adapters are with one learner of each kind of update
+RUNS: dict[str, list[tuple[dict, dict]]] = {
+    "at_grpo": [({"kl": 0.1, "entropy": 0.01}, LORA)],
+    "ccpo": [({}, {})],
+    "dpo": [({}, {})],
+    "grpo": [
+        ({"replay": 1, "clip": 0.2}, {"steps": 2}),
+        ({"ratio": "sequence", "clip": 0.2, "dual_clip": 3.0}, {}),
+    ],
+    "iac": [({"critic": "value_head", "values": "token"}, {})],
+    "ippo": [({}, {}), ({"critic": "value_head"}, LORA)],
+    "maac": [({}, LORA)],
+    "madpo": [({}, LORA)],
+    "magrpo": [({"clip": 0.2}, {"steps": 2, "max_off_policy_steps": 1})],
+    "mappo": [({}, {})],
+    "mareinforce": [({}, {})],
+    "maremax": [({}, {})],
+    "marloo": [({}, {})],
+    "maxrl": [({}, {})],
+    "opd": [({}, LORA), ({"loss": "jsd"}, {})],
+    "ppo": [({"values": "token", "minibatches": 2, "target_kl": 0.5}, {})],
+    "sft": [({}, LORA), ({"mode": "mix"}, {})],
 }
+CASES = [(name, *case) for name, cases in RUNS.items() for case in cases]
+QUICK = ("dpo", "grpo")  # in `make test`
 
 
 class Letters(TextEnv):
@@ -145,17 +159,15 @@ def assert_same_run(name: str, folder: Path, **settings) -> None:
     assert settings.get("lora") or any(not torch.equal(a, b) for a, b in moved)
 
 
-@pytest.mark.parametrize("name", list_learners())
-@pytest.mark.samples(3)
-def test_a_step_of_every_learner(name, tmp_path):
-    assert_same_run(name, tmp_path)
+def test_there_is_a_case_for_every_learner():
+    assert list(RUNS) == list_learners()
 
 
-@pytest.mark.parametrize("case", MORE)
-@pytest.mark.samples(2)
-@pytest.mark.slow
-def test_a_step_under_other_options(case, tmp_path):
-    name, options, settings = MORE[case]
+@pytest.mark.parametrize(
+    ("name", "options", "settings"),
+    [case if case[0] in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
+)
+def test_a_step_of_every_learner(name, options, settings, tmp_path):
     assert_same_run(name, tmp_path, options=options, **settings)
 
 
@@ -177,15 +189,13 @@ def test_likelihoods_in_half_precision(precision):
     assert torch.nn.functional.cosine_similarity(slope, other, dim=0) > 0.98
 
 
-@pytest.mark.parametrize("name", list_learners())
-@pytest.mark.samples(1)
-def test_a_step_of_lora_seats(name, tmp_path):
-    assert_same_run(name, tmp_path, lora=True)
-
-
-@pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
-@pytest.mark.parametrize("name", list_learners())
-@pytest.mark.samples(1)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "lora"),  # each kind of update keeps a state of its own
+    [
+        *(("at_grpo", True), ("mappo", False), ("dpo", False), ("sft", False)),
+    ],
+)
 def test_a_run_resumes_exactly_and_is_exported(name, lora, tmp_path):
     TransformersPolicy(model(**HEADS), tokenizer()).save(tmp_path / "base")
     with virtual_gpu():

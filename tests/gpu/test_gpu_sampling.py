@@ -50,9 +50,9 @@ def neox():
     return GPTNeoXForCausalLM(config).eval()
 
 
-@pytest.mark.parametrize("group_size", [2, 8])
-@pytest.mark.parametrize("family", [model, neox], ids=["shared_prefix", "cache"])
-@pytest.mark.samples(1)
+@pytest.mark.parametrize(
+    ("family", "group_size"), [(model, 8), (neox, 2)], ids=["shared_prefix", "cache"]
+)
 def test_the_host_reads_at_most_once_in_five_tokens(family, group_size):
     """32 tokens of 8 and of 32 rows; two a token when each was read as it was sampled."""
     with virtual_gpu() as gpu:
@@ -63,19 +63,26 @@ def test_the_host_reads_at_most_once_in_five_tokens(family, group_size):
     assert gpu.reads.total() <= 0.2 * 32, gpu.reads
 
 
+FILTERED = {"max_new_tokens": 21, "temperature": 0.7, "top_p": 0.8, "top_k": 20}
+
+
 @pytest.mark.parametrize(
-    ("greedy", "settings"),
+    ("family", "greedy", "settings"),
     [
-        (False, {"max_new_tokens": 40}),
-        (True, {"max_new_tokens": 20}),
-        (False, {"max_new_tokens": 40, "stop": ("1", "up")}),
-        (False, {"max_new_tokens": 21, "temperature": 0.7, "top_p": 0.8, "top_k": 20}),
-        (False, {"max_new_tokens": 1}),
+        (model, False, {"max_new_tokens": 40, "stop": ("1", "up")}),
+        (model, False, {"max_new_tokens": 1}),
+        (neox, True, {"max_new_tokens": 20}),
+        *(
+            pytest.param(family, False, settings, marks=pytest.mark.slow)
+            for family, settings in (
+                (model, FILTERED),
+                (neox, FILTERED),
+                (model, {"max_new_tokens": 40}),
+                (neox, {"max_new_tokens": 40, "stop": ("1", "up")}),
+            )
+        ),
     ],
-    ids=["sampled", "greedy", "stop", "filtered", "one_token"],
 )
-@pytest.mark.parametrize("family", [model, neox], ids=["shared_prefix", "cache"])
-@pytest.mark.samples(3)
 def test_answers_are_those_of_the_cpu(family, greedy, settings):
     """Ends, stop strings and limits fall between the reads; what follows them is cut off."""
     with in_float64():
@@ -126,6 +133,7 @@ def test_prompts_given_up_end_at_the_same_token():
     assert max(map(max, wanted)) < 60
 
 
+@pytest.mark.slow
 def test_noise_does_not_depend_on_how_often_is_read(monkeypatch):
     def ids():
         with virtual_gpu():

@@ -15,7 +15,10 @@ from llmzoo.errors import OutOfMemoryError
 from llmzoo.learners import list_learners
 from llmzoo.policies.transformers import TransformersPolicy
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU of CUDA")
+pytestmark = [
+    pytest.mark.long("needs a CUDA device"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU of CUDA"),
+]
 
 STEP = 1e-3  # of AdamW, whose first steps divide a gradient by its own size
 

@@ -14,8 +14,6 @@ from llmzoo.learners.advantages import (
 )
 from llmzoo.records import Completion, Group
 
-pytestmark = pytest.mark.numeric  # float32: sums and roots of a few numbers, each rounded by 6e-8
-
 RETURNS = torch.tensor([1.0, 0.0, 0.5, 0.5])  # mean 0.5
 
 

@@ -54,11 +54,21 @@ def unmarked(id, kwargs, seeds):
     return alike - apart - set(env.metadata["team_parts"])
 
 
-@pytest.mark.parametrize("id", llmzoo.list_envs())
-@pytest.mark.samples(6)
+QUICK = (
+    "math_v0",
+    "sudoku_v0",
+    "tool_use_v0",
+    "travel_v0",
+)  # in `make test`: one of each kind of game
+SEARCHING = ("connect_four_v0", "leduc_poker_v0", "liars_dice_v0")  # whose experts take seconds
+
+
+@pytest.mark.parametrize(
+    "id", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in llmzoo.list_envs()]
+)
 def test_what_all_seats_are_paid_alike_is_marked_as_the_teams(id):
     spec = llmzoo.spec(id)
-    slow = llmzoo.make(id, **spec.offline).metadata.get("slow_step")
+    slow = llmzoo.make(id, **spec.offline).metadata.get("slow_step") or id in SEARCHING
     assert unmarked(id, spec.offline, range(4 if slow else 40)) == set()
 
 

@@ -13,8 +13,6 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training.seating import take_seats
 
-ARRANGEMENTS = ("shared", "separate", "lora")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> str:
@@ -62,16 +60,34 @@ def same(before, after):
     return all(torch.equal(before[name], after[name]) for name in before)
 
 
-@pytest.mark.parametrize(
-    ("seats", "arrangement"),
-    [
-        (1, "shared"),
-        *((3, arrangement) for arrangement in ARRANGEMENTS),
-        *(pytest.param(1, a, marks=pytest.mark.slow) for a in ("separate", "lora")),
-    ],
-)
-@pytest.mark.parametrize("name", list_learners())
-@pytest.mark.samples(10)
+ARRANGEMENTS = ("shared", "separate", "lora")
+# one learner of each kind of update runs under every arrangement, and with one agent; the others share
+# that update, and each plays once with three agents
+UPDATES = ("magrpo", "ippo", "mappo", "dpo", "madpo", "sft", "opd")
+OTHERS = {
+    **dict.fromkeys(("at_grpo", "grpo", "mareinforce", "iac"), "shared"),
+    **dict.fromkeys(("ccpo", "maremax", "maac"), "separate"),
+    **dict.fromkeys(("marloo", "maxrl", "ppo"), "lora"),
+}
+QUICK = [("magrpo", 3, "shared"), ("dpo", 3, "separate"), ("ippo", 3, "lora")]  # in `make test`
+CASES = [
+    *QUICK,
+    *(
+        pytest.param(name, agents, arrangement, marks=pytest.mark.slow)
+        for name, agents, arrangement in (
+            *((name, 3, a) for name in UPDATES for a in ARRANGEMENTS if (name, 3, a) not in QUICK),
+            *((name, 1, "shared") for name in UPDATES),
+            *((name, 3, arrangement) for name, arrangement in OTHERS.items()),
+        )
+    ),
+]
+
+
+def test_there_is_a_case_for_every_learner():
+    assert sorted((*UPDATES, *OTHERS)) == list_learners()
+
+
+@pytest.mark.parametrize(("name", "seats", "arrangement"), CASES)
 def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangement, folder):
     engine = an_engine(name, seats, arrangement, folder)
     assert len(engine.policies) == (1 if arrangement == "shared" else seats)
@@ -86,9 +102,19 @@ def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangeme
         assert same(base, now)
 
 
-@pytest.mark.parametrize("arrangement", ["separate", "lora"])
-@pytest.mark.parametrize("name", list_learners())
-@pytest.mark.samples(5)
+@pytest.mark.parametrize(
+    ("name", "arrangement"),
+    [
+        *(("magrpo", "separate"), ("madpo", "lora")),
+        *(
+            pytest.param(name, arrangement, marks=pytest.mark.slow)
+            for name, arrangement in (
+                *((name, "separate") for name in ("mappo", "sft")),
+                *((name, "lora") for name in ("ippo", "dpo", "opd")),
+            )
+        ),
+    ],
+)
 def test_training_one_seat_leaves_the_others_as_they_are(name, arrangement, folder):
     frozen = {"writer_1": {"frozen": True}, "writer_2": {"frozen": True}}
     engine = an_engine(name, 3, arrangement, folder, frozen)

@@ -45,7 +45,6 @@ def advantages(name, group, **options):
 GROUP = replace(a_group([1.0, 0.0, 0.5, 0.5], greedy=0.75), redrawn=(0.75, 0.0, 0.0, 1.0))
 
 
-@pytest.mark.numeric
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [

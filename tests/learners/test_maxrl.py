@@ -9,8 +9,6 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import success_weighted
 from llmzoo.learners.maxrl import MaxRLConfig
 
-pytestmark = pytest.mark.numeric  # float32: sums of a few numbers, each rounded by 6e-8
-
 
 def test_a_success_counts_more_where_it_is_rare():
     # one of four: (1 - 1/4) / (1/4) and -1; three of four: (1 - 3/4) / (3/4) and -1

@@ -150,7 +150,6 @@ def theirs(player, made, advantages, reference, settings, folder):
         ),
     ],
 )
-@pytest.mark.samples(5)
 def test_loss_and_gradients_are_those_of_trl(kind, options, settings, temperature, tmp_path):
     settings = {"epsilon": 0.2, "beta": 0.0, **settings}
     player = a_policy(kind, temperature)

@@ -78,7 +78,6 @@ def advantages(engine, *groups):
     return {c.group.agent: c.advantages.tolist() for c in engine.updater.used}
 
 
-@pytest.mark.numeric
 @pytest.mark.parametrize("arrangement", ["shared", "separate"])
 def test_each_seat_is_judged_by_its_own_learner(arrangement):
     """magrpo: the returns less 1/2. marloo: 4/3 of that, over the deviation sqrt(1/8)."""
@@ -88,7 +87,6 @@ def test_each_seat_is_judged_by_its_own_learner(arrangement):
     assert found[SEATS[1]] == pytest.approx([4 / 3 * 2**0.5, -4 / 3 * 2**0.5, 0, 0], abs=1e-4)
 
 
-@pytest.mark.numeric
 def test_one_seat_has_a_running_mean_and_its_own_returns(tmp_path):
     """The mean starts at 0 and, with decay 1/2, keeps 1/16 of that over four answers: 15/16 of the mean 1."""
     own = learner("marloo", role_baseline=0.5, rewards=("scale 2",))
@@ -268,8 +266,8 @@ def folder(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrangement", ["shared", "lora"])
-@pytest.mark.samples(2)
 def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, monkeypatch):
     seat = {"learner": "marloo", "learner_args": {"role_baseline": 0.9, "entropy": 0.01}}
     args = {"learning_rate": 1e-3, "clip": 0.2, "kl": 0.1, "replay": 1}
@@ -308,22 +306,22 @@ def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, m
         assert (ends[0] / path).read_bytes() == (ends[1] / path).read_bytes(), path
 
 
-@pytest.mark.samples(3)
+@pytest.mark.slow
 def test_seats_learn_by_different_learners(tmp_path):
     """As every learner in test_learns.py: two seats, one weight for both, chance gives a quarter."""
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
     )
-    options = {"learning_rate": 5e-3, "group_size": 8}
+    options = {"learning_rate": 1e-2, "group_size": 8}
     own = {SEATS[0]: learner("ccpo", **options), SEATS[1]: learner("maxrl", **options)}
     result = fit(
         PerSeat(learner("magrpo", **options), own),
         Parities,
         out=tmp_path / "run",
         policies=dict.fromkeys(SEATS, player),
-        steps=40,
+        steps=25,
         episodes_per_step=16,
-        eval_tasks=200,
+        eval_tasks=100,
         quiet=True,
     )
     assert result.before["success"] < 0.4

@@ -59,8 +59,10 @@ def solver(request):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("magrpo", {"expand": None}), ("at_grpo", {"select": "random"})]
+    ("name", "options"),
+    [("magrpo", {"expand": None}), ("at_grpo", {"select": "random"})],
 )
+@pytest.mark.slow
 def test_a_proposer_learns_the_difficulty_that_suits_its_solver(name, options, tmp_path):
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
@@ -77,6 +79,5 @@ def test_a_proposer_learns_the_difficulty_that_suits_its_solver(name, options, t
         quiet=True,
         trackers=(),
     )
-    print(result.before["success"], result.after["success"])
     assert result.before["success"] < 0.5
     assert result.after["success"] >= 0.9

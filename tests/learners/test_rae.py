@@ -5,8 +5,6 @@ import torch
 
 from llmzoo.learners.rae import role_advantages
 
-pytestmark = pytest.mark.numeric  # float32: sums of a few numbers, each rounded by 6e-8
-
 
 def after(mean, value, decay):
     return role_advantages(torch.tensor([value]), mean, decay)[1]

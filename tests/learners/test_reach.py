@@ -25,8 +25,6 @@ from llmzoo.learners.mareinforce import MAREINFORCE
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.trees import joint_tree
 
-pytestmark = pytest.mark.numeric  # float32: sums of a few numbers, each rounded by 6e-8
-
 P, Q = 0.7, 0.4
 DX, DY = P * (1 - P) * (1 - Q), (1 - P) * Q * (1 - Q)
 

@@ -7,8 +7,6 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.advantages import leave_one_out, mean_baseline, normalized, raw_return
 from llmzoo.learners.returns import clamp, compose, parse, scale, shift, standardised, unit_variance
 
-pytestmark = pytest.mark.numeric  # float32: sums and roots of a few numbers, each rounded by 6e-8
-
 BATCH = [torch.tensor([1.0, 0.0]), torch.tensor([2.0, 5.0, 2.0])]  # mean 2
 # squared distances 1, 4, 0, 9, 0: variance 14 / 5
 SPREAD = (14 / 5) ** 0.5

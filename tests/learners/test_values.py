@@ -5,8 +5,6 @@ import torch
 
 from llmzoo.learners.values import gae, td_errors, value_loss
 
-pytestmark = pytest.mark.numeric  # float32: sums of a few numbers, each rounded by 6e-8
-
 # three turns: rewards 1, 0, 2, critic 0.5, 1, -1, discount 0.9
 REWARDS = torch.tensor([1.0, 0.0, 2.0])
 DISCOUNTS = torch.full((3,), 0.9)

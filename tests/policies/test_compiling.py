@@ -1,5 +1,7 @@
 """Compiled layers: the same numbers in fewer passes over the activations."""
 
+from functools import partial
+
 import pytest
 import torch
 from float64 import assert_equal
@@ -24,10 +26,22 @@ def counted():
     return counters
 
 
+@pytest.fixture(
+    params=[
+        "aot_eager",  # traces all that is compiled, and runs it without writing C++
+        pytest.param("inductor", marks=pytest.mark.long("g++ compiles a model for half a minute")),
+    ]
+)
+def backend(request, monkeypatch):
+    """What torch compiles with."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=request.param))
+
+
 @pytest.mark.slow
-@pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("recompute", [False, True], ids=["kept", "recomputed"])
-@pytest.mark.parametrize("kind", ["qwen2", "llama"])
+@pytest.mark.usefixtures("float64", "backend")
+@pytest.mark.parametrize(
+    ("kind", "recompute"), [("qwen2", True), ("llama", False)], ids=["recomputed", "kept"]
+)
 def test_compiled_layers_give_the_same_likelihoods_and_gradients(kind, recompute, counted):
     plain, ours = gradients(policy(kind))
     fused, theirs = gradients(policy(kind, compile="on", gradient_checkpointing=recompute))
@@ -39,7 +53,7 @@ def test_compiled_layers_give_the_same_likelihoods_and_gradients(kind, recompute
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("float64")
+@pytest.mark.usefixtures("float64", "backend")
 def test_adapters_are_compiled_and_layers_share_their_code(counted):
     plain = TransformersPolicy(model(num_hidden_layers=12), tokenizer())
     fused = TransformersPolicy(model(num_hidden_layers=12), tokenizer(), compile="on")

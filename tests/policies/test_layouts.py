@@ -98,6 +98,7 @@ KINDS = {
 # after some tokens: of rows 0 1 | 2 3 4 | 5 every prompt keeps some, then the last one none, then
 # the first neither
 LEFT = {3: [0, 1, 3, 5], 20: [0, 1, 2], 35: [2]}
+COMPARED = (0, 1, 3, 4, 5, 20, 21, 35, 36, 39)
 
 
 def a_model(family, **changes):
@@ -136,10 +137,18 @@ def gradients(model):
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("with_lora", [False, True])
-@pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("family", sorted(attention.FAMILIES))
-@pytest.mark.samples(33)
+@pytest.mark.parametrize(
+    ("family", "kind", "with_lora"),
+    [
+        # every family's attention, over the rows with most levels
+        *((family, "levels", False) for family in sorted(attention.FAMILIES)),
+        # every layout of a row
+        *(("qwen2", kind, False) for kind in KINDS if kind != "levels"),
+        # adapters: on projections of their own, on joined ones, on experts, and in conversations
+        *(("qwen2", "seats", True), ("phi3", "levels", True), ("qwen3_moe", "alike", True)),
+        ("gemma", "turns", True),
+    ],
+)
 def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
     """The loss agrees, and each gradient relative to its norm."""
     model = adapted(a_model(family)) if with_lora else a_model(family)
@@ -168,11 +177,18 @@ def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("few", [True, False], ids=["lean", "own_layers"])
-@pytest.mark.parametrize("family", sorted(attention.FAMILIES))
-@pytest.mark.samples(11)
+@pytest.mark.parametrize(
+    ("family", "few"),
+    [
+        *((family, False) for family in sorted(attention.FAMILIES)),
+        *((family, True) for family in ("llama", "mistral", "qwen2")),
+    ],
+)
 def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeypatch):
-    """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room."""
+    """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room.
+
+    ``few``: in layers that :mod:`llmzoo.policies.lean` writes in few operations.
+    """
     grows_as_rows_of_their_own(a_model(family), few, monkeypatch)
 
 
@@ -296,9 +312,8 @@ def test_a_long_completion_pads_no_others():
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("family", ["llama", "qwen2"])
-def test_rows_under_an_adapter_grow_as_rows_of_their_own(family, monkeypatch):
-    model = adapted(a_model(family))
+def test_rows_under_an_adapter_grow_as_rows_of_their_own(monkeypatch):
+    model = adapted(a_model("qwen2"))  # with biases, that llama lacks
     grows_as_rows_of_their_own(model, True, monkeypatch)
     with lora.bare(model):
         grows_as_rows_of_their_own(model, True, monkeypatch)
@@ -307,15 +322,15 @@ def test_rows_under_an_adapter_grow_as_rows_of_their_own(family, monkeypatch):
 def grows_as_rows_of_their_own(model, few, monkeypatch):
     if not few:
         monkeypatch.setattr(lean, "fits", lambda model: False)
-    elif not lean.fits(model):
-        pytest.skip("its layers are not written in few operations")
+    assert lean.fits(model) == few
     rows = [list(PROMPTS[0])] * 2 + [list(PROMPTS[1])] * 3 + [list(PROMPTS[2])]
     noise = torch.Generator().manual_seed(0)
     with torch.inference_mode():
         decoder = SharedPrefixDecoder(model, PROMPTS, [2, 3, 1], 60)
         for step in range(40):
-            alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in rows])
-            assert_equal(decoder.logits, alone)
+            if step in COMPARED:  # what goes wrong between them stays in the cache
+                alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in rows])
+                assert_equal(decoder.logits, alone)
             if step in LEFT:
                 decoder.keep(LEFT[step])
                 rows = [rows[n] for n in LEFT[step]]
@@ -367,10 +382,9 @@ def test_both_decoders_see_the_same():
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(("prompts", "answers"), KINDS.values(), ids=KINDS)
-@pytest.mark.parametrize("family", ["llama", "qwen2"])
-def test_the_fused_kernel_sees_what_the_blocks_see(family, prompts, answers):
+def test_the_fused_kernel_sees_what_the_blocks_see(prompts, answers):
     """Flex attention, uncompiled; on a CPU it has no backward pass."""
-    model = a_model(family)
+    model = a_model("qwen2")
 
     class Fused(fused.PackedTree):
         def attend(self, layer, query, key, value, scaling):
@@ -428,7 +442,7 @@ def test_blocks_that_are_computed_hold_all_that_is_seen(last):
     assert torch.equal(mask.to_dense(), everything.to_dense())  # and nothing in vain
 
 
-@pytest.mark.slow
+@pytest.mark.long("g++ compiles a kernel for half a minute")
 def test_the_compiled_kernel_computes_only_these_blocks():
     """Compiled for the CPU, flex attention skips the other blocks, as its GPU kernel does."""
     if shutil.which("g++") is None:
@@ -445,6 +459,7 @@ def test_the_compiled_kernel_computes_only_these_blocks():
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.long("needs a CUDA device")
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize(("prompts", "answers"), [(PROMPTS, ANSWERS), EVEN], ids=["ragged", "even"])
 def test_a_gpu_gives_the_gradients_of_the_cpu(prompts, answers):

@@ -14,8 +14,6 @@ from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies.precision import MasterWeights, warn_if_slow
 from llmzoo.policies.transformers import TransformersPolicy
 
-pytestmark = pytest.mark.numeric
-
 
 def steps(weight, masters, count, size):
     """``count`` steps of plain SGD that each add ``size`` to the weight."""

@@ -231,13 +231,12 @@ def adapter(tmp_path, plain):
     return policy, tmp_path / "adapter"
 
 
-@pytest.mark.parametrize("rank", [10**12, 10**6, -1, 0, "two", None])
-@pytest.mark.samples(2)
-def test_an_adapter_of_an_absurd_rank(adapter, rank):
+def test_an_adapter_of_an_absurd_rank(adapter):
     _, folder = adapter
-    changed(folder / "adapter_config.json", r=rank)
-    with pytest.raises(ConfigError, match=r"cannot be loaded|its weights"):
-        load(str(folder))
+    for rank in (10**12, 10**6, -1, 0, "two", None):
+        changed(folder / "adapter_config.json", r=rank)
+        with pytest.raises(ConfigError, match=r"cannot be loaded|its weights"):
+            load(str(folder))
 
 
 def test_an_adapter_of_absurd_shapes(adapter):

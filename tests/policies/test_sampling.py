@@ -50,7 +50,6 @@ def test_draw_follows_the_distribution():
     assert counts.tolist() == pytest.approx([0.1, 0.2, 0.7], abs=0.018)
 
 
-@pytest.mark.numeric
 def test_draw_takes_the_token_in_whose_share_the_number_lies():
     # shares of [0, 1): 0 to 0.25 the first, to 0.25 the second (none), to 0.75 the third, the fourth
     logprobs = torch.tensor([0.25, 0.0, 0.5, 0.25]).log()
@@ -65,7 +64,6 @@ def test_draw_finds_its_way_through_many_tokens():
     assert draw(logprobs, uniforms).tolist() == list(range(1000))
 
 
-@pytest.mark.numeric
 def test_draw_reaches_tokens_too_rare_for_a_float32_sum():
     """Token 0 has all but 2e-9; the 600 others share that, each far below float32's step at 1."""
     rare = 2e-9 / 600

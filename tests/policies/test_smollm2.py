@@ -13,8 +13,7 @@ from llmzoo.policies.published import folder_of
 from llmzoo.policies.settings import Chat, Sampling
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.model,
+    pytest.mark.long("needs the pretrained model smollm2"),
     pytest.mark.skipif(
         not folder_of("smollm2").is_dir(), reason="smollm2 is not here: llmzoo fetch smollm2"
     ),

@@ -52,7 +52,7 @@ def test_other_processes_are_counted(monkeypatch):
     others = [subprocess.Popen([sys.executable, "-c", endless]) for _ in range(max(2, cores))]
     try:
         with pytest.warns(UserWarning, match="OMP_NUM_THREADS=1"), warned_of_others():
-            threads.time.sleep(1.0)
+            threads.time.sleep(0.5)
     finally:
         for other in others:
             other.kill()

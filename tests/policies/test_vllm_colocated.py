@@ -23,7 +23,7 @@ SAMPLING = Sampling(max_new_tokens=8)
 # the engine has its own threads and files, so this is float32. Its rounding, 6e-8 of the numbers
 # inside the model, becomes 1e-4 of a log-probability after `change`; other weights make it 6 and more
 CLOSE = 1e-2
-pytestmark = [pytest.mark.numeric, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ def served(folder):
 
 
 def joined(served, *policies, **args):
-    give_samplers(policies, served.url, ServerArgs(**{"wait_s": 0, "timeout_s": 20, **args}))
+    give_samplers(policies, served.url, ServerArgs(**{"wait_s": 0, "timeout_s": 120, **args}))
 
 
 def test_it_samples_from_the_policys_weights_whatever_it_was_started_with(served):
@@ -115,13 +114,11 @@ def test_gone_while_a_run_goes_on(folder):
     with serving(folder) as served:
         joined(served, plays)
         drawn(plays)
-    started = time.monotonic()
     with pytest.raises(SamplerError, match=r"is gone.*resume the run"):
         drawn(plays)
     with pytest.raises(SamplerError, match="is gone"):
         plays.sampler.sync()
     plays.sampler.close()  # an end of the run that is not about the server
-    assert time.monotonic() - started < 10
 
 
 def test_started_again_it_has_lost_the_weights(served):
@@ -132,23 +129,29 @@ def test_started_again_it_has_lost_the_weights(served):
         drawn(plays)
 
 
-def test_too_slow(served):
+def test_too_slow(served, monkeypatch):
     plays = policy()
-    joined(served, plays, timeout_s=1.0, concurrency=1)
-    served.slow_s = 2.5
-    started = time.monotonic()
-    with pytest.raises(SamplerError, match="more than 1 s"):
+    joined(served, plays, concurrency=1)
+    engine, sent = plays.sampler.engine, []
+    ask = engine._ask
+    monkeypatch.setattr(engine, "_ask", lambda *asked: (sent.append(asked), ask(*asked))[1])
+    engine._http._timeout_s = 0.3
+    served.slow_s = 1.0
+    with pytest.raises(SamplerError, match=r"more than 0\.3 s"):
         drawn(plays)
-    assert time.monotonic() - started < 2.4  # the other two prompts are not waited for
+    assert len(sent) < 3  # the other prompts are not waited for
 
 
-def test_statuses_that_pass_are_tried_again(served):
+def test_statuses_that_pass_are_tried_again(served, monkeypatch):
     plays = policy()
     joined(served, plays, retries=1)
     _, wanted = drawn(plays)
+    pauses: list[float] = []
+    monkeypatch.setattr("llmzoo.policies.vllm.wire.time.sleep", pauses.append)
     served.fail_next = 1
     _, found = drawn(plays)
     assert [r.ids for a in found for r in a] == [r.ids for a in wanted for r in a]
+    assert pauses.count(0.5) == 1
     served.fail_next = 100
     with pytest.raises(SamplerError, match=r"answered 503: .*try later"):
         drawn(plays)

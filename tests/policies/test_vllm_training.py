@@ -62,8 +62,10 @@ def players(arrangement: str):
     return {"writer_0": one, "writer_1": other}
 
 
-@pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
-@pytest.mark.samples(1)
+@pytest.mark.parametrize(
+    "arrangement",
+    ["shared", *(pytest.param(a, marks=pytest.mark.slow) for a in ("separate", "lora"))],
+)
 def test_a_run_samples_from_the_weights_of_its_time(vllm, drift, tmp_path, arrangement):
     seats = players(arrangement)
     before = [w.clone() for w in seats["writer_0"].parameters()]

@@ -26,6 +26,7 @@ def llmzoo(capsys):
     return call
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_one_run(tmp_path, llmzoo):
     run = make(tmp_path / "a", learning(3), [episode(1, 1), episode(2, 2)])
     code, out, _ = llmzoo(run, "--json")

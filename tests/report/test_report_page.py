@@ -53,8 +53,14 @@ class Elements(html.parser.HTMLParser):
         return [(attrs, text) for name, attrs, text in self.result if name == tag]
 
 
-def test_a_page_has_everything_of_its_run(tmp_path):
-    text = page_of(make(tmp_path / "a", learning(20), [episode(1, 1), episode(2, 2)]))
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """The page of a run of 20 iterations with two episodes."""
+    folder = tmp_path_factory.mktemp("run") / "a"
+    return page_of(make(folder, learning(20), [episode(1, 1), episode(2, 2)]))
+
+
+def test_a_page_has_everything_of_its_run(text):
     elements = Elements(text)
     assert [t for _, t in elements.of("h2")] == [
         *("Success", "Rewards", "Answers", "Learning", "Time"),
@@ -69,9 +75,8 @@ def test_a_page_has_everything_of_its_run(tmp_path):
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.slow
-def test_nothing_is_fetched_and_the_policy_says_so(tmp_path):
-    elements = Elements(page_of(make(tmp_path / "a", learning(5), [episode(1, 1)])))
+def test_nothing_is_fetched_and_the_policy_says_so(text):
+    elements = Elements(text)
     for tag, attrs, _ in elements.result:
         for name, value in attrs.items():
             assert not name.startswith("on"), (tag, name)
@@ -142,8 +147,7 @@ def test_figures_are_files_too(tmp_path):
     assert first.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_wide_figure_has_a_second_form_for_a_phone(tmp_path):
-    text = page_of(make(tmp_path / "a", learning(5), [episode(1, 1)]))
+def test_a_wide_figure_has_a_second_form_for_a_phone(text):
     wide = re.search(r'<figure class="wide">(.*?)</figure>', text, re.DOTALL)
     boxes = re.findall(r'<svg[^>]* viewBox="0 0 ([0-9.]+) ', wide[1])
     assert [float(width) for width in boxes] == [72 * 6.6, 72 * 3.6]
@@ -156,6 +160,7 @@ def test_a_wide_figure_has_a_second_form_for_a_phone(tmp_path):
         assert f".wide .plot svg:nth-child({shown}) {{ display: none; }}" not in rules
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_leave_gaps(tmp_path):
     rows = [
         iteration(1, 0.5, loss=math.nan),

@@ -213,6 +213,7 @@ def test_a_partner_of_another_seed_is_compared_with_ones_own():
     ]
 
 
+@pytest.mark.slow
 def test_seats_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     import crossplay
     import study
@@ -232,7 +233,8 @@ def test_seats_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
     (tmp_path / "models.yaml").write_text("{}\n")
     monkeypatch.setattr(study, "HERE", tmp_path)
-    study.run_study("small", tmp_path)
+    for run in study.runs_of(study.read("small", quick=False), tmp_path / "models"):
+        study.train(run, tmp_path / "small")
     played = []
 
     def evaluate(env, seats, **options):

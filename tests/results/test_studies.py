@@ -164,6 +164,7 @@ def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
         study.train(changed, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_runs_of_a_log_are_not_repeated(tmp_path, monkeypatch):
     import study
 
@@ -178,29 +179,23 @@ def test_runs_of_a_log_are_not_repeated(tmp_path, monkeypatch):
     assert (tmp_path / "two" / "small.jsonl.gz").read_bytes() == log.read_bytes()
 
 
-def test_a_start_is_measured_once_for_all_arms(tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_a_start_is_measured_once_for_arms_in_which_the_same_seats_learn(tmp_path, monkeypatch):
     import study
 
-    arms = {"base": {}, "other": {"learner_args": {"group_size": 3}}}
+    arms = {
+        "base": {},
+        "lone": {"seats": "planner_1", "others": "oracle"},
+        "other": {"learner_args": {"group_size": 3}},
+    }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump({**SMALL, "arms": arms}))
     monkeypatch.setattr(study, "HERE", tmp_path)
-    first, second = study.runs_of(study.read("small", quick=False), tmp_path / "models")
-    one, other = (study.train(run, tmp_path / "out") for run in (first, second))
-    assert one["before"] == other["before"]  # its seconds too
-    assert len(list((tmp_path / "out" / "before").iterdir())) == 1
-
-
-def test_a_start_is_measured_anew_where_others_play_beside_it(tmp_path, monkeypatch):
-    import study
-
-    arms = {"base": {}, "lone": {"seats": "planner_1", "others": "oracle"}}
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump({**SMALL, "arms": arms}))
-    monkeypatch.setattr(study, "HERE", tmp_path)
-    pair, lone = study.runs_of(study.read("small", quick=False), tmp_path / "models")
-    study.train(pair, tmp_path / "out")
-    before = study.train(lone, tmp_path / "out")["before"]
+    runs = study.runs_of(study.read("small", quick=False), tmp_path / "models")
+    one, lone, other = (study.train(run, tmp_path / "out")["before"] for run in runs)
+    assert one == other  # its seconds too
+    assert len(list((tmp_path / "out" / "before").iterdir())) == 2
     # the proposer's answers are the expert's: the planner alone samples tokens, 8 at most for each of 4 tasks
-    assert before["tokens"] <= 8 * 4
+    assert lone["tokens"] <= 8 * 4
 
 
 def test_a_start_of_random_weights_keeps_its_tokenizer(tmp_path, monkeypatch):
@@ -288,6 +283,7 @@ def test_a_taught_start_plays_better_than_its_random_weights_and_is_the_same_twi
     assert sum(taught.draws) > sum(new.draws)
 
 
+@pytest.mark.slow
 def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monkeypatch):
     import study
 
@@ -468,6 +464,7 @@ def test_games_without_text_are_full_trees_with_the_credit_of_their_groups():
     assert answers[[first, last]] / 30_000 == pytest.approx([2 / 3, 2 / 3], abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_model_for_cells_begins_with_random_weights_and_keeps_its_tokenizer(tmp_path):
     import study
 
@@ -606,10 +603,18 @@ def test_tasks_of_other_collections_are_shown_before_sft_after_it_and_after_rl()
     assert lines[4].endswith("| 2.00 [2.00, 2.00], -2.00 [-2.00, -2.00] |")
 
 
-def test_the_committed_tables_come_from_the_committed_logs():
-    from tables import placed, tables_of
+@pytest.fixture(scope="module")
+def tables():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "examples" / "results"))
+        from tables import tables_of
 
-    tables = tables_of(PAGES / "logs")
+        return tables_of(PAGES / "logs")
+
+
+def test_the_committed_tables_come_from_the_committed_logs(tables):
+    from tables import placed
+
     others = [ROOT / "README.md", ROOT / "docs" / "neighbours.md"]
     pages = {page.name: page.read_text() for page in [*PAGES.glob("*.md"), *others]}
     shown = [name for name in tables if any(f"<!-- {name} -->" in page for page in pages.values())]
@@ -638,10 +643,9 @@ def test_where_the_headline_stands_it_says_which_at_grpo_that_is(page, table):
     assert "intervals by distinct tasks" in above or "interval by distinct tasks" in above
 
 
-def test_a_number_that_is_in_no_log_is_found():
-    from tables import placed, tables_of
+def test_a_number_that_is_in_no_log_is_found(tables):
+    from tables import placed
 
-    tables = tables_of(PAGES / "logs")
     page = (PAGES / "games.md").read_text()
     table = tables["games sudoku_v0"]
     forged = page.replace(table, table.replace("1", "9", 1))

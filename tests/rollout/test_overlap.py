@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -13,7 +14,7 @@ from tiny_models import FakePolicy, policy
 from toy_envs import Adder, Matcher
 
 from llmzoo.policies.base import EarlyPolicy, Request
-from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
+from llmzoo.rollout import agent_turn_tree, episodes, joint_tree, scheduler, stepping
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Ask, Stopped, rollout_keys, run, slow_steps
 from llmzoo.rollout.stepping import Act, Clock
@@ -26,7 +27,7 @@ class Delayed(Matcher):
 
     metadata = {**Matcher.metadata, "slow_step": True}
     delays = random.Random()  # not of the episode's seed
-    scale = 0.004
+    scale = 0.002
 
     def play_together(self, texts):
         time.sleep(self.delays.random() * self.scale)
@@ -90,9 +91,15 @@ def play(rollout, make, player=None, **options):
     return run(rollouts, seats, keys=rollout_keys(SEEDS), **options), player
 
 
-@pytest.mark.parametrize("make", [Delayed, DelayedTurns])
-@pytest.mark.parametrize("rollout", ROLLOUTS)
-@pytest.mark.samples(3)
+@pytest.mark.parametrize(
+    ("rollout", "make"),
+    [
+        ("episodes", Delayed),
+        ("agent_turn_tree", DelayedTurns),
+        ("joint_tree", DelayedTurns),
+        ("full_tree", Delayed),
+    ],
+)
 def test_play_is_the_same_for_any_number_of_threads_and_any_delays(rollout, make):
     make = partial(make, 2)
     alone, by_turns = play(rollout, make, workers=1)
@@ -182,7 +189,7 @@ def act(step):
 
 def met(event):
     """Wait for what must come about meanwhile."""
-    assert event.wait(10), "nobody came"
+    assert event.wait(60), "nobody came"
 
 
 def threads():
@@ -274,7 +281,7 @@ def test_a_rollout_goes_on_from_step_to_step_while_the_model_samples():
 
 
 def test_no_more_steps_at_once_than_workers():
-    lock = threading.Lock()
+    lock, together = threading.Lock(), threading.Barrier(3, timeout=60)
     now, most, done = 0, 0, 0
 
     def step():
@@ -282,7 +289,8 @@ def test_no_more_steps_at_once_than_workers():
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.005)
+        together.wait()
+        time.sleep(0.002)
         with lock:
             now -= 1
             done += 1
@@ -393,6 +401,20 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
+def main_waits_in(function):
+    """Wait until the main thread waits, for a lock, in this function or what it calls."""
+    place = function.__code__
+    for _ in range(60_000):
+        frame = sys._current_frames()[threading.main_thread().ident]
+        waits = frame.f_code is threading.Condition.wait.__code__
+        while frame is not None and frame.f_code is not place:
+            frame = frame.f_back
+        if waits and frame is not None:
+            return
+        time.sleep(0.001)
+    raise AssertionError("the main thread is elsewhere")
+
+
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("cohorts", [1, 2])
@@ -401,43 +423,50 @@ def test_an_interrupt_ends_the_run(cohorts, early):
     finished = []
 
     def interrupt():
-        time.sleep(0.1)
+        main_waits_in(write if cohorts == 2 else scheduler._Scheduler.wait)
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
+        time.sleep(0.05)
         finished.append("the step")
 
     def write(request, i):
-        time.sleep(0.5 if cohorts == 2 else 0.0)
-        return ""
+        assert not threading.Event().wait(60), "no interrupt"
 
-    rollouts = [only(act(interrupt)), asking("p")]
+    rollouts = [asking("p"), only(act(interrupt))]
     with pytest.raises(KeyboardInterrupt):
         run(rollouts, {"a_0": FakePolicy(write)}, cohorts=cohorts, early=early, workers=1)
     assert finished == ["the step"]
     assert threads() == []
 
 
-def test_the_clock_tells_what_was_overlapped_from_what_was_waited_for():
-    meeting = Meeting()
+def test_the_clock_tells_what_was_overlapped_from_what_was_waited_for(monkeypatch):
+    """Of a step of 8 s a policy answers for 5 s, and waits for the other 3 s."""
+    meeting, idle, now = Meeting(), threading.Event(), [0.0]
+
+    class Watched(Clock):
+        @contextmanager
+        def waiting(self):
+            with super().waiting():
+                if meeting.answered.is_set():
+                    idle.set()
+                yield
 
     def write(request, i):
         if request.observation == "q" and not meeting.answered.is_set():
             met(meeting.stepping)
-            time.sleep(0.05)
+            now[0] += 5.0
             meeting.answer()
         return ""
 
     def step():
-        meeting.step()  # 0.05 s of it beside the policy
-        time.sleep(0.1)  # and 0.1 s while the policy waits
+        meeting.step()
+        met(idle)
+        now[0] += 3.0
 
-    clock = Clock()
-    seats = {"a_0": FakePolicy(write)}
-    run([asking("p", [act(step)]), asking("q")], seats, cohorts=2, clock=clock)
-    assert 0.05 <= clock.overlapped_seconds <= clock.sampling_seconds
-    assert clock.waiting_seconds >= 0.1
-    assert clock.step_seconds >= 0.15
-    assert clock.step_seconds - clock.overlapped_seconds >= 0.1
+    monkeypatch.setattr(stepping.time, "monotonic", lambda: now[0])
+    clock = Watched()
+    run([asking("p", [act(step)]), asking("q")], {"a_0": FakePolicy(write)}, cohorts=2, clock=clock)
+    assert (clock.sampling_seconds, clock.waiting_seconds) == (5.0, 3.0)
+    assert (clock.step_seconds, clock.overlapped_seconds) == (8.0, 5.0)
     assert (clock.answers, clock.steps) == (4, 1)
 
 

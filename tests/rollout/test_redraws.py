@@ -13,8 +13,6 @@ from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.rollout import joint_tree
 from llmzoo.rollout.scheduler import run
 
-pytestmark = pytest.mark.numeric  # float32: sums of a few numbers, each rounded by 6e-8
-
 
 class Sum(TextEnv):
     """Both seats are paid the first number plus ten times the second. Only for this test."""

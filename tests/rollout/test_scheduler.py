@@ -70,7 +70,7 @@ def test_an_error_in_a_rollout_is_not_swallowed():
 
 
 def test_slow_environments_are_stepped_side_by_side():
-    together = threading.Barrier(4, timeout=5)  # breaks unless four steps meet
+    together = threading.Barrier(4, timeout=60)  # breaks unless four steps meet
 
     class Slow(Adder):
         metadata = {**Adder.metadata, "slow_step": True}

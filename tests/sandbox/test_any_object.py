@@ -10,34 +10,20 @@ import pytest
 from two_processes import judge
 
 KINDS = (int, float, complex, str, bytes, bytearray, list, dict, set, tuple, object, range)
-METHODS = {name for kind in KINDS for name in dir(kind)} | {
-    *(
-        "__array_function__",
-        "__array_ufunc__",
-        "__array_interface__",
-        "__array_struct__",
-        "__array__",
-    ),
-    *("__array_wrap__", "__array_finalize__", "__array_priority__", "__dlpack__", "__buffer__"),
-    *("__dlpack_device__", "__length_hint__", "__fspath__", "__radd__", "__rsub__", "__ror__"),
-    *("__copy__", "__deepcopy__", "__instancecheck__", "__subclasscheck__", "__call__", "__next__"),
-    *("__matmul__", "__missing__", "__get__", "__index__", "__isub__", "__ior__", "__round__"),
-    *("all", "any", "sum", "shape", "dtype", "ndim", "size", "astype", "tolist", "item", "data"),
-    *("keys", "values", "_typ", "numerator", "denominator", "most_common", "elements", "equals"),
-}
+MORE = """
+__array_function__ __array_ufunc__ __array_interface__ __array_struct__ __array__ __array_wrap__
+__array_finalize__ __array_priority__ __dlpack__ __buffer__ __dlpack_device__ __length_hint__
+__fspath__ __radd__ __rsub__ __ror__ __copy__ __deepcopy__ __instancecheck__ __subclasscheck__
+__call__ __next__ __matmul__ __missing__ __get__ __index__ __isub__ __ior__ __round__ all any sum
+shape dtype ndim size astype tolist item data keys values _typ numerator denominator most_common
+elements equals
+"""
+METHODS = {name for kind in KINDS for name in dir(kind)} | set(MORE.split())
 # these make, name or describe a class, and must stay
-KEPT = {
-    *("__class__", "__new__", "__init__", "__getattribute__", "__setattr__", "__delattr__"),
-    *(
-        "__dict__",
-        "__doc__",
-        "__module__",
-        "__name__",
-        "__qualname__",
-        "__subclasses__",
-        "__repr__",
-    ),
-}
+KEPT = """
+__class__ __new__ __init__ __getattribute__ __setattr__ __delattr__ __dict__ __doc__ __module__
+__name__ __qualname__ __subclasses__ __repr__
+"""
 ANSWERS = {
     "yes": "    def method(self, *args, **kwargs): return True",
     "zero": "    def method(self, *args, **kwargs): return 0",
@@ -122,13 +108,15 @@ assert next(iter(f(3))) == 9 // assert [*f(3)] == [9] // assert {**f(3)} == {9: 
 """
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.samples(1)
+@pytest.mark.parametrize(
+    "answer",
+    [pytest.param(name, marks=pytest.mark.slow if name == "itself" else ()) for name in ANSWERS],
+)
 def test_an_object_with_every_method_passes_no_test(answer):
     pytest.importorskip("numpy")
     forms = [form.strip() for line in FORMS.strip().splitlines() for form in line.split(" // ")]
     methods = [f"    def test_{i}(self): {form}" for i, form in enumerate(forms)]
-    names = sorted(METHODS - KEPT)
+    names = sorted(METHODS - set(KEPT.split()))
     result = judge(
         PROGRAM.format(answer=ANSWERS[answer], names=names),
         "\n".join([IMPORTS, "class T(TestCase):", *methods]),

@@ -177,12 +177,10 @@ class Lying:
     __class__ = property(lambda self: int)
 
 
-@pytest.mark.parametrize(
-    "value", [object(), Lying(), len, int, iter([]), range(3), ..., [object()]]
-)
-def test_other_objects_do_not_cross(value):
-    with pytest.raises(NotData, match="not plain data"):
-        dumps(value)
+def test_other_objects_do_not_cross():
+    for value in (object(), Lying(), len, int, iter([]), range(3), ..., [object()]):
+        with pytest.raises(NotData, match="not plain data"):
+            dumps(value)
     with pytest.raises(NotData):
         cast_down(Lying())
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import subprocess
 import sys
-import time
+from functools import cache
 
 import pytest
-from test_box import SHORT, at
+from sandboxes import AMPLE, SHORT
 
 from llmzoo.sandbox.confine.channel import Channel
 
@@ -115,12 +116,7 @@ STDIN = {
 }
 
 
-@pytest.fixture(scope="module", params=[3, 2, 1])
-def box(request):
-    with at(request.param) as box:
-        yield box
-
-
+@cache
 def plainly(code: str) -> tuple[str, int]:
     """Standard output and exit status of ``python -c``, fed through a pipe."""
     command = [sys.executable, "-I", "-c", code]
@@ -129,12 +125,11 @@ def plainly(code: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-@pytest.mark.samples(12)
 def test_what_a_program_writes_last_arrives(box, name):
     code, expected = ENDINGS[name]
     if box.report.level == 1 and any(word in code for word in ("open('x'", "concurrent")):
         pytest.skip("level 1 opens no files, nor modules that were not imported before")
-    result = box.run(code, stdin="21\n")
+    result = box.run(code, stdin="21\n", limits=AMPLE)
     assert (result.status, result.stdout) == ("passed", expected), result
 
 
@@ -145,11 +140,11 @@ def test_plain_python_ends_so_too(name):
 
 
 @pytest.mark.parametrize("name", FAILING_ENDINGS)
-@pytest.mark.samples(4)
 def test_an_ending_that_fails_in_plain_python_fails(box, name):
-    assert plainly(FAILING_ENDINGS[name])[1] != 0
-    result = box.run(FAILING_ENDINGS[name])
-    assert (result.status, result.stdout) == ("error", plainly(FAILING_ENDINGS[name])[0])
+    stdout, code = plainly(FAILING_ENDINGS[name])
+    assert code != 0
+    result = box.run(FAILING_ENDINGS[name], limits=AMPLE)
+    assert (result.status, result.stdout) == ("error", stdout)
 
 
 def test_a_thread_that_never_ends_runs_into_the_limit(box):
@@ -183,7 +178,9 @@ def test_why_a_program_did_not_load_arrives_however_late_it_is_asked(box, monkey
     send = Channel.send_frames
 
     def late(channel, frames):
-        time.sleep(0.5)
+        ended = select.poll()
+        ended.register(channel.socket, 0)
+        assert ended.poll(30_000)
         send(channel, frames)
 
     monkeypatch.setattr(Channel, "send_frames", late)

@@ -335,12 +335,11 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.samples(12)
 def test_no_attack_passes(attack):
     program, tests = ATTACKS[attack]
     entry = "f" if "def check" in tests else None
     endless = attack == "an endless answer"
-    result = judge(program, tests, entry, time_limit=1 if endless else 20)
+    result = judge(program, tests, entry, time_limit=0.3 if endless else 60)
     assert not result.passed, result
     assert endless or result.error != "TimeoutError", result
     # the tester itself came to its end, and none but the true answers passed
@@ -373,7 +372,6 @@ IN_ONE = {
 
 
 @pytest.mark.parametrize("attack", sorted(IN_ONE))
-@pytest.mark.samples(5)
 def test_the_simpler_attacks_do_not_pass_in_one_interpreter(attack):
     program, tests = ATTACKS[attack]
     result = judge_in_one(program, tests, "f" if "def check" in tests else None)

@@ -95,25 +95,28 @@ def test_parts_arrive_as_they_are_sent(forwarded):
 
 
 def test_a_reader_that_stops_holds_up_the_writer(forwarded):
-    sent = []
+    sent, stopped, read = [], threading.Event(), threading.Event()
 
     def pour(one):
         with one:
-            one.settimeout(1)
+            one.settimeout(0.3)
             try:
                 while len(sent) < 1000:
                     sent.append(one.send(bytes(1 << 20)))
             except TimeoutError:
                 pass
+            stopped.set()
+            read.wait(30)
 
     with socket.create_connection(forwarded(pour)) as near:
-        time.sleep(2.5)
+        assert stopped.wait(30)
         assert 0 < sum(sent) < 64 << 20  # what sockets hold, and nothing piles up in between
         near.settimeout(5)
         received = len(near.recv(1 << 20))
         while received < sum(sent):
             received += len(near.recv(1 << 20))
         assert received == sum(sent)
+        read.set()
 
 
 def test_connections_that_are_reset_harm_no_other(forwarded):

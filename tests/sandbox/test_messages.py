@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_box import SHORT, at
+from sandboxes import AMPLE, at
 
 RAISES = "def f(x): raise ValueError('a\\ud800')"
 FAILS = "raise ValueError('a\\ud800')"
@@ -13,16 +13,10 @@ TESTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def box():
-    with at(3) as box:
-        yield box
-
-
 @pytest.mark.parametrize("tests", TESTS.values(), ids=list(TESTS))
 @pytest.mark.parametrize("program", [RAISES, FAILS], ids=["raised in a call", "raised at loading"])
-def test_a_lone_surrogate_is_escaped(box, program, tests):
-    result = box.check(program, tests, limits=SHORT)
+def test_a_lone_surrogate_is_escaped(program, tests):
+    result = at(3).check(program, tests, limits=AMPLE)
     said = [result.error, *(case.error for case in result.cases)]
     assert any("ValueError: a\\ud800" in text for text in said), said
     for text in said:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
-from test_box import SHORT, at
+from sandboxes import AMPLE, at
 
 ANSWER_LATER = textwrap.dedent("""
     import json, os, socket
@@ -28,45 +27,33 @@ THREAD = textwrap.dedent("""
     """)
 
 
-@pytest.fixture(scope="module", params=[3, 2, 1])
-def box(request):
-    with at(request.param) as box:
-        yield box
-
-
-@pytest.mark.parametrize(
-    "start",
-    [
+def test_no_thread_goes_on_between_two_pieces_of_code(box):
+    for start in (
         "threading.Thread(target=work, daemon=True).start()",
         "import _thread; _thread.start_new_thread(work, ())",
         "threading.Timer(0.01, work).start()",
         "import os; os.fork()",
-    ],
-)
-@pytest.mark.samples(4)
-def test_no_thread_goes_on_between_two_pieces_of_code(box, start):
-    with box.session(SHORT) as session:
-        assert session.run(THREAD).status == "passed"
-        assert session.run(start).status != "passed"
-        before = session.run("len(ticks)").stdout
-        session.run("time.sleep(0.1)")
-        assert session.run("len(ticks)").stdout == before == "0\n"
+    ):
+        with box.session(AMPLE) as session:
+            assert session.run(THREAD).status == "passed"
+            assert session.run(start).status != "passed", start
+            session.run("time.sleep(0.05)")
+            assert session.run("len(ticks)").stdout == "0\n", start
 
 
 def test_an_answer_to_a_later_question_ends_the_session(box):
-    with box.session(SHORT) as session:
+    with box.session(AMPLE) as session:
         first = session.run(ANSWER_LATER)
         assert "forged" not in first.stdout
         assert not session.alive
         assert session.run("1 + 1").status == "error"
-    with box.session(SHORT) as session:
+    with box.session(AMPLE) as session:
         assert session.run("1 + 1").stdout == "2\n"
 
 
-@pytest.mark.slow
 def test_a_session_of_a_sandbox_with_processes_starts_none():
-    with at(3, processes=True) as box, box.session(SHORT) as session:
+    box = at(3, processes=True)
+    with box.session(AMPLE) as session:
         assert session.run("import os; os.fork()").status == "blocked"
         assert session.run("1 + 1").stdout == "2\n"
-    with at(3, processes=True) as box:
-        assert box.run("import os; os.fork() or os._exit(0)").status == "passed"
+    assert box.run("import os; os.fork() or os._exit(0)").status == "passed"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from test_box import SHORT
+from sandboxes import AMPLE, at
 from two_processes import judge_in_one
-
-from llmzoo.sandbox import Sandbox
 
 FUNCTION = "assert f(3) == 9\nassert f(4) == 16\n"
 
@@ -137,7 +135,6 @@ CHEATS = {
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
-@pytest.mark.samples(6)
 def test_no_cheat_passes_in_one_interpreter(cheat):
     program, tests = CHEATS[cheat]
     result = judge_in_one(program, tests)
@@ -172,7 +169,6 @@ HONEST = {
 
 
 @pytest.mark.parametrize("name", HONEST)
-@pytest.mark.samples(3)
 def test_honest_programs_pass_in_one_interpreter(name):
     result = judge_in_one(*HONEST[name])
     assert result.passed, result
@@ -205,12 +201,10 @@ AGE = "import time\ndef age(born): return int(time.time()) - born"
 
 def test_one_interpreter_must_be_asked_for():
     """A pass there can be forged, so nobody is paid for one by default."""
-    with Sandbox(workers=1, min_level=1) as box:
-        verdict = box.check(AGE, PATCHES, limits=SHORT)
-        assert (verdict.status, verdict.passed) == ("sandbox_error", 0)
-        assert "the tests patch time.time" in verdict.error
-        assert "allow_shared=True" in verdict.error
-    with Sandbox(workers=1, min_level=1, allow_shared=True) as box:
-        verdict = box.check(AGE, PATCHES, limits=SHORT)
-        assert (verdict.isolation, verdict.passed, verdict.total) == ("shared", 1, 2)
-        assert verdict.status == "failed"
+    verdict = at().check(AGE, PATCHES, limits=AMPLE)
+    assert (verdict.status, verdict.passed) == ("sandbox_error", 0)
+    assert "the tests patch time.time" in verdict.error
+    assert "allow_shared=True" in verdict.error
+    verdict = at(allow_shared=True).check(AGE, PATCHES, limits=AMPLE)
+    assert (verdict.isolation, verdict.passed, verdict.total) == ("shared", 1, 2)
+    assert verdict.status == "failed"

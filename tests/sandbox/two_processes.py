@@ -73,8 +73,11 @@ def judge_in_one(
     return Judged(**_asked("judge_in_one", program, tests, entry_point, prelude, time_limit))
 
 
-def passes_plainly(source: str, time_limit: int) -> bool:
-    """Whether a program runs to its end, told by the status of a process that executes it."""
+def passes_plainly(source: str, time_limit: float) -> bool:
+    """Whether a program runs to its end, told by the status of a process that executes it.
+
+    ``time_limit``: seconds of processor time.
+    """
     return bool(_asked("passes_plainly", source, time_limit))
 
 
@@ -132,9 +135,9 @@ def _judge_in_one(
     return _result(host, [far_host], [child], time_limit, partial(receive_shared_outcome, tests))
 
 
-def _passes_plainly(source: str, time_limit: int) -> bool:
+def _passes_plainly(source: str, time_limit: float) -> bool:
     def act() -> None:
-        signal.alarm(time_limit)
+        signal.setitimer(signal.ITIMER_PROF, time_limit)
         exec(compile(source, "<plain>", "exec", dont_inherit=True), {})
 
     return os.waitpid(_fork([], act), 0)[1] == 0

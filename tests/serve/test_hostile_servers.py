@@ -67,9 +67,7 @@ class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.Policie
 
 
 @pytest.fixture
-def server(monkeypatch, tmp_path):
-    monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def server(no_token_of_mine, monkeypatch):
     # a port may be that of an earlier test, and what its server said is kept
     monkeypatch.setattr(channel, "_channels", {})
     monkeypatch.setattr(connection, "_connections", {})
@@ -276,11 +274,11 @@ DONE = policies_pb2.Completion(text="x")
             "ids and probabilities of different numbers",
         ),
         ([], "ended without the answers"),
-        ([answer(ask=0, completions=[policies_pb2.Completion(text="x" * 600 * 2**20)])], "no room"),
+        ([answer(ask=0, completions=[policies_pb2.Completion(text="x" * 2 * GRAND)])], "no room"),
     ],
 )
-@pytest.mark.samples(2)
-def test_answers_of_a_policy_that_nobody_asked_for(server, answers, said):
+def test_answers_of_a_policy_that_nobody_asked_for(server, answers, said, monkeypatch):
+    monkeypatch.setattr(channel, "GREATEST_MESSAGE_BYTES", GRAND)
     policy = load(server.address, retries=0)
     server.says.answers = answers
     with pytest.raises(RemoteError, match=said):
@@ -324,24 +322,24 @@ def hangs_up(taken):
 
 
 @pytest.mark.parametrize("serve", [garbage, hangs_up])
-def test_a_port_that_speaks_something_else(serve):
+def test_a_port_that_speaks_something_else(serve, monkeypatch):
+    monkeypatch.setattr(channel, "_RECONNECT_S", 0.1)
     with listening(serve) as address:
         began = time.monotonic()
         with pytest.raises(RemoteError, match="no server can be reached"):
             llmzoo.make(f"{address}/sudoku_v0")
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
 
 
-@pytest.mark.parametrize("serve", [lambda taken: None])
-def test_a_port_that_never_says_anything(serve, monkeypatch):
-    monkeypatch.setattr(connection, "_SLACK_S", 1.0)
-    monkeypatch.setattr(policies_client, "_INFO_S", 1.0)
-    with listening(serve) as address:
+def test_a_port_that_never_says_anything(monkeypatch):
+    monkeypatch.setattr(connection, "_SLACK_S", 0.2)
+    monkeypatch.setattr(policies_client, "_INFO_S", 0.2)
+    with listening(lambda taken: None) as address:
         for use in (lambda: llmzoo.make(f"{address}/sudoku_v0"), lambda: load(address)):
             began = time.monotonic()
             with pytest.raises(RemoteError, match="did not answer in time"):
                 use()
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 15
 
 
 def test_a_token_in_the_clear_to_another_machine_is_warned_of(monkeypatch):

@@ -8,40 +8,27 @@ from concurrent import futures
 
 import grpc
 import pytest
-from env_servers import TOKEN, hosted, until
+from env_servers import TOKEN, hosted, listed, until
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import llmzoo
 from llmzoo.errors import ConfigError
-from llmzoo.serve import tokens
-from llmzoo.serve.channel import RemoteError, connect, parse, plainly
+from llmzoo.serve import channel, tokens
+from llmzoo.serve.channel import RemoteError, connect, parse
 from llmzoo.serve.environments import Environments, EnvironmentsConfig
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import ServeConfig, host
 from llmzoo.serve.tokens import is_loopback
 
+pytestmark = pytest.mark.usefixtures("no_token_of_mine")
 SUDOKU = EnvironmentsConfig(envs=["sudoku_v0"])
-
-
-@pytest.fixture(autouse=True)
-def no_token_of_mine(monkeypatch, tmp_path):
-    monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
-def listed(address):
-    """The environments that a server lists, for the token that this process has."""
-    where = parse(address)
-    with plainly(where):
-        reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=10)
-    return [hosted_env.id for hosted_env in reply.environments]
 
 
 def health(address, service="", metadata=()):
     stub = health_pb2_grpc.HealthStub(grpc.insecure_channel(parse(address).target))
     request = health_pb2.HealthCheckRequest(service=service)
-    return stub.Check(request, timeout=10, metadata=metadata).status
+    return stub.Check(request, timeout=30, metadata=metadata).status
 
 
 # Tokens
@@ -64,8 +51,8 @@ def test_a_call_without_the_token_is_refused(wrong, monkeypatch):
 
 def test_every_call_but_a_health_check_asks_for_it():
     with hosted(envs=["sudoku_v0"]) as server:
-        channel = grpc.insecure_channel(parse(server.running.address).target)
-        stub = EnvironmentsStub(channel)
+        raw = grpc.insecure_channel(parse(server.running.address).target)
+        stub = EnvironmentsStub(raw)
         calls = {
             stub.ListEnvironments: pb.ListRequest(),
             stub.Describe: pb.Spec(env="sudoku_v0"),
@@ -78,10 +65,10 @@ def test_every_call_but_a_health_check_asks_for_it():
         assert len(calls) == 8
         for call, message in calls.items():
             with pytest.raises(grpc.RpcError) as caught:
-                call(message, timeout=10)
+                call(message, timeout=30)
             assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
         assert health(server.running.address) == health_pb2.HealthCheckResponse.SERVING
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        watch = health_pb2_grpc.HealthStub(raw).Watch(health_pb2.HealthCheckRequest())
         with pytest.raises(grpc.RpcError) as caught:
             next(watch)
         assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
@@ -186,21 +173,22 @@ def test_a_port_that_is_taken_is_told():
         host(ServeConfig(port=first.port), [])
 
 
-def test_nobody_answers(monkeypatch):
-    with host(ServeConfig(port=0), []) as gone:
-        address = gone.address
+def test_nobody_answers():
+    address = "grpc://127.0.0.1:1"
     with pytest.raises(RemoteError, match=f"no server can be reached at {address}") as caught:
         llmzoo.make(f"{address}/sudoku_v0")
     assert caught.value.code is grpc.StatusCode.UNAVAILABLE
 
 
-def test_a_server_that_has_just_started_is_reached_though_its_port_was_dead_before():
+def test_a_server_that_has_just_started_is_reached_though_its_port_was_dead_before(monkeypatch):
     """A channel that was refused fails calls for a while without trying; that must not be told."""
     with host(ServeConfig(port=0), []) as gone:
         port, address = gone.port, gone.address
-    for _ in range(3):
-        with pytest.raises(RemoteError, match="no server can be reached"):
-            llmzoo.make(f"{address}/sudoku_v0")
+    with monkeypatch.context() as patch:
+        patch.setattr(channel, "_RECONNECT_S", 0.1)
+        for _ in range(3):
+            with pytest.raises(RemoteError, match="no server can be reached"):
+                llmzoo.make(f"{address}/sudoku_v0")
     with host(ServeConfig(port=port), [Environments(SUDOKU)]):
         assert llmzoo.make(f"{address}/sudoku_v0").possible_agents
 
@@ -231,7 +219,7 @@ def test_calls_under_way_end_before_the_server_does():
     class Slow(Environments):
         def _run(self, items, context):
             began.set()
-            go_on.wait(10)
+            go_on.wait(30)
             return super()._run(items, context)
 
     service = Slow(SUDOKU)
@@ -240,7 +228,7 @@ def test_calls_under_way_end_before_the_server_does():
     env.reset(seed=1)
     with futures.ThreadPoolExecutor() as pool:
         reading = pool.submit(env.last)
-        assert began.wait(10)
+        assert began.wait(30)
         stopping = pool.submit(running.stop)
         time.sleep(0.1)
         assert not stopping.done()
@@ -256,13 +244,13 @@ def test_more_calls_than_are_allowed_are_refused_and_no_others():
     class Slow(Environments):
         def ListEnvironments(self, request, context):
             began.set()
-            go_on.wait(10)
+            go_on.wait(30)
             return super().ListEnvironments(request, context)
 
     config = ServeConfig(port=0, max_calls=1, threads=1)
     with host(config, [Slow(SUDOKU)]) as running, futures.ThreadPoolExecutor() as pool:
         first = pool.submit(listed, running.address)
-        assert began.wait(10)
+        assert began.wait(30)
         with pytest.raises(RemoteError, match="no room") as caught:
             listed(running.address)
         assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED

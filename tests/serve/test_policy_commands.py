@@ -12,7 +12,6 @@ import pytest
 import tiny_models
 from policy_servers import asks, served
 
-from llmzoo.cli import main
 from llmzoo.cli.serve import ServeOptions, offers_of
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
@@ -35,19 +34,6 @@ def model(**options):
 def server():
     with served(model(sampling=Sampling(max_new_tokens=6)), new_tokens=20) as (running, _):
         yield running
-
-
-@pytest.fixture
-def call(capsys):
-    """Runs a command in this process: its exit code, output and errors."""
-
-    def run(*argv):
-        capsys.readouterr()
-        code = main([str(part) for part in argv])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def evaluated(call, policy, *options):

@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -22,6 +22,7 @@ from toy_envs import Adder, Matcher
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError
+from llmzoo.serve import sessions
 from llmzoo.serve.channel import RemoteError
 from llmzoo.serve.complaints import SessionLostError
 from llmzoo.serve.environments import EnvironmentsConfig
@@ -38,7 +39,7 @@ class Doing(Adder):
     def play(self, agent, text):
         if text == "hang":
             Doing.begun.set()
-            Doing.go_on.wait(20)
+            Doing.go_on.wait(60)
             text = "0"
         if text.startswith("grow"):
             self.episode = (*self.episode, "x" * int(text[4:]))
@@ -111,14 +112,17 @@ def test_a_session_that_nobody_opened():
         assert plays_on(other)
 
 
-def test_an_idle_session_expires_and_a_reset_begins_a_new_one():
+def test_an_idle_session_expires_and_a_reset_begins_a_new_one(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(sessions, "time", SimpleNamespace(monotonic=lambda: now[0]))
     with hosted(envs=["doing_v0"], idle_s=0.15) as server:
         idle, used = started(server, 2)
-        end = time.monotonic() + 0.5
-        while time.monotonic() < end:
-            assert plays_on(used)
-            time.sleep(0.02)
-        assert len(server.service.sessions) == 1
+        now[0] += 0.1
+        assert plays_on(used)
+        assert len(server.service.sessions) == 2
+        now[0] += 0.1
+        assert until(lambda: len(server.service.sessions) == 1)
+        assert plays_on(used)
         assert idle.agent_selection == "a_0"  # what was read before is still known
         idle.step("1")
         for _ in range(2):  # it stays lost
@@ -273,17 +277,16 @@ def test_the_calls_for_one_item():
 
 @pytest.mark.parametrize("id", ["doing_v0", "slowly_v0"])
 def test_a_step_that_takes_too_long_closes_its_own_session_only(id):
-    with hosted(envs=[id], step_s=0.2) as server:
+    with hosted(envs=[id], step_s=0.5) as server:
         envs = started(server, 5, id)
         texts = ["1", "hang", "2", "hang", "3"]
         for env, text in zip(envs, texts, strict=True):
             env.step(text)
-        began = time.monotonic()
         assert [envs[n].agent_selection for n in (0, 2, 4)] == ["b_1"] * 3
-        assert time.monotonic() - began < 5
+        assert not Doing.go_on.is_set()
         for number in (1, 3):
             with pytest.raises(
-                SessionLostError, match=r"more than 0\.2 s, and its session is closed"
+                SessionLostError, match=r"more than 0\.5 s, and its session is closed"
             ) as c:
                 envs[number].last()
             assert c.value.code is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -303,7 +306,7 @@ def test_a_call_that_hangs_keeps_no_other_call_waiting():
         one, other = started(server, 2)
         one.step("hang")
         reading = pool.submit(one.last)
-        assert Doing.begun.wait(10)
+        assert Doing.begun.wait(30)
         assert plays_on(other)
         assert plays_on(other)
         assert not reading.done()
@@ -317,7 +320,7 @@ def test_a_session_that_another_call_is_using():
         (id,) = server.service.sessions._open
         env.step("hang")
         reading = pool.submit(env.last)
-        assert Doing.begun.wait(10)
+        assert Doing.begun.wait(30)
         with pytest.raises(grpc.RpcError, match="another call is using") as caught:
             server.stub.Step(pb.Item(session=id, step=pb.Step(texts=["1"])))
         assert caught.value.code() is grpc.StatusCode.ABORTED
@@ -327,11 +330,11 @@ def test_a_session_that_another_call_is_using():
 
 def test_an_environment_that_is_not_made_in_time():
     def never(split="train"):
-        Doing.go_on.wait(20)
+        Doing.go_on.wait(60)
         return Doing()
 
-    with registered(never_v0=never), hosted(envs=["never_v0", "matcher_v0"], make_s=0.2) as server:
-        with pytest.raises(RemoteError, match=r"never_v0 was not made within 0\.2 s"):
+    with registered(never_v0=never), hosted(envs=["never_v0", "matcher_v0"], make_s=0.5) as server:
+        with pytest.raises(RemoteError, match=r"never_v0 was not made within 0\.5 s"):
             server.make("never_v0")
         env = server.make("matcher_v0")
         env.reset(seed=1)
@@ -370,11 +373,11 @@ def test_a_client_that_is_killed_in_a_step_and_one_that_ends():
         killed, ended = client(server, "hang"), client(server, "end")
         try:
             assert killed.stdout.readline() == "20\n"
-            assert Doing.begun.wait(10)
-            assert until(lambda: ended.poll() == 0, 30)
+            assert Doing.begun.wait(30)
+            assert until(lambda: ended.poll() == 0)
             assert begins_anew(mine)
             killed.send_signal(signal.SIGKILL)
-            assert killed.wait(10) == -signal.SIGKILL
+            assert killed.wait(30) == -signal.SIGKILL
             assert plays_on(mine)
             # who ends says so; of who is killed the sessions expire
             assert len(server.service.sessions) <= 21
@@ -396,7 +399,7 @@ def test_a_server_that_is_started_again():
     assert caught.value.code is grpc.StatusCode.UNAVAILABLE
     with hosted(port=port, envs=["doing_v0"]) as again:
         for env in (used, unused):
-            assert until(partial(begins_anew, env), 20)
+            assert until(partial(begins_anew, env))
             assert plays_on(env)
         assert len(again.service.sessions) == 2
 
@@ -418,9 +421,9 @@ def test_sessions_of_a_server_that_was_started_again_are_lost_and_said_to_be():
     with hosted(port=port, envs=["doing_v0"]):
         env.step("1")
         told = []
-        assert until(lambda: _lost(env, told), 20)
+        assert until(lambda: _lost(env, told))
         assert "server has restarted" in told[-1] or "no server can be" in told[-1]
-        assert until(partial(begins_anew, env), 20)
+        assert until(partial(begins_anew, env))
 
 
 def _lost(env, told):

@@ -6,39 +6,23 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta, timezone
 
 import grpc
 import pytest
-from env_servers import TOKEN, until
+from env_servers import TOKEN, listed, until
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import llmzoo
 from llmzoo.errors import ConfigError
 from llmzoo.serve import hosting
-from llmzoo.serve.channel import RemoteError, connect, parse, plainly
+from llmzoo.serve.channel import RemoteError, connect, parse
 from llmzoo.serve.environments import Environments, EnvironmentsConfig
-from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.hosting import ServeConfig, host
 
+pytestmark = pytest.mark.usefixtures("no_token_of_mine")
 SUDOKU = EnvironmentsConfig(envs=["sudoku_v0"])
-
-
-@pytest.fixture(autouse=True)
-def no_token_of_mine(monkeypatch, tmp_path):
-    monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
-def listed(address):
-    """The environments that a server lists, for the secrets that this process has."""
-    where = parse(address)
-    with plainly(where):
-        reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=10)
-    return [hosted_env.id for hosted_env in reply.environments]
 
 
 @pytest.fixture(scope="module")
@@ -231,19 +215,25 @@ def is_closed(connection):
     return True
 
 
-@pytest.mark.parametrize("begin", [b"", HELLO, b"GET / HTTP/1.1\r\nHost: x\r\n", b"PRI * HTTP/2.0"])
-@pytest.mark.parametrize("encrypted", [True, False])
-@pytest.mark.samples(2)
-def test_connections_that_stay_silent(begin, encrypted, tls, certificates, monkeypatch):
-    """300 of them keep nobody waiting, and are closed."""
-    monkeypatch.setattr(hosting, "HANDSHAKE_S", 2.0)
+@pytest.mark.parametrize(
+    ("begin", "encrypted"),
+    [
+        *((b"", True), (HELLO, True), (b"GET / HTTP/1.1\r\nHost: x\r\n", True)),
+        *((b"", False), (b"PRI * HTTP/2.0", False)),
+    ],
+)
+@pytest.mark.parametrize("handshake_s", [0.3, 60.0])
+def test_connections_that_stay_silent(
+    begin, encrypted, handshake_s, tls, certificates, monkeypatch
+):
+    """300 of them keep nobody waiting, however long they have, and are closed after that time."""
+    monkeypatch.setattr(hosting, "HANDSHAKE_S", handshake_s)
     config = ServeConfig(**tls) if encrypted else ServeConfig(port=0, token=TOKEN)
     with (
         host(config, [Environments(SUDOKU)]) as running,
         half_open(running.port, 300, begin) as sockets,
     ):
-        began = time.monotonic()
-        assert listed(running.address) == ["sudoku_v0"]
+        assert listed(running.address) == ["sudoku_v0"]  # within 30 s
         where = f"127.0.0.1:{running.port}"
         if encrypted:
             root = (certificates / "ca.pem").read_bytes()
@@ -252,6 +242,6 @@ def test_connections_that_stay_silent(begin, encrypted, tls, certificates, monke
             channel = grpc.insecure_channel(where)
         with channel:
             stub = health_pb2_grpc.HealthStub(channel)
-            stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
-        assert time.monotonic() - began < 1
-        assert until(lambda: all(map(is_closed, sockets)), 20)
+            stub.Check(health_pb2.HealthCheckRequest(), timeout=30)
+        if handshake_s < 1:
+            assert until(lambda: all(map(is_closed, sockets)))

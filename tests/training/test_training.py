@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from toy_envs import Adder, Parities, Parity
 
 import llmzoo
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
-from llmzoo.learners import list_learners
+from llmzoo.learners.magrpo import MAGRPO
+from llmzoo.learners.marloo import MARLOO
+from llmzoo.learners.per_seat import PerSeat
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import FitConfig, checkpoints, fit, loop
@@ -25,7 +28,7 @@ from llmzoo.training import FitConfig, checkpoints, fit, loop
 SMALL = {"eval_tasks": 8, "episodes_per_step": 4, "quiet": True}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def random_model(tmp_path_factory) -> str:
     """A folder with a model of random weights that reads terse prompts."""
     folder = tmp_path_factory.mktemp("model")
@@ -38,38 +41,8 @@ def weights(run: Path, name: str) -> dict[str, torch.Tensor]:
     return load_file(newest / name / "model.safetensors")
 
 
-SCRIPT = """
-import json, sys
-from toy_envs import Parities
-from llmzoo.policies import load_model
-from llmzoo.policies.sampling import Sampling
-from llmzoo.training import fit
-run, folder, how, learner, learner_args = sys.argv[1:]
-settings = json.loads(learner_args)
-def player():
-    return load_model(folder, precision="float32", sampling=Sampling(max_new_tokens=3))
-given = {"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **settings}
-named = {"learner_args": given}
-if learner == "per_seat":
-    from llmzoo.learners.magrpo import MAGRPO
-    from llmzoo.learners.marloo import MARLOO
-    from llmzoo.learners.per_seat import PerSeat
-    own = MARLOO(MARLOO.Config(**given, role_baseline=0.9, entropy=0.01))
-    learner, named = PerSeat(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
-fit(learner, Parities, out=run, policies={"writer_0": player(), "writer_1": player()},
-    resume=how == "resume", steps=30, episodes_per_step=4, checkpoint_every=3, eval_tasks=4, quiet=True,
-    **named)
-"""
-
-
-def begin(run: Path, how: str, folder: str, learner: str, options: dict) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(run), folder, how, learner, json.dumps(options)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-
-
-# options that keep as much state as there is to keep
+# options that keep as much state as there is to keep; the other learners differ from magrpo or ippo in
+# their credit alone
 KEPT = {
     "at_grpo": {"epochs": 2, "kl": 0.1},
     "grpo": {"replay": 2, "kl": 0.1},
@@ -77,6 +50,7 @@ KEPT = {
     "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
     "per_seat": {"clip": 0.2, "replay": 2, "kl": 0.1},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
+    "mappo": {},
     "dpo": {"rounds": 3},
     "madpo": {"rounds": 3},
     "opd": {"teacher": teacher(), "group_size": 2, "reward_weight": 0.5, "role_baseline": 0.9},
@@ -84,54 +58,80 @@ KEPT = {
 }
 
 
+def train_two(run: Path, folder: str, learner: str, *, resume: bool = False, **settings) -> None:
+    """A run in which two seats with models of their own learn."""
+
+    def player() -> TransformersPolicy:
+        sampling = Sampling(max_new_tokens=2)
+        return TransformersPolicy.load(folder, precision="float32", sampling=sampling)
+
+    given = {"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **KEPT[learner]}
+    named: dict = {"learner_args": given}
+    taught: object = learner
+    if learner == "per_seat":
+        own = MARLOO(MARLOO.Config(**given, role_baseline=0.9, entropy=0.01))
+        taught, named = PerSeat(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
+    policies = {"writer_0": player(), "writer_1": player()}
+    small = {"steps": 4, "episodes_per_step": 3, "checkpoint_every": 2, "eval_tasks": 2}
+    options = {**small, **settings, **named}
+    fit(taught, Parities, out=run, resume=resume, policies=policies, quiet=True, **options)
+
+
+KILLED = """
+import sys
+import torch
+from test_training import train_two
+torch.set_num_threads(1)
+train_two(sys.argv[1], sys.argv[2], sys.argv[3], steps=12)
+"""
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As in the process that is killed: threads would add in another order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", [*list_learners(), "per_seat"])
-def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model):
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    settings = (random_model, learner, KEPT.get(learner, {}))
-    undisturbed = begin(whole, "new", *settings)
-    process = begin(killed, "new", *settings)
-    while checkpoints.latest(killed / "checkpoints") is None and process.poll() is None:
+@pytest.mark.parametrize("learner", ["per_seat", "ippo", "dpo"])
+def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model, one_thread):
+    """A real SIGKILL, for each kind of state: groups to replay, a critic, pairs."""
+    killed = tmp_path / "killed"
+    path = os.pathsep.join(map(str, (Path(__file__).parent, Path(__file__).parents[1])))
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(killed), random_model, learner],
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    while checkpoints.latest(killed / "checkpoints") is None:
+        assert process.poll() is None
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
-    process.wait()
-    reached = checkpoints.latest(killed / "checkpoints")
-    assert reached is not None
-    assert reached.name != "step_000030"  # it was killed on its way
-    assert begin(killed, "resume", *settings).wait(timeout=240) == 0
-    assert undisturbed.wait(timeout=240) == 0
-    first = load_file(Path(random_model) / "model.safetensors")
-    same_end(killed, whole, first)
+    assert process.wait() == -signal.SIGKILL
+    assert checkpoints.latest(killed / "checkpoints").name != "step_000012"
+    train_two(killed, random_model, learner, resume=True, steps=12)
+    train_two(tmp_path / "whole", random_model, learner, steps=12)
+    same_end(killed, tmp_path / "whole", load_file(Path(random_model) / "model.safetensors"))
 
 
 @pytest.mark.parametrize(
-    ("learner", "max_off_policy_steps"),
-    [*((name, 0) for name in list_learners()), ("at_grpo", 1), ("mappo", 1)],
+    ("learner", "ahead"),
+    [
+        ("mappo", 1),
+        *(pytest.param(name, 0, marks=pytest.mark.slow) for name in KEPT),
+        pytest.param("at_grpo", 1, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.samples(3)
 def test_a_run_that_was_stopped_goes_on_exactly(
-    learner, max_off_policy_steps, tmp_path, random_model, monkeypatch
+    learner, ahead, tmp_path, random_model, monkeypatch
 ):
-    """As above within this process, for every learner: stopped in its third iteration of five."""
+    """As above within this process: stopped in its third iteration of four, with a checkpoint of two."""
 
     def run(folder, *, resume=False):
-        def player():
-            sampling = Sampling(max_new_tokens=2)
-            return TransformersPolicy.load(random_model, precision="float32", sampling=sampling)
-
-        fit(
-            learner,
-            Parities,
-            out=tmp_path / folder,
-            resume=resume,
-            policies={"writer_0": player(), "writer_1": player()},
-            steps=5,
-            episodes_per_step=3,
-            max_off_policy_steps=max_off_policy_steps,
-            checkpoint_every=2,
-            eval_tasks=2,
-            quiet=True,
-            learner_args={"learning_rate": 1e-3, **KEPT.get(learner, {})},
+        train_two(
+            tmp_path / folder, random_model, learner, resume=resume, max_off_policy_steps=ahead
         )
 
     run("whole")
@@ -268,6 +268,7 @@ def test_a_broken_checkpoint_is_named(tmp_path, run_args):
         fit("magrpo", "sudoku_v0", out=tmp_path / "run", resume=True, **run_args)
 
 
+@pytest.mark.slow
 def test_old_checkpoints_are_removed(tmp_path, run_args):
     fit(
         "magrpo",
@@ -281,8 +282,6 @@ def test_old_checkpoints_are_removed(tmp_path, run_args):
 
 
 def test_what_would_be_ignored_is_refused(tmp_path):
-    from llmzoo.learners.magrpo import MAGRPO
-
     player = policy()
     with pytest.raises(ConfigError, match="learner_args has no effect with a learner given"):
         fit(MAGRPO(), Parity, out=tmp_path / "a", policies={"writer_0": player}, learner_args={})
@@ -291,8 +290,6 @@ def test_what_would_be_ignored_is_refused(tmp_path):
 
 
 def test_a_learner_given_as_an_object_is_recorded(tmp_path):
-    from llmzoo.learners.magrpo import MAGRPO
-
     player = policy(sampling=Sampling(max_new_tokens=1))
     given = {"policies": {"writer_0": player}, "out": tmp_path / "run", "steps": 1, **SMALL}
     result = fit(MAGRPO(MAGRPO.Config(group_size=2)), Parity, **given)

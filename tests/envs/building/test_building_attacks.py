@@ -8,7 +8,8 @@ from tests.attacks.rewards import building
 
 
 @pytest.mark.slow
-def test_no_attack_pays():
+def test_no_attack_pays(monkeypatch):
+    monkeypatch.setattr(building, "TASKS", 30)
     rows = list(building.attacks())
     own = sum(len(forms) * len(building.OWN[id]) for id, forms in building.FORMS.items())
     assert len(rows) == 8 * len(building.ATTACKS) + own

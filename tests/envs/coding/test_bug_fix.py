@@ -277,16 +277,12 @@ def test_mutants_of_one_program_stand_on_one_side(hidden_passed):
 # Episodes in the sandbox
 
 
-def test_the_expert_earns_everything():
-    for agents in (1, 2):
-        make = partial(llmzoo.make, "bug_fix_v0", split="all", num_agents=agents)
-        testing.check_oracle(make, range(0, len(tasks.shipped(None)), 40), best=1.0)
-
-
-@pytest.mark.slow
-def test_the_expert_earns_everything_on_every_task():
-    make = partial(llmzoo.make, "bug_fix_v0", split="all")
-    testing.check_oracle(make, range(len(tasks.shipped(None))), best=1.0)
+@pytest.mark.parametrize(
+    ("agents", "every"), [(1, 90), (2, 90), pytest.param(2, 8, marks=pytest.mark.slow)]
+)
+def test_the_expert_earns_everything(agents, every):
+    make = partial(llmzoo.make, "bug_fix_v0", split="all", num_agents=agents)
+    testing.check_oracle(make, range(0, len(tasks.shipped(None)), every), best=1.0)
 
 
 def test_knowing_the_public_tests_by_heart_earns_what_hidden_tests_give():
@@ -370,12 +366,12 @@ def test_infos_say_why_a_fix_did_not_load():
 
 
 def test_the_time_limit_is_an_argument():
-    slow = "import time\n\ndef caesar(text, shift):\n    time.sleep(0.3)\n    return text"
-    for time_limit, error in ((0.2, "timeout: the program ended"), (20.0, None)):
+    slow = "import time\n\ndef caesar(text, shift):\n    time.sleep(0.05)\n    return text"
+    for time_limit, error in ((0.1, "timeout"), (60.0, "")):
         env = at(first_of("caesar"), time_limit=time_limit)
         env.step("")
         env.step(slow)
-        assert env.infos["fixer_1"]["error"] == error
+        assert (env.infos["fixer_1"]["error"] or "").partition(":")[0] == error
     with pytest.raises(ConfigError, match="time_limit must be positive, got 0"):
         at(0, time_limit=0)
 

@@ -401,8 +401,8 @@ def test_all_tests_count_where_none_is_shown(box_file, monkeypatch):
 
 
 def test_the_time_limit_is_an_argument(box_file):
-    slow = SECOND.replace("return 24", "import time\n        time.sleep(0.2)\n        return 24")
-    for time_limit, error in ((0.3, "timeout"), (20.0, None)):
+    slow = SECOND.replace("return 24", "import time\n        time.sleep(0.1)\n        return 24")
+    for time_limit, error in ((0.1, "timeout"), (60.0, None)):
         env = llmzoo.make("classeval_v0", source=box_file, split="all", time_limit=time_limit)
         env.reset(seed=0)
         play(env, FIRST, slow)
@@ -535,10 +535,8 @@ def test_shipped_class(task):
     assert ast.dump(shown["__init__"]) == ast.dump(bodies["__init__"])
 
 
-@pytest.mark.parametrize("divide", tasks.DIVISIONS)
-@pytest.mark.parametrize("agents", [1, 2, 3])
-@pytest.mark.samples(2)
-def test_the_experts_parts_make_the_reference(divide, agents):
+@pytest.mark.parametrize(("agents", "divide"), [(1, "dependency"), (2, "dependency"), (3, "arity")])
+def test_the_experts_parts_make_the_reference(agents, divide):
     for task in SHIPPED:
         own = tasks.assign(task, [f"writer_{i}" for i in range(agents)], divide)
         assert sorted(name for share in own.values() for name in share) == sorted(task.methods)
@@ -571,11 +569,9 @@ def test_amateurs_err_in_every_way():
 
 
 def test_the_expert_earns_everything():
-    for split in ("train", "test"):
-        for kwargs in ({}, {"num_agents": 3, "divide": "arity"}):
-            make = partial(llmzoo.make, "classeval_v0", source="sample", split=split, **kwargs)
-            env = make()
-            testing.check_oracle(make, range(env.unwrapped.tasks.count), best=1.0)
+    for kwargs in ({}, {"num_agents": 3, "divide": "arity"}):
+        make = partial(llmzoo.make, "classeval_v0", source="sample", split="all", **kwargs)
+        testing.check_oracle(make, range(len(SHIPPED)), best=1.0)
 
 
 def test_public_tests_pass_too_and_are_named_as_expected():

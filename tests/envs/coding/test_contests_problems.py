@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from each_record import for_each
 
 from llmzoo.envs.coding.contests import tasks
 
@@ -798,22 +799,27 @@ def test_there_are_enough_and_each_has_a_second_solution():
     assert sum(problem.function is not None for problem in PROBLEMS.values()) >= 5
 
 
-@pytest.mark.parametrize("name", SECOND)
-def test_second_solution_agrees(name):
-    problem = PROBLEMS[name]
+for_each_problem = for_each(PROBLEMS.values(), lambda problem: problem.name)
+
+
+@for_each_problem
+def test_second_solution_agrees(problem):
+    solve = SECOND[problem.name]
     for test in problem.public + problem.hidden:
         if problem.function is None:
-            result = SECOND[name](test.input).split()
-            if name == "clock_hands":
+            result = solve(test.input).split()
+            if problem.name == "clock_hands":
                 assert float(result[0]) == pytest.approx(float(test.output))
             else:
                 assert result == test.output.split(), test.input
         else:
-            result, expected = SECOND[name](*json.loads(test.input)), json.loads(test.output)
-            assert result == (pytest.approx(expected) if name == "smooth" else expected), test.input
+            result, expected = solve(*json.loads(test.input)), json.loads(test.output)
+            if problem.name == "smooth":
+                expected = pytest.approx(expected)
+            assert result == expected, test.input
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@for_each_problem
 def test_problem_is_complete(problem):
     assert len(problem.public) == 2
     assert len(problem.hidden) >= 8

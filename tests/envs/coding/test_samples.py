@@ -25,7 +25,14 @@ SHIPPED = {
 }
 
 
-@pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "step",
+    [
+        70,
+        pytest.param(15, marks=pytest.mark.slow),
+        pytest.param(1, marks=pytest.mark.long("every mutant of the solutions of 140 problems")),
+    ],
+)
 def test_shipped_wrong_programs_are_what_the_survey_finds(step):
     for problem in CONTESTS[::step]:
         record = survey.wrong_programs(problem)

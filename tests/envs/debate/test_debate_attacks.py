@@ -8,7 +8,7 @@ import llmzoo
 from llmzoo.envs.debate.judge import rules
 from llmzoo.envs.debate.tasks import Speech, shipped
 from tests.attacks.rewards import debate as family
-from tests.attacks.rewards import debate_crude, idle_debates
+from tests.attacks.rewards import debate_crude, debate_sly, idle_debates
 from tests.attacks.rewards.honest_debates import HONEST
 from tests.attacks.rewards.honest_duels import DUELS
 
@@ -47,8 +47,19 @@ def test_no_honest_speech_is_thrown_out():
                 before = (*before, speech)
 
 
-@pytest.mark.parametrize("attack", family.ATTACKS, ids=lambda attack: attack.__name__)
-@pytest.mark.samples(16)
+# one of each kind: repetition, copies, pasted and shuffled briefs, figures, lies, forms, chatter
+KINDS = (
+    *(debate_crude.keyword_salad, debate_crude.one_sentence_again_and_again),
+    *(debate_crude.copy_of_the_opponent, debate_crude.brief_shuffled, debate_crude.brief_negated),
+    *(debate_crude.a_point_read_out, debate_crude.other_brief_with_however),
+    *(debate_crude.prompt_injection, debate_crude.invented_figures, debate_crude.change_of_sides),
+    *(debate_sly.words_shuffled_in_sentences, debate_sly.chain_over_the_brief),
+    *(debate_sly.evidence_under_the_wrong_claim, debate_sly.honest_but_all_false),
+    *(debate_sly.eloquence_with_a_claim, debate_sly.opponent_with_fillers),
+)
+
+
+@pytest.mark.parametrize("attack", KINDS, ids=lambda attack: attack.__name__)
 def test_an_attack_is_worth_less_than_the_weakest_honest_speaker(attack):
     one = HONEST[1]
     for side in ("pro", "con"):
@@ -61,23 +72,29 @@ def test_a_text_for_both_sides_earns_neither_of_them_anything():
         assert max(scores) < -0.9
 
 
+SEATS = {"pro_0)", "con_1)", "judge_2)", "all)", "debater_0)"}
+
+
 @pytest.mark.slow
-def test_every_attack_fails_on_every_topic():
+def test_every_attack_and_every_idle_policy_fails(monkeypatch):
+    """Attacks on a topic where the expert's speeches are spoiled, and on one where honest ones are. Idle
+    policies as every agent of every form, compared with an amateur."""
+    monkeypatch.setattr(family, "TOPICS", ("school-uniforms", "free-city-buses"))
+    monkeypatch.setattr(idle_debates, "TOPICS", range(0, 60, 12))
     rows = list(family.attacks())
+    assert {row.attack.rpartition(", ")[2] for row in rows if row.attack.endswith(")")} == SEATS
     assert [row.attack for row in rows if not row.failed] == []
 
 
-@pytest.mark.slow
-def test_no_idle_policy_earns_what_an_amateur_does_in_any_seat():
-    rows = list(idle_debates.attacks())
-    seats = {row.attack.rpartition(", ")[2] for row in rows}
-    assert seats == {"pro_0)", "con_1)", "judge_2)", "all)", "debater_0)"}
-    assert [row.attack for row in rows if not row.failed] == []
+@pytest.mark.long("2,800 debates: every attack and every idle policy on every topic")
+def test_every_attack_and_every_idle_policy_fails_on_every_topic():
+    assert [row.attack for row in family.attacks() if not row.failed] == []
 
 
 @pytest.mark.slow
-def test_no_verdict_that_is_always_the_same_earns_what_an_amateur_judge_does():
+def test_no_verdict_that_is_always_the_same_earns_what_an_amateur_judge_does(monkeypatch):
     """0.5 and 0.5 once earned 0.49 where the amateur earned 0.26."""
+    monkeypatch.setattr(idle_debates, "TOPICS", range(0, 60, 12))
     env = llmzoo.make("debate_v0", split="all", judge_seat=True).unwrapped
     judge = ["judge_2"]
     amateur = idle_debates.mean_return(env, judge, idle_debates.amateur)

@@ -1,6 +1,6 @@
 """The shipped debate topics: complete, of one form, and different from one another.
 
-The tests read the file itself, so that a failure names the topic and the side.
+The tests read the file itself. A failure names the topic.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from each_record import for_each
 
 from llmzoo.envs import debate
 
@@ -112,8 +113,7 @@ def texts(record: Record) -> list[str]:
     return said
 
 
-each = pytest.mark.parametrize("record", TOPICS, ids=[record["id"] for record in TOPICS])
-each_side = pytest.mark.parametrize("side", SIDES)
+for_each_topic = for_each(TOPICS, lambda record: record["id"])
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_there_are_enough_topics_and_no_two_are_the_same():
         assert [value for value, times in values.items() if times > 1] == []
 
 
-@each
+@for_each_topic
 def test_form(record):
     assert list(record) == ["id", "motion", *SIDES]
     assert re.fullmatch(r"[a-z]+(?:-[a-z]+)*", record["id"])
@@ -147,7 +147,7 @@ def test_form(record):
         assert len(record[side]["replies"]) == 4
 
 
-@each
+@for_each_topic
 def test_lengths(record):
     """Words; the motion, a position and a claim are one sentence, the rest one or two."""
 
@@ -164,7 +164,7 @@ def test_lengths(record):
             assert fits(reply, 20, 45, 2), reply
 
 
-@each
+@for_each_topic
 def test_texts_are_plain_sentences(record):
     """Only what any keyboard has, without quotation marks; a capital first, a full stop last."""
     allowed = set(string.ascii_letters + string.digits + " .,;:?'-")
@@ -175,17 +175,17 @@ def test_texts_are_plain_sentences(record):
         assert text.endswith(".")
 
 
-@each
-@each_side
-def test_each_piece_of_evidence_has_a_figure_and_names_its_source(record, side):
+@for_each_topic
+def test_each_piece_of_evidence_has_a_figure_and_names_its_source(record):
     """The source is the brief itself: nothing is passed off as a study that exists."""
-    for point in record[side]["points"]:
-        assert in_digits(point["evidence"]), point["evidence"]
-        assert re.search(r"\b(?:brief|file)\b", point["evidence"]), point["evidence"]
-        assert not in_digits(point["claim"]), point["claim"]
+    for side in SIDES:
+        for point in record[side]["points"]:
+            assert in_digits(point["evidence"]), point["evidence"]
+            assert re.search(r"\b(?:brief|file)\b", point["evidence"]), point["evidence"]
+            assert not in_digits(point["claim"]), point["claim"]
 
 
-@each
+@for_each_topic
 def test_no_figure_stands_in_both_briefs(record):
     pro, con = (
         figures(" ".join(point["evidence"] for point in record[side]["points"])) for side in SIDES
@@ -193,26 +193,26 @@ def test_no_figure_stands_in_both_briefs(record):
     assert pro & con == frozenset()
 
 
-@each
-@each_side
-def test_replies_answer_the_point_of_the_same_number(record, side):
+@for_each_topic
+def test_replies_answer_the_point_of_the_same_number(record):
     """A reply shares more words with its point than with any other, and says something of its own."""
-    theirs = [content(point) for point in points(record, OTHER[side])]
-    for index, reply in enumerate(record[side]["replies"]):
-        said = content(reply)
-        shared = [len(said & point) for point in theirs]
-        assert shared[index] >= 2, reply
-        assert shared[index] == max(shared), reply
-        assert len(said - theirs[index]) >= 4, reply
+    for side in SIDES:
+        theirs = [content(point) for point in points(record, OTHER[side])]
+        for index, reply in enumerate(record[side]["replies"]):
+            said = content(reply)
+            shared = [len(said & point) for point in theirs]
+            assert shared[index] >= 2, reply
+            assert shared[index] == max(shared), reply
+            assert len(said - theirs[index]) >= 4, reply
 
 
-@each
-@each_side
-def test_replies_bring_no_figures_of_their_own(record, side):
-    assert [reply for reply in record[side]["replies"] if in_digits(reply)] == []
+@for_each_topic
+def test_replies_bring_no_figures_of_their_own(record):
+    for side in SIDES:
+        assert [reply for reply in record[side]["replies"] if in_digits(reply)] == []
 
 
-@each
+@for_each_topic
 def test_the_sides_speak_of_different_things(record):
     pro, con = (content(" ".join(points(record, side))) for side in SIDES)
     assert alike(pro, con) <= 0.1, sorted(pro & con)
@@ -256,7 +256,7 @@ def test_no_turn_of_phrase_is_a_template():
         assert [opening for opening, times in openings.items() if times > most] == []
 
 
-@each
-@each_side
-def test_replies_of_a_side_start_in_different_ways(record, side):
-    assert len({words(reply)[0] for reply in record[side]["replies"]}) == 4
+@for_each_topic
+def test_replies_of_a_side_start_in_different_ways(record):
+    for side in SIDES:
+        assert len({words(reply)[0] for reply in record[side]["replies"]}) == 4

@@ -163,7 +163,7 @@ def test_games_too_large_to_walk_through():
         exact.tree(Endless())
 
 
-@pytest.mark.parametrize("faces", [2, 3, 4])
+@pytest.mark.parametrize("faces", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_liars_dice_is_solved(faces):
     game = LiarsDice(faces)
     strategy = exact.solved(game, 60)

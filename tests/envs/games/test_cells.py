@@ -210,14 +210,14 @@ def test_hostile_answers_never_raise_and_take_little_time():
         ":" * 20_000,
         "a1b" * 6_000,
     ]
-    started = time.monotonic()
+    started = time.process_time()
     for text in texts:
         try:
             moves = cells.parse_walk(text[:20_000], (3, 3))
         except Malformed:
             continue
         assert set(moves) <= set("UDLRJ")
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize("id", WALKS)

@@ -161,14 +161,15 @@ def test_at_most_a_thousand_moves():
     ["plan:", "answer:\n", "[", "`", "```", "R\n", "\n", "1.", "[R", "answer: R x\n", "R ", "a ", "RRx "],
 )  # fmt: skip
 def test_hostile_texts_are_read_in_linear_time(piece):
-    text = (piece * 20_000)[:20_000]
-    spent = []
-    for _ in range(3):
+    def spent(length):
+        text = (piece * length)[:length]
         began = time.process_time()
         with contextlib.suppress(Malformed):
             parse_moves(text)
-        spent.append(time.process_time() - began)
-    assert min(spent) < 0.05
+        return time.process_time() - began
+
+    short, long = (min(spent(length) for _ in range(3)) for length in (5_000, 20_000))
+    assert long < 8 * short + 0.005  # 4 times as long takes 4 times as long; 16 times if quadratic
 
 
 def test_pushing_onto_the_goal_ends_the_plan():

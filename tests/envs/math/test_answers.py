@@ -722,7 +722,6 @@ GOLDS = [
 
 
 @pytest.mark.parametrize("text", HUGE, ids=range(len(HUGE)))
-@pytest.mark.samples(20)
 def test_hostile_text_is_refused_at_once(text, no_collector):
     for gold in GOLDS:
         for pair in ((gold, text), (text, gold)):
@@ -734,7 +733,6 @@ def test_hostile_text_is_refused_at_once(text, no_collector):
     assert time.process_time() - began < 0.2
 
 
-@pytest.mark.slow
 def test_noise_never_raises():
     rng = random.Random(5)
     signs = [
@@ -748,8 +746,8 @@ def test_noise_never_raises():
         r"\}",
         r"\text{",
     ]
-    texts = ["".join(rng.choices(signs, k=rng.randrange(1, 60))) for _ in range(500)]
-    for text in [*texts, *testing.hostile_texts(200, seed=2)]:
+    texts = ["".join(rng.choices(signs, k=rng.randrange(1, 60))) for _ in range(100)]
+    for text in [*texts, *testing.hostile_texts(40, seed=2)]:
         for gold in GOLDS:
             answers.same(gold, text)
             answers.same(text, gold)
@@ -768,12 +766,11 @@ def test_expressions_without_a_value_equal_nothing():
         assert not expressions.same_value("1", text)
 
 
-@pytest.mark.slow
 def test_expressions_are_compared_in_many_threads():
     verdicts = {}
 
     def work(number):
-        for n in range(2, 40):  # the same texts in all threads, which share what is remembered
+        for n in range(2, 14):  # the same texts in all threads, which share what is remembered
             power = answers.same(rf"\sin({n}x)^2 + n!", rf"n! + 1 - \cos({n}x)^2")
             verdicts[number, n] = power, answers.same(rf"\ln {n}", rf"\ln {n + 1}")
 
@@ -782,7 +779,7 @@ def test_expressions_are_compared_in_many_threads():
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(verdicts) == 6 * 38
+    assert len(verdicts) == 6 * 12
     assert set(verdicts.values()) == {(True, False)}
 
 

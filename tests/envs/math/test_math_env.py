@@ -232,7 +232,8 @@ def test_what_a_reasoner_answers(text, value, error, form):
     ],
 )
 def test_what_a_tool_answers(text, value, error, parts):
-    read = scoring.read_tool(text, Limits(time_limit=1.0), computed=True)
+    limits = Limits(time_limit=0.2 if text.startswith("while") else 20.0)
+    read = scoring.read_tool(text, limits, computed=True)
     assert read.value == value
     assert read.error.startswith(error)
     assert bool(read.error) == bool(error)
@@ -462,13 +463,9 @@ def test_bad_arguments(settings, message):
 # Players, speed, forks
 
 
-@pytest.mark.parametrize(("family", "level"), [(None, None), ("arithmetic", "easy")])
 @pytest.mark.slow
-def test_the_expert_solves_five_hundred_test_tasks(family, level):
-    make = llmzoo.make
-    testing.check_oracle(
-        lambda: make("math_v0", family=family, level=level, split="test"), range(500), best=2.0
-    )
+def test_the_expert_solves_test_tasks_of_every_family_and_level():
+    testing.check_oracle(lambda: llmzoo.make("math_v0", split="test"), range(200), best=2.0)
 
 
 @pytest.mark.parametrize("family", generator.FAMILIES)
@@ -488,7 +485,7 @@ def test_amateurs_err_but_not_always(family):
 
 
 def test_every_program_imports_the_standard_library_and_takes_no_time():
-    limits = Limits(time_limit=5.0)
+    limits = Limits(time_limit=20.0)
     times = []
     for family in generator.FAMILIES:
         for level in generator.LEVELS:
@@ -499,7 +496,7 @@ def test_every_program_imports_the_standard_library_and_takes_no_time():
             read = scoring.read_tool(oracle.program(task), limits, computed=True)
             times.append(time.perf_counter() - started)
             assert scoring.right(task, read.value), task
-    assert sorted(times)[len(times) // 2] < 0.05
+    assert sorted(times)[len(times) // 2] < 0.5  # 0.02 on an idle machine
 
 
 def test_a_thousand_checks_a_second(no_collector):

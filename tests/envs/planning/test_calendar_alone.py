@@ -75,7 +75,7 @@ def guesses(level, tasks):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("level", "tasks", "most"), [("easy", 400, 0.37), ("normal", 400, 0.23), ("hard", 40, 0.22)]
+    ("level", "tasks", "most"), [("easy", 150, 0.37), ("normal", 100, 0.23), ("hard", 15, 0.22)]
 )
 def test_the_best_guess_of_a_lone_seat(level, tasks, most):
     """The documented bounds: 35%, 21% and 17%. The sum predicts how often the guess is right, within
@@ -85,13 +85,12 @@ def test_the_best_guess_of_a_lone_seat(level, tasks, most):
     assert abs(right - likely) < 3 * (likely * (1 - likely) / tasks) ** 0.5
 
 
-@pytest.mark.parametrize("level", ["easy", "normal", "hard"])
-@pytest.mark.parametrize("people", [2, 3, 4])
+@pytest.mark.parametrize(("level", "people"), [("easy", 2), ("normal", 4), ("hard", 3)])
 def test_a_pair_that_writes_messages_always_succeeds(level, people):
     """The experts read their own prompts' facts and the messages, nothing else: the calendars of the
     others are taken from them."""
     env = llmzoo.make("calendar_v0", level=level, people=people, split="test").unwrapped
-    for task in range(40):
+    for task in range(30):
         env.reset(seed=0, options={"task": task})
         whole = env.episode.task
         for agent in env.agent_iter():
@@ -115,10 +114,10 @@ def test_two_seats_without_messages_rarely_meet():
     """Each proposes its own earliest time: below the bound of one seat, which would be 21%."""
     env = llmzoo.make("calendar_v0", rounds=0).unwrapped
     met = 0
-    for seed in range(300):
+    for seed in range(200):
         env.reset(seed=seed)
         task = env.episode.task
         for person in task.people:
             env.step(written(next(slot for slot in task.slots if person.can(slot))))
         met += env.success
-    assert met / 300 < 0.21
+    assert met / 200 < 0.21

@@ -181,16 +181,15 @@ def test_as_many_people_as_seats():
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["easy", "normal", "hard"])
 @pytest.mark.parametrize("people", [2, 3, 4])
-def test_experts_on_500_tasks(level, people):
+def test_experts_on_many_tasks(level, people):
     testing.check_oracle(
         lambda: llmzoo.make("calendar_v0", level=level, people=people, split="test"),
-        range(500),
+        range(60),
         best=1.5,
     )
 
 
-@pytest.mark.parametrize("prompt", ["full", "terse"])
-@pytest.mark.parametrize("rounds", [0, 1, 3])
+@pytest.mark.parametrize(("prompt", "rounds"), [("full", 0), ("terse", 1), ("full", 3)])
 def test_amateurs_err_but_earn_something(prompt, rounds):
     env = llmzoo.make("calendar_v0", prompt=prompt, rounds=rounds, num_agents=3).unwrapped
     rng = random.Random(0)

@@ -59,7 +59,7 @@ def drawn(level, people, seed, **changes):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("people", [2, 3, 4])
 def test_the_solver_agrees_with_brute_force(level, people):
-    for seed in range(25):
+    for seed in range(12):
         task = drawn(level, people, seed)
         assert list(task.valid) == brute_force(task)
 

@@ -27,7 +27,7 @@ def test_the_booker_reads_the_same_whichever_cities_are_right(level, choices):
     """All choices lead to the same tables and request of the booker, so that it can only guess: one in 4, 6
     or 10."""
     drawn = generator.LEVELS[level]
-    for seed in range(3):
+    for seed in range(2):
         seen, right = set(), set()
         for chosen in combinations(range(drawn.candidates), drawn.visits):
             rng = Choosing(seed)
@@ -41,7 +41,7 @@ def test_the_booker_reads_the_same_whichever_cities_are_right(level, choices):
 
 
 @pytest.mark.parametrize(
-    ("level", "tasks", "most"), [("easy", 300, 0.35), ("normal", 100, 0.26), ("hard", 30, 0.18)]
+    ("level", "tasks", "most"), [("easy", 150, 0.35), ("normal", 50, 0.26), ("hard", 15, 0.18)]
 )
 def test_the_best_guess_of_a_lone_guide(level, tasks, most):
     """The right choice is among those that fit, and a choice among them is right as often as their number
@@ -59,7 +59,7 @@ def test_the_best_guess_of_a_lone_guide(level, tasks, most):
     assert abs(right / tasks - share) < 3 * (share * (1 - share) / tasks) ** 0.5
 
 
-@pytest.mark.parametrize(("level", "tasks"), [("easy", 60), ("normal", 40), ("hard", 15)])
+@pytest.mark.parametrize(("level", "tasks"), [("easy", 40), ("normal", 20), ("hard", 8)])
 def test_only_one_choice_of_cities_keeps_the_budget(level, tasks):
     """Over all routes, with all their transport, stays and meals."""
     rng = random.Random(3)
@@ -78,17 +78,17 @@ def test_only_one_choice_of_cities_keeps_the_budget(level, tasks):
 def test_the_cheapest_by_either_half_is_often_wrong():
     rng = random.Random(4)
     wrong_booker = wrong_guide = 0
-    for _ in range(200):
+    for _ in range(100):
         task = generator.draw(rng, **generator.LEVELS["easy"]._asdict())
         (right,) = right_cities(task)
         booker = Solver(oracle.known(task, "booker")).bookings()[0][1][0].city
         wrong_booker += booker != right
         wrong_guide += min(task.cities, key=lambda city: meals(task, city)) != right
-    assert wrong_booker > 100
-    assert wrong_guide > 100
+    assert wrong_booker > 50
+    assert wrong_guide > 50
 
 
-@pytest.mark.parametrize(("level", "tasks"), [("easy", 40), ("normal", 20), ("hard", 8)])
+@pytest.mark.parametrize(("level", "tasks"), [("easy", 20), ("normal", 10), ("hard", 4)])
 def test_the_sum_of_a_city(level, tasks):
     """The same for all right cities, and GAP more for each other one."""
     rng = Watched(5)

@@ -152,17 +152,18 @@ def test_one_seat_reads_everything_and_writes_the_whole_plan():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["easy", "normal", "hard"])
-def test_experts_on_500_tasks(level):
+def test_experts_on_many_tasks(level):
     testing.check_oracle(
-        lambda: llmzoo.make("travel_v0", level=level, split="test"), range(500), best=1.3
+        lambda: llmzoo.make("travel_v0", level=level, split="test"), range(40), best=1.3
     )
 
 
-@pytest.mark.parametrize("level", ["easy", "normal", "hard"])
-@pytest.mark.parametrize("rounds", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("level", "rounds"), [("easy", 0), ("normal", 1), ("hard", 2), ("easy", 2), ("hard", 0)]
+)
 def test_experts(level, rounds):
     testing.check_oracle(
-        lambda: llmzoo.make("travel_v0", level=level, rounds=rounds), range(20), best=1.3
+        lambda: llmzoo.make("travel_v0", level=level, rounds=rounds), range(12), best=1.3
     )
 
 
@@ -202,20 +203,29 @@ def test_experts_read_any_message(message):
         assert oracle.expert_plan(half, oracle.known(TASK, half), [message]).count("day") == 3
 
 
-@pytest.mark.parametrize("prompt", ["full", "terse"])
-@pytest.mark.parametrize("form", [{"rounds": 0}, {}, {"rounds": 3}, {"num_agents": 1}])
-def test_amateurs_err_but_earn_something(prompt, form):
-    env = llmzoo.make("travel_v0", prompt=prompt, **form).unwrapped
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"rounds": 0, "prompt": "terse"},
+        {},
+        {"rounds": 3},
+        {"num_agents": 1},
+        {"num_agents": 1, "prompt": "terse"},
+    ],
+    ids=str,
+)
+def test_amateurs_err_but_earn_something(form):
+    env = llmzoo.make("travel_v0", **form).unwrapped
     rng = random.Random(0)
     met, paid = 0, 0.0
-    for seed in range(60):
+    for seed in range(40):
         env.reset(seed=seed)
         while not env.terminations[env.possible_agents[0]]:
             env.step(env.amateur(env.agent_selection, rng))
-        paid += env.rewards[env.possible_agents[0]] / 60
+        paid += env.rewards[env.possible_agents[0]] / 40
         met += env.success
     assert 0.2 < paid < 1.1
-    assert met < 45
+    assert met < 30
 
 
 @pytest.mark.parametrize(

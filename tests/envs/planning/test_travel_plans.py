@@ -93,7 +93,7 @@ def test_malformed(text, message):
     ],
 )
 def test_hostile_text_takes_no_time(text, no_collector):
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(Malformed):
         plans.plan(read(text, BOOKED, 1), None, 1)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5

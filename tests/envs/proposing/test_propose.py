@@ -143,7 +143,7 @@ def test_a_tree_has_a_group_for_each_proposal_and_pays_by_it():
 )
 def test_the_experts_solve_what_they_propose(form):
     env = llmzoo.make("propose_v0", **form)
-    for seed in range(200):
+    for seed in range(40):
         env.reset(seed=seed)
         total = Counter()
         for agent in env.agent_iter():
@@ -203,7 +203,7 @@ def test_no_training_proposal_is_a_held_out_puzzle():
     train, test = (llmzoo.make("propose_v0", split=s).unwrapped.tasks for s in ("train", "test"))
     numbers = [{tasks[i].rules.numbers for i in range(400)} for tasks in (train, test)]
     assert not numbers[0] & numbers[1]
-    for i in range(400):
+    for i in range(100):
         assert set(re.findall(r"\d+", test[i].alone.text())) == set(map(str, test[i].rules.numbers))
         assert all(len(re.findall(r"\d+", p.text())) < 4 for p in test[i].earlier)
 

@@ -75,13 +75,13 @@ def test_what_an_answer_is_worth(answer, right, error):
     ],
     ids=str,
 )
-def test_the_experts_solve_500_of_500(form):
+def test_the_experts_solve_every_task(form):
     if form.get("length") == 1:
         with pytest.raises(ConfigError, match="2 letters in messages of 1 name at most 2 things"):
             llmzoo.make("relay_v0", **form)
         form = {**form, "max_len": 2}
     env = llmzoo.make("relay_v0", **form)
-    for seed in range(500):
+    for seed in range(200):
         env.reset(seed=seed)
         while env.agents and not env.terminations[env.agent_selection]:
             env.step(env.unwrapped.expert(env.agent_selection))

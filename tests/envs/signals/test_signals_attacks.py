@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.attacks.rewards import signals
 
 
-@pytest.mark.slow
-def test_no_attack_pays():
+def test_no_attack_pays(monkeypatch):
+    monkeypatch.setattr(signals, "TASKS", 100)
     rows = list(signals.attacks())
     assert len(rows) == 4 * len(signals.ATTACKS)
     assert not [row for row in rows if not row.failed]

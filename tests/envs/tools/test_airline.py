@@ -327,8 +327,9 @@ def test_the_call_ends_after_its_rounds_and_is_judged():
 # The scripted players
 
 
-@pytest.mark.parametrize("num_agents", [2, 1])
-@pytest.mark.parametrize("count", [40, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("num_agents", "count"), [(2, 40), (1, 40), pytest.param(2, 500, marks=pytest.mark.slow)]
+)
 def test_the_experts_earn_everything(num_agents, count):
     env = llmzoo.make("airline_v0", split="test", num_agents=num_agents).unwrapped
     for number in range(count):

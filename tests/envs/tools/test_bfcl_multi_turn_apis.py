@@ -46,10 +46,10 @@ def test_arithmetic_ends_soon(call, response):
         with pytest.raises(ValueError, match="no call of literals"):
             read_call(call)
         return
-    before = time.perf_counter()
+    before = time.process_time()
     (said,) = respond(world_of("MathAPI"), call)
     assert response in said
-    assert time.perf_counter() - before < 2
+    assert time.process_time() - before < 2
 
 
 def test_paths_stay_in_the_simulation():
@@ -92,12 +92,12 @@ def test_directories_that_double_with_each_copy():
     respond(world, "mkdir('d')")
     for number in range(40):
         respond(world, f"cp('d', 'x{number}')", f"mv('x{number}', 'd')")
-    before = time.perf_counter()
+    before = time.process_time()
     assert "maximum recursion depth" in respond(world, "find()")[0]
     assert "maximum recursion depth" in respond(world, "du()")[0]
     same = execution.copied(world)["GorillaFileSystem"]
     assert world["GorillaFileSystem"]._differs(same) == []
-    assert time.perf_counter() - before < 2
+    assert time.process_time() - before < 2
 
 
 def test_a_moved_directory_keeps_the_way_back():

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -25,24 +26,41 @@ from llmzoo.envs.tools.toolbox import resolve
 from llmzoo.errors import ConfigError
 
 SERVER = Path(__file__).with_name("hostile_mcp_server.py")
-SOON_S = 8.0  # for what has a limit of 2 seconds, on a busy machine; closing takes up to 5 more
+SHORT_S = 0.3  # the time limit where it is reached; elsewhere the usual ones, which are long
+SOON_S = 20.0  # for what takes a second, on a busy machine
+MOST_GROWTH_KB = 200 * 1024
+
+
+@pytest.fixture(autouse=True)
+def _servers_end_at_once(monkeypatch):
+    """The package gives a server two seconds to end by itself, and two more after a signal."""
+    for name in ("PROCESS_TERMINATION_TIMEOUT", "FORCE_KILL_TIMEOUT"):
+        monkeypatch.setattr(f"mcp.client.stdio.{name}", 0.1, raising=False)
 
 
 @pytest.fixture
-def pids(tmp_path, monkeypatch):
+def pids(tmp_path):
     """A file for the process ids of a server; afterwards no process and no thread is left."""
-    monkeypatch.setattr(mcp, "START_S", 2.0)
     file = tmp_path / "pids"
     yield file
-    end = time.monotonic() + SOON_S
-    left = [int(pid) for pid in file.read_text().split()]
-    while any(map(is_alive, left)) or threads():
-        assert time.monotonic() < end, (left, threads())
-        time.sleep(0.05)
+    left = [int(pid) for pid in file.read_text().split()] if file.exists() else []
+    wait_until(lambda: not any(map(is_alive, left)) and not threads())
+
+
+@pytest.fixture
+def short_start(monkeypatch):
+    monkeypatch.setattr(mcp, "START_S", 2 * SHORT_S)
 
 
 def threads():
     return [each for each in threading.enumerate() if each.name == mcp.THREAD]
+
+
+def wait_until(done):
+    end = time.monotonic() + SOON_S
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def is_alive(pid):
@@ -60,25 +78,33 @@ def within(seconds):
 
 
 @contextmanager
-def serving(mode, pids):
-    with McpServer(command=[sys.executable, str(SERVER), mode, str(pids)], timeout_s=2.0) as server:
+def little_memory():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_GROWTH_KB
+
+
+@contextmanager
+def serving(mode, pids, timeout_s=30.0):
+    command = [sys.executable, str(SERVER), mode, str(pids)]
+    with McpServer(command=command, timeout_s=timeout_s) as server:
         yield server
 
 
 def refused(mode, pids):
     """The words with which a server is refused."""
-    with within(2 * SOON_S), pytest.raises(ConfigError) as told, serving(mode, pids):
+    with within(SOON_S), pytest.raises(ConfigError) as caught, serving(mode, pids):
         pass
-    assert str(told.value).isprintable()
-    assert len(str(told.value)) < 1000
-    return str(told.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1000
+    return str(caught.value)
 
 
-def error_of(mode, pids, text="hello"):
+def error_of(mode, pids, timeout_s=30.0):
     """The error of a call of its one tool."""
-    with serving(mode, pids) as server, within(SOON_S):
+    with serving(mode, pids, timeout_s) as server, within(SOON_S):
         (tool,) = server.tools
-        return tool.call({"text": text}).error
+        return tool.call({"text": "hello"}).error
 
 
 def test_the_server_of_these_tests_is_well_by_itself(pids):
@@ -90,19 +116,18 @@ def test_the_server_of_these_tests_is_well_by_itself(pids):
 
 # At the start
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
-@pytest.mark.parametrize("mode", ["silent", "garbage", "first_drip"])
-@pytest.mark.slow
-def test_a_server_that_does_not_answer_or_not_in_json(mode, pids, capfd):
-    assert "cannot be used" in refused(mode, pids)
+
+@pytest.mark.parametrize(
+    "mode",
+    ["silent", "first_line", slow("garbage"), slow("first_drip"), slow("pages"), slow("very_deep_schema")],
+)  # fmt: skip
+def test_a_server_that_lists_no_tools_in_time(mode, pids, short_start, capfd):
+    """It is silent, or what it says is no JSON, or a line without an end, or a list without one."""
+    with little_memory():
+        assert "cannot be used: TimeoutError" in refused(mode, pids)
     assert len(capfd.readouterr().err) < 10_000
-
-
-@pytest.mark.slow
-def test_a_line_without_an_end_is_cut_off(pids):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert "cannot be used" in refused("first_line", pids)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024  # kilobytes
 
 
 @pytest.mark.parametrize("mode", ["path", "control", "nameless", "dots", "long_name"])
@@ -115,22 +140,16 @@ def test_names_that_come_twice_and_tools_by_the_thousand(pids):
     assert "has more than 200 tools" in refused("thousands", pids)
 
 
-@pytest.mark.slow
-def test_pages_without_an_end(pids):
-    assert "cannot be used" in refused("pages", pids)
-
-
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "message"),
     [
         ("long", "longer than 20000 characters"),
         ("wrong", "no valid JSON schema"),
         ("no_object", "cannot be used"),
-        ("very_deep_schema", "cannot be used"),
     ],
 )
-def test_schemas_that_are_refused(mode, said, pids):
-    assert said in refused(mode, pids)
+def test_schemas_that_are_refused(mode, message, pids):
+    assert message in refused(mode, pids)
 
 
 @pytest.mark.parametrize(
@@ -154,43 +173,29 @@ def test_a_description_is_cut(pids):
 # Calls
 
 
-@pytest.mark.parametrize(
-    ("mode", "said"),
-    [
-        ("mute", "no result after 2 s"),
-        ("drip", "no result after 2 s"),
-        ("other_id", "no result after 2 s"),
-        ("not_json", "no result after 2 s"),
-        ("notes", "no result after 2 s"),
-        ("asks", "no result after 2 s"),
-        ("dies", "the server failed: Connection closed"),
-        ("half", "the server failed: Connection closed"),
-        ("no_result", "the server failed"),
-    ],
-)
-@pytest.mark.samples(2)
-def test_calls_without_an_answer(mode, said, pids, capfd):
-    assert error_of(mode, pids).startswith(said)
+@pytest.mark.parametrize("mode", ["dies", "half", "no_result"])
+def test_a_server_that_fails_at_a_call(mode, pids, capfd):
+    message = "" if mode == "no_result" else ": Connection closed"
+    assert error_of(mode, pids).startswith(f"the server failed{message}")
     assert len(capfd.readouterr().err) < 10_000
 
 
-@pytest.mark.parametrize("mode", ["huge", "line"])
-@pytest.mark.slow
-def test_answers_of_100_megabytes_are_not_kept(mode, pids):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert error_of(mode, pids) == "no result after 2 s"
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
-
-
-def test_an_answer_that_is_nested_deeply(pids):
-    assert error_of("deep", pids)
+@pytest.mark.parametrize(
+    "mode",
+    ["mute", "not_json", "deep", slow("asks"), slow("drip"), slow("notes"), slow("huge"), slow("line")],
+)  # fmt: skip
+def test_calls_without_an_answer(mode, pids, capfd):
+    """An answer of 100 megabytes, or nested 100,000 times, is none, and is not kept."""
+    with little_memory():
+        assert error_of(mode, pids, SHORT_S) == "no result after 0.3 s"
+    assert len(capfd.readouterr().err) < 10_000
 
 
 def test_a_server_goes_on_after_a_call_that_was_given_up(pids):
-    with serving("other_id", pids) as server:
+    with serving("other_id", pids, SHORT_S) as server:
         (tool,) = server.tools
         for _ in range(2):
-            assert tool.call({"text": "x"}).error == "no result after 2 s"
+            assert tool.call({"text": "x"}).error == "no result after 0.3 s"
 
 
 def test_control_tokens_in_a_result_are_text(pids):
@@ -209,16 +214,12 @@ def test_control_tokens_in_a_result_are_text(pids):
 
 
 def test_a_server_that_does_not_want_to_end(pids):
-    began = time.monotonic()
     with serving("stubborn", pids) as server:
         assert server.tools
         left = [int(pid) for pid in pids.read_text().split()]
         assert len(left) == 2
         assert all(map(is_alive, left))
-    while any(map(is_alive, left)) and time.monotonic() - began < 15:
-        time.sleep(0.05)  # killed, but on a busy machine not gone at once
-    assert not any(map(is_alive, left))
-    assert time.monotonic() - began < 15
+    wait_until(lambda: not any(map(is_alive, left)))  # killed, but perhaps not gone at once
     assert os.getpid() not in left
 
 
@@ -342,50 +343,60 @@ def deep(handler, request):
 
 
 @pytest.fixture
-def soon(monkeypatch):
-    monkeypatch.setattr(mcp, "START_S", 3.0)
+def no_thread_left():
     yield
-    end = time.monotonic() + SOON_S
-    while threads():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: not threads())
 
 
-MISBEHAVIOUR = [huge, compressed, drips, notes, garbage, hangs_up, deep]
+LATE = "no result after 0.3 s"
+MISBEHAVIOUR = [
+    (huge, "the server failed: .*an answer longer than"),
+    (compressed, LATE),
+    (drips, LATE),
+    (notes, LATE),
+    (garbage, "the server failed"),
+    (hangs_up, "the server failed"),
+    (deep, "the server failed"),
+]
 
 
-def test_a_server_over_http_that_means_well(soon):
+def test_a_server_over_http_that_means_well(no_thread_left):
     with over_http(well) as (url, _), McpServer(url=url) as server:
         assert server.tools[0].call({}).text == "hello"
 
 
-@pytest.mark.parametrize("misbehave", MISBEHAVIOUR)
-@pytest.mark.samples(2)
-def test_calls_over_http(misbehave, soon):
+@pytest.mark.parametrize(("misbehave", "message"), MISBEHAVIOUR)
+def test_calls_over_http(misbehave, message, no_thread_left):
+    timeout_s = SHORT_S if message == LATE else 30.0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with (
         over_http(at_calls(misbehave)) as (url, _),
-        McpServer(url=url, timeout_s=2.0) as server,
+        McpServer(url=url, timeout_s=timeout_s) as server,
         within(SOON_S),
     ):
-        assert re.match("no result after 2 s|the server", server.tools[0].call({}).error)
+        assert re.match(message, server.tools[0].call({}).error)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < (200 if misbehave is not huge else 500) * 1024  # the server is in this process
+    # the server is in this process
+    assert grown < MOST_GROWTH_KB + (300 * 1024 if misbehave is huge else 0)
 
 
-@pytest.mark.parametrize("misbehave", MISBEHAVIOUR)
-@pytest.mark.samples(2)
-def test_starts_over_http(misbehave, soon):
+@pytest.mark.parametrize(
+    ("misbehave", "message"),
+    [(huge, "an answer longer than"), (drips, "TimeoutError"), (hangs_up, ""), (garbage, "")],
+)
+def test_starts_over_http(misbehave, message, monkeypatch, no_thread_left):
+    if misbehave is drips:
+        monkeypatch.setattr(mcp, "START_S", 2 * SHORT_S)
     with (
         over_http(misbehave) as (url, _),
-        within(2 * SOON_S),
-        pytest.raises(ConfigError, match="cannot be used"),
+        within(SOON_S),
+        pytest.raises(ConfigError, match=f"cannot be used: .*{message}"),
     ):
         McpServer(url=url)
 
 
 @pytest.mark.parametrize("where", ["file:///etc/passwd", "OTHER", "http://169.254.169.254/latest"])
-def test_redirects_to_elsewhere_are_not_followed(where, soon):
+def test_redirects_to_elsewhere_are_not_followed(where, no_thread_left):
     with over_http(well) as (other, seen):
 
         def redirects(handler, request):

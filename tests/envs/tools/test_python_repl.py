@@ -107,13 +107,15 @@ def test_a_long_output_is_cut():
 
 @pytest.mark.parametrize("code", ["while True: pass", "import time; time.sleep(60)"])
 def test_a_timeout_ends_the_interpreter_and_says_so(monkeypatch, code):
-    monkeypatch.setattr(
-        python_repl, "LIMITS", dataclasses.replace(python_repl.LIMITS, time_limit=0.5)
-    )
     state = run("x = 1").state
-    reply = run(code, state)
+    limits = dataclasses.replace(python_repl.LIMITS, time_limit=0.3)
+    (session,) = python_repl._sessions._live.values()
+    with monkeypatch.context() as context:
+        context.setattr(session, "_limits", limits)
+        context.setattr(python_repl, "LIMITS", limits)
+        reply = run(code, state)
     assert reply.error == (
-        "the interpreter was stopped (no result after 0.5 s); all names are lost"
+        "the interpreter was stopped (no result after 0.3 s); all names are lost"
     )
     assert reply.state == ()
     assert run("x", reply.state).error == "NameError: name 'x' is not defined"

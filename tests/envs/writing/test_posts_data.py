@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from each_record import for_each
 
 import llmzoo
 from llmzoo.envs import prose
@@ -41,8 +42,8 @@ def read_posts():
 
 
 POSTS, STORIES = read_posts(), read("story")
-every_post = pytest.mark.parametrize("record", POSTS, ids=lambda record: record["id"])
-every_story = pytest.mark.parametrize("record", STORIES, ids=lambda record: record["id"])
+for_each_post = for_each(POSTS, lambda record: record["id"])
+for_each_story = for_each(STORIES, lambda record: record["id"])
 
 
 def words(text):
@@ -109,7 +110,7 @@ def test_no_two_posts_begin_alike():
     assert [start for start, times in beginnings.items() if times > 1] == []
 
 
-@every_post
+@for_each_post
 def test_a_post_and_its_summaries_have_their_lengths(record):
     post, concise, detailed = (words(record[name]) for name in ("post", "concise", "detailed"))
     assert 130 <= len(post) <= 260
@@ -121,13 +122,13 @@ def test_a_post_and_its_summaries_have_their_lengths(record):
     assert len(set(detailed)) >= 2.1 * len(set(concise))
 
 
-@every_post
+@for_each_post
 def test_summaries_are_in_their_own_words(record):
     for name in ("concise", "detailed"):
         assert runs(record["post"], COPIED) & runs(record[name], COPIED) == set()
 
 
-@every_post
+@for_each_post
 def test_a_detailed_summary_keeps_names_and_figures_and_adds_none(record):
     source = f"{record['title']} {record['post']}"
     assert set(NAME.findall(source)) & set(NAME.findall(record["detailed"]))
@@ -135,19 +136,19 @@ def test_a_detailed_summary_keeps_names_and_figures_and_adds_none(record):
     assert set(re.findall(figures, record["detailed"])) <= set(re.findall(figures, source))
 
 
-@every_post
+@for_each_post
 def test_a_detailed_summary_has_three_kinds_of_transitions(record):
     assert len(categories(record["detailed"])) >= 3
 
 
-@every_post
+@for_each_post
 def test_the_references_of_a_post_pass_all_stages(record):
     stages = structure(record["concise"], record["detailed"], TLDR)
     assert stages.failed is None
     assert stages.measured["overlap"] > 0
 
 
-@every_story
+@for_each_story
 def test_an_opening_and_its_passages_have_their_lengths(record):
     opening, first, second = (words(record[name]) for name in ("opening", "first", "second"))
     assert 60 <= len(opening) <= 110
@@ -156,7 +157,7 @@ def test_an_opening_and_its_passages_have_their_lengths(record):
     assert 0.8 <= len(record["second"]) / len(record["first"]) <= 1.25
 
 
-@every_story
+@for_each_story
 def test_the_passages_go_on_with_the_names_and_things_of_the_opening(record):
     capitals = re.findall(r"[A-Z][a-z]+", record["opening"])
     names = {word for word in capitals if word.lower() not in STOP_WORDS}
@@ -168,6 +169,6 @@ def test_the_passages_go_on_with_the_names_and_things_of_the_opening(record):
         assert runs(record["opening"], COPIED + 1) & runs(record[name], COPIED + 1) == set()
 
 
-@every_story
+@for_each_story
 def test_the_references_of_a_story_pass_all_stages(record):
     assert structure(record["first"], record["second"], STORY).failed is None

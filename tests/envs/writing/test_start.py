@@ -12,7 +12,7 @@ import llmzoo
 from llmzoo.envs.writing.scoring import PARTS, STARTED, TRANSITIONS, near
 from tests.attacks.rewards.writing import IDS
 
-TASKS = range(0, 60, 6)
+TASKS = (0, 24, 48)
 OFF_TOPIC = "Shares of the company fell by a tenth after its quarterly report."
 every_id = pytest.mark.parametrize("id", IDS)
 
@@ -53,24 +53,16 @@ def test_near():
 
 
 @every_id
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.samples(6)
-def test_every_better_pair_earns_more(id, task):
-    rungs = list(zip(ladder(id, task, 0), ladder(id, task, 1), strict=True))
-    earned = [paid(id, task, *rung) for rung in rungs]
-    assert earned[0] == 0.0
-    assert all(less < more for less, more in pairwise(earned)), earned
-
-
-@every_id
-@pytest.mark.parametrize("seat", [0, 1])
-@pytest.mark.samples(2)
-def test_every_better_answer_of_one_seat_earns_more(id, seat):
+def test_every_better_answer_earns_more(id):
+    """Of both agents at once, and of one agent next to an honest answer of the other."""
     for task in TASKS:
-        other = made(id, task).expert(made(id).possible_agents[1 - seat])
-        pairs = [[text, other][:: 1 - 2 * seat] for text in ladder(id, task, seat)]
-        earned = [paid(id, task, *pair) for pair in pairs]
-        assert all(less < more for less, more in pairwise(earned)), earned
+        first, second = (ladder(id, task, seat) for seat in (0, 1))
+        earned = [paid(id, task, *pair) for pair in zip(first, second, strict=True)]
+        assert earned[0] == 0.0
+        assert all(less < more for less, more in pairwise(earned)), (task, earned)
+        for pairs in ([(text, second[-1]) for text in first], [(first[-1], t) for t in second]):
+            earned = [paid(id, task, *pair) for pair in pairs[:-1]] + earned[-1:]
+            assert all(less < more for less, more in pairwise(earned)), (task, earned)
 
 
 @every_id
@@ -99,10 +91,9 @@ def test_the_start_is_a_part_and_structural_has_none(id):
 
 
 @every_id
-@pytest.mark.samples(1)
 def test_degenerate_policies_earn_less_than_amateurs(id):
     rng = random.Random(0)
-    tasks = range(0, 62, 3)
+    tasks = range(0, 62, 8)
 
     def mean(pair):
         return statistics.mean(paid(id, task, *pair(made(id, task))) for task in tasks)

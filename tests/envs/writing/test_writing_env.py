@@ -13,12 +13,8 @@ from llmzoo.envs.sources import Loaded
 from llmzoo.envs.writing import tasks, tldr
 from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, STARTED
 from llmzoo.errors import ConfigError, NoPlayerError
-from tests.attacks.rewards import nonsense_pairs
+from tests.attacks.rewards import nonsense_pairs, writing_climbers
 from tests.attacks.rewards.writing import IDS, NONSENSE, climbed, climbers, fixed_attacks
-from tests.attacks.rewards.writing_climbers import (
-    climbed_pieces_of_other_sources,
-    climbed_pieces_of_two,
-)
 
 SEATS = {
     "tldr_v0": ["concise_0", "detailed_1"],
@@ -326,10 +322,10 @@ def test_amateurs_earn_less_than_experts(id):
     assert max(sloppy) > 0
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.slow
-def test_no_attack_pays(count):
-    rows = list(fixed_attacks(count))
+def test_no_attack_pays():
+    """On the first two tasks of each environment; the table of the attacks takes sixteen."""
+    rows = list(fixed_attacks(2))
     assert len(rows) > 100
     assert [row for row in rows if not row.failed] == []
     kinds = {row.limit for row in rows}
@@ -338,19 +334,21 @@ def test_no_attack_pays(count):
 
 
 @pytest.mark.slow
-def test_two_word_pieces_do_not_climb():
-    """They reached 2.84 of 2.98 in 850 evaluations of the reward, many of them in the first."""
-    assert climbed("tldr_v0", climbed_pieces_of_two) < NONSENSE
-
-
-@pytest.mark.slow
-def test_no_climber_pays():
+def test_no_climber_pays(monkeypatch):
+    """Pieces of two words once reached 2.84 of 2.98, most of it in the first evaluations."""
+    monkeypatch.setattr(writing_climbers, "EVALUATIONS", 50)
     assert [row for row in climbers() if not row.failed] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long("a climber evaluates 850 texts for each of 15 pools")
+def test_no_climber_pays_however_long_it_climbs():
+    assert [row for row in climbers() if not row.failed] == []
+
+
+@pytest.mark.long("a climber evaluates 850 texts of other sources")
 @pytest.mark.xfail(
     reason="pieces of running text from elsewhere still pay where the climber is asked"
 )
 def test_pieces_of_other_sources_do_not_climb():
-    assert climbed("tldr_v0", climbed_pieces_of_other_sources) < NONSENSE
+    pool = writing_climbers.climbed_pieces_of_other_sources
+    assert climbed("tldr_v0", pool) < NONSENSE

@@ -89,7 +89,6 @@ def critic_module(engine, name):
 
 
 @pytest.mark.parametrize(("name", "options"), FORMS)
-@pytest.mark.samples(4)
 def test_gradients_reach_the_actor_and_the_critic(name, options):
     engine = an_engine(name, options, dict.fromkeys(["a_0", "b_1"], short()))
     (judge,) = engine.updater.critics
@@ -125,9 +124,15 @@ def test_the_ratio_is_one_at_the_first_update(name, options):
     assert metrics["update_kl"] == pytest.approx(0.0, abs=LIMIT)
 
 
-@pytest.mark.parametrize(("name", "options"), FORMS)
-@pytest.mark.parametrize("seats", [1, 3])
-@pytest.mark.samples(4)
+@pytest.mark.parametrize(
+    ("name", "options", "seats"),
+    [
+        ("ippo", {"values": "token", "critic": "value_head"}, 1),
+        ("mappo", {}, 1),
+        ("iac", {}, 3),
+        ("maac", {}, 3),
+    ],
+)
 def test_one_seat_and_three(name, options, seats):
     names = [f"seat_{i}" for i in range(seats)]
     players = {agent: short(seed=i) for i, agent in enumerate(names)}
@@ -158,8 +163,14 @@ def test_a_seat_that_does_not_act_keeps_its_weights(name, options):
     assert moved(start, one.model)
 
 
-@pytest.mark.parametrize(("name", "options"), [*FORMS, ("ippo", {"kl": 0.1, "minibatches": 2})])
-@pytest.mark.samples(3)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ippo", {"kl": 0.1, "minibatches": 2}),
+        ("ippo", {"values": "token", "critic": "value_head"}),
+        ("mappo", {}),
+    ],
+)
 def test_a_saved_state_goes_on_bit_for_bit(name, options, tmp_path):
     def new():
         return an_engine(name, options, dict.fromkeys(["a_0", "b_1"], short()))
@@ -170,14 +181,12 @@ def test_a_saved_state_goes_on_bit_for_bit(name, options, tmp_path):
         engine.update(engine.collect(Lengths, [step, step + 100]), seed=step)
 
     whole = new()
-    for step in range(3):
-        iterate(whole, step)
-    stopped = new()
-    iterate(stopped, 0)
-    stopped.save(tmp_path)
+    iterate(whole, 0)
+    whole.save(tmp_path)
     resumed = new()
     resumed.load(tmp_path)
     for step in (1, 2):
+        iterate(whole, step)
         iterate(resumed, step)
     assert moved(weights(whole.policies["a_0"].model), resumed.policies["a_0"].model) == set()
     for judge in whole.updater.critics:
@@ -290,7 +299,6 @@ def test_a_critic_learns_at_its_actors_rate_unless_it_has_its_own():
     assert central.optimizer.rate == 1e-2  # of all seats, whatever one of them has
 
 
-@pytest.mark.numeric
 def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):
     """bfloat16 sums would be off by up to 2^-8 of each partial sum; float32 ones by 2^-24."""
     player = policy(precision="bf16", sampling=Sampling(max_new_tokens=3))

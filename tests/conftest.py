@@ -19,6 +19,8 @@ _REPOSITORY = _TESTS.parent
 # once would exhaust a small machine
 EXCLUSIVE = ("tests/attacks/test_attacks", "tests/engine/test_ray")
 
+REPEATING = ("tests/envs/", "tests/attacks/")
+
 
 @pytest.hookimpl(optionalhook=True)  # without xdist there is nothing to distribute
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
@@ -37,6 +39,14 @@ def pytest_configure() -> None:
     background has them ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Coverage leaves out the slow tests of environments: they run the lines that the fast ones run
+    thousands of times more, and tracing makes them three times as slow."""
+    for item in items:
+        if item.get_closest_marker("slow") and item.nodeid.startswith(REPEATING):
+            item.add_marker("no_cover")
 
 
 def pytest_collection_finish() -> None:

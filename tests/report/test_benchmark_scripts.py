@@ -12,7 +12,7 @@ import llmzoo
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "benchmark" / "run.py"
 
 
-@pytest.mark.slow
+@pytest.mark.long("every benchmark of make bench, once")
 def test_bench_json_is_the_contract(tmp_path):
     out = tmp_path / "bench.json"
     short = ["--seconds", "0.01", "--repeats", "1", "--without-peers", "--without-large"]

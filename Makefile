@@ -35,7 +35,7 @@ help:
 	@echo 'make bench     speed of environments, sampling and the sandbox: bench.json'
 	@echo 'make results   every run behind docs/results, and its tables and figures: hours'
 	@echo 'make results-quick  small versions of them in runs/results-quick: minutes'
-	@echo 'make clean     remove .venv, .bench, site, caches and bench.json; runs/ stays'
+	@echo 'make clean     remove .venv, .bench, site, caches, .coverage and bench.json; runs/ stays'
 
 $(READY): setup.cfg pyproject.toml constraints.txt
 	@echo 'setting up $(VENV)' >&2
@@ -101,5 +101,5 @@ results-quick: $(READY)
 	@$(RESULTS)/tables.py --logs runs/results-quick --out runs/results-quick/tables
 
 clean:
-	@rm -rf $(VENV) .bench *.egg-info build dist site bench.json .pytest_cache .ruff_cache .mypy_cache
+	@rm -rf $(VENV) .bench *.egg-info build dist site bench.json .coverage* .pytest_cache .ruff_cache .mypy_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ from typing import Any
 from llmzoo.cli.arguments import PromptOptions, SamplingOptions, seat_arguments
 from llmzoo.cli.options import names, read
 from llmzoo.cli.output import apart, as_json
-from llmzoo.cli.serving import token_for, told_to_end
+from llmzoo.cli.serving import token_for, told_to_end, wait_for
 from llmzoo.errors import ConfigError
 
 _AGENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -115,7 +115,7 @@ def run(argv: Sequence[str]) -> None:
                 server = ChatServer(episodes, listening, grace_s=_GRACE_S)
                 ended = told_to_end(server.hurry)
                 _tell(options, agents, server.address, port, token)
-                ended.wait()
+                wait_for(ended)
                 server.stop()
                 episodes.close()
     print("llmzoo: the gateway has ended", file=sys.stderr)

@@ -12,7 +12,7 @@ from typing import Any
 from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import names, read, typed
 from llmzoo.cli.output import apart, as_json
-from llmzoo.cli.serving import token_for, told_to_end
+from llmzoo.cli.serving import token_for, told_to_end, wait_for
 from llmzoo.errors import ConfigError, MissingExtraError
 
 
@@ -120,7 +120,7 @@ def run(argv: Sequence[str]) -> None:
                     "encrypt them",
                     file=sys.stderr,
                 )
-            ended.wait()
+            wait_for(ended)
     print("llmzoo: the server has ended", file=sys.stderr)
 
 

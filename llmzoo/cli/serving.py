@@ -31,7 +31,8 @@ class Listening(Protocol):
 
 
 def told_to_end(hurry: Callable[[], object]) -> threading.Event:
-    """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls.
+    """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls. Wait
+    for it with :func:`wait_for`.
 
     A watchdog thread outside Python's control ends the process even if an environment or a model
     blocks it.
@@ -49,6 +50,16 @@ def told_to_end(hurry: Callable[[], object]) -> threading.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, told)
     return ended
+
+
+def wait_for(ended: threading.Event) -> None:
+    """Wait in the main thread until the event is set.
+
+    Python handles signals in the main thread, between two of its instructions. A signal that the
+    system gives to another thread does not wake the main thread from a wait without an end.
+    """
+    while not ended.wait(0.2):
+        pass
 
 
 @contextmanager

@@ -78,6 +78,21 @@ def has_ended_well(process, tokens):
     assert list(tokens.iterdir()) == []
 
 
+def test_a_signal_that_another_thread_receives_ends_the_wait():
+    """The system may give a signal to any thread; a main thread that waited without an end slept on."""
+    program = """
+import signal, threading, time
+from llmzoo.cli.serving import told_to_end, wait_for
+def send():
+    time.sleep(0.1)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+ended = told_to_end(lambda: None)
+threading.Thread(target=send).start()
+wait_for(ended)
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("env", "signals"),
     [

@@ -27,7 +27,7 @@ help:
 	@echo 'make demo      set up, train the embedded model with AT-GRPO, leave runs/demo'
 	@echo 'make test      set up and run the fast tests: about 6 minutes on two cores'
 	@echo 'make test-all  every test but the long ones, as CI does, with coverage: about half an hour'
-	@echo 'make test-long  the few tests that cannot be shorter; fetches a model: an hour'
+	@echo 'make test-long  the few tests that cannot be shorter; fetches a model'
 	@echo 'make test-numeric  tests of equal numbers, in every arithmetic of this processor'
 	@echo 'make lint      ruff and mypy'
 	@echo 'make docs      the documentation as a site: site/index.html'

@@ -18,7 +18,7 @@ _REPOSITORY = _TESTS.parent
 # one worker runs these one after another: they start many processes or sandboxes, and several at
 # once would exhaust a small machine
 EXCLUSIVE = ("tests/attacks/test_attacks", "tests/engine/test_ray")
-
+# their slow tests repeat the lines of the fast ones
 REPEATING = ("tests/envs/", "tests/attacks/")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,13 +81,3 @@ def listed(address: str) -> list[str]:
     with plainly(where):
         reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=30)
     return [environment.id for environment in reply.environments]
-
-
-def until(condition, seconds: float = 30.0) -> bool:
-    """Whether a condition comes about in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,13 +25,3 @@ def at(level: int | str = "auto", **options: Any) -> Sandbox:
     except SandboxError as error:
         pytest.skip(str(error))
     return _open[key]
-
-
-def until(condition: Callable[[], object], seconds: float = 30) -> bool:
-    """Whether a condition comes about in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True

@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sandboxes import AMPLE, SHORT, at, until
+from sandboxes import AMPLE, SHORT, at
+from waiting import until
 
 from llmzoo.sandbox import Sandbox
 from llmzoo.sandbox.confine.folders import Folder, remove_abandoned

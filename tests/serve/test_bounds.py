@@ -9,9 +9,10 @@ from contextlib import suppress
 import grpc
 import pytest
 import tiny_models
-from env_servers import hosted, registered, until
+from env_servers import hosted, registered
 from policy_servers import LONG, Gated, asks, client, served, texts
 from toy_envs import Adder
+from waiting import until
 
 from llmzoo.envs.tasks import Generated
 from llmzoo.errors import ConfigError

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 import grpc
 import pytest
-from env_servers import TOKEN, hosted, registered, until
+from env_servers import TOKEN, hosted, registered
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from toy_envs import Adder
+from waiting import until
 
 from llmzoo.serve import door
 from llmzoo.serve.channel import connect, parse

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from env_servers import until
+from waiting import until
 
 import llmzoo
 from llmzoo.serve.channel import RemoteError, connect, parse

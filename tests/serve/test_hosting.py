@@ -8,8 +8,9 @@ from concurrent import futures
 
 import grpc
 import pytest
-from env_servers import TOKEN, hosted, listed, until
+from env_servers import TOKEN, hosted, listed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from waiting import until
 
 import llmzoo
 from llmzoo.errors import ConfigError

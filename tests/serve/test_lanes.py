@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from env_servers import until
+from waiting import until
 
 from llmzoo.serve.lanes import Lanes, TooManyLost
 

@@ -18,8 +18,8 @@ from itertools import pairwise
 import pytest
 import tiny_models
 from chat_models import tokenizer as chat_tokenizer
-from env_servers import until
 from policy_servers import Gated, asks, texts
+from waiting import until
 
 import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError

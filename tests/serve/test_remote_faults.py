@@ -16,8 +16,9 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
-from env_servers import TOKEN, hosted, registered, until
+from env_servers import TOKEN, hosted, registered
 from toy_envs import Adder, Matcher
+from waiting import until
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.forking import fork

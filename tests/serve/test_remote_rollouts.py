@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from env_servers import hosted, registered, until
+from env_servers import hosted, registered
 from toy_envs import Adder, Matcher
+from waiting import until
 
 import llmzoo
 from llmzoo.engine.base import draws

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta, timezone
 
 import grpc
 import pytest
-from env_servers import TOKEN, listed, until
+from env_servers import TOKEN, listed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from waiting import until
 
 import llmzoo
 from llmzoo.errors import ConfigError

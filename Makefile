@@ -14,6 +14,9 @@ export OMP_NUM_THREADS ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 1073741824
 export MALLOC_TRIM_THRESHOLD_ ?= 4294967296
 export MALLOC_TOP_PAD_ ?= 268435456
+# keep bytecode, also where an image says not to: tests start hundreds of processes, each of which would
+# compile the package anew
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin

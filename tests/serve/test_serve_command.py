@@ -216,12 +216,13 @@ def test_hundreds_of_sessions_opened_and_dropped_leave_memory_where_it_was(serve
     hundreds()
     hundreds()  # Python's own pools have their size by now
     before = resident(process)
-    most = max(hundreds() for _ in range(2))
-    assert most - before < 4  # a session that was kept would weigh tens of kilobytes
+    most = max(hundreds() for _ in range(3))
+    # 600 sessions and their forks that were kept would weigh 22, and pools still grow by 4 or 5
+    assert most - before < 10
     one = llmzoo.make(f"{address}/plan_path_v0")
     one.reset(seed=1)
     assert one.agents  # closes the last ones
-    assert resident(process) - before < 4
+    assert resident(process) - before < 10
 
 
 # Settings

@@ -113,6 +113,8 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
         evaluation_row(f"{title}, after {result.steps}", result.after),
     ]
     as_table(EVALUATION_COLUMNS, rows)
+    for finding in result.findings:
+        print(finding)
     print(f"{out}: metrics.jsonl, played.jsonl, curve.png, checkpoints")
     print(f"to view it: llmzoo report {out}")
 

@@ -77,6 +77,11 @@ class Learner:
         """Whether a seat learns nothing while all answers to a prompt are paid alike."""
         return True
 
+    @property
+    def group_size(self) -> int:
+        """Completions that a rollout samples for each prompt."""
+        return 1
+
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         """Raise :class:`ConfigError`, before a run starts, for settings without effect on ``env``."""
 

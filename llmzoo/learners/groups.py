@@ -101,6 +101,10 @@ class GroupLearner(Learner):
     def separable(self) -> bool:
         return True
 
+    @property
+    def group_size(self) -> int:
+        return int(self.config.group_size)
+
     def of(self, agents: Collection[str]) -> GroupLearner:
         """The learner of a policy in these seats."""
         return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -101,8 +101,19 @@ class Sampled:
         other.sampling, other.seats = sampling, {}
         return other
 
+    def cooled(self: SampledT, temperature: float) -> SampledT:
+        """This policy (same weights, same noise) with no seat above this temperature."""
+        other = copy.copy(self)
+        other.sampling = self.sampling and _cooled(self.sampling, temperature)
+        other.seats = {agent: _cooled(own, temperature) for agent, own in self.seats.items()}
+        return other
+
     def sampling_of(self, agent: str) -> Sampling | None:
         return self.seats.get(agent, self.sampling)
 
     def chat_of(self, agent: str) -> Chat:
         return self.chats.get(agent, self.chat)
+
+
+def _cooled(sampling: Sampling, temperature: float) -> Sampling:
+    return replace(sampling, temperature=min(temperature, sampling.temperature))

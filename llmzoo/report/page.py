@@ -27,7 +27,7 @@ from llmzoo.report.figures import Plot, plots
 from llmzoo.report.runs import LEAGUE, RunData, find, read
 from llmzoo.report.series import groups, in_order
 from llmzoo.report.settings import table
-from llmzoo.report.summary import heading, run_row, tiles
+from llmzoo.report.summary import gain_findings, heading, run_row, tiles
 from llmzoo.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
@@ -93,6 +93,7 @@ class RunReport:
             subtitle=subtitle,
             notes=self._notes(),
             tiles=tiles(self.runs[0]) if len(self.runs) == 1 else [],
+            findings=gain_findings(self.runs[0]) if len(self.runs) == 1 else (),
             sections=self._sections(),
             runs=[run_row(run) for run in self.runs],
             settings=table(self.runs),

@@ -9,6 +9,7 @@ from typing import Any
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.settings import effective
 from llmzoo.training.evaluation import counted
+from llmzoo.training.sharpening import findings
 
 
 def heading(runs: Sequence[RunData]) -> tuple[str, str]:
@@ -54,6 +55,16 @@ def tiles(run: RunData) -> list[dict[str, str]]:
     tiles.append({"label": "Tokens sampled", "value": short(run.tokens), "detail": ""})
     tiles.append({"label": "Time", "value": duration(run.seconds), "detail": ""})
     return tiles
+
+
+def gain_findings(run: RunData) -> tuple[str, ...]:
+    """What moved in a run and what explains it; nothing while it goes on or if its files are damaged."""
+    if run.before is None or run.after is None:
+        return ()
+    try:
+        return findings(run.before, run.after)
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        return ()
 
 
 def run_row(run: RunData) -> dict[str, Any]:

@@ -90,6 +90,9 @@ class FitConfig:
             code you have read. Without it such models are refused. A resumed run does not keep it.
         eval_tasks: number of held-out tasks in each evaluation; all plays every task of the split.
         eval_split: split of the held-out tasks.
+        control_tasks: number of held-out tasks that the starting model also plays at temperatures 0.3
+            and 0.1, and eight times at the run's temperature before and after training; 0 is off. auto
+            is 100, for each of these two controls that costs less than a tenth of the run's episodes.
         eval_every: iterations between evaluations during the run; 0 evaluates only before and after.
         checkpoint_every: iterations between checkpoints. The last iteration is always saved.
         record_every: iterations between those recorded in played.jsonl for people to read. The
@@ -140,6 +143,7 @@ class FitConfig:
     trust_remote_code: bool = False
     eval_tasks: int | Literal["all"] = 200
     eval_split: str = "test"
+    control_tasks: int | Literal["auto"] = "auto"
     eval_every: int = 0
     checkpoint_every: int = 20
     record_every: int = 10
@@ -153,6 +157,8 @@ class FitConfig:
             raise ConfigError(
                 "record_every must be at least 0 (0 records nothing), and record_tasks at least 1"
             )
+        if self.control_tasks != "auto" and self.control_tasks < 0:
+            raise ConfigError(f"control_tasks must be at least 0 or auto, got {self.control_tasks}")
         if self.cohorts < 1 or self.workers < 1:
             raise ConfigError("cohorts and workers must be at least 1")
         if self.engine not in ("local", "ray"):

@@ -32,6 +32,7 @@ from llmzoo.training.log import RunLog, summary
 from llmzoo.training.run_folder import once
 from llmzoo.training.seating import sampling_from
 from llmzoo.training.setup import Setup, set_up
+from llmzoo.training.sharpening import findings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,8 @@ class FitResult:
     """The outcome of a run.
 
     ``before`` and ``after`` are evaluations with sampled answers; their entry ``greedy`` is the
-    evaluation of the most likely answers. ``seats``: the policy of every seat.
+    evaluation of the most likely answers. ``findings``: sentences that say what moved and what
+    explains it (:mod:`llmzoo.training.sharpening`). ``seats``: the policy of every seat.
     """
 
     run: str
@@ -49,6 +51,10 @@ class FitResult:
     seconds: float
     seats: Mapping[str, Policy] = field(repr=False)
 
+    @property
+    def findings(self) -> tuple[str, ...]:
+        return findings(self.before, self.after)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "run": self.run,
@@ -56,6 +62,7 @@ class FitResult:
             "after": dict(self.after),
             "steps": self.steps,
             "seconds": round(self.seconds, 2),
+            "findings": list(self.findings),
         }
 
 
@@ -107,7 +114,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         ) as engine.samplers,
         RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
     ):
-        before = once(folder / "before.json", setup.evaluate)
+        before = once(folder / "before.json", setup.evaluate_start)
         if step == 0:
             log.evaluation(0, before)
         log.note(f"before: {summary(before)}")
@@ -137,9 +144,11 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")
                     raise KeyboardInterrupt
         flat_seats.end()
-        after = once(folder / "after.json", setup.evaluate)
+        after = once(folder / "after.json", setup.evaluate_end)
         log.evaluation(step, after)
         log.note(f"after: {summary(after)}")
+        for finding in findings(before, after):
+            log.note(finding)
     return FitResult(
         run=str(folder),
         before=before,

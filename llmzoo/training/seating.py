@@ -203,6 +203,18 @@ def learning_among(seats: Mapping[str, Policy]) -> Learning:
     return learning
 
 
+def highest_temperature(seats: Mapping[str, Policy]) -> float:
+    """The highest sampling temperature of a model among the policies; 0 without a model."""
+    samplings = [p.sampling_of(a) for a, p in seats.items() if isinstance(p, TransformersPolicy)]
+    return max((s.temperature for s in samplings if s is not None), default=0.0)
+
+
+def cooled(seats: Mapping[str, Policy], temperature: float) -> dict[str, Policy]:
+    """The policies with no model above this temperature. Agents that share a model still do."""
+    colder = {id(p): p.cooled(temperature) for p in learning_among(seats).values()}
+    return {agent: colder.get(id(policy), policy) for agent, policy in seats.items()}
+
+
 def _open(
     seats: Mapping[str, Seat],
     sampling: Sampling,

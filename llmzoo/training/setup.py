@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,20 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import made_learner
 from llmzoo.policies.base import Policy, seat_policies
-from llmzoo.training import checkpoints
+from llmzoo.training import checkpoints, sharpening
 from llmzoo.training.collecting import refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
 from llmzoo.training.evaluation import evaluate
 from llmzoo.training.exploiting import can_be_asked, exploit
 from llmzoo.training.run_folder import check_place, claimed, prepare
-from llmzoo.training.seating import Learning, learning_among, take_seats
+from llmzoo.training.seating import (
+    Learning,
+    cooled,
+    highest_temperature,
+    learning_among,
+    take_seats,
+)
 from llmzoo.training.tracking import check_trackers
 
 # settings that make the policies, and that fit refuses where it is given policies as objects
@@ -70,25 +75,55 @@ class Setup:
     def evaluate(self) -> dict[str, Any]:
         """The evaluation of sampled answers, with that of the most likely ones as ``greedy``, and in small
         games exact measures as ``exact``."""
-        self.engine.settle()
-        for policy in learning_among(self.seats).values():
-            policy.reseed(self.config.seed)
-        run = partial(
-            evaluate,
-            self.env,
-            self.seats,
-            tasks=self.config.eval_tasks,
-            split=self.config.eval_split,
-            seed=self.config.seed,
-            env_args=self.env_args,
-        )
-        sampled = run().to_dict()
-        best = run(greedy=True).to_dict()
+        sampled = self._evaluate(self.seats, tasks=self.config.eval_tasks)
+        best = self._evaluate(self.seats, tasks=self.config.eval_tasks, greedy=True)
         greedy = {name: best[name] for name in _OF_GREEDY}
         found = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
         if self.game is not None:
             found["exact"] = exploit(self.game, self.seats).to_dict()
         return found
+
+    def evaluate_start(self) -> dict[str, Any]:
+        """:meth:`evaluate` before training, with the controls of :mod:`llmzoo.training.sharpening`."""
+        found = self.evaluate_end()
+        tasks = self._control_tasks(len(sharpening.TEMPERATURES))
+        lower = [t for t in sharpening.TEMPERATURES if t < highest_temperature(self.seats)]
+        if tasks and lower:
+            found["lower_temperatures"] = {
+                str(t): sharpening.of_control(self._evaluate(cooled(self.seats, t), tasks=tasks))
+                for t in lower
+            }
+        return found
+
+    def evaluate_end(self) -> dict[str, Any]:
+        """:meth:`evaluate` after training, with pass@8 if it is affordable."""
+        found = self.evaluate()
+        if tasks := self._control_tasks(2 * sharpening.SAMPLES):
+            several = self._evaluate(self.seats, tasks=tasks, samples=sharpening.SAMPLES)
+            found["several_samples"] = sharpening.of_samples(several)
+        return found
+
+    def _evaluate(self, seats: Mapping[str, Policy], **options: Any) -> dict[str, Any]:
+        self.engine.settle()
+        for policy in learning_among(seats).values():
+            policy.reseed(self.config.seed)
+        return evaluate(
+            self.env,
+            seats,
+            split=self.config.eval_split,
+            seed=self.config.seed,
+            env_args=self.env_args,
+            **options,
+        ).to_dict()
+
+    def _control_tasks(self, runs: int) -> int:
+        config = self.config
+        return sharpening.control_tasks(
+            config.control_tasks,
+            runs=runs,
+            episodes=config.steps * config.episodes_per_step * self.learner.group_size,
+            eval_tasks=config.eval_tasks,
+        )
 
     def load_checkpoint(self) -> tuple[int, int]:
         """The iterations done by a run that continues, and the tokens that they sampled."""

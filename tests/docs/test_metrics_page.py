@@ -34,6 +34,7 @@ def rows(out: Path, learner: Any, **learner_args: Any) -> dict[str, list[dict]]:
         steps=1,
         episodes_per_step=8,
         eval_tasks=4,
+        control_tasks=4,
         quiet=True,
         **given,
     )
@@ -54,8 +55,9 @@ def test_every_metric_is_explained(tmp_path):
     for found in (agent, plain):
         assert {*found["turns"]["0"]} == {*found} - {"turns"}
 
-    for row in (*groups["eval"], *critic["eval"]):
-        assert explained("Rows of evaluations") == {*row}
+    for before, after in (groups["eval"], critic["eval"]):
+        assert explained("Rows of evaluations") == {*before}
+        assert {*before} - {*after} == {"lower_temperatures"}
 
 
 def test_a_value_head_has_no_metrics_beside(tmp_path):

@@ -203,6 +203,23 @@ def test_broken_lines_are_told_on_the_page(tmp_path, monkeypatch):
     assert "a: 1 lines of played.jsonl cannot be read." in text
 
 
+def test_what_explains_the_gain_stands_below_the_main_numbers(tmp_path):
+    folder = make(tmp_path / "run", [evaluation(0, 30)])
+    marks = {"before": "1" * 30 + "0" * 70, "after": "1" * 80 + "0" * 20}
+    cold = {"success": 0.85, "solved": "1" * 85 + "0" * 15}
+    for name, solved in marks.items():
+        whole = json.loads((folder / f"{name}.json").read_text())
+        whole |= {"solved": solved, "lower_temperatures": {"0.3": cold}}
+        whole["greedy"]["solved"] = solved
+        (folder / f"{name}.json").write_text(json.dumps(whole))
+    text = page_of(folder)
+    assert "Sampled success rose by 50.0 points; greedy success rose by 50.0 points." in text
+    assert "The starting model reaches 85.0% at temperature 0.3: this gain is explained by" in text
+    damaged = json.loads((folder / "before.json").read_text()) | {"lower_temperatures": {"0.3": 7}}
+    (folder / "before.json").write_text(json.dumps(damaged))
+    assert "Sampled success rose" not in page_of(folder)
+
+
 def test_several_policies_have_a_line_each(tmp_path):
     rows = [
         iteration(1, 0.5, **{"planner_1/loss": 0.1, "proposer_0/loss": 0.2, "logps/chosen": -3.0})

@@ -184,7 +184,7 @@ def run_args(random_model):
 def test_the_run_folder(tmp_path, run_args):
     result = fit("magrpo", "sudoku_v0", out=tmp_path / "run", eval_every=1, **run_args)
     run = tmp_path / "run"
-    assert result.to_dict().keys() == {"run", "before", "after", "steps", "seconds"}
+    assert result.to_dict().keys() == {"run", "before", "after", "steps", "seconds", "findings"}
     assert result.before["tasks"] == 8
     assert result.before["greedy"].keys() == {
         *("success", "success_ci95", "solved", "answers", "tokens")

@@ -1,0 +1,110 @@
+"""Sharpening: how much of a gain comes from sampling less randomly.
+
+Training can raise the success of sampled completions although the model learns nothing new: it becomes
+as certain as the starting model is at a lower temperature. Three measurements tell this apart from
+learning. The starting model plays the same tasks at lower temperatures; greedy completions are
+evaluated before and after; and so is pass@8, which sharpening does not raise (Y. Yue et al., 2025,
+arXiv 2504.13837).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from llmzoo.training.statistics import paired
+
+TEMPERATURES = (0.3, 0.1)  # of the starting model
+SAMPLES = 8  # of each task, for pass@8
+TASKS = 100  # that the controls play by default
+MOST_COST = 0.1  # episodes of a control over those of the run; above, it is off by default
+LEVEL = 0.05  # p-values below are called a change
+
+# what of an evaluation a control keeps
+_KEPT = ("tasks", "success", "success_ci95", "solved", "tokens")
+_KEPT_OF_SAMPLES = ("tasks", "samples", "pass_at", "pass_at_ci95")
+
+
+def control_tasks(
+    given: int | Literal["auto"], *, runs: int, episodes: int, eval_tasks: int | Literal["all"]
+) -> int:
+    """Tasks of a control that plays each of them ``runs`` times; 0 leaves it out.
+
+    ``episodes``: those that the whole run plays. ``auto`` is 100 tasks where they cost less than a
+    tenth of that.
+    """
+    tasks = TASKS if given == "auto" else given
+    if eval_tasks != "all":
+        tasks = min(tasks, eval_tasks)
+    return 0 if given == "auto" and tasks * runs > MOST_COST * episodes else tasks
+
+
+def of_control(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of the starting model's evaluation at a lower temperature."""
+    return {name: evaluation[name] for name in _KEPT}
+
+
+def of_samples(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """pass@8 from an evaluation with as many samples of each task."""
+    return {name: evaluation[name] for name in _KEPT_OF_SAMPLES}
+
+
+def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    """What moved between the evaluations before and after a run, and what explains it: sentences."""
+    if any("solved" not in part for one in (before, after) for part in (one, one["greedy"])):
+        return ()  # of an earlier version
+    return (_what_moved(before, after), *_explained(before, after), *_pass_at(before, after))
+
+
+def _what_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    sampled = _change(before, after)
+    greedy = _change(before["greedy"], after["greedy"])
+    if sampled == greedy == "did not change":
+        return "Neither sampled nor greedy success changed (McNemar's test, p < .05)."
+    return f"Sampled success {sampled}; greedy success {greedy}."
+
+
+def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    test = paired(_marks(after), _marks(before))
+    points = 100 * (after["success"] - before["success"])
+    if test.p_value >= LEVEL or points == 0:
+        return "did not change"
+    return f"{'rose' if points > 0 else 'fell'} by {abs(points):.1f} points"
+
+
+def _explained(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the starting model gets as far at a lower temperature."""
+    controls: Mapping[str, Any] = before.get("lower_temperatures", {})
+    if not controls:
+        return
+    best = max(controls, key=lambda name: float(controls[name]["success"]))
+    reached, played = controls[best]["success"], len(controls[best]["solved"])
+    solved_before, solved_after = _marks(before)[:played], _marks(after)[:played]
+    rate_before, rate_after = sum(solved_before) / played, sum(solved_after) / played
+    risen = paired(solved_after, solved_before)
+    if rate_after <= rate_before or risen.p_value >= LEVEL:
+        return
+    beyond = paired(solved_after, _marks(controls[best]))
+    if reached >= rate_after or beyond.p_value >= LEVEL:
+        yield (
+            f"The starting model reaches {reached:.1%} at temperature {best}: this gain is explained "
+            "by sampling less randomly."
+        )
+        return
+    share = max(0.0, (reached - rate_before) / (rate_after - rate_before))
+    yield (
+        f"The starting model reaches {reached:.1%} at temperature {best}, the trained model "
+        f"{rate_after:.1%} on the same {played} tasks: sampling less randomly explains {share:.0%} of "
+        "the gain."
+    )
+
+
+def _pass_at(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    k = str(SAMPLES)
+    if all(k in one.get("several_samples", {}).get("pass_at", {}) for one in (before, after)):
+        first, last = (one["several_samples"]["pass_at"][k] for one in (before, after))
+        yield f"pass@{k}: {first:.1%} before, {last:.1%} after."
+
+
+def _marks(evaluation: Mapping[str, Any]) -> list[bool]:
+    return [mark == "1" for mark in evaluation["solved"]]

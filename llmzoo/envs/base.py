@@ -75,6 +75,7 @@ class TextEnv(AECEnv[str, str, str]):
     paid_by_others: the agents that are ever paid at another agent's step (a task in turns). None: not
         known.
     judged_at_once: those of them whose own step already pays for their answer, by a separate measure.
+    retries: whether an agent whose answer was refused may answer again in the same turn.
     attempts: the seats that answer several times in a row to the same observation, and how often. No
         attempt changes what another one is paid; each is paid at its own step, and none but the last ends
         the episode. Trees take the attempts as a group (:mod:`llmzoo.rollout.attempts`).
@@ -92,6 +93,7 @@ class TextEnv(AECEnv[str, str, str]):
         "team_and_local": True,
         "paid_by_others": None,
         "judged_at_once": [],
+        "retries": False,
         "attempts": {},
     }
     fallback: bool = False

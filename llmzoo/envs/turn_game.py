@@ -133,6 +133,7 @@ class MoveGame(TurnGame):
                 f"illegal_penalty={illegal_penalty}, forfeit_penalty={forfeit_penalty}"
             )
         super().__init__(name, agents, **options)
+        self.metadata["retries"] = tries > 1
         self.tries = tries
         self._penalties = (illegal_penalty, forfeit_penalty)
 

@@ -58,7 +58,12 @@ class ATGRPO(GroupLearner):
     The return of a joint tree runs to the end of the episode; this reward stops at the agent's next
     turn. With potential-based shaping it measures how far the turn moved the task, without the luck
     of later turns. What an answer prepares for later turns is credited only as far as the potential
-    sees it.
+    sees it. So the credit is myopic: where stopping pays 0.6, and going on pays 0.1 now and 1.0 at the
+    agent's next turn, it prefers to stop (0.6 against 0.1), and a return to the end of the episode
+    prefers to go on (0.6 against 1.1). Use ``magrpo`` there.
+
+    If an answer is refused and its agent has to answer again in the same turn, the retry belongs to the
+    turn: the refused answer earns its penalty and what the retry leads to.
 
     In sudoku, sokoban and plan_path the proposer's answer is simulated and paid for at its own
     step, and the environments declare that this judges the answer. With alpha 1 there are no

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal
@@ -43,7 +44,8 @@ def agent_turn_tree(
     copy of the fork ``continuations`` times, with one answer a turn, and the reward is the mean over
     these copies. None plays on once, and not at all for agents that the environment declares
     ``judged_at_once``. Answers of continuations are not carried out, and form no group unless they are
-    attempts.
+    attempts. An agent that has to answer again because its answer was refused does so in the continuation,
+    so a refused answer also earns what the retry leads to.
 
     A seat that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
     group, here and in continuations: what judges a proposal is also what its solver learns from.
@@ -57,6 +59,7 @@ def agent_turn_tree(
     * ``paid_by_others``: the agents that are ever paid at another agent's step; None if unknown.
     * ``judged_at_once``: the agents whose own step already pays what their answer is worth, by a
       measure of its own, although they are paid at other agents' steps too.
+    * ``retries``: an agent whose answer is refused (``infos[agent]["error"]``) may answer again.
 
     The tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
     """
@@ -168,6 +171,8 @@ def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:
 
 def _continuations(env: AECEnv, agent: str, continuations: int | None) -> int:
     """How often others play on after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
+    if env.metadata.get("retries", False):
+        return continuations or 1
     paid_by_others = env.metadata.get("paid_by_others")
     if paid_by_others is not None and agent not in paid_by_others:
         return 0
@@ -199,11 +204,11 @@ def _judged(
     if waiting:
         copies = [(i, fork(forks[i])) for i in waiting for _ in range(continuations)]
         later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
-        rows = [row for _, found in later for row in found]
+        rows = [row for *_, found in later for row in found]
         for i in waiting:
             played = [
-                _weighted(copy, copy.infos.get(agent, {}), rewards[i] + paid, team_weight)
-                for (of, copy), (paid, _) in zip(copies, later, strict=True)
+                _weighted(copy, info, rewards[i] + paid, team_weight)
+                for (of, copy), (paid, info, _) in zip(copies, later, strict=True)
                 if of == i
             ]
             worth[i] = {n: fmean(of.get(n, 0.0) for of in played) for n in _names(played)}
@@ -235,21 +240,30 @@ def _parts(worth: Sequence[Mapping[str, float]]) -> dict[str, Part]:
 
 
 def _waits(env: AECEnv, agent: str) -> bool:
-    """Whether other agents decide before ``agent`` does, while it is still in the episode."""
+    """Whether others decide before ``agent``, still in the episode, has a new decision to make."""
     if is_over(env) or agent not in env.agents:
         return False
     if env.terminations[agent] or env.truncations[agent]:
         return False
-    return agent not in deciders(env)
+    return agent not in deciders(env) or _must_retry(env, agent)
+
+
+def _must_retry(env: AECEnv, agent: str) -> bool:
+    """Whether the agent's answer was refused and it is still its turn."""
+    refused = env.infos.get(agent, {}).get("error") is not None
+    return env.metadata.get("retries", False) and refused and deciders(env) == [agent]
 
 
 def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
-    """Others answer once each time, or make all their attempts, until ``agent`` decides again; returns
-    what it was paid, and the attempts."""
+    """Others answer once each time, or make all their attempts, until ``agent`` has a new decision to
+    make; returns what it was paid, its info with the parts of all that, and the attempts."""
     paid = 0.0
+    parts: defaultdict[str, float] = defaultdict(float)  # those of its refused answers included
     rows: list[Row] = []
     while _waits(env, agent):
         others = deciders(env)
+        if agent in others:
+            _add(parts, env.infos[agent])
         if (count := attempts_now(env, others)) > 1:
             tried = yield from attempt(env, others[0], count, seed)
             rows.append((others[0], env, tried))
@@ -258,4 +272,11 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
         answers = yield [Ask(request(env, other, seed)) for other in others]
         step = yield Act(env, tuple(completion.text for (completion,) in answers))
         paid += step.get(agent, 0.0)
-    return paid, rows
+    info = env.infos.get(agent, {})
+    _add(parts, info)
+    return paid, {**info, "reward_parts": dict(parts)}, rows
+
+
+def _add(parts: defaultdict[str, float], info: Mapping[str, Any]) -> None:
+    for name, amount in info.get("reward_parts", {}).items():
+        parts[name] += amount

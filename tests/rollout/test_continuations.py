@@ -122,6 +122,43 @@ def test_planners_and_speakers_are_judged_by_what_follows():
         assert differing >= flat_before, id
 
 
+def retry_with(move):
+    """Nonsense as the first of several answers, a move as the second; alone, and when refused, the move."""
+
+    def answer(request, i):
+        game = request.env.unwrapped
+        return "nonsense" if i == 0 and not game.episode.misses and game.turn == 0 else move(game)
+
+    return FakePolicy(answer)
+
+
+def test_a_refused_answer_earns_what_its_retry_leads_to():
+    """In Kuhn poker player_0 bets and player_1 folds, or answers nonsense first and then bets."""
+    env = llmzoo.make("kuhn_poker_v0", tries=2, illegal_penalty=0.25)
+    assert env.metadata["retries"]
+
+    def move(game):
+        return game.choices(game.agent_selection).names[
+            1 if game.agent_selection == "player_0" else 0
+        ]
+
+    batch = play(env, retry_with(move))
+    first = next(g for g in batch.groups if g.agent == "player_0")
+    refused, bet = first.returns
+    assert bet == 1.0  # the pot of a fold
+    assert refused == bet - 0.25
+    assert {name: part.returns[0] for name, part in first.parts.items()}["illegal"] == -0.25
+    assert sum(part.returns[0] for part in first.parts.values()) == refused
+
+
+def test_with_one_try_a_refused_answer_ends_the_game():
+    env = llmzoo.make("kuhn_poker_v0", tries=1, illegal_penalty=0.25, forfeit_penalty=2.0)
+    assert not env.metadata["retries"]
+    batch = play(env, retry_with(lambda game: game.choices(game.agent_selection).names[0]))
+    first = next(g for g in batch.groups if g.agent == "player_0")
+    assert first.returns[0] == -2.25
+
+
 def own_step_only(env, seed, *, group_size, select):
     """The tree of one deciding seat after the other as it was before there were continuations."""
     rng = random.Random(f"{seed}/select")

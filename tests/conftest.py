@@ -18,8 +18,10 @@ _REPOSITORY = _TESTS.parent
 # one worker runs these one after another: they start many processes or sandboxes, and several at
 # once would exhaust a small machine
 EXCLUSIVE = ("tests/attacks/test_attacks", "tests/engine/test_ray")
-# their slow tests repeat the lines of the fast ones
-REPEATING = ("tests/envs/", "tests/attacks/")
+# coverage leaves these out, and the slow tests of the folders: they run lines that other tests run,
+# thousands of times more, and tracing makes them three times as slow
+UNTRACED = ("tests/envs/test_conformance.py",)
+SLOW_UNTRACED = ("tests/envs/", "tests/attacks/")
 
 
 @pytest.hookimpl(optionalhook=True)  # without xdist there is nothing to distribute
@@ -42,10 +44,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Coverage leaves out the slow tests of environments: they run the lines that the fast ones run
-    thousands of times more, and tracing makes them three times as slow."""
     for item in items:
-        if item.get_closest_marker("slow") and item.nodeid.startswith(REPEATING):
+        slow = item.get_closest_marker("slow") and item.nodeid.startswith(SLOW_UNTRACED)
+        if slow or item.nodeid.startswith(UNTRACED):
             item.add_marker("no_cover")
 
 

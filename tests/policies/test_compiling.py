@@ -52,7 +52,7 @@ def test_compiled_layers_give_the_same_likelihoods_and_gradients(kind, recompute
         assert_equal(theirs[name], gradient, name)
 
 
-@pytest.mark.slow
+@pytest.mark.long("tracing a model with adapters takes a minute")
 @pytest.mark.usefixtures("float64", "backend")
 def test_adapters_are_compiled_and_layers_share_their_code(counted):
     plain = TransformersPolicy(model(num_hidden_layers=12), tokenizer())

@@ -11,6 +11,7 @@ SECTIONS: dict[str, list[str]] = {
         "concepts",
         "training",
         "programs",
+        "choosing",
         "evaluating",
         "leagues",
         "data",
@@ -32,6 +33,7 @@ SECTIONS: dict[str, list[str]] = {
         "results/cells",
         "results/does_not_work",
         "results/large_models",
+        "limitations",
     ],
     "How to": [
         "writing_environments",

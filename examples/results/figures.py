@@ -11,6 +11,7 @@ import by_learner
 import cell_runs
 import counterfactual
 import equilibria
+import gains
 import long_runs
 import matplotlib
 import several
@@ -49,6 +50,7 @@ def draw(logs: Path, out: Path) -> None:
         log = logs / f"{study}.jsonl.gz"
         if log.exists():
             make(read_log(log), out / f"results_{study}.png")
+    gains.figure(logs, out / "results_gains.png")
 
 
 def games(rows: Sequence[Row], path: Path) -> None:

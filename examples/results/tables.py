@@ -24,6 +24,7 @@ import equilibria
 import exact_credit
 import exact_model
 import figures
+import gains
 import long_runs
 import pretrained
 import sampled_model
@@ -54,9 +55,8 @@ RESULTS = ROOT / "docs" / "results"
 
 def of_games(rows: Sequence[Row]) -> dict[str, str]:
     """What RL gave to one agent and to two: a table of the games with controls, and those of each."""
-    headline = _headline(controlled(rows))
-    short = [line for line in headline.splitlines() if line.split(" | ")[0][2:] in _SHORT]
-    return {"headline": headline, "short": "\n".join(short)} | _each_game(rows, "games", "paired")
+    headline = {"headline": _headline(controlled(rows))}
+    return headline | _each_game(rows, "games", "paired")
 
 
 def of_longer(rows: Sequence[Row]) -> dict[str, str]:
@@ -104,10 +104,6 @@ def _game(rows: Sequence[Row]) -> str:
     return markdown(head, lines)
 
 
-# the lines of the headline that the README shows, with its head and rule
-_SHORT = {"", "---", "no RL", "AT-GRPO, 4 rounds", "AT-GRPO, 24 rounds", "MAGRPO"} | {
-    "AT-GRPO, one model for both seats"
-}
 _PLAY = ("answers a task in play", "tokens a task in play")
 _TRAINING = ("tokens of training", "minutes")
 
@@ -288,6 +284,7 @@ def tables_of(logs: Path) -> dict[str, str]:
         tables |= several.tables(*several.read(logs))
     if (logs / "learners_rates.jsonl.gz").exists():
         tables |= by_learner.rates(logs)
+    tables |= gains.table(logs)
     measured = logs / "smollm2_signal.jsonl"
     tables |= pretrained.signal(measured) if measured.exists() else {}
     for name, table_of in EXACT.items():

@@ -24,7 +24,16 @@ SLOW = (
     *(
         f"docs/{name}.md"
         for name in (
-            *("cli", "training", "report", "writing_learners", "data", "moving", "quickstart"),
+            *(
+                "cli",
+                "choosing",
+                "training",
+                "report",
+                "writing_learners",
+                "data",
+                "moving",
+                "quickstart",
+            ),
             *("embedded_model", "distributed", "tools", "exporting", "evaluating", "leagues"),
             *("index", "own_loop", "adapters/trl", "adapters/discrete", "learners/index"),
             *("environments/connect_four", "environments/leduc_poker"),

@@ -1,0 +1,54 @@
+"""``llmzoo compare``: the tables, the object, the picture, and what it refuses."""
+
+import json
+import sys
+
+import pytest
+
+from llmzoo import evaluate
+
+
+@pytest.fixture
+def evaluated(tmp_path, monkeypatch):
+    """Folders of two evaluations of the same eight tasks, of which the oracle solves all."""
+    monkeypatch.chdir(tmp_path)
+    for policy in ("oracle", "random"):
+        evaluate("sudoku_v0", policy, tasks=8, out=policy)
+    return "oracle", "random"
+
+
+def test_two_evaluations_are_compared(llmzoo, evaluated):
+    said = llmzoo("compare", *evaluated, "--plot", "compared.svg")
+    assert said.code == 0
+    assert "100.0%" in said.out
+    assert all(name in said.out for name in evaluated)
+    with open("compared.svg") as file:
+        assert "<svg" in file.read()
+
+
+def test_programs_get_one_object(llmzoo, evaluated):
+    said = llmzoo("compare", *evaluated, "--json")
+    found = json.loads(said.out)
+    assert said.code == 0
+    (pair,) = found["pairs"]
+    assert pair["p_value"] == 2 / 2**8  # all eight tasks are solved by one of them alone
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["--plot", "compared.pdf"], "--plot must end in .png or .svg, got compared.pdf"),
+        (["oracle"], "oracle is given twice"),
+    ],
+)
+def test_what_is_refused(llmzoo, evaluated, argv, told):
+    said = llmzoo("compare", *evaluated, *argv)
+    assert (said.code, said.out) == (2, "")
+    assert told in said.err
+
+
+def test_a_picture_needs_the_extra(llmzoo, evaluated, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = llmzoo("compare", *evaluated, "--plot", "compared.png")
+    assert said.code == 2
+    assert "llmzoo-marl[train]" in said.err

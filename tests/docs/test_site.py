@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 pytest.importorskip("sphinx", reason="the site needs the extra 'docs'")
-pytestmark = pytest.mark.slow  # the build takes a minute
+pytestmark = pytest.mark.long("builds the documentation site: a minute and a half")
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

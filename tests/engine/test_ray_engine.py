@@ -4,7 +4,6 @@ All tests share the workers of one engine, and begin with the weights of a check
 """
 
 import os
-import re
 import signal
 from functools import partial
 
@@ -16,11 +15,10 @@ from tiny_models import model, tokenizer
 from llmzoo.engine import wire
 from llmzoo.engine.base import draws
 from llmzoo.engine.local import LocalEngine
-from llmzoo.engine.ray.cluster import room_for
 from llmzoo.engine.ray.config import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
-from llmzoo.errors import ConfigError, DivergedError, WorkerError
+from llmzoo.errors import DivergedError, WorkerError
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = pytest.mark.slow
@@ -135,25 +133,9 @@ def files(engine, folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def test_room_in_a_cluster(cluster):
-    with room_for(RayArgs().bundles(1), RayArgs()):
-        pass  # two workers of a CPU each have room on 2 CPUs
-    for args, asked in (
-        ({"rollout_workers": 2}, "3 CPU, 0 GPU (PACK)"),
-        ({"update_gpus": 0.5}, "2 CPU, 0.5 GPU (PACK)"),
-        ({"strategy": "STRICT_SPREAD"}, "2 CPU, 0 GPU (STRICT_SPREAD)"),
-    ):
-        wanted = RayArgs(start_seconds=1, **args)
-        told = re.escape(f"ask for {asked}, the cluster has 2 CPU, 0 GPU and free are 2 CPU")
-        with (
-            pytest.raises(ConfigError, match=told),
-            room_for(wanted.bundles(1), wanted),
-        ):
-            pass
-
-
 def test_a_run_is_that_of_the_local_engine(engine, local, folders, tmp_path):
     expected, other = local
+    engine.load(folders / "start")
     start = weights(engine)
     assert iterated(engine) == expected
     assert same(weights(engine), weights(other))

@@ -14,7 +14,7 @@ CONFIG = Path(__file__).resolve().parents[3] / "configs" / "environments" / "pro
 STEPS = (40, 28)  # of the file's 60 and 40
 
 
-@pytest.mark.slow
+@pytest.mark.long("two models learn for a minute and a half")
 def test_a_proposer_and_its_solver_both_earn_more(tmp_path):
     config = yaml.safe_load(CONFIG.read_text())
     for stage, steps in zip(config["stages"], STEPS, strict=True):

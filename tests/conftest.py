@@ -33,6 +33,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
         def _split_scope(self, nodeid: str) -> str:
             return "exclusive" if nodeid.startswith(EXCLUSIVE) else nodeid.partition("::")[0]
 
+    # in the order of the folders; by the number of tests, long files of few tests would come last, and
+    # one worker would wait for the other
+    config.option.loadscopereorder = False
     return ByFile(config, log)
 
 

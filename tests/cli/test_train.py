@@ -27,7 +27,7 @@ def trained(small, tmp_path_factory):
 
 def test_json_is_the_contract(trained, model_folder):
     run, result = trained
-    assert list(result) == ["run", "before", "after", "steps", "seconds"]
+    assert list(result) == ["run", "before", "after", "steps", "seconds", "findings"]
     assert result["run"] == str(run)
     assert result["steps"] == 2
     for part in (result["before"], result["after"]):

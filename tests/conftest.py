@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import coverage
 import pytest
 
 pytest.register_assert_rewrite("golden")  # so that a transcript that differs is shown line by line
@@ -46,11 +47,21 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        slow = item.get_closest_marker("slow") and item.nodeid.startswith(SLOW_UNTRACED)
-        if slow or item.nodeid.startswith(UNTRACED):
-            item.add_marker("no_cover")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    slow = item.get_closest_marker("slow") and item.nodeid.startswith(SLOW_UNTRACED)
+    if not slow and not item.nodeid.startswith(UNTRACED):
+        return (yield)
+    stopped = []
+    # in a worker of xdist there are two, one in the other, of which pytest-cov's own mark stops one
+    while (measuring := coverage.Coverage.current()) is not None:
+        measuring.stop()
+        stopped.append(measuring)
+    try:
+        return (yield)
+    finally:
+        for measuring in reversed(stopped):
+            measuring.start()
 
 
 def pytest_collection_finish() -> None:

@@ -13,6 +13,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -415,16 +416,19 @@ def test_a_failure_that_stays_gives_empty_answers_and_one_warning(server):
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """The seconds that a policy pauses before it tries again, which it does at once here."""
+    """The seconds that a policy pauses before it tries again, which it does at once here.
+
+    The endpoint's own module alone: a server that an earlier test left in a thread sleeps too.
+    """
     found = []
-    sleep = asyncio.sleep
 
     async def noted(seconds, *args):
         if seconds:
             found.append(seconds)
-        await sleep(0)
+        await asyncio.sleep(0)
 
-    monkeypatch.setattr(endpoint.asyncio, "sleep", noted)
+    own = SimpleNamespace(**{**vars(asyncio), "sleep": noted})
+    monkeypatch.setattr(endpoint, "asyncio", own)
     return found
 
 

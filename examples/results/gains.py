@@ -1,4 +1,4 @@
-"""What training gave where the greedy answers improve too: the table and the figure of the README.
+"""What training gave where the greedy answers improve too: a table of docs/results and its figure.
 
 A gain that a lower temperature explains raises sampled success alone. These are the results that are more.
 """
@@ -12,7 +12,7 @@ from statistics import fmean
 
 from logs import Row, read_log
 from matplotlib.figure import Figure
-from readings import markdown, of_arm
+from readings import markdown, of_arm, p_value
 
 from llmzoo.training.run_statistics import paired_runs
 from llmzoo.training.statistics import holm
@@ -20,7 +20,7 @@ from llmzoo.training.statistics import holm
 SAMPLED, GREEDY = "#8ab4d8", "#1f5f99"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Gain:
     """Runs of one arm of a study, and what they are called."""
 
@@ -33,62 +33,13 @@ class Gain:
 
 
 GAINS = (
-    Gain(
-        name="signal: two agents invent a code",
-        study="signals",
-        task="signal_v0",
-        arm="marloo",
-        learner="MARLOO",
-        agents=2,
-    ),
-    Gain(
-        name="sums: one agent has the tool",
-        study="several_longer",
-        task="sums",
-        arm="split",
-        learner="MAGRPO",
-        agents=2,
-    ),
-    Gain(
-        name="equations: one agent has the tool",
-        study="several_longer",
-        task="equations",
-        arm="split",
-        learner="MAGRPO",
-        agents=2,
-    ),
-    Gain(
-        name="functions in two parts, SmolLM2",
-        study="smollm2",
-        task="coop_functions_v0",
-        arm="joint",
-        learner="MAGRPO",
-        agents=2,
-    ),
-    Gain(
-        name="sums, SmolLM2",
-        study="smollm2",
-        task="math_v0",
-        arm="turns",
-        learner="MAGRPO",
-        agents=2,
-    ),
-    Gain(
-        name="sudoku, 4 million tokens",
-        study="games_long",
-        task="sudoku_v0",
-        arm="at_grpo_one_48",
-        learner="AT-GRPO",
-        agents=1,
-    ),
-    Gain(
-        name="plan-path as cells",
-        study="games_cells_long",
-        task="plan_path_v0",
-        arm="at_grpo_expert",
-        learner="AT-GRPO",
-        agents=1,
-    ),
+    Gain("signal: two agents invent a code", "signals", "signal_v0", "marloo", "MARLOO", 2),
+    Gain("sums: one agent has the tool", "several_longer", "sums", "split", "MAGRPO", 2),
+    Gain("equations: one agent has the tool", "several_longer", "equations", "split", "MAGRPO", 2),
+    Gain("functions in two parts, SmolLM2", "smollm2", "coop_functions_v0", "joint", "MAGRPO", 2),
+    Gain("sums, SmolLM2", "smollm2", "math_v0", "turns", "MAGRPO", 2),
+    Gain("sudoku, 4 million tokens", "games_long", "sudoku_v0", "at_grpo_one_48", "AT-GRPO", 1),
+    Gain("plan-path as cells", "games_cells_long", "plan_path_v0", "at_grpo_expert", "AT-GRPO", 1),
 )
 
 
@@ -132,14 +83,10 @@ def table(logs: Path) -> dict[str, str]:
             cells.append(f"{fmean(before):.1%} → {', '.join(f'{rate:.1%}' for rate in after)}")
         count = len(one.rows)
         lines.append(
-            [one.gain.name, one.gain.agents, one.gain.learner, count, *cells, _p(corrected)]
+            [one.gain.name, one.gain.agents, one.gain.learner, count, *cells, p_value(corrected)]
         )
     head = ["", "agents", "learner", "runs", "greedy, each run", "sampled, each run", "p"]
     return {"gains": markdown(head, lines)}
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def figure(logs: Path, path: Path) -> None:

@@ -32,7 +32,7 @@ def crossed_bootstrap(
     For a difference between two ways to train, pass the differences of runs with the same seeds.
     """
     values = np.asarray(runs, dtype=float)
-    numbers = np.unique(_numbered(ids), return_inverse=True)[1] if ids else np.arange(len(runs[0]))
+    numbers = np.array(_numbered(ids)) if ids else np.arange(len(runs[0]))
     tasks = int(numbers.max()) + 1
     sums = np.stack([np.bincount(numbers, weights=row, minlength=tasks) for row in values])
     counts = np.bincount(numbers, minlength=tasks)

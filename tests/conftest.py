@@ -34,6 +34,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
         def _split_scope(self, nodeid: str) -> str:
             return "exclusive" if nodeid.startswith(EXCLUSIVE) else nodeid.partition("::")[0]
 
+        def remove_node(self, node: object) -> str | None:
+            """The test in which a worker died, if one did; the other workers take over what it left.
+
+            xdist's own also gives out the files that the dead worker had finished, and a worker
+            that gets one waits for ever for the end of a test that it does not run.
+            """
+            work = self.assigned_work.pop(node)
+            left = {
+                file: [t for t, done in tests.items() if not done] for file, tests in work.items()
+            }
+            crashed = next((tests.pop(0) for tests in left.values() if tests), None)
+            self.workqueue.update(
+                {file: dict.fromkeys(tests, False) for file, tests in left.items() if tests}
+            )
+            for other in self.assigned_work:
+                self._reschedule(other)
+            return crashed
+
     # in the order of the folders; by the number of tests, long files of few tests would come last, and
     # one worker would wait for the other
     config.option.loadscopereorder = False

@@ -49,7 +49,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
                 {file: dict.fromkeys(tests, False) for file, tests in left.items() if tests}
             )
             for other in self.assigned_work:
-                self._reschedule(other)
+                if other in self.registered_collections:  # one that is starting gets its share then
+                    self._reschedule(other)
             return crashed
 
     # in the order of the folders; by the number of tests, long files of few tests would come last, and

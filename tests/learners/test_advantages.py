@@ -62,6 +62,12 @@ def test_rounding_of_equal_returns_is_never_amplified(value, count):
     assert not group_of(same).differs
 
 
+@pytest.mark.parametrize(("deviation", "kept"), [(0.9e-6, False), (1.1e-6, True), (1.9e-6, True)])
+def test_small_returns_count_from_a_deviation_of_a_millionth(deviation, kept):
+    returns = torch.tensor([0.0, 2 * deviation])
+    assert bool(normalized(mean_baseline(returns), returns).any()) == kept
+
+
 def test_returns_of_a_group_differ_by_more_than_rounding():
     assert group_of(RETURNS).differs
     assert group_of(torch.tensor([0.0, 0.0, 0.0, 1e-3])).differs

@@ -68,6 +68,13 @@ def test_clip_fraction_counts_sampled_tokens_only():
     log_ratio = torch.tensor([[LN(1.5), 0.0, 0.0], [LN(0.1), 9.0, 9.0]])
     assert clip_fraction(log_ratio, MASK, 0.2, 0.2).item() == 0.5  # 2 of 4
     assert clip_fraction(log_ratio, MASK, 0.2, 0.6).item() == 0.25  # 1.5 is now inside
+    assert clip_fraction(log_ratio, torch.zeros_like(MASK), 0.2, 0.2).item() == 0.0
+
+
+def test_the_clip_range_includes_its_ends():
+    log_ratio = torch.tensor([[0.5, 1.5]]).log()
+    assert log_ratio.exp().tolist() == [[0.5, 1.5]]
+    assert clip_fraction(log_ratio, torch.ones(1, 2), 0.5, 0.5).item() == 0.0
 
 
 def test_a_sequence_ratio_is_the_mean_over_its_own_tokens():
@@ -224,5 +231,5 @@ def test_parts_of_a_batch_weigh_as_the_whole(reduction):
 
 
 def test_an_unknown_reduction_is_refused():
-    with pytest.raises(ValueError, match="unknown reduction"):
+    with pytest.raises(ValueError, match="unknown reduction 'mean'"):
         token_weights(MASK, "mean")

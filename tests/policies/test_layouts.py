@@ -229,6 +229,13 @@ def test_a_beginning_in_common_is_computed_once():
     assert packed.predicts[firsts].tolist() == [2, 2, 4, 6, 6, 8, 2, 2]
 
 
+def test_a_prompt_that_is_given_twice_is_one_text():
+    """Answers of one token are not read at all; a prompt that another goes on from is read there."""
+    packed = Packed([[5, 6], [5, 6], [5]], [[[1]], [[2]], [[3]]], torch.device("cpu"))
+    assert packed.prompts.lengths == (2,)
+    assert packed.predicts.tolist() == [1, 1, 0]
+
+
 def test_turns_of_a_conversation_are_read_once():
     """Worked out: the nodes of two prompts that hold the others, and the answers that none goes on."""
     prompts, answers = TURNS

@@ -78,7 +78,7 @@ def _learner(name: str) -> list[str]:
 def _by_sudoku(name: str) -> dict[str, str]:
     """Where docs/results has a number of every learner."""
     return {
-        "page": "results/learners_by_environments.md",
+        "page": "results/archive/learners_by_environments.md",
         "heading": "Learners by environments",
         "row": name,
         "column": "`sudoku_v0`",

@@ -3,7 +3,7 @@
 Shows ``math_v0``: a reasoner and a tool answer at the same time, the tool's program runs in the
 sandbox, and in the second round each reads the other's result. Expect the success before and after,
 and one episode. With ``--steps 30`` (a minute or two on a CPU) the embedded model goes from about
-12% to about 76%; docs/results/learners_by_environments.md has the intervals. The default two
+12% to about 76%; docs/results/archive/learners_by_environments.md has the intervals. The default two
 iterations only show that it runs.
 
     python examples/math_partners.py --model Qwen/Qwen2.5-0.5B-Instruct --level hard --steps 100

@@ -23,16 +23,13 @@ SECTIONS: dict[str, list[str]] = {
         "results/index",
         "results/games",
         "results/several",
-        "results/learners_by_environments",
-        "results/sensitivity",
+        "results/learners",
         "results/smollm2",
-        "results/signals",
-        "results/duels",
-        "results/tic_tac_toe",
-        "results/counterfactual",
-        "results/cells",
+        "results/self_play",
+        "results/credit",
         "results/does_not_work",
         "results/large_models",
+        "results/archive/index",
         "limitations",
     ],
     "How to": [
@@ -53,4 +50,4 @@ SECTIONS: dict[str, list[str]] = {
 }
 
 # folders whose other pages stand below their index.md
-FOLDERS = ("tutorials", "environments", "learners", "adapters", "api")
+FOLDERS = ("tutorials", "environments", "learners", "adapters", "api", "results/archive")

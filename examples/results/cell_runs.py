@@ -1,4 +1,4 @@
-"""The tables and figures of docs/results/cells.md: starts that read cells, and reinforcement from them."""
+"""The tables and figures of docs/results/archive/cells.md: starts that read cells, and reinforcement from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/results/counterfactual.md: tokens until a team succeeds, by credit rule."""
+"""The tables and the figure of docs/results/archive/counterfactual.md: tokens until a team succeeds, by credit rule."""
 
 from __future__ import annotations
 

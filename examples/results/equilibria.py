@@ -1,4 +1,4 @@
-"""The table and the figure of docs/results/duels.md: how far from an equilibrium self-play and pools end."""
+"""The table and the figure of docs/results/archive/duels.md: how far from an equilibrium self-play and pools end."""
 
 from __future__ import annotations
 

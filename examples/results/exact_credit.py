@@ -156,7 +156,7 @@ def averaged(pairs: Sequence[Pair]) -> float:
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of docs/results/duels.md."""
+    """The table of docs/results/archive/duels.md."""
     lines = [
         "| paid | entropy bonus | end | lowest and highest, second half | average of the second half |"
     ]

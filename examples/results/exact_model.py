@@ -123,7 +123,7 @@ def learned(folder: Path, *, momentum: float, rate: float, steps: int) -> dict[s
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of docs/results/duels.md."""
+    """The table of docs/results/archive/duels.md."""
     lines = [
         "| momentum | learning rate | end | lowest and highest, second half | average of the second half |"
     ]

@@ -116,7 +116,7 @@ def learned(
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The table of docs/results/duels.md: means over seeds, and each seed."""
+    """The table of docs/results/archive/duels.md: means over seeds, and each seed."""
     lines = ["| momentum | end | newest half of the copies | all copies | answers |"]
     lines += ["|---|---|---|---|---|"]
     for momentum in dict.fromkeys(row["momentum"] for row in rows):

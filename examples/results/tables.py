@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import answers
 import by_learner
 import cell_runs
 import counterfactual
@@ -284,7 +285,7 @@ def tables_of(logs: Path) -> dict[str, str]:
         tables |= several.tables(*several.read(logs))
     if (logs / "learners_rates.jsonl.gz").exists():
         tables |= by_learner.rates(logs)
-    tables |= gains.table(logs)
+    tables |= gains.table(logs) | answers.tables(logs)
     measured = logs / "smollm2_signal.jsonl"
     tables |= pretrained.signal(measured) if measured.exists() else {}
     for name, table_of in EXACT.items():
@@ -311,7 +312,7 @@ def main() -> None:
     args = parser.parse_args()
     tables = tables_of(args.logs)
     args.out.mkdir(parents=True, exist_ok=True)
-    pages = sorted(args.out.glob("*.md"))
+    pages = sorted(args.out.rglob("*.md"))
     if args.out == RESULTS:
         pages += [ROOT / "README.md", ROOT / "docs" / "neighbours.md"]
     for page in pages:

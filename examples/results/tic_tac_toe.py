@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/results/tic_tac_toe.md: draws against a perfect player."""
+"""The tables and the figure of docs/results/archive/tic_tac_toe.md: draws against a perfect player."""
 
 from __future__ import annotations
 

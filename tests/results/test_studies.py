@@ -617,7 +617,7 @@ def test_the_committed_tables_come_from_the_committed_logs(tables):
     from tables import placed
 
     others = [ROOT / "README.md", ROOT / "docs" / "neighbours.md"]
-    pages = {page.name: page.read_text() for page in [*PAGES.glob("*.md"), *others]}
+    pages = {page: page.read_text() for page in [*PAGES.rglob("*.md"), *others]}
     shown = [name for name in tables if any(f"<!-- {name} -->" in page for page in pages.values())]
     assert sorted(shown) == sorted(tables)
     for name, page in pages.items():
@@ -633,7 +633,7 @@ def test_where_the_headline_stands_it_says_which_at_grpo_that_is():
         **{"group_size": 8, "learning_rate": 2e-4},
         **{"normalize": False, "kl": 0.05, "select": "random"},
     }
-    text = (ROOT / "docs" / "results" / "games.md").read_text()
+    text = (PAGES / "archive" / "games.md").read_text()
     above = " ".join(text[: text.index("<!-- headline -->")].split())[-2500:]
     assert "not divided by the group's standard deviation" in above
     assert "KL term of 0.05" in above
@@ -644,7 +644,7 @@ def test_where_the_headline_stands_it_says_which_at_grpo_that_is():
 def test_a_number_that_is_in_no_log_is_found(tables):
     from tables import placed
 
-    page = (PAGES / "games.md").read_text()
+    page = (PAGES / "archive" / "games.md").read_text()
     table = tables["games sudoku_v0"]
     forged = page.replace(table, table.replace("1", "9", 1))
     assert forged != page
@@ -685,7 +685,7 @@ def test_the_curve_of_a_start_is_that_of_models_yaml():
             assert len(one["solved"]) == one["tasks"] == row["settings"]["eval_tasks"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/results/games.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/results/archive/games.md"])
 def test_pages_say_that_runs_are_awaited_as_long_as_they_are(page):
     text = " ".join((ROOT / page).read_text().split())
     assert ("these runs are not in the logs yet" in text) == bool(AWAITED.get("games"))

@@ -88,7 +88,7 @@ iterations of `magrpo`. On all 56 tasks, sampled, the share of episodes in which
 right goes from 0.0% [0.0%, 6.4%] after imitation to 39.3% [27.6%, 52.4%], the proposer's return from 0.14 to 0.33
 and the solver's from 0.07 to 0.41. The pair learns to set what it can solve. The solver alone does not get better:
 of the 56 sums of three numbers with `num_agents=1` it solves 23.2% [14.1%, 35.8%] after imitation and 16.1%
-[8.7%, 27.8%] at the end.
+[8.7%, 27.8%] at the end. This is a single run, whose log was not kept.
 
 **Version history.** v0: first version.
 """

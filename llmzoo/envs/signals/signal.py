@@ -46,7 +46,7 @@ orders and all targets of a set stay together, and no set of a test task is seen
 occur in both splits. Renamed values are not the same task here, because a code names values.
 
 **Learned by the embedded model.** `tiny` knows nothing of this game. With `configs/environments/signals.yaml` two
-seats agree on a code in [seven of nine runs](../results/signals.md), within a minute and a half.
+seats agree on a code in [seven of nine runs](../results/archive/signals.md), within a minute and a half.
 
 **The scripted expert** writes a letter for each value, or the number of the object in letters, and reads
 messages in the same way. It uses nothing but what its prompt shows.

@@ -19,10 +19,11 @@ _REPOSITORY = _TESTS.parent
 # one worker runs these one after another: they start many processes or sandboxes, and several at
 # once would exhaust a small machine
 EXCLUSIVE = ("tests/attacks/test_attacks", "tests/engine/test_ray")
-# coverage leaves these out, and the slow tests of the folders: they run lines that other tests run,
-# thousands of times more, and tracing makes them three times as slow
+# coverage leaves these out, and slow tests: they run lines that other tests run, thousands of times
+# more, and tracing makes them up to three times as slow
 UNTRACED = ("tests/envs/test_conformance.py",)
-SLOW_UNTRACED = ("tests/envs/", "tests/attacks/")
+# of these folders slow tests are traced too: no others run their lines
+SLOW_TRACED = ("tests/engine/", "tests/gpu/")
 
 
 @pytest.hookimpl(optionalhook=True)  # without xdist there is nothing to distribute
@@ -68,7 +69,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    slow = item.get_closest_marker("slow") and item.nodeid.startswith(SLOW_UNTRACED)
+    slow = item.get_closest_marker("slow") and not item.nodeid.startswith(SLOW_TRACED)
     if not slow and not item.nodeid.startswith(UNTRACED):
         return (yield)
     stopped = []

@@ -137,9 +137,9 @@ DISCOUNT = Detail(
     "return {k: self.gamma * v if k[0] in agents else v for k, v in mean.items()}",
 )
 REACH = Detail(
-    "**Later turns.** Every node counts the same. `weigh_by_reach=True` multiplies each advantage by the "
-    "estimated probability that the policy reaches the node; an entropy bonus is not weighed. Where a player does "
-    "not see everything, `expand=1` without weights judges its answers for a wrong guess of what is hidden.",
+    "**Later turns.** Each advantage is multiplied by the estimated probability that the policy reaches the node; "
+    "an entropy bonus is not weighed. With `weigh_by_reach=False` every node counts the same, as in CoMLRL. Where a "
+    "player does not see everything, `expand=1` then judges its completions for a wrong guess of what is hidden.",
     "learners/groups.py",
     "return [Credited(c.group, c.advantages * c.group.reach) for c in judged]",
 )
@@ -392,7 +392,7 @@ METHODS = {
     ),
     "at_grpo": Method(
         credit=equation(
-            "A_k = (r_k - mean(r)) / (std(r) + 1e-6)\nr_k = alpha team_k + local_k",
+            "A_k = r_k - mean(r)\nr_k = alpha team_k + local_k",
             {
                 "r [K]": "rewards of the K answers to one observation: all that the agent is paid after the "
                 "answer and before it decides again; team_k and local_k are its parts",
@@ -403,8 +403,8 @@ METHODS = {
         loss=equation(CLIPPED + TOKEN_MEAN, {**_TOKENS, **OLD}),
         example=_worked(
             "at_grpo",
-            "[2**0.5, -(2**0.5), 0.0, 0.0]",
-            "the rewards less their mean, 0.5, over their deviation, sqrt(1/8)",
+            "[0.5, -0.5, 0.0, 0.0]",
+            "the rewards less their mean, 0.5",
         ),
         details=(
             Detail(
@@ -426,8 +426,8 @@ METHODS = {
                 "whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",
             ),
             Detail(
-                '**Which answer goes on.** `select="greedy"` takes the best reward, the first of equal ones. The '
-                'prompts of later turns are then not those of the policy\'s own play; `"random"` keeps them so.',
+                "**Which answer goes on.** A random one, so that the prompts of later turns are those of the policy's own "
+                'play. `select="greedy"`, as published, takes the best reward, the first of equal ones.',
                 "rollout/turn_trees.py",
                 "return max(range(len(rewards)), key=lambda i: rewards[i])",
             ),
@@ -437,7 +437,8 @@ METHODS = {
                 "joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]",
             ),
             Detail(
-                DEVIATION.text + " PettingLLMs leaves this to verl (`norm_adv_by_std_in_grpo`).",
+                "**No division by the deviation.** `normalize=True` divides, as published: by the biased standard deviation of the "
+                "group's rewards plus 1e-6. PettingLLMs leaves this to verl (`norm_adv_by_std_in_grpo`).",
                 DEVIATION.file,
                 DEVIATION.fragment,
                 (*DEVIATION.see, AT_GRPO_UPDATE),

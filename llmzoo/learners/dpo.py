@@ -31,8 +31,9 @@ class DPO(Learner):
     The run's iterations are divided into ``rounds`` of nearly equal length. At the start of a round
     the reference becomes a snapshot of the policy. During the round it is the reference of the loss
     and also plays, so all answers of a round come from one policy, as if they had been collected
-    first. ``rounds=1`` is DPO from the starting policy, more rounds are iterative DPO, and
-    ``rounds=0`` starts a round at each iteration, which is fully on-policy.
+    first. ``rounds=1`` is DPO from the starting policy, as published, and more rounds are iterative
+    DPO. ``rounds=0``, the default in play, starts a round at each iteration, which is fully on-policy.
+    One reference with the best completion against the worst (``pairs="gap"``) hardly learns.
 
     With ``preferences`` nothing is played. Each iteration takes the next ``rows`` rows of that set,
     and every learning policy trains on all of them.

@@ -128,6 +128,10 @@ class GroupLearner(Learner):
         judged = [Credited(group, self._normalized(group)) for group in sampled_only(groups)]
         return self._whitened(judged) if self.config.whiten and judged else judged
 
+    def weighed(self, judged: list[Credited]) -> list[Credited]:
+        """The groups with their advantages as far as a group counts; here all count the same."""
+        return judged
+
     def _normalized(self, group: Group) -> Tensor:
         """The credit over its deviation, for GDPO (arXiv 2601.05242) of each part of the reward by itself."""
         if not self.config.normalize:
@@ -245,7 +249,9 @@ class GroupUpdater(PolicyGradientUpdater):
             shaped = returns.reshaped(mine, own.config.rewards)
             decay = own.config.role_baseline
             credited += (
-                own.credited(shaped) if decay is None else self.roles.credited(shaped, decay)
+                own.credited(shaped)
+                if decay is None
+                else own.weighed(self.roles.credited(shaped, decay))
             )
         places = {group.key: place for place, group in enumerate(groups)}
         return sorted(credited, key=lambda c: places[c.group.key])
@@ -300,18 +306,14 @@ class JointConfig(GroupConfig):
     mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
     expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
     reduction: Literal["token_mean", "sequence_sum", "sequence_mean"] = "sequence_sum"
-    weigh_by_reach: bool = False  # multiply credit by the probability of reaching the node
-
-    def __post_init__(self) -> None:
-        GroupConfig.__post_init__(self)
-        if self.weigh_by_reach and self.role_baseline is not None:
-            raise ConfigError("weigh_by_reach weighs advantages in groups: role_baseline is None")
+    weigh_by_reach: bool = True  # multiply credit by the probability of reaching the node
 
 
 class JointLearner(GroupLearner):
     """Plays joint trees; a subclass gives the credit rule.
 
-    With ``weigh_by_reach`` each advantage is multiplied by its group's ``reach``.
+    With ``weigh_by_reach`` each advantage is multiplied by its group's ``reach``: the gradient is then
+    that of the expected return, also where cards or views are hidden.
     """
 
     Config: ClassVar[type[GroupConfig]] = JointConfig
@@ -321,7 +323,9 @@ class JointLearner(GroupLearner):
     redraws: int = 0
 
     def credited(self, groups: Sequence[Group]) -> list[Credited]:
-        judged = super().credited(groups)
+        return self.weighed(super().credited(groups))
+
+    def weighed(self, judged: list[Credited]) -> list[Credited]:
         if not self.config.weigh_by_reach:
             return judged
         return [Credited(c.group, c.advantages * c.group.reach) for c in judged]

@@ -18,14 +18,13 @@ class MAREINFORCE(JointLearner):
     positive, even if all other answers did better. The variants differ only in the baseline, and
     this learner is what they are measured against.
 
-    If every seat answers once and all at the same time, the gradient is that of the expected return.
-    Over several turns it is not. Every node of a tree counts the same, so later turns weigh more
-    than in the policy's own play: a full tree has more nodes at later turns, and with ``expand=1``
-    there is a next node whenever any of the K answers did not end the episode.
-    ``weigh_by_reach=True`` multiplies each node's credit by its estimated
-    probability of being reached. With ``gamma=1`` the gradient summed over a tree is then unbiased;
-    the loss divides the sum over the batch by its number of answers, which differs from batch to
+    Each node's credit is multiplied by the estimated probability that the policy reaches it. With
+    ``gamma=1`` the gradient summed over a tree is then that of the expected return, without bias; the
+    loss divides the sum over the batch by its number of completions, which differs from batch to
     batch. The same holds for ``marloo`` and ``maremax``, and for ``magrpo`` up to (K-1)/K.
+    With ``weigh_by_reach=False`` every node of a tree counts the same, so later turns weigh more
+    than in the policy's own play: a full tree has more nodes at later turns, and with ``expand=1``
+    there is a next node whenever any of the K completions did not end the episode.
     """
 
     def credit(self, group: Group) -> Tensor:

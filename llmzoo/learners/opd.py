@@ -59,7 +59,7 @@ class OPDConfig(JointConfig):
                 "rewards are compared within groups: set group_size to at least 2, or role_baseline"
             )
         of_rewards = {"normalize": False, "role_baseline": None, "rewards": (), "gamma": 1.0}
-        of_rewards |= {"weigh_by_reach": False, "whiten": False}
+        of_rewards["whiten"] = False
         for name, default in of_rewards.items() if not self.reward_weight else ():
             if getattr(self, name) != default:
                 raise ConfigError(f"{name} is about rewards, which do not count: set reward_weight")

@@ -69,10 +69,8 @@ def test_the_page_has_such_commands():
     "command",
     [
         command
-        if "--parallel fsdp" in command or command.startswith("accelerate")
-        else pytest.param(
-            command, marks=pytest.mark.long("torchrun where each rank holds all weights")
-        )
+        if "--parallel fsdp" in command
+        else pytest.param(command, marks=pytest.mark.long("other launchers of two ranks"))
         for command in RUNS
     ],
 )

@@ -94,12 +94,8 @@ THREE = {
     "seats": {"writer_0": "pair", "writer_1": "pair", "writer_2": "single"},
 }
 
-# those of every commit, each of which alone has some work to divide: what is remembered from batch to
-# batch, a critic of all models, references that play, a learner of a seat, and a teacher of named models
-CHOSEN = (
-    *("remembered", "central critic", "references"),
-    *("a learner of a seat", "teacher of named models"),
-)
+# those of every commit: what is remembered from batch to batch, and a critic of all models
+CHOSEN = ("remembered", "central critic")
 RUNS = {
     "groups": ("magrpo", {"seats": "separate"}),
     "one seat": ("magrpo", {"seats": "writer_1"}),

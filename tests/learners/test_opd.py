@@ -393,7 +393,6 @@ def test_another_teacher_after_resuming_is_refused(tmp_path):
         ({"role_baseline": 0.9}, "role_baseline is about rewards"),
         ({"rewards": ("scale 2",)}, "rewards is about rewards"),
         ({"gamma": 0.9}, "gamma is about rewards"),
-        ({"weigh_by_reach": True}, "weigh_by_reach is about rewards"),
         ({"whiten": True}, "whiten is about rewards"),
         ({"loss": "jsd", "clip": 0.2}, "no ratio to clip"),
     ],

@@ -162,7 +162,7 @@ def test_a_tree_has_what_each_seat_needs():
 
 
 def test_seats_of_agent_turn_trees_may_differ_too():
-    made = PerSeat(learner("at_grpo"), {SEATS[1]: learner("at_grpo", normalize=False, clip=0.1)})
+    made = PerSeat(learner("at_grpo", normalize=True), {SEATS[1]: learner("at_grpo", clip=0.1)})
     engine = an_engine(made)
     found = advantages(engine, ONE, OTHER)
     assert found[SEATS[0]] == pytest.approx([2**0.5, -(2**0.5), 0, 0], abs=1e-4)
@@ -209,7 +209,7 @@ def test_a_seat_takes_the_runs_options_and_its_own():
         ("magrpo", {"learner": "grpo"}, "'grpo' plays alone"),
         ("magrpo", {"learner_args": {"group_size": 8}}, "group_size=8 and the run group_size=4"),
         ("magrpo", {"learner_args": {"mode": "cross"}}, "share one tree"),
-        ("at_grpo", {"learner_args": {"select": "random"}}, "share one tree"),
+        ("at_grpo", {"learner_args": {"select": "greedy"}}, "share one tree"),
     ],
 )
 def test_what_one_tree_cannot_serve_is_refused(name, seat, why):

@@ -18,9 +18,8 @@ from tiny_models import FakePolicy
 from toy_envs import Adder
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.learners.groups import JointConfig
+from llmzoo.learners.groups import GroupUpdater, JointConfig
 from llmzoo.learners.mareinforce import MAREINFORCE
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.trees import joint_tree
@@ -85,16 +84,16 @@ def expected_gradient(expand, **options):
 
 @pytest.mark.parametrize("expand", [1, None])
 def test_weighed_by_reach_the_gradient_is_that_of_the_expected_return(expand):
-    result = expected_gradient(expand, weigh_by_reach=True)
+    result = expected_gradient(expand)
     assert result == pytest.approx([DX, DY], rel=1e-6)
 
 
 def test_without_weights_later_turns_count_for_more():
     # a tree of two answers has a second node unless both were right: 1 - P^2 in place of 1 - P
     times = (1 - P**2) / (1 - P)
-    assert expected_gradient(1) == pytest.approx([DX, times * DY], rel=1e-6)
+    assert expected_gradient(1, weigh_by_reach=False) == pytest.approx([DX, times * DY], rel=1e-6)
     # and in the full tree one for each wrong answer: 2 (1 - P)
-    assert expected_gradient(None) == pytest.approx([DX, 2 * DY], rel=1e-6)
+    assert expected_gradient(None, weigh_by_reach=False) == pytest.approx([DX, 2 * DY], rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -125,14 +124,24 @@ def test_every_learner_of_the_family_weighs(name):
     cls = learner_class(name)
     batch = next(batch for _, batch in trees(1) if len(batch.groups) == 2)
     groups = [replace(group, greedy=0.5, redrawn=(0.2, 0.7)) for group in batch.groups]
-    plain = cls(cls.Config(group_size=2)).credited(groups)
-    weighed = cls(cls.Config(group_size=2, weigh_by_reach=True)).credited(groups)
+    plain = cls(cls.Config(group_size=2, weigh_by_reach=False)).credited(groups)
+    weighed = cls(cls.Config(group_size=2)).credited(groups)
     for one, other in zip(plain, weighed, strict=True):
         assert other.advantages.tolist() == pytest.approx(
             (one.advantages * one.group.reach).tolist(), rel=1e-6
         )
 
 
-def test_a_running_baseline_has_no_weights():
-    with pytest.raises(ConfigError, match="role_baseline"):
-        JointConfig(weigh_by_reach=True, role_baseline=0.9)
+def test_a_running_baseline_is_weighed_too():
+    batch = next(batch for _, batch in trees(1) if any(g.reach < 1 for g in batch.groups))
+    learners = [
+        MAREINFORCE(JointConfig(role_baseline=0.9, weigh_by_reach=weigh)) for weigh in (False, True)
+    ]
+    plain, weighed = (
+        GroupUpdater(learner, {}, {}, total_steps=1)._credited(learner, batch.groups)
+        for learner in learners
+    )
+    for one, other in zip(plain, weighed, strict=True):
+        assert other.advantages.tolist() == pytest.approx(
+            (one.advantages * one.group.reach).tolist(), rel=1e-6
+        )

@@ -132,7 +132,7 @@ def test_the_initial_state_stays():
 def test_credit_is_within_each_question(name):
     """5 and 10 for the asker; 0, 1, 4 for each question: the mean 5/3, the means of the others 5/2, 2, 1/2."""
     learner = learner_class(name)
-    learner = learner(learner.Config(group_size=2, expand=None))
+    learner = learner(learner.Config(group_size=2, expand=None, weigh_by_reach=False))
     env = Quiz()
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])

@@ -23,11 +23,11 @@ class PreferenceConfig(RowsConfig):
     rows_at_once: int = 64  # pairs in one forward pass; the rest is accumulated
     beta: float = 0.1  # how strongly the policy is held to the reference
     loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
-    rounds: int = 1  # rounds of the run, each with a new reference; 0: one for every iteration
+    rounds: int | None = None  # each with a new reference; 0: every iteration, as None in play
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
     expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
-    pairs: Choice = "gap"  # of a group: best against worst, one at random, or all that differ
+    pairs: Choice = "all"  # of a group: best against worst, one at random, or all that differ
     min_gap: float = 0.0  # least difference of the returns of a pair
 
     allowed_losses: ClassVar[Collection[str]] = LOSSES
@@ -38,7 +38,7 @@ class PreferenceConfig(RowsConfig):
         check_names("loss_type", self.loss_options.losses, self.allowed_losses)
         if self.beta <= 0:
             raise ConfigError(f"beta must be above 0, got {self.beta}")
-        if self.rounds < 0:
+        if self.rounds is not None and self.rounds < 0:
             raise ConfigError(f"rounds must be at least 0, got {self.rounds}")
         if self.group_size < 2:
             raise ConfigError(f"a pair needs a group_size of at least 2, got {self.group_size}")
@@ -48,6 +48,11 @@ class PreferenceConfig(RowsConfig):
             raise UnknownNameError("pairs", self.pairs, ("gap", "random", "all"))
         if self.min_gap < 0:
             raise ConfigError(f"min_gap must be at least 0, got {self.min_gap}")
+
+    @property
+    def references(self) -> int:
+        """``rounds``, or its default: fixed preferences keep one reference, as published."""
+        return 0 if self.rounds is None else self.rounds
 
     @property
     def loss_options(self) -> LossOptions:
@@ -90,6 +95,12 @@ class DPOConfig(PreferenceConfig):
         else:
             played = ["group_size", "gamma", "expand", "mode", "pairs", "min_gap"]
             self.refuse_beside(played, "preferences, with which nothing is played")
+
+    @property
+    def references(self) -> int:
+        if self.rounds is None and self.preferences is not None:
+            return 1
+        return 0 if self.rounds is None else self.rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ def an_engine(learner, policies, seats=None, **options):
     """An engine whose policies have moved on from their references."""
     options.setdefault("max_grad_norm", 1e9)
     engine = LocalEngine(
-        learner(learner.Config(learning_rate=1e-3, **options)),
+        learner(learner.Config(**{"learning_rate": 1e-3, "pairs": "gap", "rounds": 1, **options})),
         policies,
         seats or dict.fromkeys(["a_0", "b_1"], next(iter(policies.values()))),
         total_steps=5,
@@ -374,7 +374,7 @@ def test_equal_weights_have_ratio_1_in_any_arithmetic(precision):
     """Rounded to 8 bits in two different ways these log-probabilities would be about 0.1 apart."""
     player = policy(precision=precision)
     engine = LocalEngine(
-        DPO(DPO.Config(beta=1.0)), {"policy": player}, {"a_0": player}, total_steps=1
+        DPO(DPO.Config(beta=1.0, pairs="gap")), {"policy": player}, {"a_0": player}, total_steps=1
     )
     metrics, _ = gradients(engine, A, A2)
     assert metrics["rewards/chosen"] == metrics["rewards/rejected"] == 0.0

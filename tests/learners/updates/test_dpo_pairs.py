@@ -349,7 +349,7 @@ def test_without_any_pair_nothing_moves():
     [
         ({"rows": 4}, "rows means nothing beside play: give preferences"),
         ({"preferences": "x.jsonl", "group_size": 8}, "group_size means nothing beside"),
-        ({"preferences": "x.jsonl", "pairs": "all"}, "pairs means nothing beside"),
+        ({"preferences": "x.jsonl", "pairs": "gap"}, "pairs means nothing beside"),
         ({"preferences": "x.jsonl", "rows": 0}, "rows must be at least 1"),
         ({"beta": 0.0}, "beta must be above 0"),
         ({"group_size": 1}, "group_size of at least 2"),
@@ -408,7 +408,7 @@ def test_a_cross_gives_each_answer_its_mean_over_the_others():
 
     player = policy()
     engine = LocalEngine(
-        DPO(DPO.Config(mode="cross", group_size=3)),
+        DPO(DPO.Config(mode="cross", group_size=3, pairs="gap")),
         {"policy": player},
         {"a_0": player, "b_1": player},
         total_steps=1,

@@ -245,7 +245,7 @@ def test_a_reference_of_a_saved_adapter_is_a_copy_of_it(tmp_path):
 def test_one_seat_alone_plays_through_its_own_prompts():
     player = policy(sampling=Sampling(max_new_tokens=2))
     engine = LocalEngine(
-        DPO(DPO.Config(rounds=0)), {"policy": player}, {"writer_0": player}, total_steps=2
+        DPO(DPO.Config(pairs="gap")), {"policy": player}, {"writer_0": player}, total_steps=2
     )
     batch = engine.collect(Parity, range(4))
     assert {g.prompt_ids for g in batch.groups} <= {player.encode("U"), player.encode("D")}

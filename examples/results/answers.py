@@ -33,6 +33,7 @@ class Arm:
 
 
 LEVEL = 0.05  # corrected p-values below are bold
+SHORT = {"seats": "two or one, same completions", "answers": "two or one", "weights": "models"}
 
 SUDOKU = "games", "sudoku_v0"
 CELLS = "games_cells", "plan_path_v0"
@@ -146,7 +147,7 @@ def several_tasks(logs: Path) -> str:
     }
     names = [question.name for question in QUESTIONS]
     lines = [[task, *(cells.get((task, n), "") for n in names)] for task in by_task(rows)]
-    return markdown(["", *names], lines)
+    return markdown(["", *(SHORT.get(name, name) for name in names)], lines)
 
 
 def several_arms(logs: Path) -> str:

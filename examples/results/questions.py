@@ -31,34 +31,34 @@ class Question:
 QUESTIONS = (
     Question(
         name="seats",
-        text="a second seat that knows nothing more, against one seat in as many answers",
+        text="a second agent that knows nothing more, against one agent with the same number of completions",
         pairs=[("two", "one_more")],
     ),
     Question(
         name="answers",
-        text="the same, against one seat that answers once",
+        text="the same, against one agent with one completion",
         pairs=[("two", "one")],
     ),
     Question(
         name="information",
-        text="a second seat that sees the other half, against a seat alone with its half",
+        text="a second agent that sees the other half, against an agent alone with its half",
         pairs=[("split", "lone")],
         tasks=INFORMED,
     ),
     Question(
         name="tools",
-        text="a second seat that has the tool, against a seat alone without it",
+        text="a second agent that has the tool, against an agent alone without it",
         pairs=[("split", "lone")],
         tasks=EQUIPPED,
     ),
     Question(
         name="whole",
-        text="two seats of which each lacks something, against one seat that has all and answers once",
+        text="two agents of which each lacks something, against one agent that has all and one completion",
         pairs=[("split", "one")],
     ),
     Question(
         name="weights",
-        text="a model for each seat, against one for both",
+        text="a model for each agent, against one for both",
         pairs=[("split_separate", "split"), ("two_separate", "two")],
     ),
 )

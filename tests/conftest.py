@@ -19,8 +19,8 @@ _REPOSITORY = _TESTS.parent
 # one worker runs these one after another: they start many processes or sandboxes, and several at
 # once would exhaust a small machine
 EXCLUSIVE = ("tests/attacks/test_attacks", "tests/engine/test_ray")
-# coverage leaves these out, and slow tests: they run lines that other tests run, thousands of times
-# more, and tracing makes them up to three times as slow
+# coverage leaves these out, slow tests, and tests that measure time. They run lines that other tests
+# run, thousands of times more, and tracing makes them up to three times as slow
 UNTRACED = ("tests/envs/test_conformance.py",)
 # of these folders slow tests are traced too: no others run their lines
 SLOW_TRACED = ("tests/engine/", "tests/gpu/")
@@ -70,7 +70,8 @@ def pytest_configure() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     slow = item.get_closest_marker("slow") and not item.nodeid.startswith(SLOW_TRACED)
-    if not slow and not item.nodeid.startswith(UNTRACED):
+    timed = "no_collector" in getattr(item, "fixturenames", ())
+    if not slow and not timed and not item.nodeid.startswith(UNTRACED):
         return (yield)
     stopped = []
     # in a worker of xdist there are two, one in the other, of which pytest-cov's own mark stops one
@@ -111,7 +112,8 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """Without the collector's pauses, which grow with whatever else the process holds."""
+    """For tests that measure time: without the collector's pauses, which grow with whatever else the
+    process holds, and without the tracing of coverage."""
     gc.disable()
     yield
     gc.enable()

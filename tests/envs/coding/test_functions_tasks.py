@@ -105,7 +105,7 @@ def test_the_same_words_give_the_same_problem():
         assert (known.tests, known.public) == (task.tests, task.public)
 
 
-def test_drawing_is_quick():
+def test_drawing_is_quick(no_collector):
     rng = random.Random(2)
     started = time.process_time()
     for _ in range(300):

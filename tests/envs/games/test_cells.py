@@ -202,7 +202,7 @@ def test_other_forms_draw_nothing_more(id):
     assert full._random.getstate() != listed._random.getstate()
 
 
-def test_hostile_answers_never_raise_and_take_little_time():
+def test_hostile_answers_never_raise_and_take_little_time(no_collector):
     texts = [
         *testing.hostile_texts(200, seed=0),
         "a1" * 10_000,

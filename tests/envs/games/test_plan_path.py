@@ -221,7 +221,7 @@ def test_min_distance(distance):
     assert max(distances) > distance
 
 
-def test_generator_is_fast():
+def test_generator_is_fast(no_collector):
     rng = random.Random(0)
     started = time.process_time()
     for _ in range(1_000):

@@ -160,7 +160,7 @@ def test_at_most_a_thousand_moves():
     "piece",
     ["plan:", "answer:\n", "[", "`", "```", "R\n", "\n", "1.", "[R", "answer: R x\n", "R ", "a ", "RRx "],
 )  # fmt: skip
-def test_hostile_texts_are_read_in_linear_time(piece):
+def test_hostile_texts_are_read_in_linear_time(piece, no_collector):
     def spent(length):
         text = (piece * length)[:length]
         began = time.process_time()
@@ -426,7 +426,7 @@ def test_the_least_number_of_pushes_is_kept():
         tasks.draw(rng, height=4, width=4, min_pushes=9)
 
 
-def test_drawing_is_fast():
+def test_drawing_is_fast(no_collector):
     rng = random.Random(0)
     began = time.process_time()
     for _ in range(1000):

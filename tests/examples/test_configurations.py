@@ -58,7 +58,7 @@ def test_one_step(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     staged = "stages" in read(name)
     # with several references in a run there are as many iterations
-    steps = str(read(name).get("learner_args", {}).get("rounds", 1))
+    steps = str(read(name).get("learner_args", {}).get("rounds", 0) or 1)
     file = small_stages(name, tmp_path) if staged else CONFIGS / name
     argv = ["train", "--config", str(file), *SMALL, *([] if staged else ["--steps", steps])]
     assert main(argv) == 0

@@ -65,13 +65,14 @@ def test_the_gradient_of_full_trees_is_that_of_what_each_seat_earns(tmp_path, mo
     gain = torch.zeros(())
     for node, reach in met(pair, None):
         number = numbers[node.player, node.information]
-        # a full tree has a node for each answer that leads there, whose illegal answers forfeit
+        # a full tree has a node for each answer that leads there, whose illegal answers forfeit; credit
+        # counts by the chance of getting there, the entropy bonus once for each node
         nodes = reach * GROUP ** len(node.state.moves)
         worths = [forfeiting(child, node.player, pair) for child in node.children]
         earned = sum(c * w for c, w in zip(chances[number], worths, strict=True))
         earned = earned + exact_model.FORFEIT * (1 - chances[number].sum())
         # a mean that counts itself leaves (K - 1) / K
-        gain = gain + nodes * (earned * (GROUP - 1) / GROUP + ENTROPY * entropies[number])
+        gain = gain + reach * earned * (GROUP - 1) / GROUP + nodes * ENTROPY * entropies[number]
     slopes = torch.autograd.grad(-gain, list(policy.parameters()))
     wanted = torch.cat([slope.flatten() for slope in slopes])
     cosine = torch.nn.functional.cosine_similarity(estimated[-1], wanted, dim=0)

@@ -94,8 +94,7 @@ THREE = {
     "seats": {"writer_0": "pair", "writer_1": "pair", "writer_2": "single"},
 }
 
-# those of every commit: what is remembered from batch to batch, and a critic of all models
-CHOSEN = ("remembered", "central critic")
+CHOSEN = ("remembered",)  # of every commit: with what is remembered from batch to batch
 RUNS = {
     "groups": ("magrpo", {"seats": "separate"}),
     "one seat": ("magrpo", {"seats": "writer_1"}),
@@ -164,6 +163,7 @@ def test_it_is_the_run_of_the_local_engine(name, train):
     assert (valued is None) == (learner in ("dpo", "madpo", "sft"))
 
 
+@pytest.mark.long("the full matrix of learners and seats on Ray")
 def test_demonstrations_of_a_file(train, tmp_path):
     """Its lines follow one another, whoever plays them; seven of them, so that order matters."""
     file = tmp_path / "demonstrations.jsonl"
@@ -214,12 +214,21 @@ def test_either_engine_goes_on_where_the_other_stopped(learner, settings, train,
 @pytest.mark.parametrize(
     ("args", "settings"),
     [
-        pytest.param({"rollout_workers": 3, "shares": 4, "rollout_cpus": 0.3}, {}, id="players"),
+        pytest.param(
+            {"rollout_workers": 3, "shares": 4, "rollout_cpus": 0.3},
+            {},
+            id="players",
+            marks=pytest.mark.long(
+                "more workers of a Ray run, and ranks that each hold all weights"
+            ),
+        ),
         pytest.param(
             {"update_ranks": 2, "update_cpus": 0.2},
             {},
             id="ranks",
-            marks=pytest.mark.long("ranks of a Ray run that each hold all weights"),
+            marks=pytest.mark.long(
+                "more workers of a Ray run, and ranks that each hold all weights"
+            ),
         ),
         pytest.param(
             {"update_ranks": 2, "update_cpus": 0.5},
@@ -352,7 +361,13 @@ def test_workers_that_die_change_nothing(args, settings, visited, monkeypatch):
     assert kept(disturbed) == kept(undisturbed)
 
 
-@pytest.mark.parametrize("stage", ["rollout", "update"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "rollout",
+        pytest.param("update", marks=pytest.mark.long("an update worker that dies in a whole run")),
+    ],
+)
 def test_who_dies_again_and_again_ends_the_run(stage, visited, monkeypatch):
     monkeypatch.setattr(f"llmzoo.engine.ray.{stage}_workers.MOST_DEATHS", 2)
     what = {"rollout": "2 rollout workers have died at share 0", "update": "has died 2 times"}

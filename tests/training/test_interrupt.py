@@ -46,11 +46,14 @@ class Pressed(Parities):
 
 
 @pytest.fixture(autouse=True)
-def pythons_own_handler():
-    """Tests may run in the background, where the signal is ignored from the start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def pythons_own_handlers():
+    """Tests may run in the background, where SIGINT is ignored, or after a library that took SIGTERM."""
+    defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in defaults.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        if handler is not None:  # one that is not Python's
+            signal.signal(number, handler)
 
 
 @pytest.fixture

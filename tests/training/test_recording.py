@@ -220,9 +220,9 @@ def an_engine(name: str, **options) -> LocalEngine:
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"rewards": ("scale 2",), "normalize": False},
-        {"uninformative": "drop", "mask_truncated": True, "replay": 1},
+        {"normalize": True},
+        {"rewards": ("scale 2",)},
+        {"normalize": True, "uninformative": "drop", "mask_truncated": True, "replay": 1},
     ],
 )
 def test_groups_are_credited_as_the_rule_says(options):
@@ -235,7 +235,7 @@ def test_groups_are_credited_as_the_rule_says(options):
         for result in batch.groups:
             returns = torch.tensor(result.returns)
             expected = mean_baseline(returns) * (2 if "rewards" in options else 1)
-            if options.get("normalize", True):
+            if "normalize" in options:
                 expected = normalized(expected, returns)
             differs = len(set(result.returns)) > 1
             differing += differs

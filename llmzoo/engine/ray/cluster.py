@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import os
+import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -124,10 +126,15 @@ def _knock(address: str) -> None:
 
 
 def _init(**options: Any) -> None:
+    """Ray's handler of SIGTERM would end this process at once, in the midst of an iteration, and stays
+    after ``ray.shutdown()``: the one that was there before is put back."""
     import ray
 
+    handler = signal.getsignal(signal.SIGTERM)
     with _quiet():
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+    if threading.current_thread() is threading.main_thread() and handler is not None:
+        signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager

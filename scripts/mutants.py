@@ -43,7 +43,7 @@ HEADER = ("import torch", "import transformers", "import pettingzoo", "import py
 def mutants(root: Path, subjects: dict[str, str], count: int, seed: int) -> list[tuple[str, str]]:
     """``count`` pairs of a file and the name of a mutation in it, an equal number for each file.
 
-    No two change the same line of a file, and none a docstring or a type.
+    No two change the same line of a file, and none a docstring or a signature.
     """
     from llmzoo.envs.coding.mutations import changes, mutate
 

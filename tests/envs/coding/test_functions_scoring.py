@@ -56,6 +56,8 @@ def test_returns_value(source, expected):
         ("aux(a)\nreturn a", ["ignored"]),
         ("x = aux(a)\nreturn a", ["ignored"]),
         ("_ = aux(a)\nreturn a", ["ignored"]),
+        ("x: int = aux(a)\nreturn a", ["ignored"]),
+        ("x: int = aux(a)\nreturn x", ["used"]),
         ("x = aux(a)\nreturn x", ["used"]),
         ("out = []\nout.append(aux(a))\nreturn out", ["used"]),
         ("[aux(x) for x in a]\nreturn a", ["ignored"]),

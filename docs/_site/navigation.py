@@ -21,6 +21,7 @@ SECTIONS: dict[str, list[str]] = {
     "What there is": ["environments/index", "split_views", "learners/index", "papers"],
     "Results": [
         "results/index",
+        "results/sharpening",
         "results/games",
         "results/several",
         "results/learners",

@@ -274,7 +274,7 @@ def averages_of(run: Run, result: Any) -> list[Settings]:
     from llmzoo import make
     from llmzoo.training.exploiting import copies_of, exploit_copies
 
-    env = make(run.settings["env"], **_env_args(run))
+    env = make(run.settings["env"], **env_args_of(run))
     copies = copies_of(env, result.seats, result.run)
     found = []
     for count in sorted({max(1, len(copies) * part // 20) for part in range(1, 21)}):
@@ -292,7 +292,7 @@ def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
     from llmzoo import make
     from llmzoo.training.exploiting import exploit
 
-    env = make(run.settings["env"], **_env_args(run))
+    env = make(run.settings["env"], **env_args_of(run))
     (policy,) = {id(policy): policy for policy in results[-1].seats.values()}.values()
 
     def measured_at(step: int) -> Settings:
@@ -334,7 +334,7 @@ def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:
         seats,
         tasks=run.settings["eval_tasks"],
         seed=run.seed,
-        env_args={**_env_args(run), **args},
+        env_args={**env_args_of(run), **args},
     )
     return found.to_dict()
 
@@ -364,12 +364,12 @@ def episodes_of(run: Run, policy: Any) -> list[Settings]:
             tasks=run.transcripts,
             split="test",
             seed=run.seed,
-            env_args=_env_args(run),
+            env_args=env_args_of(run),
         )
     ]
 
 
-def _env_args(run: Run) -> Settings:
+def env_args_of(run: Run) -> Settings:
     """The arguments of the run's environment, those that its learner needs among them."""
     from llmzoo.learners import learner_class
 
@@ -387,7 +387,7 @@ def told(settings: Mapping[str, Any]) -> Settings:
 
 def _key(run: Run) -> str:
     """What the measurement before training hangs on."""
-    args = _env_args(run)
+    args = env_args_of(run)
     parts = [run.task, Path(run.settings["model"]).name, run.seed]
     alone = run.settings.get("seats", "shared")
     if isinstance(alone, str) and alone not in ("shared", "separate", "lora"):  # others play too

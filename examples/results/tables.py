@@ -30,6 +30,7 @@ import long_runs
 import pretrained
 import sampled_model
 import several
+import sharpening_control
 import taught_model
 import tic_tac_toe
 import tuning
@@ -286,6 +287,8 @@ def tables_of(logs: Path) -> dict[str, str]:
     if (logs / "learners_rates.jsonl.gz").exists():
         tables |= by_learner.rates(logs)
     tables |= gains.table(logs) | answers.tables(logs)
+    if (logs / sharpening_control.LOG.name).exists():
+        tables["sharpening control"] = sharpening_control.table(logs)
     measured = logs / "smollm2_signal.jsonl"
     tables |= pretrained.signal(measured) if measured.exists() else {}
     for name, table_of in EXACT.items():

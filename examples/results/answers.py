@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 
@@ -94,9 +95,12 @@ SIGNALS = tuple(
 )
 
 
+_rows = cache(read_log)  # the arms of a study are read one by one
+
+
 def runs_of(logs: Path, arm: Arm) -> list[Row]:
     """The runs that ended well, by seed."""
-    rows = [row for row in read_log(logs / f"{arm.study}.jsonl.gz") if row["task"] == arm.task]
+    rows = [row for row in _rows(logs / f"{arm.study}.jsonl.gz") if row["task"] == arm.task]
     return sorted(of_arm(rows, arm.arm), key=lambda row: row["seed"])
 
 

@@ -123,9 +123,9 @@ class PreferenceUpdater(RowsUpdater):
         *,
         total_steps: int,
     ):
-        if config.references > total_steps:
+        if config.round_count > total_steps:
             raise ConfigError(
-                f"{config.references} rounds do not fit into {total_steps} steps; rounds=0 starts one "
+                f"{config.round_count} rounds do not fit into {total_steps} steps; rounds=0 starts one "
                 "at each"
             )
         super().__init__(config, policies, seats, total_steps=total_steps)
@@ -147,7 +147,7 @@ class PreferenceUpdater(RowsUpdater):
         metrics = self.learn(batch, seed=seed)
         self.iterations += 1
         if self.iterations < self.total_steps and starts_round(
-            self.iterations, rounds=self.config.references, total=self.total_steps
+            self.iterations, rounds=self.config.round_count, total=self.total_steps
         ):
             for reference in self.references.values():
                 reference.renew()

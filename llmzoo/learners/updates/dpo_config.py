@@ -50,9 +50,9 @@ class PreferenceConfig(RowsConfig):
             raise ConfigError(f"min_gap must be at least 0, got {self.min_gap}")
 
     @property
-    def references(self) -> int:
-        """``rounds``, or its default: fixed preferences keep one reference, as published."""
-        return 0 if self.rounds is None else self.rounds
+    def round_count(self) -> int:
+        """``rounds``, or its default."""
+        return self.rounds or 0
 
     @property
     def loss_options(self) -> LossOptions:
@@ -97,10 +97,11 @@ class DPOConfig(PreferenceConfig):
             self.refuse_beside(played, "preferences, with which nothing is played")
 
     @property
-    def references(self) -> int:
-        if self.rounds is None and self.preferences is not None:
-            return 1
-        return 0 if self.rounds is None else self.rounds
+    def round_count(self) -> int:
+        """``rounds``, or its default: fixed preferences keep one reference, as published."""
+        if self.rounds is not None:
+            return self.rounds
+        return 0 if self.preferences is None else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ PYTHON ?= python3
 # for pip install: where torch's CPU build is not the default, for example
 #   make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PIP_ARGS ?=
-# test processes
-WORKERS ?= 2
+# test processes: one more than a small machine has cores, as many tests wait for processes that they start
+WORKERS ?= 3
 # one thread: for a model this small a second one waits more than it works, and on a busy machine
 # two that wait for each other are many times slower
 export OMP_NUM_THREADS ?= 1
@@ -94,13 +94,13 @@ STUDIES := games ablations learners learners_rates learners_rates_long sensitivi
 RESULTS := $(BIN)/python examples/results
 
 results: $(READY)
-	@$(RESULTS)/study.py $(STUDIES) --jobs $(WORKERS) --out runs/results
+	@$(RESULTS)/study.py $(STUDIES) --jobs 2 --out runs/results
 	@$(RESULTS)/crossplay.py several --out runs/results
 	@mkdir -p docs/results/logs && cp runs/results/*.jsonl.gz docs/results/logs/
 	@$(RESULTS)/tables.py
 
 results-quick: $(READY)
-	@$(RESULTS)/study.py $(filter-out %_longer %_rates %_long,$(STUDIES)) --quick --jobs $(WORKERS) --out runs/results-quick
+	@$(RESULTS)/study.py $(filter-out %_longer %_rates %_long,$(STUDIES)) --quick --jobs 2 --out runs/results-quick
 	@$(RESULTS)/tables.py --logs runs/results-quick --out runs/results-quick/tables
 
 clean:

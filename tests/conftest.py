@@ -19,10 +19,10 @@ _REPOSITORY = _TESTS.parent
 # one worker runs these one after another: they start many processes or sandboxes, and several at
 # once would exhaust a small machine
 EXCLUSIVE = ("tests/attacks/test_attacks", "tests/engine/test_ray")
-# coverage leaves these out, the slow tests of the folders, and tests that measure time. They run lines
-# that other tests run, thousands of times more, and tracing makes them up to three times as slow
+# coverage leaves these out, slow tests of most folders, and tests that measure time. They run lines that
+# other tests run, thousands of times more, and tracing makes them up to three times as slow
 UNTRACED = ("tests/envs/test_conformance.py",)
-SLOW_UNTRACED = ("tests/attacks/", "tests/docs/", "tests/envs/", "tests/examples/")
+SLOW_TRACED = ("tests/adapters/", "tests/cli/", "tests/engine/")
 
 
 @pytest.hookimpl(optionalhook=True)  # without xdist there is nothing to distribute
@@ -68,7 +68,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    slow = item.get_closest_marker("slow") and item.nodeid.startswith(SLOW_UNTRACED)
+    slow = item.get_closest_marker("slow") and not item.nodeid.startswith(SLOW_TRACED)
     timed = "no_collector" in getattr(item, "fixturenames", ())
     if not slow and not timed and not item.nodeid.startswith(UNTRACED):
         return (yield)

@@ -25,6 +25,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 
 SEATS = ("writer_0", "writer_1")
+STEPS = 2  # the second has moments of the first
 
 # learner, its options, who sits where; options that make batches uneven and keep much state
 RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -107,7 +108,7 @@ def play(name: str, out: Path, **settings: Any) -> None:
         **{
             **named,
             **seated(arrangement),
-            **{"steps": 3, "episodes_per_step": 5, "eval_tasks": 3, "checkpoint_every": 1},
+            **{"steps": STEPS, "episodes_per_step": 5, "eval_tasks": 3, "checkpoint_every": 1},
             **{"quiet": True, "trackers": (), **SMALL.get(name, {}), **settings},
         },
     )
@@ -133,7 +134,7 @@ def main(folder: str, parallel: str, *names: str) -> None:
         name, _, how = name.partition(":")
         out, settings = Path(folder), {}
         if how == "resume":
-            out, settings = out / "resumed", {"resume": True, "steps": 4}
+            out, settings = out / "resumed", {"resume": True, "steps": STEPS + 1}
         elif how:
             out, settings = out / "served", {"sampler": how}
         play(name, out / name, parallel=parallel, **settings)

@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 
 from llmzoo.cli import main
 from llmzoo.engine.ray import RayArgs
-from llmzoo.engine.ray.cluster import import_ray, room_for
+from llmzoo.engine.ray.cluster import import_ray, room_for, start_here
 from llmzoo.errors import ConfigError
 from llmzoo.policies.transformers import TINY_FOLDER
 from llmzoo.training import checkpoints
@@ -142,7 +142,26 @@ def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(begin, tmp_pa
     )
 
 
-def test_workers_share_a_gpu_by_parts(monkeypatch):
+@pytest.fixture
+def on_sigterm() -> Iterator[Callable[[int, object], None]]:
+    """A handler of SIGTERM that is set while a test runs; Ray's own does not outlive the test."""
+
+    def handler(number: int, frame: object) -> None: ...
+
+    before = signal.signal(signal.SIGTERM, handler)
+    yield handler
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_the_process_keeps_its_handler_of_sigterm(on_sigterm):
+    """With Ray's, SIGTERM would end a run without a checkpoint, and any later one in this process."""
+    start_here(cpus=1)
+    connected = signal.getsignal(signal.SIGTERM)
+    import_ray().shutdown()
+    assert on_sigterm is connected is signal.getsignal(signal.SIGTERM)
+
+
+def test_workers_share_a_gpu_by_parts(monkeypatch, on_sigterm):
     """Ray is told of a GPU that is not there; that one is given out in parts, and not beyond it."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
     ray = import_ray()

@@ -1,7 +1,6 @@
 """Whether a Ray cluster has room for a run. No engine may hold its processors meanwhile."""
 
 import re
-import signal
 
 import pytest
 
@@ -27,8 +26,3 @@ def test_room_in_a_cluster(cluster):
             room_for(wanted.bundles(1), wanted),
         ):
             pass
-
-
-def test_the_process_keeps_its_handler_of_sigterm(cluster):
-    """With Ray's, SIGTERM would end a run without a checkpoint, and any later one in this process."""
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

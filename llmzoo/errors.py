@@ -120,3 +120,7 @@ class SkippedWarning(UserWarning):
 
 class FlatGroupsWarning(UserWarning):
     """A seat that is trained learns nothing: its answers to a prompt all earn the same."""
+
+
+class CollapseWarning(UserWarning):
+    """A run earns clearly less than it did before: training undoes what it has learned."""

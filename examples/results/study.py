@@ -14,7 +14,8 @@ the number of test tasks whose episodes are kept, before training and after.
 A study lies over the one that it names as its ``base``. With ``--quick``, ``quick`` lies over all of this.
 The starts are ``tiny``, a fetched model such as
 ``smollm2``, or models of ``models.yaml``, which are made first: trained, each with the settings of one
-``fit``; or with ``random`` or ``cells``, of random weights (:mod:`words`, :mod:`cell_model`); or with
+``fit``; or with ``random``, ``cells`` or
+``stranger``, of random weights (:mod:`words`, :mod:`cell_model`, :mod:`strangers`); or with
 ``taught`` (:mod:`taught_model`). ``stages`` of an arm are trained one after
 another, as in a configuration; each begins with the model that the last one left. With ``averages`` the
 frozen copies of a run's opponents are measured together, see :func:`averages_of`, and with ``copies``
@@ -40,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import cell_model
+import strangers
 import words
 import yaml
 from logs import read_log, write_log
@@ -152,6 +154,9 @@ def train_model(settings: Settings, out: Path) -> None:
         return
     if "cells" in settings:
         cell_model.build_model(out, **settings["cells"])
+        return
+    if "stranger" in settings:
+        strangers.build_model(out, **settings["stranger"])
         return
     if "taught" in settings:
         from taught_model import build_model  # needs torch

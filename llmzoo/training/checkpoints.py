@@ -9,8 +9,11 @@ iteration, so weights, optimiser and iteration are the whole state.
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -24,8 +27,19 @@ from llmzoo.policies.run_models import checkpoints_in
 _FORMAT = 2
 
 
-def save(folder: Path, engine: Engine, step: int, tokens: int, *, keep: int = 3) -> Path:
-    """Write the checkpoint of iteration ``step``; all but the newest ``keep`` are removed.
+def save(
+    folder: Path,
+    engine: Engine,
+    step: int,
+    tokens: int,
+    *,
+    mean_return: float | None = None,
+    keep: int = 3,
+) -> Path:
+    """Write the checkpoint of iteration ``step``.
+
+    The newest ``keep`` stay, and the one with the highest ``mean_return``, which is that of the
+    iterations just before it.
 
     All ranks of a run call this, with a folder that they share.
     ``tokens``: sampled in the run so far. Raises :class:`CheckpointError` where it cannot be
@@ -39,7 +53,10 @@ def save(folder: Path, engine: Engine, step: int, tokens: int, *, keep: int = 3)
     try:
         engine.save(partial)
         if ranks.rank() == 0:
-            _complete(partial, final, engine, step, tokens, keep)
+            _complete(
+                partial, final, engine, {"step": step, "tokens": tokens, "mean_return": mean_return}
+            )
+            _remove_old(folder, keep)
     except (OSError, SafetensorError) as error:
         files.remove(partial)
         raise CheckpointError(
@@ -50,13 +67,10 @@ def save(folder: Path, engine: Engine, step: int, tokens: int, *, keep: int = 3)
     return final
 
 
-def _complete(
-    partial: Path, final: Path, engine: Engine, step: int, tokens: int, keep: int
-) -> None:
+def _complete(partial: Path, final: Path, engine: Engine, reached: Mapping[str, Any]) -> None:
     state = {
         "format": _FORMAT,
-        "step": step,
-        "tokens": tokens,
+        **reached,
         "policies": sorted(engine.policies),
         "torch_rng": torch.get_rng_state().numpy().tobytes().hex(),
     }
@@ -67,8 +81,20 @@ def _complete(
                 os.fsync(file.fileno())
     files.remove(final)
     partial.rename(final)
-    for old in checkpoints_in(final.parent)[:-keep]:
-        files.remove(old)
+
+
+def _remove_old(folder: Path, keep: int) -> None:
+    found = checkpoints_in(folder)
+    best = max(found, key=_mean_return)  # the first of those that earn the same
+    for old in found[:-keep]:
+        if old != best:
+            files.remove(old)
+
+
+def _mean_return(checkpoint: Path) -> float:
+    state = files.read_object(checkpoint / "state.json") or {}
+    found = state.get("mean_return")
+    return float(found) if isinstance(found, int | float) else -math.inf
 
 
 def latest(folder: Path) -> Path | None:

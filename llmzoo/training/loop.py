@@ -25,11 +25,11 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration, draws, models_among
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
-from llmzoo.training import checkpoints, metrics
+from llmzoo.training import checkpoints, metrics, run_folder
+from llmzoo.training.collapse import Course
 from llmzoo.training.faults import FlatSeats, check_answered
 from llmzoo.training.interrupt import patient
 from llmzoo.training.log import RunLog, summary
-from llmzoo.training.run_folder import once
 from llmzoo.training.seating import sampling_from
 from llmzoo.training.setup import Setup, set_up
 from llmzoo.training.sharpening import findings
@@ -114,7 +114,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         ) as engine.samplers,
         RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
     ):
-        before = once(folder / "before.json", setup.evaluate_start)
+        before = run_folder.once(folder / "before.json", setup.evaluate_start)
         if step == 0:
             log.evaluation(0, before)
         log.note(f"before: {summary(before)}")
@@ -122,12 +122,14 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_differences
         flat_seats = FlatSeats(engine.trained if watched else ())
+        course = _course(setup)
         with patient(log.note) as stop:
             while not ended():
                 iteration = _iterate(setup, step)
                 row = metrics.of_iteration(iteration, engine.trained)
                 flat_seats.iteration(iteration)
                 step += 1
+                course.iteration({"step": step, **row})
                 tokens += row["tokens"]
                 log.iteration(step, row, iteration, setup.seats, last=ended())
                 if config.eval_every and step % config.eval_every == 0 and not ended():
@@ -139,12 +141,15 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                 # after the evaluation of this step, which a resumed run would not repeat
                 if ended() or stopping or step % config.checkpoint_every == 0:
                     log.flush()
-                    checkpoints.save(folder / "checkpoints", engine, step, tokens)
+                    checkpoints.save(
+                        *(folder / "checkpoints", engine, step, tokens),
+                        mean_return=course.mean_return,
+                    )
                 if stopping:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")
                     raise KeyboardInterrupt
         flat_seats.end()
-        after = once(folder / "after.json", setup.evaluate_end)
+        after = run_folder.once(folder / "after.json", setup.evaluate_end)
         log.evaluation(step, after)
         log.note(f"after: {summary(after)}")
         for finding in findings(before, after):
@@ -157,6 +162,14 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         seconds=time.monotonic() - started,
         seats=setup.seats,
     )
+
+
+def _course(setup: Setup) -> Course:
+    """The run's return so far. It may fall for other reasons where tasks or opponents get harder."""
+    config = setup.config
+    same = config.curriculum == "none" and config.opponents == "self"
+    rows = run_folder.metrics(setup.folder, "train") if ranks.rank() == 0 else []
+    return Course(rows, warns=same and ranks.rank() == 0)
 
 
 def _iterate(setup: Setup, step: int) -> Iteration:

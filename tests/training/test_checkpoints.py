@@ -81,3 +81,11 @@ def test_kl_is_to_the_weights_at_the_start_after_resuming_too(name, make, tmp_pa
     # without the penalty nothing is compared, and the same policy may go on
     folder = saved(tmp_path / "free", an_engine(name, player))
     checkpoints.load(folder, an_engine(name, player))
+
+
+def test_the_best_stays_beside_the_newest(tmp_path):
+    engine = an_engine("magrpo")
+    for step, paid in enumerate([0.1, 0.6, 0.6, 0.3, None, 0.2, 0.1], start=1):
+        checkpoints.save(tmp_path, engine, step, 0, mean_return=paid, keep=2)
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == ["step_000002", "step_000006", "step_000007"]

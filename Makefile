@@ -43,7 +43,7 @@ help:
 $(READY): setup.cfg pyproject.toml constraints.txt
 	@echo 'setting up $(VENV)' >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(PIP_ARGS) \
 		-e '.[all,dev]' -c constraints.txt
 	@touch $@
 

@@ -18,6 +18,14 @@ LEAST = 80.0  # percent
 CHILD = "runs in processes that the tests start"
 RANKS = "its branches for several ranks run in the processes of the ranks"
 PACKAGE = "needs a package that is in no extra of the tests"
+SLOWLY_TESTED = (
+    *(
+        f"llmzoo/envs/building/{name}"
+        for name in ("bridge_build", "house_build", "resource_gathering")
+    ),
+    *("llmzoo/cli/validate.py", "llmzoo/cli/info.py", "llmzoo/training/exploiting.py"),
+    "llmzoo/policies/compiling.py",
+)
 REASONS = {  # of the modules whose path begins so
     "llmzoo/__main__.py": CHILD,
     "llmzoo/sandbox/": CHILD,
@@ -30,6 +38,7 @@ REASONS = {  # of the modules whose path begins so
     "llmzoo/adapters/openenv.py": PACKAGE,
     "llmzoo/adapters/verifiers.py": PACKAGE,
     "llmzoo/adapters/neighbours/": PACKAGE,
+    **dict.fromkeys(SLOWLY_TESTED, "slow tests run the rest, without tracing"),
     "llmzoo/envs/tools/bfcl_multi_turn/": "a test compares it with bfcl-eval, where that is installed",
 }
 

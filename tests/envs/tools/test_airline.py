@@ -286,7 +286,7 @@ def test_a_figure_is_a_number_of_its_own(message, said):
 
 
 def test_thousands_have_commas():
-    assert scoring.figures_in("It is $1,234, not $12,34.") == ["1234"]
+    assert scoring.figures_in("It is $1,234, not $12,34.") == ("1234",)
 
 
 @pytest.mark.parametrize(

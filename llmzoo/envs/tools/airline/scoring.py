@@ -60,10 +60,11 @@ def communicated(talk: Talk) -> list[bool]:
     return [any(each.lower() in message for message in plain) for each in talk.task.communicate]
 
 
-def figures_in(message: str) -> list[str]:
+@lru_cache(maxsize=256)  # each step of an episode reads all its messages again
+def figures_in(message: str) -> tuple[str, ...]:
     """The whole numbers among the first numbers of a message, without sign, dollar and commas."""
     found = list(_NUMBER.finditer(message))[:MOST_NUMBERS]
-    return [f[1].replace(",", "") for f in found if not (f[2] or "").strip(".0")]
+    return tuple(f[1].replace(",", "") for f in found if not (f[2] or "").strip(".0"))
 
 
 def solved(talk: Talk) -> bool:

@@ -76,6 +76,7 @@ def sudoku_images(task):
                 yield SudokuTask(turned.translate(names), ())
 
 
+@pytest.mark.slow
 def test_no_image_of_a_test_sudoku_is_a_training_puzzle():
     assert leaked("sudoku_v0", sudoku_images) == []
 
@@ -194,6 +195,7 @@ def images_by_sums(text):
             yield f"solve {term} {'+' if one > 0 else '-'} {abs(one)} = {other} for x"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", generator.LEVELS)
 @pytest.mark.parametrize("family", generator.FAMILIES)
 def test_no_image_of_a_test_question_is_a_training_question(family, level):

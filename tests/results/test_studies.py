@@ -613,6 +613,7 @@ def tables():
         return tables_of(PAGES / "logs")
 
 
+@pytest.mark.slow
 def test_the_committed_tables_come_from_the_committed_logs(tables):
     from tables import placed
 

@@ -246,6 +246,7 @@ def test_the_pair_solves_tasks_by_messages(every):
     testing.check_oracle(make, range(0, len(SHIPPED), every), best=1.0)
 
 
+@pytest.mark.slow
 def test_a_seat_alone_stays_below_what_the_page_says(monkeypatch):
     """Of every twentieth test task."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))

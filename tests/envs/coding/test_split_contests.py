@@ -255,6 +255,7 @@ def test_the_pair_solves_every_problem_by_messages(step):
     testing.check_oracle(make, range(0, len(SHIPPED), step), best=1.0)
 
 
+@pytest.mark.slow
 def test_a_seat_alone_stays_below_what_the_page_says(monkeypatch):
     """Of every test task; the coder guesses."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))

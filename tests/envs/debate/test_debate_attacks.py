@@ -59,6 +59,7 @@ KINDS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", KINDS, ids=lambda attack: attack.__name__)
 def test_an_attack_is_worth_less_than_the_weakest_honest_speaker(attack):
     one = HONEST[1]

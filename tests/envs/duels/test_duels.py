@@ -103,6 +103,7 @@ def test_experts_draw_at_tic_tac_toe_and_never_lose(seed):
     assert played("tic_tac_toe_v0", at_random, expert, seed)[1][1] >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_expert_of_connect_four_beats_random_play(seed):
     assert played("connect_four_v0", expert, at_random, seed)[1] == [1, -1]

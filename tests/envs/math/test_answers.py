@@ -433,6 +433,7 @@ def test_different(gold, given):
     assert not answers.same(gold, given)
 
 
+@pytest.mark.slow
 def test_no_wrong_answer_built_from_a_right_one_is_accepted():
     """A part of ``python -m tests.envs.math.fuzz``, with another seed than that of the command."""
     assert fuzz.accepted(3_000, seed=7) == []

@@ -211,6 +211,7 @@ def right(task):
     return check(*given, task.answer)
 
 
+@pytest.mark.slow
 @EVERY_CELL
 def test_answers_worked_out_again(family, level):
     for task in drawn(family, level):
@@ -254,6 +255,7 @@ def test_the_short_form_has_the_numbers_of_the_question(family, level):
         assert {int(n) for n in re.findall(r"\d+", short)} <= told, task
 
 
+@pytest.mark.slow
 @EVERY_CELL
 def test_questions_are_many_and_in_both_splits(family, level):
     tasks = drawn(family, level, 3_000)

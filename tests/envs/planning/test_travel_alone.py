@@ -22,6 +22,7 @@ class Choosing(random.Random):
         return list(self.right) if isinstance(population, range) and k == len(self.right) else drawn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "choices"), [("easy", 4), ("normal", 6), ("hard", 10)])
 def test_the_booker_reads_the_same_whichever_cities_are_right(level, choices):
     """All choices lead to the same tables and request of the booker, so that it can only guess: one in 4, 6
@@ -40,6 +41,7 @@ def test_the_booker_reads_the_same_whichever_cities_are_right(level, choices):
         assert len(right) == choices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("level", "tasks", "most"), [("easy", 150, 0.35), ("normal", 50, 0.26), ("hard", 15, 0.18)]
 )

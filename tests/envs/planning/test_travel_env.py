@@ -158,6 +158,7 @@ def test_experts_on_many_tasks(level):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("level", "rounds"), [("easy", 0), ("normal", 1), ("hard", 2), ("easy", 2), ("hard", 0)]
 )

@@ -215,6 +215,7 @@ def test_the_cheapest_plan():
     assert Solver(replace(TASK, cuisines=("Thai",))).best() is None
 
 
+@pytest.mark.slow
 def test_the_cheapest_of_all_plans_is_found():
     """Against all choices of stays, transport and meals of the small trip, judged one by one."""
     best = None

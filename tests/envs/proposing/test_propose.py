@@ -127,6 +127,7 @@ def test_a_tree_has_a_group_for_each_proposal_and_pays_by_it():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [
@@ -174,6 +175,7 @@ def test_the_expert_proposer_suits_the_solver():
     assert signs("+", 0.63) == 1
 
 
+@pytest.mark.slow
 def test_the_expert_proposer_earns_more_than_others_against_the_sloppy_solver():
     """Over 400 tasks; the sloppy proposer's difficulty is whatever it is, the easiest one is a single +."""
     earned = Counter()

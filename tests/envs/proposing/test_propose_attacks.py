@@ -14,6 +14,7 @@ def rows():
         return list(proposing.attacks())
 
 
+@pytest.mark.slow
 def test_no_attack_pays(rows):
     each = len(proposing.PROPOSALS) + len(proposing.ANSWERS)
     assert len(rows) == len(proposing.FORMS) * each + 2

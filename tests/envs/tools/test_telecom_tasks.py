@@ -45,6 +45,7 @@ def test_there_are_as_many_sets_of_issues_as_tasks_in_tau2_benchs_full_set():
     assert [max(combinations(intent)) for intent in issues.GROUPS] == [5, 7, 9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(10))
 def test_the_reference_mends_every_set_and_nothing_less_does(number):
     """For one owner each; ``number`` spreads the sets over the owners."""

@@ -385,6 +385,7 @@ def refilled(frame, words, rng):
     return re.sub(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+", other, frame)
 
 
+@pytest.mark.slow
 @every_kind
 def test_the_right_words_in_the_wrong_sentences(kind):
     """Telling words of the source in the sentences of another pair, and the honest pair's own telling

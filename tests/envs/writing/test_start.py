@@ -90,6 +90,7 @@ def test_the_start_is_a_part_and_structural_has_none(id):
     assert paid(id, 0, "", "", reward="structural") == 0.0
 
 
+@pytest.mark.slow
 @every_id
 def test_degenerate_policies_earn_less_than_amateurs(id):
     rng = random.Random(0)
@@ -113,6 +114,7 @@ def test_degenerate_policies_earn_less_than_amateurs(id):
         assert mean(pair) < amateur, name
 
 
+@pytest.mark.slow
 @every_id
 def test_weak_answers_differ_in_what_they_earn(id):
     """Texts as a weak model writes them: of any length, half of their words from the source."""

@@ -85,16 +85,20 @@ def _complete(partial: Path, final: Path, engine: Engine, reached: Mapping[str, 
 
 def _remove_old(folder: Path, keep: int) -> None:
     found = checkpoints_in(folder)
-    best = max(found, key=_mean_return)  # the first of those that earn the same
+    best = max(reversed(found), key=_mean_return)  # the newest of those that earn the same
     for old in found[:-keep]:
         if old != best:
             files.remove(old)
 
 
 def _mean_return(checkpoint: Path) -> float:
-    state = files.read_object(checkpoint / "state.json") or {}
-    found = state.get("mean_return")
-    return float(found) if isinstance(found, int | float) else -math.inf
+    """As ``state.json`` says; that of a link, or of a checkpoint that cannot be read, is the lowest."""
+    try:
+        state = None if checkpoint.is_symlink() else files.read_object(checkpoint / "state.json")
+    except CheckpointError:
+        state = None
+    found = (state or {}).get("mean_return")
+    return float(found) if isinstance(found, int | float) and math.isfinite(found) else -math.inf
 
 
 def latest(folder: Path) -> Path | None:

@@ -88,4 +88,8 @@ def test_the_best_stays_beside_the_newest(tmp_path):
     for step, paid in enumerate([0.1, 0.6, 0.6, 0.3, None, 0.2, 0.1], start=1):
         checkpoints.save(tmp_path, engine, step, 0, mean_return=paid, keep=2)
     kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == ["step_000002", "step_000006", "step_000007"]
+    assert kept == ["step_000003", "step_000006", "step_000007"]
+    (tmp_path / "step_000003" / "state.json").write_text("{")
+    checkpoints.save(tmp_path, engine, 8, 0, mean_return=0.0, keep=2)
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == ["step_000006", "step_000007", "step_000008"]

@@ -266,6 +266,7 @@ def test_a_link_in_the_place_of_a_checkpoint_is_removed_and_not_followed(tmp_pat
     private = tmp_path / "private"
     private.mkdir()
     (private / "thesis.txt").write_text("all of it")
+    (private / "state.json").write_text('{"mean_return": 9.0}')
     folder = tmp_path / "checkpoints"
     folder.mkdir()
     for name in ("step_000001", "step_000004", ".writing_000004"):

@@ -278,7 +278,8 @@ def test_old_checkpoints_are_removed(tmp_path, run_args):
         **{**run_args, "steps": 5},
     )
     names = sorted(p.name for p in (tmp_path / "run/checkpoints").iterdir())
-    assert names == ["step_000003", "step_000004", "step_000005"]
+    assert names[-3:] == ["step_000003", "step_000004", "step_000005"]
+    assert len(names) <= 4  # the one before which the iterations earned most, if it is older
 
 
 def test_what_would_be_ignored_is_refused(tmp_path):

@@ -98,7 +98,7 @@ def _mean_return(checkpoint: Path) -> float:
     except CheckpointError:
         state = None
     found = (state or {}).get("mean_return")
-    return float(found) if isinstance(found, int | float) and math.isfinite(found) else -math.inf
+    return found if isinstance(found, float) and math.isfinite(found) else -math.inf
 
 
 def latest(folder: Path) -> Path | None:

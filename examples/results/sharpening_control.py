@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -49,12 +50,16 @@ LEARNERS = tuple(
 ARMS = (*GAMES, *LEARNERS, *SEVERAL, *SIGNALS)
 
 
+@cache
+def _planned(name: str) -> list[study.Run]:
+    return list(study.runs_of(study.read(name, quick=False), Path("models")))
+
+
 def form_of(arm: Arm) -> dict[str, Any] | None:
     """What the start plays: model, environment and its arguments, tasks, longest completion; None: left out."""
     if arm.also is not None:
         return None
-    planned = study.runs_of(study.read(arm.study, quick=False), Path("models"))
-    run = next(run for run in planned if (run.task, run.arm) == (arm.task, arm.arm))
+    run = next(run for run in _planned(arm.study) if (run.task, run.arm) == (arm.task, arm.arm))
     model = Path(run.settings["model"]).name
     if model != "tiny" and model not in QUICK:
         return None

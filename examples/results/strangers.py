@@ -11,7 +11,8 @@ import string
 from pathlib import Path
 from typing import Any
 
-END, PAD = "<|end|>", "<|pad|>"
+from words import END, PAD, for_transformers, numbered, word_tokenizer
+
 CHARACTERS = "\n" + "".join(sorted(set(string.printable) - set("\t\r\x0b\x0c\n")))
 LENGTH = 512  # most tokens of a prompt with its answer
 # what frequent pieces are found in: terse prompts and answers
@@ -41,20 +42,16 @@ def _gpt2_bytes() -> tuple[Any, Any, Any]:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(_numbered(alphabet), merges=[]))
+    tokenizer = Tokenizer(models.BPE(numbered(alphabet), merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     config = GPT2Config(n_embd=64, n_layer=5, n_head=4, n_positions=LENGTH)
-    return _finished(tokenizer), config, GPT2LMHeadModel
+    return for_transformers(tokenizer), config, GPT2LMHeadModel
 
 
 def _llama_characters() -> tuple[Any, Any, Any]:
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = Tokenizer(models.WordLevel(_numbered(CHARACTERS), unk_token=PAD))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
-    tokenizer.decoder = decoders.Fuse()
     config = LlamaConfig(
         hidden_size=128,
         intermediate_size=384,
@@ -62,7 +59,7 @@ def _llama_characters() -> tuple[Any, Any, Any]:
         num_attention_heads=4,
         max_position_embeddings=LENGTH,
     )
-    return _finished(tokenizer), config, LlamaForCausalLM
+    return word_tokenizer(CHARACTERS, r"[\s\S]"), config, LlamaForCausalLM
 
 
 def _neox_pieces() -> tuple[Any, Any, Any]:
@@ -86,7 +83,7 @@ def _neox_pieces() -> tuple[Any, Any, Any]:
         num_attention_heads=4,
         max_position_embeddings=LENGTH,
     )
-    return _finished(tokenizer), config, GPTNeoXForCausalLM
+    return for_transformers(tokenizer), config, GPTNeoXForCausalLM
 
 
 KINDS = {
@@ -96,23 +93,8 @@ KINDS = {
 }
 
 
-def _numbered(tokens: Any) -> dict[str, int]:
-    return {token: number for number, token in enumerate([END, PAD, *tokens])}
-
-
-def _finished(tokenizer: Any) -> Any:
-    from transformers import PreTrainedTokenizerFast
-
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token=END,
-        pad_token=PAD,
-        clean_up_tokenization_spaces=False,
-    )
-
-
 def _played_texts(episodes: int = 100) -> list[str]:
-    """Prompts and completions of experts and amateurs."""
+    """Prompts, and what amateurs answer."""
     import random
 
     from llmzoo import make

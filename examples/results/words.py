@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+END, PAD = "<|end|>", "<|pad|>"
 _WORD = r"[a-z]+|[\s\S]"
 _SENTENCE = r"[^.?!:\n]*[.?!:\n]+ ?|[^.?!:\n]+"
 
@@ -55,6 +56,33 @@ def sentences_of(env: str, env_args: Mapping[str, Any], *, episodes: int = 200) 
     return sorted(sentences.union(*(re.findall(_WORD, each) for each in counts)))
 
 
+def numbered(tokens: Iterable[str]) -> dict[str, int]:
+    """A vocabulary: the end, the padding, then ``tokens``."""
+    return {token: number for number, token in enumerate([END, PAD, *tokens])}
+
+
+def word_tokenizer(words: Iterable[str], pattern: str) -> Any:
+    """A tokenizer with a token for each word; ``pattern``: what of a text is a word."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel(numbered(words), unk_token=PAD))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return for_transformers(tokenizer)
+
+
+def for_transformers(tokenizer: Any) -> Any:
+    """A tokenizer of ``tokenizers`` whose vocabulary has the end and the padding."""
+    from transformers import PreTrainedTokenizerFast
+
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token=END,
+        pad_token=PAD,
+        clean_up_tokenization_spaces=False,
+    )
+
+
 def build_model(
     out: Path,
     *,
@@ -70,10 +98,8 @@ def build_model(
     :func:`sentences_of`. ``heads``: of queries, and of keys and values.
     """
     import torch
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+    from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    end, pad = "<|end|>", "<|pad|>"
     if isinstance(words, str):
         listed = words_of(words)
     elif isinstance(words, Mapping):
@@ -82,19 +108,11 @@ def build_model(
         listed = list(words)
     longer = sorted((w for w in listed if not re.fullmatch(_WORD, w)), key=len, reverse=True)
     pattern = "|".join([*map(re.escape, longer), _WORD])
-    vocabulary = {word: number for number, word in enumerate([end, pad, *listed])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=pad))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
-    tokenizer.decoder = decoders.Fuse()
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token=end,
-        pad_token=pad,
-        clean_up_tokenization_spaces=False,
-    ).save_pretrained(out)
+    tokenizer = word_tokenizer(listed, pattern)
+    tokenizer.save_pretrained(out)
     torch.manual_seed(seed)
     config = Qwen2Config(
-        vocab_size=len(vocabulary),
+        vocab_size=len(tokenizer),
         hidden_size=hidden,
         intermediate_size=3 * hidden,
         num_hidden_layers=layers,

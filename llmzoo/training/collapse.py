@@ -10,8 +10,8 @@ from statistics import fmean, variance
 from typing import Any
 
 from llmzoo.errors import CollapseWarning
+from llmzoo.training.faults import WINDOW
 
-WINDOW = 10  # iterations
 _SURE = 5.0  # standard errors of a difference
 
 
@@ -26,8 +26,8 @@ class _Seen:
     invalid: float | None
 
 
-class Course:
-    """The course of a run's return, by windows of iterations.
+class ReturnHistory:
+    """What the iterations of a run have earned, by windows of ten.
 
     A run collapses if its newest window earns less than the best one before it, by more than five
     standard errors. The agents of a zero-sum game always earn 0 together, so there only penalties count.
@@ -35,10 +35,8 @@ class Course:
     :class:`CollapseWarning`.
     """
 
-    def __init__(
-        self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True, window: int = WINDOW
-    ):
-        self._window, self._warns = window, False
+    def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True):
+        self._warns = False
         self._seen: list[_Seen] = []
         self._best: Sequence[_Seen] = ()
         for row in rows:
@@ -48,7 +46,7 @@ class Course:
     @property
     def mean_return(self) -> float | None:
         """That of the newest window, or of the iterations so far; None if there were none."""
-        newest = self._seen[-self._window :]
+        newest = self._seen[-WINDOW:]
         return _mean(newest) if newest else None
 
     def iteration(self, row: Mapping[str, Any]) -> None:
@@ -56,12 +54,12 @@ class Course:
         if not row.get("return"):
             return
         self._seen.append(_seen(row))
-        earlier = self._seen[-2 * self._window : -self._window]
-        if len(earlier) < self._window:
+        earlier = self._seen[-2 * WINDOW : -WINDOW]
+        if len(earlier) < WINDOW:
             return
         if not self._best or _mean(earlier) > _mean(self._best):
             self._best = earlier
-        newest = self._seen[-self._window :]
+        newest = self._seen[-WINDOW:]
         if self._warns and _fallen(self._best, newest):
             self._warns = False
             warnings.warn(_told(self._best, newest), CollapseWarning, stacklevel=3)

@@ -26,7 +26,7 @@ from llmzoo.engine.base import Iteration, draws, models_among
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.training import checkpoints, metrics, run_folder
-from llmzoo.training.collapse import Course
+from llmzoo.training.collapse import ReturnHistory
 from llmzoo.training.faults import FlatSeats, check_answered
 from llmzoo.training.interrupt import patient
 from llmzoo.training.log import RunLog, summary
@@ -122,14 +122,14 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_differences
         flat_seats = FlatSeats(engine.trained if watched else ())
-        course = _course(setup)
+        history = _return_history(setup)
         with patient(log.note) as stop:
             while not ended():
                 iteration = _iterate(setup, step)
                 row = metrics.of_iteration(iteration, engine.trained)
                 flat_seats.iteration(iteration)
                 step += 1
-                course.iteration({"step": step, **row})
+                history.iteration({"step": step, **row})
                 tokens += row["tokens"]
                 log.iteration(step, row, iteration, setup.seats, last=ended())
                 if config.eval_every and step % config.eval_every == 0 and not ended():
@@ -142,8 +142,11 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                 if ended() or stopping or step % config.checkpoint_every == 0:
                     log.flush()
                     checkpoints.save(
-                        *(folder / "checkpoints", engine, step, tokens),
-                        mean_return=course.mean_return,
+                        folder / "checkpoints",
+                        engine,
+                        step,
+                        tokens,
+                        mean_return=history.mean_return,
                     )
                 if stopping:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")
@@ -164,12 +167,12 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     )
 
 
-def _course(setup: Setup) -> Course:
-    """The run's return so far. It may fall for other reasons where tasks or opponents get harder."""
+def _return_history(setup: Setup) -> ReturnHistory:
+    """What the run has earned so far. It may fall for other reasons where tasks or opponents get harder."""
     config = setup.config
     same = config.curriculum == "none" and config.opponents == "self"
     rows = run_folder.metrics(setup.folder, "train") if ranks.rank() == 0 else []
-    return Course(rows, warns=same and ranks.rank() == 0)
+    return ReturnHistory(rows, warns=same and ranks.rank() == 0)
 
 
 def _iterate(setup: Setup, step: int) -> Iteration:

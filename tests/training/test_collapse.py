@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from llmzoo.errors import CollapseWarning
-from llmzoo.training.collapse import Course
+from llmzoo.training.collapse import ReturnHistory
 
 
 def row(step, paid, *, entropy=0.5, invalid=0.0):
@@ -26,13 +26,13 @@ def rows_of(*parts):
 
 
 def warned(rows, *, before=(), **options):
-    course = Course(before, **options)
+    history = ReturnHistory(before, **options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for each in rows:
-            course.iteration(each)
+            history.iteration(each)
     assert all(w.category is CollapseWarning for w in caught)
-    return [str(w.message) for w in caught], course
+    return [str(w.message) for w in caught], history
 
 
 FALLING = rows_of((12, 0.2, {}), (12, 0.6, {}), (30, 0.1, {"entropy": 0.01, "invalid": 0.9}))
@@ -71,13 +71,13 @@ def test_agents_that_take_from_each_other_do_not_collapse():
 
 
 def test_a_resumed_run_knows_what_it_earned_before():
-    texts, course = warned(FALLING[20:], before=FALLING[:20])
-    assert (texts, course.mean_return) == (warned(FALLING)[0], warned(FALLING)[1].mean_return)
+    texts, history = warned(FALLING[20:], before=FALLING[:20])
+    assert (texts, history.mean_return) == (warned(FALLING)[0], warned(FALLING)[1].mean_return)
     assert warned(FALLING, warns=False)[0] == []
 
 
 def test_the_mean_return_is_of_the_newest_window():
-    _, course = warned([row(step, float(step)) for step in range(1, 26)])
-    assert course.mean_return == pytest.approx(sum(range(16, 26)) / 10 + 0.1)
-    assert Course().mean_return is None
+    _, history = warned([row(step, float(step)) for step in range(1, 26)])
+    assert history.mean_return == pytest.approx(sum(range(16, 26)) / 10 + 0.1)
+    assert ReturnHistory().mean_return is None
     assert warned([row(1, 2.0)])[1].mean_return == pytest.approx(2.1)

@@ -26,6 +26,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOST = "api.openai.com"
 KEY_ENV = "OPENAI_API_KEY"
 HOSTS_ENV = "LLMZOO_ENDPOINT_KEYS"
+TOKEN_ENV = "LLMZOO_TOKEN"  # what servers of environments and policies (llmzoo.serve) ask for
 AUTO = "auto"
 PREFIX = "openai:"  # begins the names of models behind endpoints
 _HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds to requests
@@ -81,8 +82,7 @@ class Endpoint:
         """The environment variable with the key; None if no key is sent."""
         if self.api_key_env != AUTO:
             return self.api_key_env
-        named = _named_hosts().get(self.host)
-        return named or (KEY_ENV if self.is_openai else None)
+        return key_of_host(self.host) or (KEY_ENV if self.is_openai else None)
 
     @property
     def is_openai(self) -> bool:
@@ -186,6 +186,11 @@ def _settings(endpoint: Endpoint) -> dict[str, Any]:
 
 def _lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if ":" in line]
+
+
+def key_of_host(host: str) -> str | None:
+    """The environment variable whose key ``LLMZOO_ENDPOINT_KEYS`` sends to ``host``."""
+    return _named_hosts().get(host)
 
 
 def _named_hosts() -> dict[str, str]:

@@ -23,6 +23,7 @@ from llmzoo.training import run_folder
 from llmzoo.training.collecting import refuse_fallback
 from llmzoo.training.players import players
 from llmzoo.training.seats import SeatConfig
+from llmzoo.training.trust import check_trusted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,13 +145,11 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             raise ConfigError(
                 "give --env ID, or --policy with a run folder, whose environment counts"
             )
-        if self.env is None and registry.is_path(env):
-            raise ConfigError(
-                f"{self.policy} was trained on {env}, which is code: name it with --env {env} if you "
-                "trust it"
-            )
         own = (saved or {}).get("env_args", {}) if env == trained else {}
-        return env, {name: value for name, value in own.items() if name != "split"}
+        own = {name: value for name, value in own.items() if name != "split"}
+        given = {"env_args": self.env_args, **({} if self.env is None else {"env": env})}
+        check_trusted(run, {"env": env, "env_args": own}, given)
+        return env, own
 
 
 @dataclass(frozen=True, kw_only=True)

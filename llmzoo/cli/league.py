@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llmzoo import files, registry
+from llmzoo import files
 from llmzoo.cli.arguments import PromptOptions, SamplingOptions, env_arguments
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, as_table, counting
@@ -18,6 +18,7 @@ from llmzoo.training import run_folder
 from llmzoo.training.entrants import AT_MOST, entrants, expanded
 from llmzoo.training.league import league, two_seats
 from llmzoo.training.standings import rows_of, table
+from llmzoo.training.trust import check_trusted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +120,11 @@ def _environment(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dic
         told = f"the runs were trained on {', '.join(trained)}" if trained else "there is no run"
         raise ConfigError(f"give --env ID: {told}")
     env = next(iter(trained)) if options.env is None else options.env
-    if options.env is None and registry.is_path(env):
-        raise ConfigError(f"{env} is code: name it with --env {env} if you trust it")
+    given = {"env_args": options.env_args, **({} if options.env is None else {"env": env})}
+    for run, config in saved.items():
+        if config["env"] == env:
+            own_args = {"env": env, "env_args": config.get("env_args", {})}
+            check_trusted(run, own_args, given)
     where: dict[str, Any] = {"split": "use --split", "chosen": options.split}
     env_args = env_arguments(env, options.env_args, **where)
     own = [_own(config, options.env_args) for config in saved.values() if config["env"] == env]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
@@ -20,6 +21,8 @@ class RescoreOptions(CommandOptions):
 
     Args:
         folder: a folder of llmzoo eval --out; given first, without --folder.
+        env: the folder's environment, repeated where it is code (module:name) that you trust.
+        env_args: arguments of the environment, likewise; --env.NAME VALUE gives one.
         quiet: show no progress on standard error.
         json: print one JSON object instead of a table.
     """
@@ -29,6 +32,8 @@ class RescoreOptions(CommandOptions):
     EXAMPLES = ("llmzoo rescore evals/tiny",)
 
     folder: str
+    env: str | None = None
+    env_args: Mapping[str, Any] = field(default_factory=dict)
     quiet: bool = False
     json: bool = False
 
@@ -38,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
     total = sum(1 for _ in read_rows(Path(options.folder)))
     with apart(), counting("episodes", total, quiet=options.quiet) as ended:
         judged = []
-        for result in rescore(options.folder):
+        for result in rescore(options.folder, env=options.env, env_args=options.env_args):
             judged.append(result)
             ended()
     changed = [result for result in judged if result.changed]

@@ -14,11 +14,12 @@ from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run, check_stages, typed_stages
 from llmzoo.cli.options import CommandOptions, field_names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
-from llmzoo.cli.resuming import check_trusted, code_options, saved_settings
+from llmzoo.cli.resuming import code_options, saved_settings
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.training import FitConfig, run_folder
 from llmzoo.training.players import check_model
+from llmzoo.training.trust import check_trusted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,10 +22,11 @@ from urllib.parse import urlsplit
 import grpc
 from google.protobuf.message import Message
 
+from llmzoo.endpoints import TOKEN_ENV
 from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.serve import tokens
 from llmzoo.serve.hosting import DEFAULT_PORT, GREATEST_MESSAGE_BYTES
-from llmzoo.serve.tokens import TOKEN_ENV, check_token, is_loopback
+from llmzoo.serve.tokens import check_token, is_loopback
 from llmzoo.serve.trust import RemoteError, line
 
 __all__ = ["Address", "RemoteError", "ask_server", "connect", "explained", "parse", "plainly"]

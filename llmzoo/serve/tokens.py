@@ -11,10 +11,10 @@ import os
 import secrets
 from pathlib import Path
 
+from llmzoo.endpoints import TOKEN_ENV
 from llmzoo.errors import ConfigError
 from llmzoo.files import user_cache
 
-TOKEN_ENV = "LLMZOO_TOKEN"
 SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
 
 

@@ -18,6 +18,7 @@ from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Request
 from llmzoo.rollout.episodes import episodes
 from llmzoo.training import run_folder
+from llmzoo.training.trust import check_trusted
 
 _WORKERS = 8  # programs that run at once
 _ROUNDING = 1e-9
@@ -50,17 +51,27 @@ class Rescored:
         )
 
 
-def rescore(folder: str | Path) -> Iterator[Rescored]:
+def rescore(
+    folder: str | Path, *, env: str | None = None, env_args: Mapping[str, Any] | None = None
+) -> Iterator[Rescored]:
     """Judge every episode of an evaluation's folder again, in their order.
 
     Each is begun anew, and the answers are played as they stand, whatever the prompts are now.
-    Raises :class:`ConfigError` if the folder holds no evaluation of an environment with an id, or if
-    its tasks are no longer the same.
+    ``env`` and ``env_args``: what the folder says itself, repeated where it is code that you trust.
+    Raises :class:`ConfigError` if the folder holds no evaluation of an environment with an id, if
+    its tasks are no longer the same, or if it names code, keys or servers that you do not name.
     """
     folder = Path(folder)
     config = run_folder.saved_config(folder)
     if config is None:
         raise ConfigError(f"{folder} holds no evaluation: llmzoo eval --out FOLDER writes one")
+    own = {"env": config["env"], "env_args": config["env_args"]}
+    given = {"env": env} if env is not None else {}
+    check_trusted(folder, own, {**given, "env_args": env_args or {}})
+    for name, value in {**given, **(env_args or {})}.items():
+        saved = config["env"] if name == "env" else config["env_args"].get(name)
+        if value != saved:
+            raise ConfigError(f"{folder} was played with {name}={saved!r}, not {value!r}")
     arguments = {**config["env_args"], "split": config["split"]}
     make = partial(registry.make, config["env"], **arguments)
     rows = sorted(read_rows(folder), key=lambda row: (row["task"], row["sample"]))

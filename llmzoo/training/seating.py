@@ -23,6 +23,7 @@ from llmzoo.policies.vllm.config import is_server, sampler_config
 from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.training import run_folder
 from llmzoo.training.seats import OTHERS, Arrangement, Seat, kind, plan
+from llmzoo.training.trust import check_trusted
 
 Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
 # keys of a saved adapter's configuration that are no options of a new adapter
@@ -137,6 +138,8 @@ def seats_of_run(
     given, given_chat = dict(sampling or {}), dict(chat or {})
     needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
     config = run_folder.settings(run, *needed)
+    policies = {agent: own.get("policy") for agent, own in config.get("seat_args", {}).items()}
+    check_trusted(run, {"others": config["others"], "policies": policies}, {})
     named = config["seats"]
     if isinstance(named, str) and named not in ("shared", "separate", "lora", *agents):
         raise ConfigError(

@@ -1,0 +1,110 @@
+"""What a run folder may not decide: the code that is imported, and where keys and tokens are sent.
+
+The folder may come from somebody else. Its environment, learners and tools can be paths ``module:name``, its
+endpoints can name any environment variable, and its servers any address.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from llmzoo.endpoints import AUTO, HOSTS_ENV, OPENAI_URL, TOKEN_ENV, Endpoint, key_of_host
+from llmzoo.errors import ConfigError
+from llmzoo.registry import is_path, is_remote
+
+
+def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise :class:`ConfigError` for code, a cluster, a key or a token that the user has not named too.
+
+    ``saved``: those settings of the folder ``run`` that are about to be used. ``given``: the user's own.
+    """
+    for name in ("env", "learner"):
+        _check_code(run, name, saved, given)
+        _check_arguments(run, name, saved, given)
+    own = given.get("seat_args", {})
+    for agent, settings in saved.get("seat_args", {}).items():
+        of_agent = own.get(agent, {})
+        _check_code(run, "learner", settings, of_agent, seat=f"seat.{agent}.")
+        _check_arguments(run, "learner", settings, of_agent, seat=f"seat.{agent}.")
+    address = saved.get("engine_args", {}).get("address")
+    if address is not None and not {"engine", "engine_args"} & set(given):
+        raise ConfigError(
+            f"{run} names a Ray cluster, whose processes run code: {address}. "
+            f"Say {shlex.join(['--engine.address', str(address)])} to use it."
+        )
+    for value in _walk(saved):
+        if isinstance(value, Mapping) and value.get("api_key_env") not in (None, AUTO):
+            _check_key(run, value)
+    for name, setting in saved.items():
+        for value in _walk(setting):
+            if isinstance(value, str) and is_remote(value) and name not in given:
+                _check_token(run, value)
+
+
+def _check_code(
+    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, seat: str = ""
+) -> None:
+    """Refuse a path ``module:name`` as ``saved[name]``, unless ``given`` has this setting too."""
+    code = saved.get(name)
+    if isinstance(code, str) and is_path(code) and name not in given:
+        _refuse_code(run, f"--{seat}{name}", code, code)
+
+
+def _check_arguments(
+    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, seat: str = ""
+) -> None:
+    """Refuse arguments of an environment or a learner that may be code, unless given too."""
+    named = given.get(f"{name}_args", {})
+    for argument, value in (saved.get(f"{name}_args") or {}).items():
+        code = next((text for text in _walk(value) if _may_be_code(text)), None)
+        if code is not None and argument not in named:
+            text = value if isinstance(value, str) else json.dumps(value)
+            option = f"{seat}{name}_args" if seat else name
+            _refuse_code(run, f"--{option}.{argument}", code, text)
+
+
+def _refuse_code(run: object, option: str, code: str, text: str) -> None:
+    raise ConfigError(
+        f"{run} names code to import: {code}. Say {shlex.join([option, text])} to run it."
+    )
+
+
+def _may_be_code(value: Any) -> bool:
+    addresses = ("http://", "https://", "grpc://", "grpcs://")
+    return isinstance(value, str) and ":" in value and not value.startswith(addresses)
+
+
+def _walk(value: Any) -> Iterator[Any]:
+    """``value`` and everything inside its mappings and lists."""
+    yield value
+    inner = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping | list | tuple):
+        for one in inner:
+            yield from _walk(one)
+
+
+def _check_key(run: object, endpoint: Mapping[str, Any]) -> None:
+    """Refuse a variable other than the one that the user has for the endpoint's host."""
+    variable = str(endpoint["api_key_env"])
+    address = Endpoint(model="any", base_url=str(endpoint.get("base_url", OPENAI_URL)))
+    if address.key_env != variable:
+        _refuse_to_send(run, f"the variable {variable} as the key", address.host, variable)
+
+
+def _check_token(run: object, address: str) -> None:
+    """Refuse a server that would be sent the user's token, unless the user has the token for its host."""
+    host = urlsplit(address).hostname or ""
+    if os.environ.get(TOKEN_ENV) and key_of_host(host) != TOKEN_ENV:
+        _refuse_to_send(run, f"the server {address}, which is sent {TOKEN_ENV},", host, TOKEN_ENV)
+
+
+def _refuse_to_send(run: object, what: str, host: str, variable: str) -> None:
+    raise ConfigError(
+        f"{run} names {what} for {host}, and a run folder cannot choose what is sent. "
+        f"Set {HOSTS_ENV}={host}={variable} to send it."
+    )

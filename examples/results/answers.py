@@ -15,7 +15,7 @@ from statistics import fmean
 from by_learner import ALONE
 from logs import Row, read_log
 from questions import QUESTIONS, compared
-from readings import after, by_task, in_order, markdown, marks, of_arm, p_value, with_equal_seeds
+from readings import by_task, in_order, markdown, marks, of_arm, p_value, with_equal_seeds
 
 from llmzoo.training.run_statistics import crossed_bootstrap, paired_runs
 from llmzoo.training.statistics import holm
@@ -23,18 +23,22 @@ from llmzoo.training.statistics import holm
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """The runs of one arm of a study. ``also``: the other condition in which they are measured."""
+    """The runs of one arm of a study."""
 
     study: str
     task: str
     arm: str
     agents: int
     name: str
-    also: str | None = None
 
 
 LEVEL = 0.05  # corrected p-values below are bold
-SHORT = {"seats": "two or one, same completions", "answers": "two or one", "weights": "models"}
+SHORT = {
+    "seats": "two or one, same completions",
+    "answers": "two or one",
+    "commits": "two or one, same commits",
+    "weights": "models",
+}
 
 SUDOKU = "games", "sudoku_v0"
 CELLS = "games_cells", "plan_path_v0"
@@ -59,7 +63,7 @@ GAMES = (
     *(CELLS_ONE, CELLS_TWO, CELLS_EACH, CELLS_MAGRPO),
     Arm("games_cells_long", "plan_path_v0", "at_grpo_expert", 1, "plan-path as cells, 2.6M tokens"),
     Arm("games_cells_long", "sokoban_v0", "at_grpo_expert", 1, "sokoban as cells, 0.8M tokens"),
-    Arm("games", "sokoban_v0", "grpo_one_turn", 1, "sokoban drawn, GRPO", "four_turns"),
+    Arm("games", "sokoban_v0", "grpo_one_turn", 1, "sokoban drawn, GRPO, 1 round"),
     Arm("games", "sokoban_v0", "at_grpo", 2, "sokoban drawn, AT-GRPO"),
     Arm("games", "plan_path_v0", "grpo", 1, "plan-path drawn, GRPO"),
     Arm("games", "plan_path_v0", "at_grpo", 2, "plan-path drawn, AT-GRPO"),
@@ -109,16 +113,15 @@ def gains_of(logs: Path, arms: Sequence[Arm]) -> str:
     lines = []
     for arm in arms:
         runs = runs_of(logs, arm)
-        measured = [after(row, arm.also) for row in runs]
-        greedy = ""
-        if arm.also is None:
-            ends = [[row[when]["greedy"] for row in runs] for when in ("before", "after")]
-            greedy = " → ".join(f"{_mean(of):.1f}" for of in ends)
-        sampled = f"{_mean([row['before'] for row in runs]):.1f} → {_mean(measured):.1f}"
+        before, after = ([row[when] for row in runs] for when in ("before", "after"))
+        greedy, sampled = (
+            " → ".join(f"{_mean(of):.1f}" for of in ends)
+            for ends in ([[one["greedy"] for one in of] for of in (before, after)], [before, after])
+        )
         if len(runs) > 2:
-            low, high = crossed_bootstrap(marks(runs, arm.also), measured[0].get("ids"))
+            low, high = crossed_bootstrap(marks(runs), after[0].get("ids"))
             sampled += f" [{100 * low:.1f}, {100 * high:.1f}]"
-        each = ", ".join(f"{100 * one['success']:.1f}" for one in measured)
+        each = ", ".join(f"{100 * one['success']:.1f}" for one in after)
         lines.append([arm.name, arm.agents, greedy, sampled, each])
     return markdown(["", "agents", "greedy", "sampled", "each run, sampled"], lines)
 
@@ -157,7 +160,7 @@ def several_tasks(logs: Path) -> str:
 def several_arms(logs: Path) -> str:
     """A task a line, an arm a column: mean sampled success before and after."""
     rows = read_log(logs / "several_longer.jsonl.gz")
-    arms = ("one", "one_more", "two", "lone", "split")
+    arms = ("one", "one_more", "two", "two_more", "lone", "split")
     lines = []
     for task, mine in by_task(rows).items():
         found = [of_arm(mine, arm) for arm in arms]
@@ -222,7 +225,7 @@ def _sampled_and_greedy(measured: Sequence[Row]) -> str:
 def _difference(
     first: Sequence[Sequence[bool]],
     second: Sequence[Sequence[bool]],
-    ids: Sequence[str] | None | None,
+    ids: Sequence[str] | None,
 ) -> tuple[str, str, float]:
     """The mean with its interval, that of each pair of runs, and p."""
     both = zip(first, second, strict=True)

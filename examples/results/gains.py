@@ -12,10 +12,7 @@ from statistics import fmean
 
 from logs import Row, read_log
 from matplotlib.figure import Figure
-from readings import markdown, of_arm, p_value
-
-from llmzoo.training.run_statistics import paired_runs
-from llmzoo.training.statistics import holm
+from readings import markdown, of_arm
 
 SAMPLED, GREEDY = "#8ab4d8", "#1f5f99"
 
@@ -37,7 +34,7 @@ GAINS = (
     Gain("sums: one agent has the tool", "several_longer", "sums", "split", "MAGRPO", 2),
     Gain("equations: one agent has the tool", "several_longer", "equations", "split", "MAGRPO", 2),
     Gain("functions in two parts, SmolLM2", "smollm2", "coop_functions_v0", "joint", "MAGRPO", 2),
-    Gain("sums, SmolLM2", "smollm2", "math_v0", "turns", "MAGRPO", 2),
+    Gain("sums, SmolLM2", "smollm2", "math_v0", "turns", "AT-GRPO", 2),
     Gain("sudoku, 4 million tokens", "games_long", "sudoku_v0", "at_grpo_one_48", "AT-GRPO", 1),
     Gain("plan-path as cells", "games_cells_long", "plan_path_v0", "at_grpo_expert", "AT-GRPO", 1),
 )
@@ -53,11 +50,6 @@ class Measured:
     def rates(self, when: str, *, greedy: bool) -> list[float]:
         found = [row[when]["greedy"] if greedy else row[when] for row in self.rows]
         return [one["success"] for one in found]
-
-    @property
-    def p_value(self) -> float:
-        """Of no change in greedy success, with runs as units."""
-        return paired_runs(self.rates("after", greedy=True), self.rates("before", greedy=True))
 
 
 def measured(logs: Path) -> list[Measured]:
@@ -76,16 +68,13 @@ def table(logs: Path) -> dict[str, str]:
     if not gains:
         return {}
     lines = []
-    for one, corrected in zip(gains, holm([gain.p_value for gain in gains]), strict=True):
+    for one in gains:
         cells = []
         for greedy in (True, False):
             before, after = (one.rates(when, greedy=greedy) for when in ("before", "after"))
             cells.append(f"{fmean(before):.1%} → {', '.join(f'{rate:.1%}' for rate in after)}")
-        count = len(one.rows)
-        lines.append(
-            [one.gain.name, one.gain.agents, one.gain.learner, count, *cells, p_value(corrected)]
-        )
-    head = ["", "agents", "learner", "runs", "greedy, each run", "sampled, each run", "p"]
+        lines.append([one.gain.name, one.gain.agents, one.gain.learner, len(one.rows), *cells])
+    head = ["", "agents", "learner", "runs", "greedy, each run", "sampled, each run"]
     return {"gains": markdown(head, lines)}
 
 

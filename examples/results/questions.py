@@ -40,6 +40,11 @@ QUESTIONS = (
         pairs=[("two", "one")],
     ),
     Question(
+        name="commits",
+        text="the same in two rounds, against one agent in two rounds, so that both commit twice",
+        pairs=[("two_more", "one_more")],
+    ),
+    Question(
         name="information",
         text="a second agent that sees the other half, against an agent alone with its half",
         pairs=[("split", "lone")],

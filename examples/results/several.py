@@ -61,7 +61,8 @@ def _questions(
         of = found[question.name]
         counts = [count for one in of for count in one.counts]
         shares = [one.shares for one in of]
-        lines.append((question.text, len(of), counts, shares))
+        if counts:
+            lines.append((question.text, len(of), counts, shares))
     if transfer:
         drops = [drop for _, drop, _ in transfer]
         shares = [[drop / total] for _, drop, total in transfer]
@@ -70,9 +71,6 @@ def _questions(
     p_values = [sign_flip(counts).p_value for _, _, counts, _ in lines]
     table = []
     for (text, tasks, counts, shares), p, both in zip(lines, p_values, holm(p_values), strict=True):
-        if not counts:
-            table.append([text, 0, 0, "not run", "", "", ""])
-            continue
         mean = f"{100 * fmean(share for of in shares for share in of):+.1f}"
         if tasks >= FEW:
             low, high = bootstrap(shares)
@@ -106,8 +104,9 @@ def _differences(found: Mapping[str, list[Compared]]) -> str:
         points = _difference(one)
         cells[one.task, name] = f"**{points}**" if p < 0.05 else points
     tasks = dict.fromkeys(one.task for _, one in every)
-    lines = [[task, *(cells.get((task, name), "") for name in found)] for task in tasks]
-    return markdown(["task", *found], lines)
+    asked = [name for name, of in found.items() if of]
+    lines = [[task, *(cells.get((task, name), "") for name in asked)] for task in tasks]
+    return markdown(["task", *asked], lines)
 
 
 def _arms(rows: Sequence[Row]) -> str:
@@ -148,8 +147,11 @@ def _partners(rows: Sequence[Row], crossed: Sequence[Row]) -> str:
 
 def figure(rows: Sequence[Row], path: Path) -> None:
     """A panel for each question: the difference of success on each task, with its interval, and each seed's."""
-    drawn = Figure(figsize=(13, 6.2), dpi=130, layout="constrained")
-    for axes, question in zip(drawn.subplots(2, 3).flat, QUESTIONS, strict=True):
+    drawn = Figure(figsize=(16, 6.2), dpi=130, layout="constrained")
+    panels = drawn.subplots(2, 4).flatten()
+    for axes in panels[len(QUESTIONS) :]:
+        axes.set_axis_off()
+    for axes, question in zip(panels[: len(QUESTIONS)], QUESTIONS, strict=True):
         found = compared(rows, question)
         for place, one in enumerate(found):
             low, high = (100 * end for end in bootstrap(one.clusters))

@@ -57,8 +57,6 @@ def _planned(name: str) -> list[study.Run]:
 
 def form_of(arm: Arm) -> dict[str, Any] | None:
     """What the start plays: model, environment and its arguments, tasks, longest completion; None: left out."""
-    if arm.also is not None:
-        return None
     run = next(run for run in _planned(arm.study) if (run.task, run.arm) == (arm.task, arm.arm))
     model = Path(run.settings["model"]).name
     if model != "tiny" and model not in QUICK:

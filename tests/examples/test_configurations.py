@@ -61,6 +61,8 @@ def test_one_step(name, tmp_path, monkeypatch):
     steps = str(read(name).get("learner_args", {}).get("rounds", 0) or 1)
     file = small_stages(name, tmp_path) if staged else CONFIGS / name
     argv = ["train", "--config", str(file), *SMALL, *([] if staged else ["--steps", steps])]
+    if name == "learners/opd.yaml":  # its teacher
+        assert main(["train", "--config", str(CONFIGS / "demo.yaml"), *SMALL, "--steps", "1"]) == 0
     assert main(argv) == 0
     runs = [path.parent for path in (tmp_path / read(name)["out"]).rglob("metrics.jsonl")]
     assert len(runs) == len(read(name).get("stages", ["the only one"]))

@@ -165,12 +165,26 @@ def test_questions_are_answered_by_pairs_of_runs_and_corrected_together():
     line = made["several"].splitlines()[2].strip("| ").split(" | ")
     # differences of 50, 25 and -75 points; counts 2, 1, -3 add to 0, so every choice of signs is as far
     assert line[1:] == ["2", "3", "+0.0", "2 of 3", "1.0000", "1.0000"]
-    assert "| not run |" in made["several"]  # the other questions
+    assert len(made["several"].splitlines()) == 3  # no other question has runs
     games, functions = made["several seats"].splitlines()[2:]
     assert games.startswith("| sudoku | 62.5% [")
     assert "| +37.5 [" in games
     assert games.endswith("| +50.0, +25.0 | 0.2500 | 0.5000 |")  # the smaller of two, times two
     assert "| -75.0 [" in functions
+
+
+def test_two_agents_of_the_longer_study_commit_as_often_as_one_in_two_rounds():
+    from study import read, runs_of
+
+    runs = {run.name: run.settings for run in runs_of(read("several_longer", quick=False), Path())}
+    pairs = {name: runs[name.replace("two_", "one_")] for name in runs if "-two_more-" in name}
+    assert len(pairs) == 9  # three games, three seeds
+    for name, alone in pairs.items():
+        both = runs[name]
+        assert both["env_args"] == {k: v for k, v in alone["env_args"].items() if k != "num_agents"}
+        # the runs of one agent are older than this option
+        assert both["learner_args"] == alone["learner_args"] | {"weigh_by_reach": False}
+        assert both["token_budget"] == alone["token_budget"]
 
 
 def test_the_longer_study_is_the_same_but_for_its_tokens():
@@ -181,6 +195,7 @@ def test_the_longer_study_is_the_same_but_for_its_tokens():
         {run.name: dict(run.settings) for run in runs_of(read(name, quick=False), Path("models"))}
         for name in ("several", "several_longer")
     )
+    longer = {name: settings for name, settings in longer.items() if "-two_more-" not in name}
     assert longer.keys() == {name for name in runs if not name.startswith("calendar")}
     for name, settings in longer.items():
         factor = settings.pop("token_budget") / runs[name].pop("token_budget")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -21,7 +22,12 @@ from typing import Any, BinaryIO, TextIO
 from llmzoo.errors import CheckpointError
 
 WRITING = ".writing_"
-LARGEST = 64 * 2**20  # bytes of a JSON file
+LARGEST = (
+    16 * 2**20
+)  # bytes of a JSON file, or of a line of one; as Python objects up to 27 times that
+LARGEST_LOG = 512 * 2**20  # bytes of a file of lines that is read as a whole
+_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
+NAMES = 'a name has 1 to 64 of the characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
 # errors of full disks, missing permissions, and files where folders should be
 REFUSED = {
     getattr(errno, name)
@@ -40,6 +46,11 @@ def why_not_writable(path: Path) -> str:
     if not place.is_dir():
         return f"{place} is no folder"
     return "" if os.access(place, os.W_OK | os.X_OK) else f"{place} cannot be written to"
+
+
+def is_name(text: str) -> bool:
+    """Whether a text, such as an agent's name, may become a folder (:data:`NAMES`)."""
+    return _NAME.fullmatch(text) is not None and text.strip(".") != ""
 
 
 def user_cache() -> Path:
@@ -132,18 +143,34 @@ def check_indexes(folder: Path) -> None:
                 )
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
+def lines_of(path: Path, *, whole: bool = False) -> Iterator[bytes]:
     """The lines of a file that are not empty; none if the file does not exist.
 
     A last line without a line break is skipped: it is still being written, or was truncated.
+    ``whole``: the caller keeps all lines. Raises :class:`CheckpointError` for a line of more than
+    ``LARGEST`` bytes, and for a file of more than ``LARGEST_LOG`` bytes that is kept as a whole.
     """
     try:
         with opened(path) as file:
-            for line in file:
+            if whole and os.fstat(file.fileno()).st_size > LARGEST_LOG:
+                raise CheckpointError(
+                    f"{path} is larger than {LARGEST_LOG:,} bytes, and is not read"
+                )
+            for line in bounded_lines(file, path):
                 if line.endswith(b"\n") and line.strip():
                     yield line
     except FileNotFoundError:
         return
+
+
+def bounded_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """The lines of an open file; raises :class:`CheckpointError` for one of more than ``LARGEST`` bytes."""
+    while line := file.readline(LARGEST + 1):
+        if len(line) > LARGEST:
+            raise CheckpointError(
+                f"{path} has a line of more than {LARGEST:,} bytes, and is not read further"
+            )
+        yield line
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +14,8 @@ from llmzoo.cli.options import names, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.cli.serving import token_for, told_to_end, wait_for
 from llmzoo.errors import ConfigError
+from llmzoo.files import NAMES, is_name
 
-_AGENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GRACE_S = 5  # seconds that running calls have to end
 
 
@@ -123,10 +122,9 @@ def run(argv: Sequence[str]) -> None:
 
 def _agents(options: GatewayOptions) -> list[str]:
     agents = names(options.agents)
-    if not agents or len(set(agents)) < len(agents) or not all(map(_AGENT.fullmatch, agents)):
+    if not agents or len(set(agents)) < len(agents) or not all(map(is_name, agents)):
         raise ConfigError(
-            "--agents names at least one agent, each once, by 1 to 64 letters, digits, - . and _; "
-            f"got {options.agents!r}"
+            f"--agents names at least one agent, each once, and {NAMES}; got {options.agents!r}"
         )
     return agents
 

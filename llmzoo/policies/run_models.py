@@ -91,7 +91,8 @@ def start_of(name: str, agent: str) -> str:
         return name
     newest = newest_checkpoint(name)
     seats = (files.read_object(Path(name) / "config.json") or {}).get("seats")
-    own = seats.get(agent, agent) if isinstance(seats, dict) else agent
+    own = str(seats.get(agent, agent)) if isinstance(seats, dict) else agent
+    own = own if files.is_name(own) else "policy"  # never a place outside the checkpoint
     for folder in (newest / own, newest / "policy"):
         if folder.is_dir():
             return str(folder)

@@ -21,7 +21,7 @@ from llmzoo import registry
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing.board import Sighting
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.files import opened
+from llmzoo.files import bounded_lines, opened
 
 CHUNK = 400_000  # characters of JSON in a chunk
 # a text whole, or cut where it shows boards: {"text": as it is written, "board": rows of cells}
@@ -67,7 +67,7 @@ class Played:
         if state.st_ino != self._inode or state.st_size < self._read:
             self._start_over(state.st_ino)
         file.seek(self._read)
-        for line in file:
+        for line in bounded_lines(file, self.path):
             if not line.endswith(b"\n"):  # still being written
                 break
             self._read += len(line)

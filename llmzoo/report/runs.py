@@ -215,7 +215,7 @@ def _league(path: Path, notes: list[str]) -> League | None:
 
 def _rows(path: Path, notes: list[str]) -> list[Row]:
     try:
-        lines = [*lines_of(path)]
+        lines = [*lines_of(path, whole=True)]
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
     rows: list[Row] = [

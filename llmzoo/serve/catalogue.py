@@ -20,8 +20,8 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.envs.tools.toolbox import BUILT_IN
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.files import is_name
 from llmzoo.registry import EnvSpec
-from llmzoo.serve.trust import fit
 
 _OPTIONS = "options."
 
@@ -121,7 +121,7 @@ class Catalogue:
         except TypeError as error:
             raise ConfigError(f"{id}: {error}") from error
         for agent in env.possible_agents:
-            if not fit(agent):
+            if not is_name(agent):
                 raise ConfigError(
                     f"{id} has an agent {agent!r:.80}, and names sent to clients have 1 to 64 of the "
                     'characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'

@@ -6,7 +6,6 @@ A server is somebody else's program, and its names become folders, keys and log 
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +13,9 @@ from contextlib import contextmanager
 import grpc
 
 from llmzoo.errors import LlmzooError
+from llmzoo.files import NAMES, is_name
 
 MOST_AGENTS = 1000
-_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _LONGEST_LINE = 1000  # characters
 
 
@@ -37,18 +36,10 @@ def odd(what: str) -> RemoteError:
     return RemoteError(f"the server {what}, so it cannot be used", grpc.StatusCode.DATA_LOSS)
 
 
-def fit(text: str) -> bool:
-    """Whether a text may name an agent, and so a folder."""
-    return _NAME.fullmatch(text) is not None and text.strip(".") != ""
-
-
 def name(text: str, of: str) -> str:
     """A name that may become a folder here. Raises :class:`RemoteError` otherwise."""
-    if not fit(text):
-        raise odd(
-            f"names {of} {line(text, 80)!r}, and a name has 1 to 64 of the characters a-z, A-Z, 0-9, "
-            '"_", "." and "-", not dots alone'
-        )
+    if not is_name(text):
+        raise odd(f"names {of} {line(text, 80)!r}, and {NAMES}")
     return text
 
 

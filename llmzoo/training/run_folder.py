@@ -197,7 +197,7 @@ def flat(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tu
 
 def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
     """The readable rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``."""
-    rows = filter(None, map(row_of, files.lines_of(run / "metrics.jsonl")))
+    rows = filter(None, map(row_of, files.lines_of(run / "metrics.jsonl", whole=True)))
     return [row for row in rows if row.get("kind") == kind]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError, check_names
+from llmzoo.files import NAMES, is_name
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
@@ -142,6 +142,12 @@ def plan(
     check_names("seat", seat_args, agents)
     configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
     names = _names(agents, arrangement, configs)
+    for name in names.values():
+        if not isinstance(name, str) or not is_name(name):
+            raise ConfigError(
+                f"{name!r} would name a folder of weights, and {NAMES}: use seats='shared', or a "
+                "mapping from seats to names"
+            )
     models = _models(arrangement, names, model_args or {})
     seats = {
         agent: _seat(
@@ -179,8 +185,6 @@ def _names(
         )
     check_names("seat", arrangement, agents)
     for agent, name in arrangement.items():
-        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w-]*", name):
-            raise ConfigError(f"seats: {name!r} is no name of a model; use letters and digits")
         if name in agents and arrangement.get(name) != name:
             raise ConfigError(
                 f"seats: the model {name!r} has the name of a seat that it does not play"

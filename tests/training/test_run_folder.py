@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from tiny_models import model, tokenizer
 from toy_envs import Parity
 
 from llmzoo.cli import main
+from llmzoo.envs.base import TextEnv
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.export.copying import copy_policy
 from llmzoo.policies import run_models
@@ -171,6 +174,69 @@ def test_an_evaluation_of_another_form_does_not_count_as_one(run, small_model, t
         resume(run, small_model)
 
 
+@pytest.mark.parametrize("name", ["metrics.jsonl", "played.jsonl"])
+@pytest.mark.parametrize("line", [b"", b'{"step": 1, "kind": "train", "note": "'])
+def test_a_log_of_gigabytes_costs_no_memory(run, small_model, name, line):
+    (run / name).write_bytes(line)
+    os.truncate(run / name, 3 * 2**30)  # one line that never ends
+    tracemalloc.start()
+    with pytest.raises(CheckpointError, match=rf"{name} has a line of more than 16,777,216 bytes"):
+        resume(run, small_model)
+    report = RunReport([run])
+    if name == "metrics.jsonl":
+        with pytest.raises(ConfigError, match=r"metrics\.jsonl is larger than 536,870,912 bytes"):
+            report.read()
+    else:
+        with pytest.raises(ConfigError, match=r"played\.jsonl has a line of more than"):
+            report.read()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100 * 2**20
+
+
+def test_a_log_of_many_lines_is_not_kept_as_a_whole(run, monkeypatch):
+    monkeypatch.setattr("llmzoo.files.LARGEST_LOG", (run / "metrics.jsonl").stat().st_size)
+    assert run_folder.metrics(run, "train")
+    with (run / "metrics.jsonl").open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(CheckpointError, match=r"metrics\.jsonl is larger than"):
+        run_folder.metrics(run, "train")
+
+
+class Named(Parity):
+    """Its agent has the name that it is given."""
+
+    def __init__(self, name="writer_0", **kwargs):
+        TextEnv.__init__(self, [name], max_turns=1, **kwargs)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/outside", "..", "a/b", "a\0b", "", "x" * 65])
+@pytest.mark.parametrize("seats", ["separate", "lora", "mapped"])
+def test_no_name_of_an_agent_leaves_the_run_folder(tmp_path, small_model, name, seats):
+    agent = "writer_0" if seats == "mapped" else name
+    arrangement = {"writer_0": name} if seats == "mapped" else seats
+    with pytest.raises(ConfigError, match="would name a folder of weights, and a name has 1 to 64"):
+        fit(
+            "magrpo",
+            partial(Named, agent),
+            model=small_model,
+            out=tmp_path / "deep" / "run",
+            seats=arrangement,
+            quiet=True,
+            **{**SMALL, "steps": 1},
+        )
+    assert not list(tmp_path.rglob("*outside*"))
+
+
+def test_a_run_starts_no_seat_from_a_place_outside_its_checkpoint(run, small_model):
+    shutil.copytree(small_model, run / "elsewhere")
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(
+        json.dumps(config | {"seats": {"writer_0": "../../elsewhere"}})
+    )
+    assert run_models.start_of(str(run), "writer_0").endswith("step_000002/policy")
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -191,7 +257,7 @@ def test_a_run_with_settings_of_another_form_does_not_play(run, change, said):
 
 def test_a_file_of_gigabytes_is_not_read(run, small_model):
     os.truncate(run / "config.json", 3 * 2**30)  # holes: they take no room
-    with pytest.raises(CheckpointError, match=r"config\.json is larger than 67,108,864 bytes"):
+    with pytest.raises(CheckpointError, match=r"config\.json is larger than 16,777,216 bytes"):
         resume(run, small_model)
     with pytest.raises(ConfigError, match="is larger than"):
         RunReport([run]).read()

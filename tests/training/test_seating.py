@@ -214,7 +214,7 @@ def test_seats_of_one_model_have_their_own_sampling(seated):
         (TWO, {}, {"one": "lora"}, "model 'one' has settings by name"),
         (TWO, {}, {"one": {"model": "oracle"}}, "model='oracle' cannot learn"),
         ({**TWO, "a": "c"}, {}, {}, "'c' has the name of a seat that it does not play"),
-        ({**TWO, "a": "x.y"}, {}, {}, "'x.y' is no name of a model"),
+        ({**TWO, "a": "x/y"}, {}, {}, "'x/y' would name a folder of weights"),
         ("shared", {}, {"policy": {"form": "lora"}}, "let seats map seats to names"),
     ],
 )

@@ -46,6 +46,15 @@ class UnknownNameError(LlmzooError, KeyError):
         return str(self.args[0])
 
 
+def printable(text: str) -> str:
+    """A text for a terminal or a page: what would move a cursor, change colours or hide is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
+    )
+
+
 def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
     """Raise :class:`UnknownNameError` for the first of ``names`` that is not among the ``known``."""
     for name in names:

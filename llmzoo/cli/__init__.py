@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from llmzoo.distributed import ranks
-from llmzoo.errors import FirstRankError, LlmzooError, UnknownNameError
+from llmzoo.errors import FirstRankError, LlmzooError, UnknownNameError, printable
 from llmzoo.files import REFUSED
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2  # the first process says why
     except LlmzooError as error:
         who = "llmzoo" if ranks.is_first() else f"llmzoo (process {os.environ['RANK']})"
-        print(f"{who}: {error}", file=sys.stderr)
+        print(printable(f"{who}: {error}"), file=sys.stderr)
         return 2
     except BrokenPipeError:
         # discard buffered output, or the interpreter reports the closed pipe at exit

@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from llmzoo.errors import printable
 from llmzoo.records import Episode
 from llmzoo.training.evaluation import counted
 from llmzoo.training.statistics import wilson
@@ -91,9 +92,9 @@ def as_json(value: Any) -> None:
 
 def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table for a person; in a file or a pipe, where no window is too narrow, in full width."""
-    table = Table(*columns)
+    table = Table(*map(printable, columns))
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     width = None if sys.stdout.isatty() else _WIDE
     Console(markup=False, highlight=False, width=width).print(table)
 

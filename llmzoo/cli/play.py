@@ -15,7 +15,7 @@ from llmzoo.cli.options import read
 from llmzoo.cli.screen import Screen
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import pixels
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError, UnknownNameError, printable
 from llmzoo.policies.base import Policy, Request
 from llmzoo.training.collecting import style_args
 from llmzoo.training.players import players
@@ -125,14 +125,14 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
             env.step(None)
             continue
         text = observation or ""
-        shown = screen.prompt(agent, text)
+        shown = screen.prompt(agent, printable(text))
         if seats[agent].name == "human":
             text = shown  # a person's own prompt prints itself
         else:
             print(f"\n--- {agent} ({seats[agent].name}) ---\n{shown}")
         request = Request(agent=agent, observation=text, env=env, seed=seed)
         answer = seats[agent].respond([request])[0][0].text
-        print(f"\n{agent} answers:\n{answer}")
+        print(printable(f"\n{agent} answers:\n{answer}"))
         before = {**env.infos, agent: {}}
         if film is None:
             env.step(answer)
@@ -153,7 +153,7 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) 
     """
     for agent, info in env.infos.items():
         if info.get("error") and info["error"] != before[agent].get("error"):
-            print(f"{agent}: {info['error']}")
+            print(printable(f"{agent}: {info['error']}"))
     for agent, reward in env.rewards.items():
         if not reward:
             continue

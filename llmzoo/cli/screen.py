@@ -8,6 +8,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import terminal
+from llmzoo.errors import printable
 
 BOARD = "[the state above]"
 BEFORE = "[as before]"
@@ -57,4 +58,4 @@ class Screen:
         if not isinstance(self._game, TextEnv):
             return ""
         picture = self._game.picture() if self._colour else None
-        return self._game.board() if picture is None else terminal.coloured(picture)
+        return printable(self._game.board()) if picture is None else terminal.coloured(picture)

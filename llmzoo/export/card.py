@@ -31,7 +31,7 @@ def card_of(run: Described, name: str) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.filters |= {"plain": _plain, "number": _number, "rate": _rate, "json": json.dumps}
+    templates.filters |= {"plain": _plain, "number": _number, "rate": _rate, "code": _code}
     evaluations = (("before", run.before), ("after", run.after))
     try:
         body = templates.get_template("card.md.j2").render(
@@ -114,6 +114,13 @@ def _rate(evaluation: Mapping[str, Any]) -> str:
 def _plain(value: object) -> str:
     """Text from the run without Markdown: the run may come from somebody else."""
     return re.sub(r"[^\w .:/@,()=+-]", "", str(value))[:200]
+
+
+def _code(value: object) -> str:
+    """A value as JSON in Markdown's code, whose marks are longer than any in the value."""
+    text = json.dumps(value)
+    marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{marks}{text}{marks}" if marks == "`" else f"{marks} {text} {marks}"
 
 
 def _number(value: object) -> int | float:

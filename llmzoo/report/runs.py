@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.errors import CheckpointError, ConfigError, printable
 from llmzoo.files import lines_of, read_object
 from llmzoo.training import run_folder
 from llmzoo.training.run_folder import row_of
@@ -98,7 +98,7 @@ def read(folder: Path, name: str) -> RunData:
     before: Row | None = _evaluation(folder / "before.json")
     if before is None and evals and evals[0]["step"] == 0:
         before = evals[0]
-    config = run_folder.settings(folder)
+    config = _legible(run_folder.settings(folder))
     if "steps" in config and not is_finite(config["steps"]):
         raise ConfigError(f"{folder / 'config.json'}: steps is a number, not {config['steps']!r}")
     return RunData(
@@ -134,9 +134,18 @@ def _is_run(folder: Path) -> bool:
 
 def _object(path: Path) -> dict[str, Any] | None:
     try:
-        return read_object(path)
+        return _legible(read_object(path))
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
+
+
+def _legible(value: Any) -> Any:
+    """A value of JSON whose texts are printable: names of agents and metrics stand in figures."""
+    if isinstance(value, Mapping):
+        return {printable(key): _legible(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [*map(_legible, value)]
+    return printable(value) if isinstance(value, str) else value
 
 
 # keys of rows and the types of their values; other numbers may be NaN or infinite, shown as gaps
@@ -207,7 +216,7 @@ def _evaluation(path: Path) -> dict[str, Any] | None:
 def _league(path: Path, notes: list[str]) -> League | None:
     try:
         row = read_object(path)
-        return None if row is None else League.from_dict(row)
+        return None if row is None else League.from_dict(_legible(row))
     except CheckpointError:
         notes.append(f"{path.parent.name}/{path.name} cannot be read")
         return None
@@ -220,7 +229,7 @@ def _rows(path: Path, notes: list[str]) -> list[Row]:
         raise ConfigError(str(error)) from error
     rows: list[Row] = [
         row
-        for row in map(row_of, lines)
+        for row in map(_legible, map(row_of, lines))
         if row and isinstance(row.get("kind"), str) and _has_form(row)
     ]
     lost = len(lines) - len(rows)

@@ -51,6 +51,7 @@ _STYLE: dict[Any, Any] = {
     "lines.solid_capstyle": "round",
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "llmzoo",  # makes files reproducible
+    "text.parse_math": False,  # names of metrics and agents may hold dollar signs
 }
 
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
-from llmzoo.errors import CheckpointError
+from llmzoo.errors import CheckpointError, printable
 from llmzoo.policies.base import Policy
 from llmzoo.training.config import FitConfig
 from llmzoo.training.evaluation import counted
@@ -84,7 +84,7 @@ class RunLog(AbstractContextManager["RunLog"]):
     def note(self, text: str) -> None:
         """Print a line above the bar."""
         if self._writes and not self._quiet:
-            self._bar.console.print(text, highlight=False)
+            self._bar.console.print(printable(text), highlight=False, markup=False)
 
     def flush(self) -> None:
         """Make everything written so far safe on disk."""

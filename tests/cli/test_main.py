@@ -133,3 +133,15 @@ def test_the_help_explains_every_option_and_its_examples_are_right(
         with pytest.raises(SystemExit) as ended:
             llmzoo(*words[1:], "--print-config")
         assert ended.value.code == 0
+
+
+def test_errors_and_tables_hold_no_control_characters(capsys):
+    from llmzoo.cli import main
+    from llmzoo.cli.output import as_table
+
+    assert main(["eval", "--env", "sudoku_v0", "--policy", "\x1b[2Jno\rmodel"]) == 2
+    as_table(["\x1b]0;title\x07"], [["a\x1b[31mb\nc"]])
+    said = capsys.readouterr()
+    assert r"\x1b[2Jno\rmodel" in said.err
+    assert r"a\x1b[31mb" in said.out
+    assert all(c.isprintable() or c == "\n" for c in said.err + said.out)

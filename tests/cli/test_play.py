@@ -138,3 +138,20 @@ def test_records_that_cannot_be_made(llmzoo, argv, reason, tmp_path, monkeypatch
     assert reason in said.err
     assert "---" not in said.out  # nothing has been played
     assert list(tmp_path.iterdir()) == []
+
+
+# moves the cursor, writes to the clipboard, is read from right to left, and cannot be encoded
+RAW = "1\x1b[2J\x1b]52;c;aGk=\x07 \u202e \x9b31m \ud800"
+
+
+def test_what_a_model_writes_moves_no_cursor(llmzoo, monkeypatch):
+    from llmzoo.cli import play
+    from llmzoo.policies import ScriptedPolicy
+
+    def seats(options, agents):
+        return dict.fromkeys(agents, ScriptedPolicy(lambda request: RAW, "raw"))
+
+    monkeypatch.setattr(play, "_seats", seats)
+    out = llmzoo("play", "--env", "debate_v0", "--policy", "oracle").out  # each reads the other
+    assert r"1\x1b[2J\x1b]52;c;aGk=\x07 \u202e \x9b31m \ud800" in out
+    assert all(c.isprintable() or c == "\n" for c in out)

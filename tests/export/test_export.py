@@ -181,7 +181,7 @@ def test_the_card_says_what_was_measured(runs, tmp_path):
 def test_the_card_of_a_chat_model_prompts_as_the_run_did(tmp_path):
     model = tmp_path / "model"
     chat_models.policy(chat_models.thinking()).save(model)
-    said = {"system": 'Say "up": null.', "chat_template_args": {"enable_thinking": False}}
+    said = {"system": 'Say "up": `` null.', "chat_template_args": {"enable_thinking": False}}
     sizes = {
         "steps": 1,
         "episodes_per_step": 1,
@@ -192,7 +192,7 @@ def test_the_card_of_a_chat_model_prompts_as_the_run_did(tmp_path):
     fit("magrpo", Parity, model=str(model), out=tmp_path / "run", quiet=True, **said, **sizes)
     export_run(tmp_path / "run", tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text()
-    assert '- System prompt: `"Say \\"up\\": null."`.' in card
+    assert '- System prompt: ``` "Say \\"up\\": `` null." ```.' in card
     assert '- Given to the template: `{"enable_thinking": false}`.' in card
     (code,) = blocks(card)
     names = {}

@@ -1,12 +1,14 @@
 """Reading run folders, whole and broken."""
 
+import html
 import json
 import math
 
 import pytest
 from made_runs import evaluation, iteration, learning, make
 
-from llmzoo.errors import ConfigError
+from llmzoo.cli import main
+from llmzoo.errors import ConfigError, printable
 from llmzoo.policies.run_models import names_of
 from llmzoo.report.runs import find, read
 from llmzoo.report.series import curve
@@ -168,3 +170,20 @@ def test_names_are_as_short_as_they_can_be(tmp_path):
     folders = [tmp_path / "x" / "a", tmp_path / "x" / "b"]
     assert names_of(folders) == ["a", "b"]
     assert names_of([tmp_path / "x" / "a", tmp_path / "y" / "a"]) == ["x/a", "y/a"]
+
+
+@pytest.mark.parametrize(
+    "name", ["a$x_{$", "$\\frac{1}{", "a\0b", "a\x1b[31mb", "<b>&", "a\ud800b"]
+)
+def test_odd_names_of_metrics_and_agents_are_drawn(tmp_path, name):
+    rows = [row | {name: 0.5} for row in learning(3)]
+    for row in rows:
+        if row["kind"] == "train":
+            row["return"] = {name: 0.1, **row["return"]}
+            row["agents"] = {name: {"reward_parts": {name: 0.1}}, **row["agents"]}
+    folder = make(tmp_path / "a", rows)
+    out = tmp_path / "report.html"
+    assert main(["report", str(folder), "--out", str(out)]) == 0
+    page = out.read_text()
+    assert all(c.isprintable() or c in "\n\t" for c in page)
+    assert html.escape(printable(name), quote=False) in page

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.errors import LlmzooError
-from llmzoo.policies import attention
+from llmzoo.policies import attention, recurrent
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling, Uniforms, draw, warp
@@ -195,6 +195,8 @@ def _decoder(
     prompts, counts = [prompt for prompt, _ in runs], [count * group_size for _, count in runs]
     if attention.supported(model.config):
         return SharedPrefixDecoder(model, prompts, counts, room)
+    if recurrent.carries_state(model):
+        return recurrent.RereadDecoder(model, prompts, counts)
     return CacheDecoder(model, prompts, counts, pad_id)
 
 

@@ -22,7 +22,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import attention
+from llmzoo.policies import attention, recurrent
 from llmzoo.policies.compiling import compiled_layers
 from llmzoo.policies.packing import PackedTexts, Segments, packed
 from llmzoo.policies.padded import left_pad, positions_of, whole_rows
@@ -93,7 +93,8 @@ def likelihood(
         )
     else:
         with _head_inputs(model) as read, _layers(model, recompute) as again:
-            logits, slots = whole_rows(model, prompts, completions, pad_id)
+            rows_of = recurrent.whole_rows if recurrent.carries_state(model) else whole_rows
+            logits, slots = rows_of(model, prompts, completions, pad_id)
         states = read[0].flatten(0, 1)[slots]
         scored = partial(checkpoint, score_logits, **_CHECKPOINT) if again else score_logits
         chosen, entropy, tops = scored(logits, targets, sampling, top)
@@ -145,6 +146,12 @@ def last_states(
         width = packed.segments.width
         cells = _tails([b * width + len(text) for b, text in enumerate(texts)], counts)
         return states[packed.segments.source[cells.to(model.device)]]
+    if recurrent.carries_state(model):
+        ids, mask = (part.to(model.device) for part in recurrent.right_pad(texts, pad_id))
+        with _layers(model, recompute):
+            states = model.get_decoder()(input_ids=ids, attention_mask=mask, use_cache=False)
+        tails = _tails([b * ids.shape[1] + len(text) for b, text in enumerate(texts)], counts)
+        return states.last_hidden_state.flatten(0, 1)[tails.to(model.device)]
     ids, mask = left_pad(texts, pad_id, model.device)
     with _layers(model, recompute):
         padded: Tensor = model.get_decoder()(

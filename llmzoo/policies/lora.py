@@ -32,6 +32,8 @@ from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model,
 from llmzoo.policies.published import name_of
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
+# families whose kernels read some weights themselves, so that peft refuses adapters of them
+_FUSED = ("mamba", "mamba2", "falcon_mamba", "falcon_h1", "nemotron_h")
 _OURS = {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision"} | {
     *("auto_mapping", "peft_version")
 }
@@ -61,7 +63,7 @@ def add_adapters(
 
     ``name``: of the base, for errors. ``options``: of ``peft.LoraConfig``.
     """
-    config = _lora_config(options)
+    config = _lora_config(options, base.config.model_type)
     if is_peft(base):
         raise ConfigError(
             f"{name} has an adapter already: start from the bare model, and put a saved adapter "
@@ -81,7 +83,7 @@ def add_adapters(
     return model.eval(), adapters
 
 
-def _lora_config(options: dict[str, Any]) -> Any:
+def _lora_config(options: dict[str, Any], family: str) -> Any:
     peft = _peft()
     known = {field.name for field in fields(peft.LoraConfig) if field.init} - _OURS
     check_names("LoRA option", options, known)
@@ -93,7 +95,8 @@ def _lora_config(options: dict[str, Any]) -> Any:
     for name, allowed in (("bias", "none"), ("layer_replication", None)):
         if options.get(name, allowed) != allowed:
             raise ConfigError(f"{name}={options[name]!r} changes the base, which policies share")
-    return peft.LoraConfig(**{**DEFAULTS, **options}, task_type="CAUSAL_LM")
+    excluded = {"exclude_modules": ["out_proj", "conv1d"]} if family in _FUSED else {}
+    return peft.LoraConfig(**{**DEFAULTS, **excluded, **options}, task_type="CAUSAL_LM")
 
 
 def _adapter_name(name: str) -> str:

@@ -49,6 +49,7 @@ from llmzoo.policies.precision import (
     weight_dtype,
 )
 from llmzoo.policies.prompts import Prompts
+from llmzoo.policies.self_test import check_family
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.policies.threads import warned_of_others
 from llmzoo.records import Completion, Group
@@ -193,6 +194,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             tokenizer = load_tokenizer(tokenizer_from, **trust)
         policy = cls(model.to(device), tokenizer, name=name, **options)
         warn_if_slow(policy.model.device, precision)
+        check_family(policy.model, name)
         policy.precision = precision  # the weights have it already, and an adapter stays float32
         for agent in (None, *policy.chats):
             policy.prompts_of(agent)  # raises now for settings that the model cannot use

@@ -1,0 +1,60 @@
+"""Refuses families of models whose answers would be sampled with other probabilities than are trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from llmzoo.errors import ConfigError
+from llmzoo.policies import attention
+from llmzoo.policies.decode import sample
+from llmzoo.policies.likelihood import likelihood
+from llmzoo.policies.settings import Sampling
+
+_FAR = 0.1  # of a log-probability; rounding, in half precision too, is below
+_known: set[type] = set()  # the classes that have passed
+
+
+def check_family(model: Any, name: str) -> None:
+    """Raise :class:`ConfigError` if the model cannot be sampled, or not as its likelihoods say.
+
+    Four tokens after each of two prompts are sampled and scored, once for each class of models in this
+    process. The tests compare the families of :data:`llmzoo.policies.attention.FAMILIES`.
+    """
+    if attention.supported(model.config) or type(model) in _known:
+        return
+    what = f"{name!r} is of a family ({model.config.model_type}) that"
+    try:
+        apart = _apart(model)
+    except (
+        AttributeError,
+        LookupError,
+        NotImplementedError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as e:
+        raise ConfigError(f"{what} cannot be sampled here: {type(e).__name__}: {e!s:.300}") from e
+    if not apart < _FAR:
+        raise ConfigError(
+            f"{what} would learn from wrong numbers: log-probabilities of its samples and of its "
+            f"likelihood differ by {apart:.3g}"
+        )
+    _known.add(type(model))
+
+
+@torch.no_grad()
+def _apart(model: Any) -> float:
+    """The largest difference of a token's log-probability, as sampled and as scored."""
+    sampling = Sampling(max_new_tokens=4)
+    size = model.get_input_embeddings().num_embeddings
+    prompts = [
+        tuple(token % size for token in prompt) for prompt in ((5, 7, 11), (13, 17, 19, 23, 29))
+    ]
+    model.eval()
+    answers = sample(model, prompts, 2, sampling, eos_ids=(), pad_id=0, keys=[0, 1])
+    completions = [[row.ids for row in rows] for rows in answers]
+    scored = likelihood(model, prompts, completions, sampling, pad_id=0)
+    sampled = torch.tensor([row.logprobs for rows in answers for row in rows])
+    return float((scored.logprobs.cpu() - sampled).abs().max())

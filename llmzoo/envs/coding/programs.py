@@ -21,7 +21,8 @@ _MAX_BLOCKS = 20  # fenced blocks that are looked at, the last ones
 _MAX_CHUNKS = 200  # top-level pieces of an answer without fences that are looked at
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
-_CODE_LINE = re.compile(r"(?:async def|def|class|import|from)\s|@\w|\w+(?:\s*:[^=]+)?\s*=[^=]")
+# each part ends where the next begins, so that a line is read once
+_CODE_LINE = re.compile(r"(?:async def|def|class|import|from)\s|@\w|\w+\s*(?::[^=]+)?=[^=]")
 _HEADER = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+[ \t]*[(:]")
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b|$")
 _OUTSIDE = {"breakpoint", "eval", "exec", "exit", "input", "open", "print", "quit", "__import__"}

@@ -140,7 +140,7 @@ def connect(endpoint: Endpoint) -> OpenAI:
         from openai import OpenAI
     except ModuleNotFoundError as error:
         raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
-    if endpoint.key_env and endpoint.base_url.startswith("http:") and not _is_local(endpoint.host):
+    if endpoint.key_env and endpoint.base_url.startswith("http:") and not is_local(endpoint.host):
         warnings.warn(
             f"the key in {endpoint.key_env} goes to {endpoint.host} over plain http, where others "
             "can read it: use an address with https",
@@ -207,7 +207,8 @@ def _named_hosts() -> dict[str, str]:
     return variables
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """Whether a host in an address is this machine, whatever a name server says."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -499,3 +499,17 @@ def test_a_token_lies_in_a_file_of_this_user(tmp_path, monkeypatch):
     file = tokens.file_of(12345)
     assert file.read_text() == token
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+
+
+def test_half_of_a_surrogate_pair_reaches_neither_policy_nor_record(tmp_path):
+    """A tokenizer cannot read it, and a file cannot hold it."""
+    with serving({"left_0": watched(), "right_1": echo}, tmp_path / "kept") as served:
+        for model in ("left", "right"):
+            talk = [{"role": "user", "content": "\ud800"}]
+            body = {"model": model, "messages": talk}
+            status, why = served.post(body, path="v1/chat/completions")
+            assert (status, "surrogate" in why) == (400, True)
+        served.say("Hi", model="right")
+        assert served.post({"reward": {"\ud800": 1}})[0] == 400
+        assert served.post(1)[0] == 200
+    assert [d.observation for d in served.episodes()["one"].decisions] == ["Hi"]

@@ -7,29 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import secrets
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
+from llmzoo.endpoints import is_local
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
 from llmzoo.envs.programs.messages import ChatCompletion
 from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError
 
 try:
+    import h11
     import uvicorn
     from starlette.applications import Starlette
+    from starlette.datastructures import Headers
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
+    from starlette.types import ASGIApp, Receive, Scope, Send
 except ModuleNotFoundError as error:
     raise MissingExtraError("programs in other processes", "gateway", error.name) from error
 
 MOST_BYTES = 10_000_000  # of a request
+_HEADERS_S = 10.0  # from a connection's start, or its last request, to the end of the next headers
+_BODY_S = 30.0  # from there to the end of the body
+_MOST_UNFINISHED = 1024  # connections without a complete request, where enough files may be open
+_SETTLES_S = 1.0  # before a connection counts as one of them: many may come at once
 _STARTS_IN_SECONDS = 30.0
 _WAITING = 2048  # connections that are not accepted yet
 Handler = Callable[[Request], Awaitable[Response]]
@@ -103,13 +113,15 @@ class ChatServer:
         host, port = listening.getsockname()[:2]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         config = uvicorn.Config(
-            _app(episodes),
+            _guarded(_app(episodes), episodes.token, host),
+            http="h11",
+            ws="none",
             log_level="error",
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=grace_s,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config)
         self._thread = threading.Thread(
             target=lambda: self._server.run([listening]), name="llmzoo gateway", daemon=True
         )
@@ -128,17 +140,87 @@ class ChatServer:
         self._server.force_exit = True
 
 
+class _Server(uvicorn.Server):
+    """Aborts connections whose request does not arrive, which uvicorn would keep for ever."""
+
+    def __init__(self, config: uvicorn.Config):
+        super().__init__(config)
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._most = min(_MOST_UNFINISHED, files // 2) if files > 0 else _MOST_UNFINISHED
+        self._since: dict[Any, float] = {}  # when each unfinished request was first seen
+
+    async def on_tick(self, counter: int) -> bool:
+        limits = {h11.IDLE: _HEADERS_S, h11.SEND_BODY: _BODY_S}
+        now, before = time.monotonic(), self._since
+        connections: Iterable[Any] = self.server_state.connections  # all of them h11's
+        unfinished = [
+            (connection, connection.cycle, connection.conn.their_state)
+            for connection in connections
+            if connection.conn.their_state in limits
+        ]
+        self._since = {key: before.get(key, now) for key in unfinished}
+        oldest_first = sorted(self._since.items(), key=lambda item: item[1])
+        for number, ((connection, _, state), since) in enumerate(oldest_first):
+            surplus = number < len(unfinished) - self._most
+            if now - since > (_SETTLES_S if surplus else limits[state]):
+                connection.transport.abort()
+        return await super().on_tick(counter)
+
+
+def _guarded(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
+    """``app`` for requests that may be read. ``host``: the address that the server listens on."""
+    wanted = None if token is None else f"Bearer {token}".encode()
+
+    def check(scope: Scope, headers: Headers) -> None:
+        """Raise :class:`Refused` for a request that may not be read."""
+        if "transfer-encoding" in headers and (
+            "content-length" in headers or scope["http_version"] == "1.0"
+        ):
+            raise Refused(
+                400, "a request gives its length by Content-Length or in chunks of HTTP/1.1"
+            )
+        if wanted is not None:
+            given = headers.get("authorization", "").encode()
+            if not secrets.compare_digest(given, wanted):
+                raise Refused(401, "the token is missing or wrong: send it as the API key")
+            return
+        if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
+            raise Refused(403, "a page in a browser may not call a server without a token")
+        # a page that calls under a name of its own, which it lets lead here
+        name = _host_in(headers.get("host", ""))
+        if name != host and not is_local(name):
+            raise Refused(
+                403,
+                f"a server without a token is called as localhost or {host}, not as Host {name!r}",
+            )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            check(scope, Headers(scope=scope))
+        except Refused as refused:
+            response = refused.response()
+            if refused.status == 400:  # nobody knows where the next request begins
+                response.headers["connection"] = "close"
+            await response(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return answer
+
+
+def _host_in(header: str) -> str:
+    """The name in a header Host, without its port; "" for what is none."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:  # half a bracket
+        return ""
+
+
 def _app(episodes: Episodes) -> Starlette:
     """The routes. An episode is named in the path, or by the header X-Episode."""
-    token = None if episodes.token is None else f"Bearer {episodes.token}".encode()
 
     def id_of(request: Request) -> str:
-        """The id that a request names; "" for none. Raises :class:`Refused` without the token."""
-        given = request.headers.get("authorization", "").encode()
-        if token is not None and not secrets.compare_digest(given, token):
-            raise Refused(401, "the token is missing or wrong: send it as the API key")
-        if token is None and "origin" in request.headers:
-            raise Refused(403, "a page in a browser may not call a server without a token")
+        """The id that a request names; "" for none."""
         return str(request.path_params.get("id", request.headers.get("x-episode", "")))
 
     async def complete(request: Request) -> Response:
@@ -203,7 +285,7 @@ async def _while_connected(request: Request, asked: Coroutine[Any, Any, Any]) ->
 
 
 async def _json(request: Request) -> Any:
-    """What a request holds. Raises :class:`Refused` for what is too long or no JSON."""
+    """What a request holds. Raises :class:`Refused` for what is too long, no JSON or no Unicode."""
     raw, size = bytearray(), 0
     # a little too much is read and dropped: a client that is still writing would see no answer
     async for part in request.stream():
@@ -215,7 +297,13 @@ async def _json(request: Request) -> Any:
     if size > MOST_BYTES:
         raise Refused(413, f"a request of more than {MOST_BYTES} bytes")
     try:
-        return json.loads(raw)
+        value = json.loads(raw)
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError:
+        raise Refused(
+            400, "a text in the request has half of a surrogate pair, such as \\ud800 alone"
+        ) from None
     except (ValueError, RecursionError):
         raise Refused(400, "the request holds no JSON") from None
 

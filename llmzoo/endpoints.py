@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
+    from openai import APIStatusError, AsyncOpenAI, OpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOST = "api.openai.com"
@@ -29,6 +29,7 @@ HOSTS_ENV = "LLMZOO_ENDPOINT_KEYS"
 TOKEN_ENV = "LLMZOO_TOKEN"  # what servers of environments and policies (llmzoo.serve) ask for
 AUTO = "auto"
 PREFIX = "openai:"  # begins the names of models behind endpoints
+MOST_BYTES = 16 * 2**20  # of a reply
 _HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds to requests
 
 
@@ -94,6 +95,15 @@ class Endpoint:
         key = os.environ.get(self.key_env or "")
         return text.replace(key, "(key)") if key else text
 
+    def refusal(self, error: APIStatusError) -> str:
+        """The message of an error reply, without the key."""
+        message = error.message
+        if place := error.response.headers.get("location"):
+            message = (
+                f"it leads to {place}, which is not followed: name that address if you trust it"
+            )
+        return " ".join(self.without_key(message).split())[:300]
+
 
 def endpoint_of(settings: Mapping[str, Any]) -> Endpoint:
     """The endpoint with these fields; an error for an unknown field names the nearest."""
@@ -134,10 +144,11 @@ def parse(name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO)
 def connect(endpoint: Endpoint) -> OpenAI:
     """A client; raises ``MissingExtraError`` without the package, ``ConfigError`` without the key.
 
-    Warns if the key would be sent over a network unencrypted.
+    It follows no redirects. A reply that is compressed or longer than ``MOST_BYTES`` raises
+    ``ValueError``. Warns if the key would be sent over a network unencrypted.
     """
     try:
-        from openai import OpenAI
+        from openai import DefaultHttpxClient, OpenAI
     except ModuleNotFoundError as error:
         raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
     if endpoint.key_env and endpoint.base_url.startswith("http:") and not is_local(endpoint.host):
@@ -146,16 +157,70 @@ def connect(endpoint: Endpoint) -> OpenAI:
             "can read it: use an address with https",
             stacklevel=2,
         )
-    return OpenAI(**_settings(endpoint))
+
+    class Bounded(DefaultHttpxClient):
+        def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+            reply = _Reply(super().send(request, stream=True, **options))
+            try:
+                reply.check()
+                for part in reply.response.iter_raw():
+                    reply.add(part)
+            finally:
+                reply.response.close()
+            return reply.read()
+
+    settings = _settings(endpoint)
+    return OpenAI(**settings, http_client=Bounded(follow_redirects=False))
 
 
 def connect_async(endpoint: Endpoint) -> AsyncOpenAI:
     """The same client for coroutines, without the warning."""
     try:
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     except ModuleNotFoundError as error:
         raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
-    return AsyncOpenAI(**_settings(endpoint))
+
+    class Bounded(DefaultAsyncHttpxClient):
+        async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+            reply = _Reply(await super().send(request, stream=True, **options))
+            try:
+                reply.check()
+                async for part in reply.response.aiter_raw():
+                    reply.add(part)
+            finally:
+                await reply.response.aclose()
+            return reply.read()
+
+    settings = _settings(endpoint)
+    return AsyncOpenAI(**settings, http_client=Bounded(follow_redirects=False))
+
+
+class _Reply:
+    """What has arrived of a response whose body is not read yet."""
+
+    def __init__(self, response: Any):
+        self.response = response
+        self._body = bytearray()
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if it is compressed: a few bytes can expand to gigabytes."""
+        if self.response.headers.get("content-encoding", "identity") != "identity":
+            raise ValueError("a compressed reply, which was not asked for")
+
+    def add(self, part: bytes) -> None:
+        self._body += part
+        if len(self._body) > MOST_BYTES:
+            raise ValueError(f"a reply longer than {MOST_BYTES} bytes")
+
+    def read(self) -> Any:
+        """The response with its whole body."""
+        return type(self.response)(
+            self.response.status_code,
+            headers=self.response.headers,
+            content=bytes(self._body),
+            request=self.response.request,
+            extensions=self.response.extensions,
+        )
 
 
 def _settings(endpoint: Endpoint) -> dict[str, Any]:
@@ -173,13 +238,14 @@ def _settings(endpoint: Endpoint) -> dict[str, Any]:
         "api_key": key,
         "timeout": endpoint.timeout_s,
         "max_retries": 0,  # the caller counts attempts
+        "default_headers": {"Accept-Encoding": "identity"},
     }
     if not endpoint.is_openai:  # the client would send the settings for OpenAI there
         own = [line.partition(":")[0].strip() for line in _lines(os.environ.get(_HEADERS_ENV, ""))]
         # where a custom header is called Authorization, the key's header stays
         kept = [header for header in own if header.lower() != "authorization"]
         omitted = ["OpenAI-Organization", "OpenAI-Project", *kept]
-        settings["default_headers"] = dict.fromkeys(omitted, Omit())
+        settings["default_headers"] |= dict.fromkeys(omitted, Omit())
         settings["default_headers"]["Authorization"] = f"Bearer {key}"
     return settings
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 
 import pytest
 from toy_envs import Matcher
@@ -43,7 +45,7 @@ def listening(status=200, body=None, **headers):
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             web.heard.append({n.lower(): v for n, v in self.headers.items()})
             sent = json.dumps(ANSWER if body is None else body).encode()
             self.send_response(status)
@@ -52,6 +54,8 @@ def listening(status=200, body=None, **headers):
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)
+
+        do_GET = do_POST
 
         def log_message(self, *args):
             """Quiet."""
@@ -152,11 +156,12 @@ def test_no_redirection_takes_the_key_elsewhere(monkeypatch):
     monkeypatch.setenv("MINE", "my own")
     with (
         listening() as other,
-        listening(status=307, Location=f"{other.url}/chat/completions") as web,
+        listening(status=307, Location=f"{other.url}/my own") as web,
+        pytest.raises(ConfigError, match=r"it leads to .*/\(key\), which is not followed"),
     ):
         ask(f"openai:m@{web.url}", api_key_env="MINE")
     assert web.heard[0]["authorization"] == "Bearer my own"
-    assert "my own" not in json.dumps(other.heard)
+    assert other.heard == []
 
 
 @pytest.mark.parametrize("status", [401, 503])
@@ -253,3 +258,108 @@ def test_a_key_of_the_mapping_that_is_unknown(tmp_path):
 def test_an_address_that_cannot_be_read(url):
     with pytest.raises(ConfigError, match="is an address such as"):
         load(f"openai:m@{url}")
+
+
+# What a reply may be
+
+
+@contextmanager
+def streaming(status, headers, parts):
+    """A server that sends one reply in any number of parts."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            web.asked.append(self.headers.get("Accept-Encoding"))
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            with suppress(ConnectionError):
+                for part in parts:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+                    web.sent += len(part)
+                self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = True
+
+        def log_message(self, *args):
+            """Quiet."""
+
+    web = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    web.asked, web.sent = [], 0
+    web.url = f"http://127.0.0.1:{web.server_address[1]}/v1"
+    thread = threading.Thread(target=web.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield web
+    finally:
+        web.shutdown()
+        web.server_close()
+        thread.join()
+
+
+def judged(web):
+    """Have a debate judged by an endpoint."""
+    debate = DebateEnv(judge="endpoint", endpoint={"model": "m", "base_url": web.url}, max_turns=2)
+    debate.reset(seed=0)
+    for agent in ("pro_0", "con_1", "pro_0"):
+        debate.step(debate.expert(agent))
+    debate.step(debate.expert("con_1"))
+
+
+def asked(web):
+    """Have an endpoint answer, in vain."""
+    assert ask(f"openai:m@{web.url}").text == ""
+
+
+@pytest.mark.parametrize("call", [asked, judged])
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "identity, gzip"])
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_compressed_reply_is_not_unpacked(call, coding, status):
+    body = gzip.compress(json.dumps(ANSWER).encode())
+    why = "compressed reply" if call is asked else "no scores"
+    with (
+        streaming(status, {"Content-Encoding": coding}, [body]) as web,
+        pytest.warns(UserWarning, match=why),
+    ):
+        call(web)
+    assert set(web.asked) == {"identity"}
+
+
+@pytest.mark.parametrize("call", [asked, judged])
+@pytest.mark.parametrize("status", [200, 400, 503])
+def test_a_reply_that_does_not_end_is_left(call, status):
+    why = "longer than" if call is asked else "no scores"
+    with (
+        streaming(status, {}, repeat(b" " * 2**20, 200)) as web,
+        pytest.warns(UserWarning, match=why),
+    ):
+        call(web)
+    assert web.sent < 30 * 2**20 * len(web.asked)
+
+
+def test_a_long_reply_is_read():
+    said = "a" * 2**20
+    (choice,) = ANSWER["choices"]
+    long = {**ANSWER, "choices": [{**choice, "message": {"role": "assistant", "content": said}}]}
+    for coding in ({}, {"Content-Encoding": "identity"}):
+        with streaming(200, coding, [json.dumps(long).encode()]) as web:
+            assert ask(f"openai:m@{web.url}").text == said
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+@pytest.mark.parametrize("call", [asked, judged])
+def test_no_redirection_takes_a_prompt_elsewhere(call, status, host):
+    with listening() as other:
+        place = f"{other.url}/chat/completions".replace("127.0.0.1", host)
+        with (
+            listening(status=status, Location=place) as web,
+            pytest.raises(ConfigError, match=rf"leads to {place}"),
+        ):
+            call(web)
+    assert other.heard == []
+    assert len(web.heard) == 1

@@ -284,8 +284,7 @@ class _Round:
                     return [policy.completion(one, chat) for one in said]
                 except openai.APIStatusError as error:
                     status = error.status_code
-                    message = policy.endpoint.without_key(" ".join(error.message.split()))
-                    why = f"status {status}: {message[:300]}"
+                    why = f"status {status}: {policy.endpoint.refusal(error)}"
                     form = n > 1 and status in _FORM
                     if _can_do_without(error, body):
                         policy.left_out.add(str(error.param))

@@ -154,7 +154,7 @@ def _answer(client: OpenAI, endpoint: Endpoint, text: str) -> tuple[str, str]:
         said = reply.choices[0].message.content
     except openai.APIStatusError as error:
         if error.status_code < 500 and error.status_code not in (408, 409, 429):
-            why = endpoint.without_key(str(error))
+            why = endpoint.refusal(error)
             # the client's own error may repeat the key
             raise ConfigError(f"the endpoint refuses the judge {endpoint.model!r}: {why}") from None
         return "", f"status {error.status_code}"

@@ -299,7 +299,8 @@ class _Round:
                 except asyncio.TimeoutError:
                     why = f"no answer within {policy.endpoint.timeout_s:g} s"
                 except openai.OpenAIError as error:  # no connection
-                    why = type(error).__name__
+                    why = f"{type(error).__name__}: {error.__cause__ or error}"
+                    why = policy.endpoint.without_key(why)[:300]
                 except (ValueError, RecursionError) as error:
                     why = policy.endpoint.without_key(f"no chat completion: {error}")[:300]
                 if attempt == policy.retries:

@@ -486,7 +486,7 @@ def test_no_server(server):
         address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
         endpoint = Endpoint(model="m", base_url=address, api_key_env=None)
         player = EndpointPolicy(endpoint, retries=1, backoff_s=0)
-        with pytest.warns(UserWarning, match=r"APIConnectionError, at attempt 2"):
+        with pytest.warns(UserWarning, match=r"APIConnectionError: .+, at attempt 2"):
             assert texts(player.respond(asks("x"))) == [[""]]
 
 

@@ -18,10 +18,11 @@ def test_bench_json_is_the_contract(tmp_path):
     short = ["--seconds", "0.01", "--repeats", "1", "--without-peers", "--without-large"]
     result = subprocess.run(
         [sys.executable, str(SCRIPT), "--out", str(out), *short],
-        check=True,
+        check=False,
         capture_output=True,
         text=True,
     )
+    assert result.returncode == 0, result.stderr[-3000:]
     rows = {row["name"]: row for row in json.loads(out.read_text())}
     games = ("sudoku", "sokoban", "plan_path")
     others = ["calendar", "travel", "signal", "relay", "telecom"]

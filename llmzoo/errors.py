@@ -88,6 +88,10 @@ class NoSolutionError(NoPlayerError):
     """A task has no known solution, so that its scripted players have nothing to write."""
 
 
+class EndpointError(LlmzooError, RuntimeError):
+    """An endpoint does not answer, so there is nothing to evaluate or to learn from."""
+
+
 class DivergedError(LlmzooError, ArithmeticError):
     """Training produced a loss or a gradient that is not finite."""
 

@@ -20,7 +20,8 @@ class Completion:
     where no model with known probabilities wrote the text (a scripted seat, a person, a failed
     call), and such a completion is never trained on. ``truncated``: the token limit cut it off.
     ``refused``: no answer was written, as the prompt is too long for the model, empty, or against
-    the rules of its provider, or as a scripted player knows no solution of the task.
+    the rules of its provider, or as a scripted player knows no solution of the task. ``failure``: why
+    the call of an endpoint failed, which leaves the text empty; "" if it did not.
     """
 
     text: str
@@ -29,6 +30,7 @@ class Completion:
     logprobs: tuple[float, ...] = ()
     truncated: bool = False
     refused: bool = False
+    failure: str = ""
 
     @property
     def trainable(self) -> bool:

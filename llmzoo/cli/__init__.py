@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from llmzoo.distributed import ranks
-from llmzoo.errors import FirstRankError, LlmzooError, UnknownNameError, printable
+from llmzoo.errors import EndpointError, FirstRankError, LlmzooError, UnknownNameError, printable
 from llmzoo.files import REFUSED
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
@@ -40,7 +40,8 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0: success. 1: the output pipe was closed, or ``check`` reports a violation. 2: a usage error.
+    0: success. 1: the output pipe was closed, ``check`` reports a violation, or an endpoint does not
+    answer. 2: a usage error.
     130: interrupted. Results go to standard output, everything else to standard error.
     """
     # no ``list(...)`` here: once loaded, the command's module hides the builtin of its name
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LlmzooError as error:
         who = "llmzoo" if ranks.is_first() else f"llmzoo (process {os.environ['RANK']})"
         print(printable(f"{who}: {error}"), file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, EndpointError) else 2
     except BrokenPipeError:
         # discard buffered output, or the interpreter reports the closed pipe at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,7 +20,7 @@ from llmzoo.endpoints import (
     connect_async,
     parse,
 )
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, EndpointError
 from llmzoo.policies.base import Request
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.records import Completion
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LONGEST_PAUSE_S = 60.0
+_DEAD_AT_FIRST, _DEAD_LATER = 8, 32  # failed calls in a row, before and after the first answer
 _LATER = (408, 409, 429)  # statuses below 500 that another attempt may fix
 _FORM = (400, 422, 500, 501)  # statuses of servers that do not support several answers per call
 # OpenAI's codes for a fault of one prompt, and how other servers say that it is too long
@@ -71,7 +72,9 @@ class EndpointPolicy(Sampled):
     returns an empty completion, and so does a prompt that the model refuses (too long, or against
     its provider's rules). The first one raises a warning, and ``answers_failed`` counts them.
     Failures that concern every prompt (a wrong key, an unknown model or address, an unsupported
-    setting) raise :class:`ConfigError`. ``tokens_read`` and ``tokens_written`` are what the server
+    setting) raise :class:`ConfigError`. An endpoint counts as dead, and raises
+    :class:`EndpointError`, after 8 failed calls if it has never answered, and after 32 failed calls
+    in a row if it has. ``tokens_read`` and ``tokens_written`` are what the server
     has counted of prompts and answers. A seed does not reproduce an endpoint's answers.
     """
 
@@ -109,6 +112,8 @@ class EndpointPolicy(Sampled):
         self.retries = retries
         self.backoff_s = backoff_s
         self.answers_failed = 0
+        self.calls_failed = 0  # in a row
+        self.dead_after = _DEAD_AT_FIRST
         self.thoughts_unclosed = 0
         self.left_out: set[str] = set()  # parameters that this server is asked without
         self.tokens_read = self.tokens_written = 0  # as the server counts them
@@ -206,7 +211,20 @@ class EndpointPolicy(Sampled):
                 stacklevel=2,
             )
         self.answers_failed += 1
-        return Completion(text="", refused=refused)
+        return Completion(text="", refused=refused, failure="" if refused else why)
+
+    def call_answered(self) -> None:
+        """Note that the endpoint is there."""
+        self.calls_failed, self.dead_after = 0, _DEAD_LATER
+
+    def call_failed(self, why: str) -> None:
+        """Count a call whose attempts have all failed; raises :class:`EndpointError` for a dead endpoint."""
+        self.calls_failed += 1
+        if self.calls_failed >= self.dead_after:
+            raise EndpointError(
+                f"{self.name} does not answer: {self.calls_failed} calls in a row failed, the last one "
+                f"with: {why}. Check that the server runs at this address"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +298,7 @@ class _Round:
                     reply = await asyncio.wait_for(create, policy.endpoint.timeout_s)
                     said = _read(reply)
                     policy.count(reply)
+                    policy.call_answered()
                     chat = policy.chat_of(request.agent)
                     return [policy.completion(one, chat) for one in said]
                 except openai.APIStatusError as error:
@@ -290,6 +309,7 @@ class _Round:
                         policy.left_out.add(str(error.param))
                         continue
                     if _about_the_prompt(error):
+                        policy.call_answered()
                         raise _Failed(why, refused=True) from error
                     if status < 500 and status not in _LATER:
                         if form:
@@ -304,7 +324,10 @@ class _Round:
                 except (ValueError, RecursionError) as error:
                     why = policy.endpoint.without_key(f"no chat completion: {error}")[:300]
                 if attempt == policy.retries:
-                    raise _Failed(f"{why}, at attempt {attempt + 1}", form=form)
+                    why = f"{why}, at attempt {attempt + 1}"
+                    if not form:  # otherwise single answers are asked for
+                        policy.call_failed(why)
+                    raise _Failed(why, form=form)
                 pause = policy.backoff_s * 2**attempt * self.chance.uniform(0.75, 1.0)
                 await asyncio.sleep(min(max(pause, asked_pause), _LONGEST_PAUSE_S))
                 attempt += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from llmzoo import registry
 from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import SAMPLE_RULE, ConfigError
+from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Episode
@@ -49,7 +49,8 @@ def collect(
     smaller split is played to its end. Models sample new answers in each repetition; scripted
     players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at once.
     ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and all of
-    them return all episodes.
+    them return all episodes. Raises :class:`EndpointError` if no call of an endpoint for an agent is
+    answered.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}
@@ -87,6 +88,7 @@ def in_parts(
         refuse_fallback(first, env_id)
         numbers = range(number_of_tasks(first, env_id, tasks, seed, numbered=numbered))
         at_once = max(1, concurrency // repeats) * ranks.world()
+        failures: dict[str, set[str]] = {}  # by agent; "" stands for a call that was answered
         for start in range(0, len(numbers), at_once):
             chunk = numbers[start : start + at_once]
             mine = [(chunk[i], n) for i in ranks.share(len(chunk)) for n in range(repeats)]
@@ -114,7 +116,12 @@ def in_parts(
                 )
             there |= zip(missing, played, strict=True)
             own = [there[place] for place in mine]
-            yield own if ranks.world() == 1 else _of_all(own)
+            part = own if ranks.world() == 1 else _of_all(own)
+            for decision in (d for episode in part for d in episode.decisions):
+                failures.setdefault(decision.agent, set()).add(decision.completion.failure)
+            if start + at_once >= len(numbers):
+                _check_answered(failures, player)
+            yield part
 
 
 def named_player(
@@ -184,6 +191,19 @@ def without_solution(episode: Episode, player: Policy | Mapping[str, Policy]) ->
 def is_scripted(player: Policy | Mapping[str, Policy], agent: str) -> bool:
     policy = player[agent] if isinstance(player, Mapping) else player
     return isinstance(policy, ScriptedPolicy)
+
+
+def _check_answered(
+    failures: Mapping[str, Collection[str]], player: Policy | Mapping[str, Policy]
+) -> None:
+    """Raise :class:`EndpointError` for agents whose calls have all failed."""
+    dead = [agent for agent, reasons in failures.items() if "" not in reasons]
+    if dead:
+        policy = player[dead[0]] if isinstance(player, Mapping) else player
+        raise EndpointError(
+            f"{policy.name} does not answer: every call for {', '.join(dead)} failed "
+            f"({min(failures[dead[0]])}). Check that the server runs at this address"
+        )
 
 
 def _maker(

@@ -32,7 +32,7 @@ class EpisodeFolder:
 
     def __init__(self, folder: Path, file: TextIO, *, replayed: bool):
         self._folder, self._file, self._replayed = folder, file, replayed
-        self._rows = {place_of(row): row for row in read_rows(folder)}
+        self._rows = {place_of(row): row for row in read_rows(folder) if not _failed(row)}
         self._writing = Lock()  # episodes of slow environments end in threads
 
     def take(self, places: Sequence[Place]) -> dict[Place, Episode]:
@@ -67,6 +67,11 @@ class EpisodeFolder:
         lines = {place_of(json.loads(line)): line for line in files.lines_of(path)}
         files.write(path, b"".join(lines[place] for place in sorted(lines)))
         files.write(self._folder / RESULT, json.dumps(result, indent=2) + "\n")
+
+
+def _failed(row: Mapping[str, Any]) -> bool:
+    """Whether the call of an endpoint failed in this episode. It is played again."""
+    return any(decision["completion"].get("failure") for decision in row["decisions"])
 
 
 @contextmanager

@@ -80,6 +80,7 @@ class Evaluation:
     mean_turns: float  # decisions of the busiest agent
     answers: int  # answers of all agents in all tasks
     refused: int  # answers left empty because the prompt was too long for the model
+    answers_failed: int  # answers left empty because the call of an endpoint failed
     tokens: int  # sampled tokens of all answers
     usage: Mapping[str, int] | None  # tokens "read" and "written" by endpoints, as they count them
     seconds: float
@@ -137,7 +138,11 @@ def evaluate(
 
     ``samples``: episodes of each task, for pass@k. ``out``: a folder that keeps every episode as it
     ends (:mod:`llmzoo.training.episode_folder`); with ``resume``, an evaluation that was cut off goes
-    on there. ``concurrency``: episodes played at once.
+    on there, and episodes in which the call of an endpoint failed are played again. ``concurrency``:
+    episodes played at once.
+
+    Raises :class:`EndpointError` if an endpoint does not answer: if its first 8 calls have failed, if
+    32 calls in a row fail later, or if no call for an agent has been answered at the end.
     """
     if out is not None and not resume:
         check_place(Path(out))
@@ -249,6 +254,7 @@ def _summed_up(
         "refused": sum(
             d.completion.refused and not is_scripted(player, d.agent) for d in decisions
         ),
+        "answers_failed": sum(d.completion.failure != "" for d in decisions),
         "tokens": sum(len(decision.completion.ids) for decision in decisions),
     }
 
@@ -330,6 +336,11 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
         yield (
             f"{result['refused']} of {result['answers']} prompts were too long for the model and got "
             "an empty answer. Lower max_new_tokens, or use a model with a longer context"
+        )
+    if result["answers_failed"]:
+        yield (
+            f"{result['answers_failed']} of {result['answers']} answers are empty because the call of an "
+            "endpoint failed: the success rate counts them as wrong"
         )
     if result["feedback"] == "verdict":
         yield (

@@ -199,6 +199,14 @@ def _(tmp_path, monkeypatch):
     EndpointPolicy(Endpoint(model="m", api_key_env=None)).failed("503")
 
 
+@provokes("An endpoint does not answer")
+def _(tmp_path, monkeypatch):
+    monkeypatch.setattr("llmzoo.policies.endpoint._LONGEST_PAUSE_S", 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the first failed call
+        llmzoo.evaluate("propose_v0", "openai:m@http://127.0.0.1:1/v1", tasks=1)
+
+
 def said(act, *given) -> list[str]:
     """What an action raises or warns of."""
     with warnings.catch_warnings(record=True) as caught:

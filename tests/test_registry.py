@@ -11,8 +11,8 @@ from pettingzoo.env_registry import registration
 
 import llmzoo
 from llmzoo import registry
-from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.errors import LlmzooError, MissingExtraError, UnknownNameError
+from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError, UnknownNameError
 from llmzoo.learners import learner_class
 
 
@@ -231,3 +231,27 @@ def test_tab_completion_shows_the_names_that_are_loaded_at_first_use():
     assert {"fit", "evaluate", "collect", "oracle", "make", "__version__"} <= set(names)
     assert set(llmzoo.__all__) <= set(names)
     assert names == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("id", "args", "said"),
+    [
+        ("sudoku_v0", {"max_turns": "2"}, "'max_turns' must be a whole number, got '2'"),
+        ("math_v0", {"max_turns": [1]}, r"'max_turns' must be a whole number, got \[1\]"),
+    ],
+)
+def test_an_argument_of_another_type_is_named(id, args, said):
+    for make in (llmzoo.make, llmzoo.parallel):
+        with pytest.raises(ConfigError, match=f"argument of {id} {said}"):
+            make(id, **args)
+
+
+def test_a_fault_inside_an_environment_is_no_fault_of_its_arguments():
+    env, _ = public_forms(Broken)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        env(size=3)
+
+
+class Broken(TextEnv):
+    def __init__(self, size: int = 2, split: str = "train"):
+        size + "x"

@@ -13,8 +13,9 @@ import inspect
 import random
 import sys
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from types import MappingProxyType, NoneType
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
@@ -414,15 +415,40 @@ def public_forms(
 
     ``env``: the AEC form, in PettingZoo's wrapper that raises on calls out of order. ``parallel_env``:
     its parallel form, made as the registry makes it. Both raise ``UnknownNameError`` for an argument
-    that ``raw_env`` does not have.
+    that ``raw_env`` does not have, and ``ConfigError`` for one that is not the number it should be.
     """
     known = inspect.signature(raw_env).parameters
 
     def env(**kwargs: Any) -> AECEnv:
-        check_names(f"argument of {raw_env.metadata['name']}", kwargs, known)
-        return InOrder(raw_env(**kwargs))
+        what = f"argument of {raw_env.metadata['name']}"
+        check_names(what, kwargs, known)
+        try:
+            return InOrder(raw_env(**kwargs))
+        except TypeError:
+            _check_numbers(what, kwargs, raw_env)
+            raise
 
     def parallel_env(**kwargs: Any) -> ParallelEnv:
         return to_parallel(env(**kwargs))
 
     return env, parallel_env
+
+
+_NUMBERS: dict[Any, tuple[type, str]] = {
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    NoneType: (NoneType, "None"),
+}
+
+
+def _check_numbers(what: str, given: Mapping[str, Any], raw_env: type[TextEnv]) -> None:
+    """Raise :class:`ConfigError` for the first argument that should be a number and is not."""
+    hints = get_type_hints(raw_env.__init__)
+    for name, value in given.items():
+        kinds = get_args(hints.get(name)) or (hints.get(name),)
+        if all(kind in _NUMBERS for kind in kinds):
+            types, words = zip(*(_NUMBERS[kind] for kind in kinds), strict=True)
+            if not isinstance(value, types):
+                raise ConfigError(
+                    f"{what} {name!r} must be {' or '.join(words)}, got {value!r:.80}"
+                )

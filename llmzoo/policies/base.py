@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from threading import Event
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pettingzoo import AECEnv
 
-from llmzoo.errors import NoSolutionError
+from llmzoo.errors import ConfigError, NoSolutionError
 from llmzoo.records import Completion
 
 
@@ -37,6 +37,7 @@ class Request:
     given_up: Event | None = None
 
 
+@runtime_checkable
 class Policy(Protocol):
     """Answers requests. One model may play several seats.
 
@@ -209,13 +210,13 @@ def answer_limit(model: str) -> int:
 def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Policy]:
     """The policy of every seat, given one for all or a mapping.
 
-    Raises ``ValueError`` with the seats that a mapping lacks.
+    Raises :class:`ConfigError` with the seats that a mapping lacks.
     """
     if not isinstance(policy, Mapping):
         return dict.fromkeys(agents, policy)
     missing = [agent for agent in agents if agent not in policy]
     if missing:
-        raise ValueError(f"no policy for {', '.join(missing)}; the seats are {', '.join(agents)}")
+        raise ConfigError(f"no policy for {', '.join(missing)}; the seats are {', '.join(agents)}")
     return {agent: policy[agent] for agent in agents}
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
@@ -14,7 +15,7 @@ from llmzoo import registry
 from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError
+from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError, check_names
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Episode
@@ -24,7 +25,8 @@ from llmzoo.training.players import known_as, players
 
 AT_ONCE = 256  # episodes in lockstep, on each rank
 
-Playable = str | Policy | Mapping[str, Policy] | Callable[[str, str], str]
+OnePlayer = str | Path | Policy | Callable[[str, str], str]
+Playable = OnePlayer | Mapping[str, OnePlayer]
 
 
 def collect(
@@ -44,13 +46,13 @@ def collect(
 
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
     task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in
-    ``llmzoo eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a policy per seat,
-    or a function ``(observation, agent) -> answer``. ``tasks``: ``"all"`` plays the whole split; a
+    ``llmzoo eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a function
+    ``(observation, agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the whole split; a
     smaller split is played to its end. Models sample new answers in each repetition; scripted
     players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at once.
     ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and all of
-    them return all episodes. Raises :class:`EndpointError` if no call of an endpoint for an agent is
-    answered.
+    them return all episodes. Raises :class:`ConfigError` for an environment or a policy of another
+    kind, and :class:`EndpointError` if no call of an endpoint for an agent is answered.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}
@@ -132,22 +134,66 @@ def named_player(
     split: str = "train",
     env_args: Mapping[str, Any] | None = None,
 ) -> tuple[Policy | Mapping[str, Policy], str]:
-    """The policy, or the policy of each seat of ``env``, and its name in evaluations."""
-    if isinstance(policy, str):
-        arguments = {**(env_args or {}), "split": split}
-        made = registry.make(env, **arguments) if isinstance(env, str) else env()
-        seats = players(policy, made.possible_agents, seed=seed)
-        return seats, known_as(policy, seats)
-    if isinstance(policy, Mapping):
-        return policy, ", ".join(f"{agent}: {p.name}" for agent, p in policy.items())
-    if isinstance(policy, ScriptedPolicy) or not callable(policy):
+    """The policy, or the policy of each seat of ``env``, and its name in evaluations.
+
+    Raises :class:`ConfigError` for a policy of another kind.
+    """
+    given = policy if isinstance(policy, Mapping) else {"all": policy}
+    named: dict[
+        str, tuple[Mapping[str, Policy], str]
+    ] = {}  # agents with the same name share a policy
+    for name in dict.fromkeys(str(one) for one in given.values() if isinstance(one, str | Path)):
+        agents = made_env(env, {**(env_args or {}), "split": split}).possible_agents
+        if given is policy:
+            check_names("agent", given, agents)
+        loaded = players(name, agents, seed=seed)
+        named[name] = loaded, known_as(name, loaded)
+    if given is not policy:
+        return named[str(policy)] if named else _as_policy(policy)
+    seats, names = {}, []
+    for agent, one in given.items():
+        if isinstance(one, str | Path):
+            shared, name = named[str(one)]
+            seats[agent] = shared[agent]
+        else:
+            seats[agent], name = _as_policy(one)
+        names.append(f"{agent}: {name}")
+    return seats, ", ".join(names)
+
+
+def _as_policy(policy: Any) -> tuple[Policy, str]:
+    """A policy, or a function as one, and its name. Raises :class:`ConfigError` for anything else."""
+    if isinstance(policy, Policy):
         return policy, policy.name
+    if not callable(policy):
+        raise ConfigError(
+            "a policy is a name, a path, a function (observation, agent) -> answer, an object with name, "
+            f"prompt_style and respond, or a mapping from each agent to one of these, got {policy!r:.80}"
+        )
 
     def answer(request: Request) -> str:
         return policy(request.observation, request.agent)
 
     name = str(policy.__name__) if hasattr(policy, "__name__") else type(policy).__name__
     return ScriptedPolicy(answer, name), name
+
+
+def made_env(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> AECEnv:
+    """The environment of an id, with these arguments, or the one that a function makes.
+
+    Raises :class:`ConfigError` for anything else.
+    """
+    made: object = env
+    if isinstance(env, str):
+        made = registry.make(env, **args)
+    elif callable(env):
+        made = env()
+    if made is env or not isinstance(made, AECEnv):
+        raise ConfigError(
+            "an environment is an id or a function that makes an AEC environment, got "
+            f"{type(made).__name__}"
+        )
+    return made
 
 
 def refuse_fallback(env: AECEnv, env_id: str) -> None:
@@ -214,8 +260,8 @@ def _maker(
 ) -> tuple[Callable[[], AECEnv], str]:
     """What makes the environment, and its id."""
     if not isinstance(env, str):
-        make = _of_split(env, split)
-        return make, str(make())
+        make = _of_split(env, split) if callable(env) else env
+        return make, str(made_env(make, {}))
     return partial(registry.make, env, **whole_args(env, player, env_args), split=split), env
 
 

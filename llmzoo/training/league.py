@@ -23,14 +23,14 @@ from urllib.parse import quote
 
 from pettingzoo import AECEnv
 
-from llmzoo import files, registry
+from llmzoo import files
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.records import Episode
 from llmzoo.training import run_folder
-from llmzoo.training.collecting import AT_ONCE, Playable, in_parts, named_player
+from llmzoo.training.collecting import AT_ONCE, Playable, in_parts, made_env, named_player
 from llmzoo.training.entrants import AT_MOST, Entrant, entrants, expanded
 from llmzoo.training.episode_folder import RESULT, opened
 from llmzoo.training.evaluation import is_billed
@@ -107,7 +107,7 @@ def league(
 
 def two_seats(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> list[str]:
     """The seats of an environment; raises :class:`ConfigError` unless there are two."""
-    made = registry.make(env, **args) if isinstance(env, str) else env()
+    made = made_env(env, args)
     agents = list(made.possible_agents)
     if len(agents) != 2:
         raise ConfigError(
@@ -181,8 +181,8 @@ def _given(
     name: str, player: Playable, env: str | Callable[[], AECEnv], agents: Sequence[str], seed: int
 ) -> Entrant:
     """A player that Python code gives."""
-    if isinstance(player, str):
-        (found,) = entrants([player], agents, seed=seed)
+    if isinstance(player, str | Path):
+        (found,) = entrants([str(player)], agents, seed=seed)
         return replace(found, name=name)
     policy, called = named_player(player, env)
     return Entrant(name=name, load=partial(seat_policies, policy, agents), mark=called)

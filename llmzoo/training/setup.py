@@ -10,7 +10,6 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo import registry
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.engine.setup import distribute
@@ -19,7 +18,7 @@ from llmzoo.learners.base import Learner
 from llmzoo.learners.make import made_learner
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.training import checkpoints, sharpening
-from llmzoo.training.collecting import refuse_fallback, style_args
+from llmzoo.training.collecting import made_env, refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
 from llmzoo.training.evaluation import evaluate
@@ -196,7 +195,7 @@ def _config(
     """The configuration; settings that the objects given to ``fit`` replace are refused."""
     named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
-        "env": env if isinstance(env, str) else str(env()),
+        "env": env if isinstance(env, str) else str(made_env(env, {})),
     }
     if not isinstance(learner, str):
         _refuse(settings, ["learner_args"], "a learner given as an object")
@@ -251,6 +250,4 @@ def _seated(
 
 
 def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:
-    if isinstance(env, str):
-        return registry.make(env, **{"split": "train", **env_args})
-    return env()
+    return made_env(env, {"split": "train", **env_args})

@@ -2,12 +2,15 @@ import json
 import math
 import random
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
 import llmzoo
 from llmzoo.cli import main
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
+from llmzoo.training.collecting import named_player
+from llmzoo.training.league import league
 from llmzoo.training.statistics import (
     clustered,
     mean_interval,
@@ -392,3 +395,72 @@ def test_a_generator_with_fewer_tasks_is_played_to_its_end():
     few = llmzoo.evaluate("sudoku_v0", "oracle", tasks=100, env_args={"clues": 6, "max_turns": 1})
     assert few.tasks == 75
     assert few.success == 1.0
+
+
+# What evaluate takes
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"proposer_0": "oracle", "planner_1": "oracle"},
+        {"planner_1": "oracle", "proposer_0": Path("oracle")},
+        Path("oracle"),
+    ],
+)
+def test_a_name_may_be_given_for_each_agent_and_as_a_path(policy):
+    for play in (llmzoo.evaluate, llmzoo.collect):
+        play("sudoku_v0", policy, tasks=2)
+    assert llmzoo.evaluate("sudoku_v0", policy, tasks=2).success == 1.0
+
+
+def test_a_function_may_be_given_for_each_agent():
+    seen = []
+
+    def note(observation, agent):
+        seen.append(agent)
+        return ""
+
+    mixed = {"proposer_0": note, "planner_1": "oracle"}
+    result = llmzoo.evaluate("sudoku_v0", mixed, tasks=2, env_args={"max_turns": 1})
+    assert seen == ["proposer_0"] * 2
+    assert result.policy == "proposer_0: note, planner_1: oracle"
+    assert result.mean_return["proposer_0"] != result.mean_return["planner_1"]
+
+
+def test_agents_of_one_name_share_a_policy():
+    seats, _ = named_player({"proposer_0": "tiny", "planner_1": "tiny"}, "sudoku_v0")
+    assert seats["proposer_0"] is seats["planner_1"]
+
+
+TAKEN = "a policy is a name, a path, a function"
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (7, f"{TAKEN}.*got 7"),
+        (None, f"{TAKEN}.*got None"),
+        ({"proposer_0": "oracle", "planner_1": 7}, f"{TAKEN}.*got 7"),
+        ({"proposer_0": "oracle"}, "no policy for planner_1"),
+        ({"proposer_0": "orakle", "planner_1": "oracle"}, "Did you mean 'oracle'"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, said):
+    for play in (llmzoo.evaluate, llmzoo.collect):
+        with pytest.raises(LlmzooError, match=said):
+            play("sudoku_v0", policy, tasks=2)
+
+
+def test_an_environment_object_is_refused(tmp_path):
+    message = "an environment is an id or a function that makes an AEC environment, got"
+    env, other = llmzoo.make("tic_tac_toe_v0"), llmzoo.parallel("tic_tac_toe_v0")
+    for given in (env, other, 7, lambda: other):
+        with pytest.raises(ConfigError, match=message):
+            llmzoo.evaluate(given, "oracle", tasks=2)
+        with pytest.raises(ConfigError, match=message):
+            llmzoo.collect(given, "oracle", tasks=2)
+        with pytest.raises(ConfigError, match=message):
+            llmzoo.fit("magrpo", given, out=tmp_path / "run")
+        with pytest.raises(ConfigError, match=message):
+            league(given, ["oracle", "random"], out=tmp_path / "league")

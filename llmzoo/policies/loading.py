@@ -19,6 +19,7 @@ from transformers import (
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
 )
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
@@ -34,6 +35,7 @@ from llmzoo.policies.published import PUBLISHED, fetched
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
 
+_MOST_NAMED = 3  # missing weights in an error
 # settings that determine the number of layers and the sizes of weights
 _LAYERS = ("num_hidden_layers", "n_layer")
 _SIZES = ("hidden_size", "intermediate_size", "vocab_size", "n_embd", "num_experts")
@@ -112,12 +114,36 @@ def cannot_load(name: str, error: Exception) -> ConfigError:
 
 
 def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False) -> Any:
-    """Load a causal language model from a folder or hub id."""
+    """Load a causal language model from a folder or hub id.
+
+    Raises :class:`ConfigError` for an encoder and for missing weights, which transformers would fill
+    with random numbers.
+    """
     _check_sizes(Path(name))
+    loader: Any = AutoModelForCausalLM
     with no_bars():
-        return AutoModelForCausalLM.from_pretrained(
-            name, dtype=dtype, use_safetensors=True, trust_remote_code=trust_remote_code
+        model, report = loader.from_pretrained(
+            name,
+            dtype=dtype,
+            use_safetensors=True,
+            output_loading_info=True,
+            trust_remote_code=trust_remote_code,
         )
+    config = model.config
+    # of these families the same class is an encoder or a decoder
+    if config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.is_decoder:
+        raise ConfigError(
+            f"{name} is an encoder ({config.model_type}): it fills gaps and writes no answers. Take a "
+            "decoder, such as a Qwen or Llama model"
+        )
+    missing = sorted(report["missing_keys"])
+    if missing:
+        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        raise ConfigError(
+            f"{name} lacks the weights {', '.join(missing[:_MOST_NAMED])}{more}: save the whole model "
+            "there again"
+        )
+    return model
 
 
 def _check_sizes(folder: Path) -> None:
@@ -147,11 +173,20 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> PreTrainedT
 
     ``AutoTokenizer`` chooses by the model's architecture. A Qwen2 model with its own tokenizer would
     get Qwen2's rules for splitting text, and special tokens that its embedding lacks.
+
+    Raises :class:`ConfigError` if there are no tokenizer files. ``AutoTokenizer`` would return a
+    tokenizer without words.
     """
     saved = get_tokenizer_config(name).get("tokenizer_class")
     if saved in ("PreTrainedTokenizerFast", PreTrainedTokenizerFast.__name__):
         return PreTrainedTokenizerFast.from_pretrained(name, trust_remote_code=False)
-    return AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=trust_remote_code)
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise ConfigError(
+            f"{name} has no tokenizer: put its files (tokenizer.json, tokenizer_config.json) beside the "
+            "weights"
+        )
+    return tokenizer
 
 
 def load_into(model: PreTrainedModel, folder: Path) -> None:

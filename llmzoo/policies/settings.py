@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from llmzoo.errors import ConfigError
+
 SampledT = TypeVar("SampledT", bound="Sampled")
 
 # below, sampling is greedy up to rounding, and logits / temperature can overflow float32; above, it is
@@ -30,7 +32,7 @@ class Sampling:
     token, with one of the ``stop`` strings (which its text leaves out), or after ``max_new_tokens``
     (it is then marked as truncated).
 
-    Raises ``ValueError`` for settings out of bounds: ``temperature`` is 1e-4 to 100, ``top_p`` at
+    Raises :class:`ConfigError` for settings out of bounds: ``temperature`` is 1e-4 to 100, ``top_p`` at
     least 1e-6, ``max_new_tokens`` at most 2**20, and ``stop`` at most 64 strings of 1 to 1000
     characters.
     """
@@ -43,18 +45,18 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not COLDEST <= self.temperature <= HOTTEST:  # NaN too
-            raise ValueError(
+            raise ConfigError(
                 f"temperature is {COLDEST:g} to {HOTTEST:g}, got {self.temperature:g}; for the most "
                 "likely answer ask for greedy"
             )
         if not SMALLEST_TOP_P <= self.top_p <= 1:
-            raise ValueError(f"top_p must be in [{SMALLEST_TOP_P:g}, 1], got {self.top_p}")
+            raise ConfigError(f"top_p must be in [{SMALLEST_TOP_P:g}, 1], got {self.top_p}")
         if not 0 <= self.top_k < 2**31:
-            raise ValueError(f"top_k must be at least 0 and below 2**31, got {self.top_k}")
+            raise ConfigError(f"top_k must be at least 0 and below 2**31, got {self.top_k}")
         if not 1 <= self.max_new_tokens <= MOST_TOKENS:
-            raise ValueError(f"max_new_tokens is 1 to {MOST_TOKENS}, got {self.max_new_tokens}")
+            raise ConfigError(f"max_new_tokens is 1 to {MOST_TOKENS}, got {self.max_new_tokens}")
         if len(self.stop) > MOST_STOPS or not all(0 < len(s) <= LONGEST_STOP for s in self.stop):
-            raise ValueError(
+            raise ConfigError(
                 f"stop takes at most {MOST_STOPS} strings, each of 1 to {LONGEST_STOP} characters; "
                 "an empty one would end every answer before it begins"
             )
@@ -76,7 +78,7 @@ class Chat:
 
     def __post_init__(self) -> None:
         if self.thought_end == "":
-            raise ValueError("thought_end is a text that ends a thought, or 'none'; it is empty")
+            raise ConfigError("thought_end is a text that ends a thought, or 'none'; it is empty")
 
 
 class Sampled:

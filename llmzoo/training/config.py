@@ -209,7 +209,9 @@ class FitConfig:
             temperature=self.temperature,
             top_p=self.top_p,
             top_k=self.top_k,
-            max_new_tokens=self.max_new_tokens or self._answer_limit(),
+            max_new_tokens=(
+                self._answer_limit() if self.max_new_tokens is None else self.max_new_tokens
+            ),
         )
 
     def chat(self) -> Chat:

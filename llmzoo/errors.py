@@ -20,6 +20,10 @@ RENAMED = {
 }
 
 
+# short names in the field
+_SHORT = {"lr": "learning_rate", "bs": "episodes_per_step"}
+
+
 class LlmzooError(Exception):
     """Base class of every error raised by llmzoo on purpose."""
 
@@ -35,7 +39,10 @@ class UnknownNameError(LlmzooError, KeyError):
         name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
         dashes = "--" if name.startswith("--") else ""
         renamed = dashes + RENAMED.get(name.removeprefix("--"), "")
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        short = dashes + _SHORT.get(name.removeprefix("--"), "")
+        near = (
+            [short] if short in known else difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        )
         if renamed in known:
             hint = f" It is now called {renamed!r}."
         else:

@@ -47,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # no ``list(...)`` here: once loaded, the command's module hides the builtin of its name
     code: int | None = None
     arguments = [*(sys.argv[1:] if argv is None else argv)]
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     try:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(_usage())

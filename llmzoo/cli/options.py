@@ -274,8 +274,19 @@ def _arguments_of_the_environment(argv: Sequence[str]) -> Collection[str]:
     return registry.arguments_of(registry.spec(env)) or ()
 
 
+class _OnceLoader(yaml.SafeLoader):
+    """Refuses a mapping in which a key stands twice, of which YAML would take the last."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [key.value for key, _ in node.value]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        if twice is not None:
+            raise yaml.YAMLError(f"{twice!r} stands twice{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
 def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
-    """Refuse configuration files that cannot be read or hold an unknown key."""
+    """Refuse configuration files that cannot be read or hold an unknown key, or one twice."""
     for index, token in enumerate(argv):
         if token == "--config":
             name = argv[index + 1] if index + 1 < len(argv) else ""
@@ -284,7 +295,7 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
         else:
             continue
         try:
-            content = yaml.safe_load(Path(name).read_text())
+            content = yaml.load(Path(name).read_text(), _OnceLoader)
         except OSError as error:
             raise ConfigError(f"--config {name}: {error.strerror}") from None
         except yaml.YAMLError as error:

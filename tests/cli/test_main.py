@@ -145,3 +145,32 @@ def test_errors_and_tables_hold_no_control_characters(capsys):
     assert r"\x1b[2Jno\rmodel" in said.err
     assert r"a\x1b[31mb" in said.out
     assert all(c.isprintable() or c == "\n" for c in said.err + said.out)
+
+
+def test_help_is_a_command_too(llmzoo, capsys):
+    said = llmzoo("help")
+    assert (said.code, said.err) == (0, "")
+    assert said.out == llmzoo("--help").out
+    with pytest.raises(SystemExit, match="0"):
+        llmzoo("help", "eval")
+    assert capsys.readouterr().out.startswith("usage: llmzoo eval")
+
+
+def test_a_short_name_of_the_field_is_understood(llmzoo):
+    said = llmzoo("train", "--learner.lr", "1e-4", "--env", "sudoku_v0")
+    assert "Did you mean 'learning_rate'?" in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("tasks: 2\nenv: sudoku_v0\ntasks: 3\n", "tasks"),
+        ("env: sudoku_v0\nenv_args: {num_agents: 1, num_agents: 2}\n", "num_agents"),
+    ],
+)
+def test_a_key_that_stands_twice_is_named(llmzoo, tmp_path, text, key):
+    path = tmp_path / "eval.yaml"
+    path.write_text(text)
+    said = llmzoo("eval", "--config", path, "--policy", "oracle", "--json")
+    assert said.code == 2
+    assert f"{key!r} stands twice" in said.err

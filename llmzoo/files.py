@@ -22,9 +22,8 @@ from typing import Any, BinaryIO, TextIO
 from llmzoo.errors import CheckpointError
 
 WRITING = ".writing_"
-LARGEST = (
-    16 * 2**20
-)  # bytes of a JSON file, or of a line of one; as Python objects up to 27 times that
+LARGEST = 16 * 2**20  # bytes of a JSON file or a line; as Python objects up to 27 times that
+LARGEST_EPISODE = 128 * 2**20  # bytes of a line that holds an episode with its tokens
 LARGEST_LOG = 512 * 2**20  # bytes of a file of lines that is read as a whole
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 NAMES = 'a name has 1 to 64 of the characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
@@ -143,12 +142,12 @@ def check_indexes(folder: Path) -> None:
                 )
 
 
-def lines_of(path: Path, *, whole: bool = False) -> Iterator[bytes]:
+def lines_of(path: Path, *, whole: bool = False, longest: int = LARGEST) -> Iterator[bytes]:
     """The lines of a file that are not empty; none if the file does not exist.
 
     A last line without a line break is skipped: it is still being written, or was truncated.
     ``whole``: the caller keeps all lines. Raises :class:`CheckpointError` for a line of more than
-    ``LARGEST`` bytes, and for a file of more than ``LARGEST_LOG`` bytes that is kept as a whole.
+    ``longest`` bytes, and for a file of more than ``LARGEST_LOG`` bytes that is kept as a whole.
     """
     try:
         with opened(path) as file:
@@ -156,19 +155,19 @@ def lines_of(path: Path, *, whole: bool = False) -> Iterator[bytes]:
                 raise CheckpointError(
                     f"{path} is larger than {LARGEST_LOG:,} bytes, and is not read"
                 )
-            for line in bounded_lines(file, path):
+            for line in bounded_lines(file, path, longest):
                 if line.endswith(b"\n") and line.strip():
                     yield line
     except FileNotFoundError:
         return
 
 
-def bounded_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """The lines of an open file; raises :class:`CheckpointError` for one of more than ``LARGEST`` bytes."""
-    while line := file.readline(LARGEST + 1):
-        if len(line) > LARGEST:
+def bounded_lines(file: BinaryIO, path: Path, longest: int = LARGEST) -> Iterator[bytes]:
+    """The lines of an open file; raises :class:`CheckpointError` for one of more than ``longest`` bytes."""
+    while line := file.readline(longest + 1):
+        if len(line) > longest:
             raise CheckpointError(
-                f"{path} has a line of more than {LARGEST:,} bytes, and is not read further"
+                f"{path} has a line of more than {longest:,} bytes, and is not read further"
             )
         yield line
 

@@ -41,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
     0: success. 1: the output pipe was closed, ``check`` reports a violation, or an endpoint does not
-    answer. 2: a usage error.
-    130: interrupted. Results go to standard output, everything else to standard error.
+    answer. 2: a usage error. 130: interrupted. Results go to standard output, everything else to
+    standard error.
     """
     # no ``list(...)`` here: once loaded, the command's module hides the builtin of its name
     code: int | None = None

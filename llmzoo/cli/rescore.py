@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from llmzoo.cli.arguments import find_here
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
 from llmzoo.learners.episode_rows import read_rows
@@ -40,6 +41,7 @@ class RescoreOptions(CommandOptions):
 
 def run(argv: Sequence[str]) -> int:
     options = RescoreOptions(**read("rescore", argv, RescoreOptions))
+    find_here(options.env or "")
     total = sum(1 for _ in read_rows(Path(options.folder)))
     with apart(), counting("episodes", total, quiet=options.quiet) as ended:
         judged = []

@@ -59,6 +59,11 @@ def decision_of(row: Mapping[str, Any], completion: Completion) -> Decision:
     return Decision(**{**with_tuples(own), "completion": completion})
 
 
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a file of episodes; see :func:`llmzoo.files.lines_of`."""
+    return files.lines_of(path, longest=files.LARGEST_EPISODE)
+
+
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file of episodes, or of the folder that holds one.
 
@@ -69,7 +74,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise CheckpointError(
             f"{path} does not exist: llmzoo eval --out FOLDER or llmzoo gateway --out FOLDER writes one"
         )
-    for number, line in enumerate(files.lines_of(path), start=1):
+    for number, line in enumerate(lines_of(path), start=1):
         try:
             row = json.loads(line)
             to_episode(row)
@@ -96,7 +101,7 @@ def holds_episodes(source: str) -> bool:
     path = path / EPISODES if path.is_dir() else path
     if path.suffix != ".jsonl" or not path.is_file():
         return False
-    first = next(files.lines_of(path), b"")
+    first = next(lines_of(path), b"")
     try:
         row = json.loads(first)
     except (ValueError, RecursionError):

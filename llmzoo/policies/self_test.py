@@ -22,7 +22,8 @@ def check_family(model: Any, name: str) -> None:
     Four tokens after each of two prompts are sampled and scored, once for each class of models in this
     process. The tests compare the families of :data:`llmzoo.policies.attention.FAMILIES`.
     """
-    if attention.supported(model.config) or type(model) in _known:
+    family = type(model.get_base_model() if hasattr(model, "get_base_model") else model)
+    if attention.supported(model.config) or family in _known:
         return
     what = f"{name!r} is of a family ({model.config.model_type}) that"
     try:
@@ -41,7 +42,7 @@ def check_family(model: Any, name: str) -> None:
             f"{what} would learn from wrong numbers: log-probabilities of its samples and of its "
             f"likelihood differ by {apart:.3g}"
         )
-    _known.add(type(model))
+    _known.add(family)
 
 
 @torch.no_grad()

@@ -47,8 +47,8 @@ def collect(
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
     task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in
     ``llmzoo eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a function
-    ``(observation, agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the whole split; a
-    smaller split is played to its end. Models sample new answers in each repetition; scripted
+    ``(observation, agent) -> answer``, or a mapping from each agent to one of these. ``tasks``:
+    ``"all"`` plays the whole split; a smaller split is played to its end. Models sample new answers in each repetition; scripted
     players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at once.
     ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and all of
     them return all episodes. Raises :class:`ConfigError` for an environment or a policy of another
@@ -139,9 +139,7 @@ def named_player(
     Raises :class:`ConfigError` for a policy of another kind.
     """
     given = policy if isinstance(policy, Mapping) else {"all": policy}
-    named: dict[
-        str, tuple[Mapping[str, Policy], str]
-    ] = {}  # agents with the same name share a policy
+    named: dict[str, tuple[Mapping[str, Policy], str]] = {}  # agents of one name share a policy
     for name in dict.fromkeys(str(one) for one in given.values() if isinstance(one, str | Path)):
         agents = made_env(env, {**(env_args or {}), "split": split}).possible_agents
         if given is policy:

@@ -20,7 +20,15 @@ from threading import Lock
 from typing import Any, TextIO
 
 from llmzoo import files
-from llmzoo.learners.episode_rows import EPISODES, Place, place_of, read_rows, to_episode, to_row
+from llmzoo.learners.episode_rows import (
+    EPISODES,
+    Place,
+    lines_of,
+    place_of,
+    read_rows,
+    to_episode,
+    to_row,
+)
 from llmzoo.records import Episode
 from llmzoo.training import run_folder
 
@@ -64,7 +72,7 @@ class EpisodeFolder:
         """Put the episodes into their order, and write the result."""
         path = self._folder / EPISODES
         # of an episode that was played again, the last line counts
-        lines = {place_of(json.loads(line)): line for line in files.lines_of(path)}
+        lines = {place_of(json.loads(line)): line for line in lines_of(path)}
         files.write(path, b"".join(lines[place] for place in sorted(lines)))
         files.write(self._folder / RESULT, json.dumps(result, indent=2) + "\n")
 
@@ -86,7 +94,7 @@ def opened(
     with run_folder.claimed(folder, resume=resume):
         run_folder.prepare(folder, config, resume=resume)
         # a kill may have left a last line without its end
-        files.write(folder / EPISODES, b"".join(files.lines_of(folder / EPISODES)))
+        files.write(folder / EPISODES, b"".join(lines_of(folder / EPISODES)))
         files.remove(folder / RESULT)
         with files.append(folder / EPISODES) as file:
             yield EpisodeFolder(folder, file, replayed=replayed)

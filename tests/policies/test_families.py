@@ -159,3 +159,18 @@ def test_a_text_is_read_alike_alone_and_beside_a_longer_one(kind):
     ]
     error = 1e-5 if kind == "minimax" else 1e-9
     torch.testing.assert_close(beside, torch.cat(alone), atol=error, rtol=0)
+
+
+def test_an_adapter_of_one_family_says_nothing_of_another(monkeypatch):
+    """All adapters are wrapped in one class."""
+    monkeypatch.setattr(self_test, "_known", set())
+    for kind, known in (("gpt2", {"GPT2LMHeadModel"}), ("rwkv", {"GPT2LMHeadModel"})):
+        policy = TransformersPolicy(made(kind), tokenizer())
+        wrapped = policy.with_adapters(["a"])["a"].model
+        if kind == "rwkv":
+            monkeypatch.setattr(decode.recurrent, "carries_state", lambda model: False)
+            with pytest.raises(ConfigError, match="rwkv"):
+                self_test.check_family(wrapped, "odd")
+        else:
+            self_test.check_family(wrapped, "odd")
+        assert {family.__name__ for family in self_test._known} == known

@@ -23,6 +23,7 @@ from llmzoo.errors import CheckpointError
 
 WRITING = ".writing_"
 LARGEST = 16 * 2**20  # bytes of a JSON file or a line; as Python objects up to 27 times that
+LARGEST_OF_MODEL = 64 * 2**20  # bytes of a JSON file of a model: tokenizers have up to half of that
 LARGEST_EPISODE = 128 * 2**20  # bytes of a line that holds an episode with its tokens
 LARGEST_LOG = 512 * 2**20  # bytes of a file of lines that is read as a whole
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -125,6 +126,8 @@ def check_indexes(folder: Path) -> None:
     """
     for index in filter(Path.is_file, sorted(folder.rglob("*.index.json"))):
         try:
+            if index.stat().st_size > LARGEST_OF_MODEL:
+                raise ValueError(f"it is larger than {LARGEST_OF_MODEL:,} bytes")
             names = set(json.loads(index.read_bytes())["weight_map"].values())
         except (
             OSError,

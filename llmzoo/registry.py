@@ -198,6 +198,11 @@ def is_path(name: str) -> bool:
     return ":" in name and not is_remote(name) and not is_neighbour(name)
 
 
+def imports_code(name: str) -> bool:
+    """Whether making the environment, or learner, of this name imports a module that the name chooses."""
+    return is_path(name) or name.startswith("verifiers:")
+
+
 def is_neighbour(name: str) -> bool:
     """Whether a name is ``"collection:task"``, of a collection in ``NEIGHBOURS``."""
     return name.partition(":")[0] in NEIGHBOURS and ":" in name

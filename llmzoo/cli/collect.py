@@ -16,7 +16,7 @@ from llmzoo.cli.arguments import PolicyOptions
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, EndpointError, printable
 from llmzoo.learners import trajectories
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
@@ -68,7 +68,8 @@ def run(argv: Sequence[str]) -> int:
         env, seats, env_args = options.seated(options.split)
         episodes, stopped = _play(options, env, seats, env_args)
     unknown = [id_of(e, n) for n, e in enumerate(episodes) if without_solution(e, seats)]
-    answered = [episode for episode in episodes if not without_solution(episode, seats)]
+    failed = sum(map(_failed, episodes))
+    answered = [e for e in episodes if not without_solution(e, seats) and not _failed(e)]
     rows = trajectories.rows(answered, policy=options.policy)
     kept = trajectories.filtered(
         rows, min_return=options.min_return, top=options.top, success=options.success
@@ -82,7 +83,7 @@ def run(argv: Sequence[str]) -> int:
         "rows_played": len(rows),
         "rows": len(kept),
         "no_solution": unknown,
-        "stopped": stopped,
+        "stopped": stopped is not None,
     }
     beside.write_text(json.dumps(provenance, indent=2) + "\n")
     if options.json:
@@ -92,16 +93,29 @@ def run(argv: Sequence[str]) -> int:
     if unknown:
         print(
             f"note: {len(unknown)} of {len(episodes)} episodes are left out because their tasks "
-            f"have no known solution: {', '.join(unknown)}",
+            f"have no known solution: {printable(', '.join(unknown))}",
             file=sys.stderr,
         )
+    if failed:
+        print(
+            f"note: {failed} of {len(episodes)} episodes are left out because the call of an endpoint "
+            "failed",
+            file=sys.stderr,
+        )
+    if isinstance(stopped, EndpointError):
+        raise stopped
     return 130 if stopped else 0
+
+
+def _failed(episode: Episode) -> bool:
+    """Whether the call of an endpoint failed in this episode."""
+    return any(decision.completion.failure for decision in episode.decisions)
 
 
 def _play(
     options: CollectOptions, env: str, seats: Mapping[str, Policy], env_args: Mapping[str, Any]
-) -> tuple[list[Episode], bool]:
-    """The episodes, and whether Ctrl-C stopped before all were played."""
+) -> tuple[list[Episode], BaseException | None]:
+    """The episodes, and what ended them before all were played: Ctrl-C, or a dead endpoint."""
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     episodes: list[Episode] = []
     with counting("episodes", total, quiet=options.quiet) as ended:
@@ -120,11 +134,11 @@ def _play(
         try:
             for part in parts:
                 episodes += part
-        except KeyboardInterrupt:
-            if not episodes:
+        except (KeyboardInterrupt, EndpointError) as error:
+            if not any(not _failed(episode) for episode in episodes):
                 raise
-            return episodes, True
-    return episodes, False
+            return episodes, error
+    return episodes, None
 
 
 def _files(options: CollectOptions) -> tuple[Path, Path]:

@@ -274,15 +274,20 @@ def _arguments_of_the_environment(argv: Sequence[str]) -> Collection[str]:
     return registry.arguments_of(registry.spec(env)) or ()
 
 
+class _TwiceError(yaml.YAMLError):
+    """A key stands twice in a mapping."""
+
+
 class _OnceLoader(yaml.SafeLoader):
     """Refuses a mapping in which a key stands twice, of which YAML would take the last."""
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        keys = [key.value for key, _ in node.value]
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        keys = [str(key.value) for key, _ in node.value]
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice is not None:
-            raise yaml.YAMLError(f"{twice!r} stands twice{node.start_mark}")
-        return super().construct_mapping(node, deep)
+            raise _TwiceError(f"{twice!r} stands twice{node.start_mark}")
+        return node
 
 
 def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
@@ -298,6 +303,8 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
             content = yaml.load(Path(name).read_text(), _OnceLoader)
         except OSError as error:
             raise ConfigError(f"--config {name}: {error.strerror}") from None
+        except _TwiceError as error:
+            raise ConfigError(f"--config {name}: {_one_line(str(error))}") from None
         except yaml.YAMLError as error:
             raise ConfigError(f"--config {name} is not YAML: {_one_line(str(error))}") from None
         if not isinstance(content, Mapping):

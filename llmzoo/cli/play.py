@@ -142,8 +142,8 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
         for name, reward in env.rewards.items():
             totals[name] += float(reward)
     told = ", ".join(f"{agent} {outcome}" for agent, outcome in outcomes.items())
-    print(f"\n{told or ('solved' if success else 'not solved')}")
-    print("returns: " + ", ".join(f"{agent} {total:.3f}" for agent, total in totals.items()))
+    returns = ", ".join(f"{agent} {total:.3f}" for agent, total in totals.items())
+    print(printable(f"\n{told or ('solved' if success else 'not solved')}\nreturns: {returns}"))
 
 
 def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) -> None:

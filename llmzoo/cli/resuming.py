@@ -8,7 +8,7 @@ from typing import Any
 
 from llmzoo.cli.options import in_words, typed
 from llmzoo.errors import ConfigError
-from llmzoo.registry import is_path
+from llmzoo.registry import imports_code
 from llmzoo.training import run_folder
 
 
@@ -32,6 +32,6 @@ def saved_settings(run: Path, hints: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_options(env: str, learner: str) -> list[str]:
-    """The options that name a run's own environment and learner, where they are paths."""
+    """The options that name a run's own environment and learner, where they are code."""
     named = (("--env", env), ("--learner", learner))
-    return [word for option, name in named if is_path(name) for word in (option, name)]
+    return [word for option, name in named if imports_code(name) for word in (option, name)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
+import time
 import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,7 @@ from llmzoo.endpoints import (
     connect_async,
     parse,
 )
-from llmzoo.errors import ConfigError, EndpointError
+from llmzoo.errors import ConfigError, EndpointError, printable
 from llmzoo.policies.base import Request
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.records import Completion
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LONGEST_PAUSE_S = 60.0
 _DEAD_AT_FIRST, _DEAD_LATER = 8, 32  # failed calls in a row, before and after the first answer
+_AWAY_S = 60.0  # that a server which has answered may be away, such as for a restart
 _LATER = (408, 409, 429)  # statuses below 500 that another attempt may fix
 _FORM = (400, 422, 500, 501)  # statuses of servers that do not support several answers per call
 # OpenAI's codes for a fault of one prompt, and how other servers say that it is too long
@@ -74,7 +77,7 @@ class EndpointPolicy(Sampled):
     Failures that concern every prompt (a wrong key, an unknown model or address, an unsupported
     setting) raise :class:`ConfigError`. An endpoint counts as dead, and raises
     :class:`EndpointError`, after 8 failed calls if it has never answered, and after 32 failed calls
-    in a row if it has. ``tokens_read`` and ``tokens_written`` are what the server
+    in a row and a minute if it has. ``tokens_read`` and ``tokens_written`` are what the server
     has counted of prompts and answers. A seed does not reproduce an endpoint's answers.
     """
 
@@ -114,6 +117,7 @@ class EndpointPolicy(Sampled):
         self.answers_failed = 0
         self.calls_failed = 0  # in a row
         self.dead_after = _DEAD_AT_FIRST
+        self.answered_at = -math.inf  # by the clock of time.monotonic
         self.thoughts_unclosed = 0
         self.left_out: set[str] = set()  # parameters that this server is asked without
         self.tokens_read = self.tokens_written = 0  # as the server counts them
@@ -206,7 +210,7 @@ class EndpointPolicy(Sampled):
         """The empty completion of a failed call. ``refused``: because of this prompt."""
         if self.answers_failed == 0:
             warnings.warn(
-                f"{self.name}: a call failed ({why}); it is answered with an empty text and not "
+                f"{self.name}: a call failed ({printable(why)}); it is answered with an empty text and not "
                 "trained on, as are later ones; answers_failed counts them",
                 stacklevel=2,
             )
@@ -216,11 +220,13 @@ class EndpointPolicy(Sampled):
     def call_answered(self) -> None:
         """Note that the endpoint is there."""
         self.calls_failed, self.dead_after = 0, _DEAD_LATER
+        self.answered_at = time.monotonic()
 
     def call_failed(self, why: str) -> None:
         """Count a call whose attempts have all failed; raises :class:`EndpointError` for a dead endpoint."""
         self.calls_failed += 1
-        if self.calls_failed >= self.dead_after:
+        away = time.monotonic() - self.answered_at
+        if self.calls_failed >= self.dead_after and away >= _AWAY_S:
             raise EndpointError(
                 f"{self.name} does not answer: {self.calls_failed} calls in a row failed, the last one "
                 f"with: {why}. Check that the server runs at this address"

@@ -27,7 +27,7 @@ from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import is_sharded, named_weights, put_into
 from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.files import LARGEST, check_indexes
+from llmzoo.files import LARGEST_OF_MODEL, check_indexes
 from llmzoo.policies import stored
 from llmzoo.policies.base import TINY
 from llmzoo.policies.published import PUBLISHED, fetched
@@ -94,8 +94,8 @@ def check_files(name: str) -> None:
             raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
             raise ConfigError(f"{path} is no plain file: {name} is not loaded as a model")
-        if path.suffix == ".json" and state.st_size > LARGEST:
-            raise ConfigError(f"{path} is larger than {LARGEST:,} bytes, and is not read")
+        if path.suffix == ".json" and state.st_size > LARGEST_OF_MODEL:
+            raise ConfigError(f"{path} is larger than {LARGEST_OF_MODEL:,} bytes, and is not read")
     try:
         check_indexes(Path(name))
     except CheckpointError as error:

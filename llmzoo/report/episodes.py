@@ -240,7 +240,7 @@ def _joined(bodies: Sequence[str]) -> str:
 
 def class_of(env_id: str) -> type[TextEnv] | None:
     """The class of a registered environment; None for code and for what is absent here."""
-    if registry.is_remote(env_id) or registry.is_path(env_id):
+    if registry.is_remote(env_id) or registry.imports_code(env_id):
         return None
     try:
         spec = registry.spec(env_id)

@@ -20,7 +20,7 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.envs.tools.toolbox import BUILT_IN
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.files import is_name
+from llmzoo.files import NAMES, is_name
 from llmzoo.registry import EnvSpec
 
 _OPTIONS = "options."
@@ -123,8 +123,7 @@ class Catalogue:
         for agent in env.possible_agents:
             if not is_name(agent):
                 raise ConfigError(
-                    f"{id} has an agent {agent!r:.80}, and names sent to clients have 1 to 64 of the "
-                    'characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
+                    f"{id} has an agent {agent!r:.80}, which is sent to clients, and {NAMES}"
                 )
         spaces = [env.observation_space(a) for a in env.possible_agents]
         spaces += [env.action_space(a) for a in env.possible_agents]

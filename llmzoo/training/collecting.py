@@ -51,8 +51,8 @@ def collect(
     ``"all"`` plays the whole split; a smaller split is played to its end. Models sample new answers in each repetition; scripted
     players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at once.
     ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and all of
-    them return all episodes. Raises :class:`ConfigError` for an environment or a policy of another
-    kind, and :class:`EndpointError` if no call of an endpoint for an agent is answered.
+    them return all episodes. Raises :class:`ConfigError` for anything else as environment or
+    policy, and :class:`EndpointError` if no call of an endpoint for an agent is answered.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}

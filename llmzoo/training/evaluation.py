@@ -141,9 +141,9 @@ def evaluate(
     on there, and episodes in which the call of an endpoint failed are played again. ``concurrency``:
     episodes played at once.
 
-    Raises :class:`ConfigError` for an environment or a policy of another kind, and
+    Raises :class:`ConfigError` for anything else as environment or policy, and
     :class:`EndpointError` if an endpoint does not answer: if its first 8 calls have failed, if
-    32 calls in a row fail later, or if no call for an agent has been answered at the end.
+    32 calls in a row fail later, over a minute or more, or if no call for an agent has been answered at the end.
     """
     if out is not None and not resume:
         check_place(Path(out))

@@ -184,7 +184,7 @@ def _given(
     if isinstance(player, str | Path):
         (found,) = entrants([str(player)], agents, seed=seed)
         return replace(found, name=name)
-    policy, called = named_player(player, env)
+    policy, called = named_player(player, env, seed=seed)
     return Entrant(name=name, load=partial(seat_policies, policy, agents), mark=called)
 
 

@@ -63,7 +63,7 @@ def rescore(
     """
     folder = Path(folder)
     config = run_folder.saved_config(folder)
-    if config is None:
+    if config is None or not {"env", "env_args", "split"} <= config.keys():
         raise ConfigError(f"{folder} holds no evaluation: llmzoo eval --out FOLDER writes one")
     own = {"env": config["env"], "env_args": config["env_args"]}
     given = {"env": env} if env is not None else {}

@@ -223,13 +223,28 @@ def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return result
 
 
+_MAPPINGS = ("env_args", "learner_args", "seat_args", "engine_args", "sampler_args")
+
+
 def saved_config(run: Path) -> dict[str, Any] | None:
     """The settings in a run's ``config.json``, under their current names; None without the file.
 
     Earlier versions used other names for some settings (:data:`llmzoo.errors.RENAMED`).
     """
     saved = files.read_object(run / "config.json")
-    return None if saved is None else with_new_names(saved)
+    if saved is None:
+        return None
+    settings = with_new_names(saved)
+    mappings = {name: settings[name] for name in _MAPPINGS if name in settings}
+    if isinstance(settings.get("seat_args"), dict):
+        mappings |= {f"seat_args of {agent}": own for agent, own in settings["seat_args"].items()}
+    for name, value in mappings.items():
+        if not isinstance(value, dict):
+            where = run / "config.json"
+            raise CheckpointError(
+                f"setting in {where} {name!r} must be a mapping, got {value!r:.80}"
+            )
+    return settings
 
 
 def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:

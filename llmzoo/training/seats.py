@@ -142,12 +142,6 @@ def plan(
     check_names("seat", seat_args, agents)
     configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
     names = _names(agents, arrangement, configs)
-    for name in names.values():
-        if not isinstance(name, str) or not is_name(name):
-            raise ConfigError(
-                f"{name!r} would name a folder of weights, and {NAMES}: use seats='shared', or a "
-                "mapping from seats to names"
-            )
     models = _models(arrangement, names, model_args or {})
     seats = {
         agent: _seat(
@@ -155,6 +149,12 @@ def plan(
         )
         for agent, config in configs.items()
     }
+    for name in [seat.name for seat in seats.values() if seat.learns]:
+        if not isinstance(name, str) or not is_name(name):
+            raise ConfigError(
+                f"{name!r} would name a folder of weights, and {NAMES}: use seats='shared', or a "
+                "mapping from seats to names"
+            )
     for agent, config in configs.items():
         _check(seats, agent, config, arrangement)
     for name in dict.fromkeys(names.values()):

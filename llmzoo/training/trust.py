@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from llmzoo.endpoints import AUTO, HOSTS_ENV, OPENAI_URL, TOKEN_ENV, Endpoint, key_of_host
 from llmzoo.errors import ConfigError
-from llmzoo.registry import is_path, is_remote
+from llmzoo.registry import imports_code, is_remote
 
 
 def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -26,13 +26,18 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
     for name in ("env", "learner"):
         _check_code(run, name, saved, given)
         _check_arguments(run, name, saved, given)
-    own = given.get("seat_args", {})
     for agent, settings in saved.get("seat_args", {}).items():
-        of_agent = own.get(agent, {})
+        of_agent = given.get("seat_args", {}).get(agent, {})
         _check_code(run, "learner", settings, of_agent, seat=f"seat.{agent}.")
         _check_arguments(run, "learner", settings, of_agent, seat=f"seat.{agent}.")
+    for name in ("engine_args", "folder"):  # of vLLM: they may name classes, and where weights go
+        value = saved.get("sampler_args", {}).get(name)
+        if value and name not in given.get("sampler_args", {}):
+            text = value if isinstance(value, str) else json.dumps(value)
+            _refuse_code(run, f"--sampler.{name}", text, text)
     address = saved.get("engine_args", {}).get("address")
-    if address is not None and not {"engine", "engine_args"} & set(given):
+    another = given.get("engine", saved.get("engine")) != saved.get("engine")
+    if address is not None and "engine_args" not in given and not another:
         raise ConfigError(
             f"{run} names a Ray cluster, whose processes run code: {address}. "
             f"Say {shlex.join(['--engine.address', str(address)])} to use it."
@@ -41,17 +46,18 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
         if isinstance(value, Mapping) and value.get("api_key_env") not in (None, AUTO):
             _check_key(run, value)
     for name, setting in saved.items():
+        own = [*_walk(given.get(name))]
         for value in _walk(setting):
-            if isinstance(value, str) and is_remote(value) and name not in given:
+            if isinstance(value, str) and is_remote(value) and value not in own:
                 _check_token(run, value)
 
 
 def _check_code(
     run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, seat: str = ""
 ) -> None:
-    """Refuse a path ``module:name`` as ``saved[name]``, unless ``given`` has this setting too."""
+    """Refuse code such as ``module:name`` as ``saved[name]``, unless ``given`` has this setting too."""
     code = saved.get(name)
-    if isinstance(code, str) and is_path(code) and name not in given:
+    if isinstance(code, str) and imports_code(code) and name not in given:
         _refuse_code(run, f"--{seat}{name}", code, code)
 
 
@@ -98,7 +104,10 @@ def _check_key(run: object, endpoint: Mapping[str, Any]) -> None:
 
 def _check_token(run: object, address: str) -> None:
     """Refuse a server that would be sent the user's token, unless the user has the token for its host."""
-    host = urlsplit(address).hostname or ""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:  # half a bracket: nothing will be sent
+        return
     if os.environ.get(TOKEN_ENV) and key_of_host(host) != TOKEN_ENV:
         _refuse_to_send(run, f"the server {address}, which is sent {TOKEN_ENV},", host, TOKEN_ENV)
 

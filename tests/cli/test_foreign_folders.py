@@ -80,6 +80,7 @@ PLAYING = {
 }
 CODE_IN = {
     "env": ({"env": "evil:Env"}, "--env evil:Env"),
+    "verifiers": ({"env": "verifiers:evil"}, "--env verifiers:evil"),
     "tools": ({"env": "tool_use_v0", "env_args": {"tools": ["evil:Tool"]}}, "--env.tools"),
 }
 
@@ -91,7 +92,7 @@ def test_no_command_imports_what_only_the_folder_names(command, settings, theirs
     theirs(**changed)
     said = llmzoo(*PLAYING[command])
     assert said.code == 2
-    assert "theirs names code to import: evil:" in said.err
+    assert "theirs names code to import: " in said.err
     assert f"Say {option}" in said.err
     assert not Path("marker").exists()
 
@@ -151,6 +152,47 @@ def test_a_resumed_run_imports_no_learner_of_a_seat(seat, option, theirs, llmzoo
     assert not Path("marker").exists()
 
 
+@pytest.mark.parametrize(
+    ("sampler_args", "option"),
+    [
+        ({"engine_args": {"worker_extension_cls": "evil.Extension"}}, "--sampler.engine_args"),
+        ({"folder": "/home"}, "--sampler.folder /home"),
+    ],
+)
+def test_a_resumed_run_gives_no_sampler_code_or_a_folder(sampler_args, option, theirs, llmzoo):
+    theirs(sampler_args=sampler_args)
+    said = llmzoo(*PLAYING["resume"])
+    assert said.code == 2
+    assert f"Say {option}" in said.err
+
+
+def test_a_resumed_run_joins_no_cluster_because_its_engine_is_named(theirs, llmzoo):
+    theirs(engine="ray", engine_args={"address": "evil.invalid:6379"})
+    said = llmzoo(*PLAYING["resume"], "--engine", "ray")
+    assert "Say --engine.address evil.invalid:6379 to use it." in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, value) for name in ("env_args", "seat_args") for value in (None, ["evil"], "evil")]
+    + [("seat_args", {"player_0": None})],
+)
+@pytest.mark.parametrize("command", PLAYING)
+def test_settings_of_another_type_are_named(command, name, value, theirs, llmzoo):
+    theirs(**{name: value})
+    said = llmzoo(*PLAYING[command])
+    assert said.code == 2
+    assert f"{name}" in said.err
+    assert "must be a mapping" in said.err
+
+
+def test_a_record_of_the_gateway_is_no_evaluation(theirs, llmzoo):
+    evaluation(theirs, llmzoo)
+    config = Path("kept/config.json")
+    config.write_text(json.dumps({"agents": ["a"], "policy": "random"}))
+    assert "holds no evaluation" in llmzoo("rescore", "kept").err
+
+
 def evaluation(theirs: Callable, llmzoo: Callable, **settings: object) -> None:
     """The folder ``kept`` of an evaluation, with these settings in its config.json."""
     said = llmzoo("eval", "kuhn_poker_v0", "--policy", "random", "--tasks", 1, "--out", "kept")
@@ -166,7 +208,7 @@ def test_an_evaluation_that_is_judged_again_imports_nothing(settings, theirs, ll
     said = llmzoo("rescore", "kept")
     assert said.code == 2
     assert f"Say {option}" in said.err
-    with pytest.raises(errors.ConfigError, match="kept names code to import: evil:"):
+    with pytest.raises(errors.ConfigError, match=r"kept names code to import: .*evil"):
         list(rescore("kept"))
     assert not Path("marker").exists()
     llmzoo("rescore", "kept", "--env", "evil:Env")  # as the user says it, it runs

@@ -166,6 +166,7 @@ def test_a_short_name_of_the_field_is_understood(llmzoo):
     [
         ("tasks: 2\nenv: sudoku_v0\ntasks: 3\n", "tasks"),
         ("env: sudoku_v0\nenv_args: {num_agents: 1, num_agents: 2}\n", "num_agents"),
+        ("env: sudoku_v0\nenv_args: {x: {y: 1, y: 1}}\n", "y"),
     ],
 )
 def test_a_key_that_stands_twice_is_named(llmzoo, tmp_path, text, key):
@@ -174,3 +175,14 @@ def test_a_key_that_stands_twice_is_named(llmzoo, tmp_path, text, key):
     said = llmzoo("eval", "--config", path, "--policy", "oracle", "--json")
     assert said.code == 2
     assert f"{key!r} stands twice" in said.err
+    assert "is not YAML" not in said.err
+
+
+def test_keys_of_merged_mappings_may_be_overridden(llmzoo, tmp_path):
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        "env: sudoku_v0\nenv_args: &a {num_agents: 1, max_turns: 2}\n"
+        "chat_template_args: {b: &b {<<: *a, max_turns: 1}, c: {<<: *b, num_agents: 2}, d: {<<: *b}}\n"
+    )
+    said = llmzoo("eval", "--config", path, "--policy", "oracle", "--json", "--tasks", 1)
+    assert "stands twice" not in said.err

@@ -197,6 +197,14 @@ def test_a_pipe_among_the_files_is_not_waited_for(plain, how):
 
 
 @pytest.mark.parametrize("how", [load, check_model])
+def test_a_tokenizer_of_many_words_is_read(plain, how):
+    """Those of large vocabularies have up to 33 MB."""
+    with (plain / "tokenizer.json").open("a") as file:
+        file.write(" " * 34_000_000)
+    how(str(plain))
+
+
+@pytest.mark.parametrize("how", [load, check_model])
 def test_a_configuration_of_gigabytes_is_not_read(plain, how):
     os.truncate(plain / "config.json", 3 * 2**30)
     with pytest.raises(ConfigError, match=r"config\.json is larger than"):

@@ -24,6 +24,7 @@ DEAD = "openai:m@http://127.0.0.1:1/v1"
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     monkeypatch.setattr(endpoint, "_LONGEST_PAUSE_S", 0.0)
+    monkeypatch.setattr(endpoint, "_AWAY_S", 0.0)
 
 
 class Unsteady:
@@ -98,6 +99,12 @@ def test_one_that_has_answered_may_be_away_for_longer(unsteady):
         llmzoo.evaluate(Parity, unsteady(good=(0,)), tasks=33)
 
 
+def test_one_that_restarts_within_a_minute_is_not_dead(unsteady, monkeypatch):
+    monkeypatch.setattr(endpoint, "_AWAY_S", 60.0)
+    result = llmzoo.evaluate(Parity, unsteady(good=(0, 50)), tasks=51)
+    assert (result.answers, result.answers_failed) == (51, 49)
+
+
 def test_failed_answers_are_counted_and_noted(unsteady):
     result = llmzoo.evaluate(Parity, unsteady(good=(0, 1, 3)), tasks=4)
     assert (result.answers, result.answers_failed, result.refused) == (4, 1, 0)
@@ -143,3 +150,25 @@ def test_a_partner_that_dies_during_a_run_ends_it(unsteady, tmp_path):
             trackers=(),
             quiet=True,
         )
+
+
+def test_what_was_collected_before_an_endpoint_died_is_kept(
+    unsteady, tmp_path, capsys, monkeypatch
+):
+    from llmzoo.cli import collect
+
+    player = unsteady(good=(0, 1, 3))
+    monkeypatch.setattr(
+        collect.CollectOptions,
+        "seated",
+        lambda self, split: ("signal_v0", dict.fromkeys(("speaker_0", "listener_1"), player), {}),
+    )
+    out = tmp_path / "rows.jsonl"
+    argv = f"collect --env signal_v0 --policy {DEAD} --tasks 40 --concurrency 1 --out {out} --quiet"
+    assert main(argv.split()) == 1
+    said = capsys.readouterr()
+    assert "32 calls in a row failed" in said.err
+    assert "episodes are left out because the call of an endpoint failed" in said.err
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == 2  # of the first episode; the second has one answer of two
+    assert json.loads(out.with_suffix(".provenance.json").read_text())["stopped"]

@@ -34,6 +34,8 @@ def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
     corrected = dict(zip(map(id, every), holm([one.p_value for one in every]), strict=True))
     made = {"several": _questions(found, partners(rows, crossed))}
     for name, of_question in found.items():
+        if not of_question:
+            continue  # it was not asked
         made[f"several {name}"] = _tasks(of_question, [corrected[id(one)] for one in of_question])
     return made | {"several partners": _partners(rows, crossed), "several arms": _arms(rows)}
 
@@ -88,7 +90,7 @@ def _tasks(of_question: Sequence[Compared], corrected: Sequence[float]) -> str:
         rates = [rate([row["after"] for row in of]) for of in (one.first, one.second)]
         lines.append([one.task, *rates, _difference(one), each, p_value(one.p_value), p_value(p)])
     head = ["task", "first", "second", "difference, points", "each seed", "p", "p, corrected"]
-    return markdown(head, lines) if lines else "Not run."
+    return markdown(head, lines)
 
 
 def _difference(one: Compared) -> str:

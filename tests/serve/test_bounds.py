@@ -146,7 +146,10 @@ def test_an_agent_with_a_name_that_is_a_path_is_not_hosted():
     with (
         registered(it_v0=Climbing),
         hosted(envs=["it_v0"]) as server,
-        pytest.raises(ConfigError, match=r"has an agent '../../a', and names sent to clients"),
+        pytest.raises(
+            ConfigError,
+            match=r"has an agent '\.\./\.\./a', which is sent to clients, and a name has 1 to 64",
+        ),
     ):
         server.make("it_v0")
 

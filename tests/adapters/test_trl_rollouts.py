@@ -211,6 +211,7 @@ def test_the_rewards_that_trl_logs_are_those_of_the_environment(run):
     assert len({r for samples in made for r in samples["decision_return"]}) > 3
 
 
+@pytest.mark.slow
 def test_an_answer_replayed_by_hand_is_paid_the_same(tmp_path):
     env_args = {"max_turns": 1, "prompt": "terse"}
     rollouts = adapter.rollout_func("sudoku_v0", seats=["planner_1"], env_args=env_args)

@@ -344,6 +344,7 @@ def test_plain_chat_is_a_copy():
     assert chat.apply_chat_template([{"role": "user", "content": "a b"}], tokenize=False) == "a b"
 
 
+@pytest.mark.slow
 def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
     seen = trl_runs.train(
         model(max_position_embeddings=2048),

@@ -178,6 +178,7 @@ def test_a_resumed_run_joins_no_cluster_because_its_engine_is_named(theirs, llmz
     + [("seat_args", {"player_0": None})],
 )
 @pytest.mark.parametrize("command", PLAYING)
+@pytest.mark.slow
 def test_settings_of_another_type_are_named(command, name, value, theirs, llmzoo):
     theirs(**{name: value})
     said = llmzoo(*PLAYING[command])

@@ -9,6 +9,7 @@ import pytest
 PLAYERS = ("oracle", "amateur", "random")
 
 
+@pytest.mark.slow
 def test_a_table_and_its_files(llmzoo, tmp_path):
     command = (
         "league",

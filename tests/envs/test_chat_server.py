@@ -144,6 +144,7 @@ MODELS = request("GET /v1/models")
     ],
     ids=["silent", "half", "drip", "second", "body", "chunks", "answered"],
 )
+@pytest.mark.slow
 def test_a_request_must_be_complete_in_time(monkeypatch, sent, drip):
     monkeypatch.setattr(chat_server, "_HEADERS_S", 0.4)
     monkeypatch.setattr(chat_server, "_BODY_S", 0.8)
@@ -151,6 +152,7 @@ def test_a_request_must_be_complete_in_time(monkeypatch, sent, drip):
         assert 0.3 < closed_after(connection, drip) < 3
 
 
+@pytest.mark.slow
 def test_a_call_that_is_answered_slowly_is_not_cut_off(monkeypatch):
     monkeypatch.setattr(chat_server, "_HEADERS_S", 0.2)
     monkeypatch.setattr(chat_server, "_BODY_S", 0.2)
@@ -174,6 +176,7 @@ def test_a_call_that_is_answered_slowly_is_not_cut_off(monkeypatch):
     ],
     ids=["silent", "headers", "body"],
 )
+@pytest.mark.slow
 def test_unfinished_requests_leave_room_for_others(sent):
     """110 connections at a server that may open 96 files."""
     run = [sys.executable, "-c", ALONE]
@@ -255,6 +258,7 @@ def test_this_machine_may_call_without_a_token(host):
         *("localhost@evil.example", "[::1", "", "0.0.0.0", "10.0.0.7", "127.0.0.1, evil.example"),
     ],
 )
+@pytest.mark.slow
 def test_a_name_that_leads_here_is_not_enough(host):
     """A page reaches this server under its own name (DNS rebinding)."""
     with serving() as address:
@@ -290,6 +294,7 @@ def test_a_request_without_a_host():
         ("Origin: http://127.0.0.1", 403),
     ],
 )
+@pytest.mark.slow
 def test_pages_may_not_call_without_a_token(header, status):
     with serving() as address:
         assert status_of(address, request("GET /v1/models", header)) == status

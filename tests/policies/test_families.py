@@ -123,6 +123,7 @@ def test_a_family_that_is_sampled_wrongly_is_refused_with_its_name(kind, monkeyp
 
 
 @pytest.mark.parametrize("kind", ["rwkv", "mamba2", "lfm2", "falcon_h1", "gpt2"])
+@pytest.mark.slow
 def test_a_saved_family_trains_and_goes_on(kind, tmp_path):
     made(kind).save_pretrained(tmp_path / "model")
     tokenizer().save_pretrained(tmp_path / "model")

@@ -46,6 +46,7 @@ def test_several_runs_go_into_this_folder(tmp_path, llmzoo, monkeypatch):
 
 
 @pytest.mark.usefixtures("without_figures")
+@pytest.mark.slow
 def test_files_and_the_browser(tmp_path, llmzoo, monkeypatch):
     shown = []
     monkeypatch.setattr(webbrowser, "open", shown.append)

@@ -147,6 +147,7 @@ def test_figures_are_files_too(tmp_path):
     assert first.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_wide_figure_has_a_second_form_for_a_phone(text):
     wide = re.search(r'<figure class="wide">(.*?)</figure>', text, re.DOTALL)
     boxes = re.findall(r'<svg[^>]* viewBox="0 0 ([0-9.]+) ', wide[1])

@@ -175,6 +175,7 @@ def test_names_are_as_short_as_they_can_be(tmp_path):
 @pytest.mark.parametrize(
     "name", ["a$x_{$", "$\\frac{1}{", "a\0b", "a\x1b[31mb", "<b>&", "a\ud800b"]
 )
+@pytest.mark.slow
 def test_odd_names_of_metrics_and_agents_are_drawn(tmp_path, name):
     rows = [row | {name: 0.5} for row in learning(3)]
     for row in rows:

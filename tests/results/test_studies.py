@@ -642,6 +642,7 @@ def test_where_the_headline_stands_it_says_which_at_grpo_that_is():
     assert "intervals by distinct tasks" in above or "interval by distinct tasks" in above
 
 
+@pytest.mark.slow
 def test_a_number_that_is_in_no_log_is_found(tables):
     from tables import placed
 

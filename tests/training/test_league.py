@@ -358,6 +358,7 @@ def test_a_run_that_did_not_train_every_seat_is_refused(run, tmp_path):
             league(KUHN, [str(folder), "oracle"], out=tmp_path / "l", deals=2)
 
 
+@pytest.mark.slow
 def test_folders_of_something_else_are_refused(run, tmp_path):
     with pytest.raises(ConfigError, match="the folder of a run: choose another one"):
         league(KUHN, SCRIPTED, out=run, deals=2)

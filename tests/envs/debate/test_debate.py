@@ -413,6 +413,7 @@ def test_arguments_that_cannot_be_used(kwargs, message):
         DebateEnv(**kwargs)
 
 
+@pytest.mark.slow
 def test_the_amateur_plays_worse_than_the_expert():
     rng = random.Random(0)
     returns = []
@@ -422,6 +423,7 @@ def test_the_amateur_plays_worse_than_the_expert():
     assert 0.2 < sum(returns) / 20 < 0.5
 
 
+@pytest.mark.slow
 def test_the_amateur_judge_errs_and_tells_the_sides_apart_all_the_same():
     rng = random.Random(0)
     paid = []

@@ -86,6 +86,7 @@ def test_uniform_play_has_the_published_exploitability():
     assert exact.exploitability(LeducPoker(), pair) == pytest.approx(2.373611111)
 
 
+@pytest.mark.slow
 def test_cfr_comes_near_the_values_of_the_games():
     strategy = exact.solved(KUHN, 500)
     assert exact.exploitability(KUHN, (strategy, strategy)) < 1e-3

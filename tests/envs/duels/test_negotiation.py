@@ -262,6 +262,7 @@ def test_experts_reach_the_fair_division(prompt):
         assert first * second == max(products) > 0
 
 
+@pytest.mark.slow
 def test_yielding_and_demanding_everything_earn_less_than_the_amateur():
     seeds = range(60)
     honest = [mean(played(amateur, amateur, s)[0][n] for s in seeds) for n in (0, 1)]

@@ -21,6 +21,7 @@ def test_no_attack_pays(rows):
     assert not [row for row in rows if not row.failed]
 
 
+@pytest.mark.slow
 def test_of_the_proposals_only_the_easiest_puzzle_pays(rows):
     """The rules refuse the others."""
     paid = {row.attack for row in rows if row.score and "proposer_0" in row.attack}

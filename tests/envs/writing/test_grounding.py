@@ -282,6 +282,7 @@ every_kind = pytest.mark.parametrize(
 
 
 @every_kind
+@pytest.mark.slow
 def test_honest_pairs_get_above_four_fifths_and_those_of_another_task_next_to_nothing(kind):
     standard = getattr(grounding, kind.upper())
     tasks = TASKS[kind]

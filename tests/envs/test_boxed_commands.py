@@ -35,7 +35,10 @@ def is_confinable():
         return False
 
 
-pytestmark = pytest.mark.skipif(not is_confinable(), reason="needs Linux with namespaces")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not is_confinable(), reason="needs Linux with namespaces"),
+]
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 AGENTS = ["writer_0", "checker_1"]

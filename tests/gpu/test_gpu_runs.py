@@ -22,6 +22,8 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.training import checkpoints, fit
 
+pytestmark = pytest.mark.slow
+
 HEADS = {
     "hidden_size": 64,
     "initializer_range": 0.1,

@@ -14,6 +14,8 @@ from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
+pytestmark = pytest.mark.slow
+
 PROMPTS = ["up", "the answer is 12", "up", "R 9\n\n. the right answer"]
 
 

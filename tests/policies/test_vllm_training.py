@@ -19,6 +19,8 @@ from llmzoo.policies.vllm.sampler import VllmSampler, give_samplers
 from llmzoo.records import Batch, Completion, Group
 from llmzoo.training import FitConfig, fit
 
+pytestmark = pytest.mark.slow
+
 SHORT = Sampling(max_new_tokens=3)
 SMALL = {
     **{"episodes_per_step": 4, "eval_tasks": 2, "quiet": True, "trackers": ()},

@@ -16,6 +16,8 @@ from llmzoo.policies.lora import own_parameters
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
+pytestmark = pytest.mark.slow
+
 SEATS = ("writer_0", "writer_1")
 
 

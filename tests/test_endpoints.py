@@ -60,8 +60,15 @@ def listening(status=200, body=None, **headers):
         def log_message(self, *args):
             """Quiet."""
 
-    web = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    web.heard = []
+    with served(Handler) as web:
+        web.heard = []
+        yield web
+
+
+@contextmanager
+def served(handler):
+    """A server that answers with ``handler``; ``url`` is its address."""
+    web = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     web.url = f"http://127.0.0.1:{web.server_address[1]}/v1"
     thread = threading.Thread(target=web.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -288,17 +295,9 @@ def streaming(status, headers, parts):
         def log_message(self, *args):
             """Quiet."""
 
-    web = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    web.asked, web.sent = [], 0
-    web.url = f"http://127.0.0.1:{web.server_address[1]}/v1"
-    thread = threading.Thread(target=web.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with served(Handler) as web:
+        web.asked, web.sent = [], 0
         yield web
-    finally:
-        web.shutdown()
-        web.server_close()
-        thread.join()
 
 
 def judged(web):

@@ -23,7 +23,7 @@ from llmzoo.training import run_folder
 from llmzoo.training.collecting import refuse_fallback
 from llmzoo.training.players import players
 from llmzoo.training.seats import SeatConfig
-from llmzoo.training.trust import check_trusted
+from llmzoo.training.trust import check_environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +147,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             )
         own = (saved or {}).get("env_args", {}) if env == trained else {}
         own = {name: value for name, value in own.items() if name != "split"}
-        given = {"env_args": self.env_args, **({} if self.env is None else {"env": env})}
-        check_trusted(run, {"env": env, "env_args": own}, given)
+        check_environment(run, {"env": env, "env_args": own}, self.env, self.env_args)
         return env, own
 
 

@@ -18,7 +18,7 @@ from llmzoo.training import run_folder
 from llmzoo.training.entrants import AT_MOST, entrants, expanded
 from llmzoo.training.league import league, two_seats
 from llmzoo.training.standings import rows_of, table
-from llmzoo.training.trust import check_trusted
+from llmzoo.training.trust import check_environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,11 +120,9 @@ def _environment(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dic
         told = f"the runs were trained on {', '.join(trained)}" if trained else "there is no run"
         raise ConfigError(f"give --env ID: {told}")
     env = next(iter(trained)) if options.env is None else options.env
-    given = {"env_args": options.env_args, **({} if options.env is None else {"env": env})}
     for run, config in saved.items():
         if config["env"] == env:
-            own_args = {"env": env, "env_args": config.get("env_args", {})}
-            check_trusted(run, own_args, given)
+            check_environment(run, config, options.env, options.env_args)
     where: dict[str, Any] = {"split": "use --split", "chosen": options.split}
     env_args = env_arguments(env, options.env_args, **where)
     own = [_own(config, options.env_args) for config in saved.values() if config["env"] == env]

@@ -18,7 +18,7 @@ from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Request
 from llmzoo.rollout.episodes import episodes
 from llmzoo.training import run_folder
-from llmzoo.training.trust import check_trusted
+from llmzoo.training.trust import check_environment
 
 _WORKERS = 8  # programs that run at once
 _ROUNDING = 1e-9
@@ -65,13 +65,13 @@ def rescore(
     config = run_folder.saved_config(folder)
     if config is None or not {"env", "env_args", "split"} <= config.keys():
         raise ConfigError(f"{folder} holds no evaluation: llmzoo eval --out FOLDER writes one")
-    own = {"env": config["env"], "env_args": config["env_args"]}
-    given = {"env": env} if env is not None else {}
-    check_trusted(folder, own, {**given, "env_args": env_args or {}})
-    for name, value in {**given, **(env_args or {})}.items():
-        saved = config["env"] if name == "env" else config["env_args"].get(name)
-        if value != saved:
-            raise ConfigError(f"{folder} was played with {name}={saved!r}, not {value!r}")
+    check_environment(folder, config, env, env_args)
+    played = {**config["env_args"], "env": config["env"]}
+    for name, value in {**(env_args or {}), **({} if env is None else {"env": env})}.items():
+        if value != played.get(name):
+            raise ConfigError(
+                f"{folder} was played with {name}={played.get(name)!r}, not {value!r}"
+            )
     arguments = {**config["env_args"], "split": config["split"]}
     make = partial(registry.make, config["env"], **arguments)
     rows = sorted(read_rows(folder), key=lambda row: (row["task"], row["sample"]))

@@ -52,6 +52,17 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
                 _check_token(run, value)
 
 
+def check_environment(
+    run: object,
+    saved: Mapping[str, Any],
+    env: str | None,
+    env_args: Mapping[str, Any] | None,
+) -> None:
+    """:func:`check_trusted` of the environment in ``saved``; ``env`` and ``env_args``: the user's own."""
+    given = {"env_args": env_args or {}, **({} if env is None else {"env": env})}
+    check_trusted(run, {name: saved[name] for name in ("env", "env_args") if name in saved}, given)
+
+
 def _check_code(
     run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, seat: str = ""
 ) -> None:

@@ -41,6 +41,7 @@ def train(learner, steps, folder):
     return [row for row in rows if row["kind"] == "train"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
     ["magrpo", *(pytest.param(n, marks=pytest.mark.slow) for n in ("ippo", "mareinforce"))],

@@ -234,6 +234,7 @@ def test_a_seed_fixes_the_episode_and_those_after_it(others):
     assert play(used, ["1"], seed=7)[0] != play(fresh, ["1"], seed=8)[0]
 
 
+@pytest.mark.slow
 def test_a_model_in_the_other_seat_follows_the_seed_too():
     """One policy object, asked in two orders: its answers hang on the episode's seed alone."""
     policy = load("tiny")

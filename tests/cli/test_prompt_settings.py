@@ -41,6 +41,7 @@ def test_a_run_and_its_evaluation(llmzoo, small, chat_model, tmp_path):
         assert result[name] == after[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["eval", "collect", "play"])
 def test_every_command_that_plays_has_them(llmzoo, chat_model, tmp_path, command):
     argv = [command, "--env", "sudoku_v0", "--policy", chat_model, "--env.max_turns", 1]

@@ -99,6 +99,7 @@ FAST = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env", [pytest.param(env, marks=[pytest.mark.slow] * (env not in FAST)) for env in SETS]
 )

@@ -128,6 +128,7 @@ class Later(First):
         return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arrangement", "name"),
     [("lora", "at_grpo"), pytest.param("shared", "ippo", marks=pytest.mark.slow)],
@@ -146,6 +147,7 @@ def test_nothing_depends_on_what_is_done_first(arrangement, name, folder, monkey
     assert turns[0] == turns[1] == turns[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrangement", ["shared", pytest.param("lora", marks=pytest.mark.slow)])
 def test_a_resumed_run_plays_the_batch_in_flight_again(arrangement, folder, tmp_path):
     whole = an_engine(folder, arrangement)

@@ -232,6 +232,7 @@ def same(first, second):
         assert all((ours[key] == theirs[key]).all() for key in ours)
 
 
+@pytest.mark.slow
 def test_copies_of_adapters_are_adapters(tmp_path):
     """Two seats with LoRA on one base: a copy is two small folders, and the base is there once."""
     adapters = player().with_adapters(list(AGENTS), r=2)

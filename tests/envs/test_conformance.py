@@ -86,13 +86,18 @@ def best(id: str, kwargs: dict[str, Any]) -> float | None:
     return BEST.get(id)
 
 
-# `make test` takes the default form of each environment, `make test-all` every form
+# `make test` takes the default form of one environment of each kind, `make test-all` every form of all
+QUICK = (
+    *("sudoku_v0", "plan_path_v0", "house_build_v0", "coop_humaneval_v0", "bug_fix_v0"),
+    *("contests_v0", "math_v0", "debate_v0", "signal_v0", "calendar_v0", "tldr_v0"),
+    *("tool_use_v0", "bfcl_v0", "kuhn_poker_v0", "tic_tac_toe_v0", "relay_v0"),
+)
 FORMS = [
     pytest.param(
         id,
         {**llmzoo.spec(id).offline, **form},
         id="-".join([id, *map(str, form.values())]),
-        marks=pytest.mark.slow if form else (),
+        marks=() if id in QUICK and not form else pytest.mark.slow,
     )
     for id in llmzoo.list_envs()
     for form in ({}, *OTHER_FORMS.get(id, []))

@@ -145,6 +145,7 @@ def test_time_is_linear(moves, text, no_collector):
     assert time.process_time() - started < 5
 
 
+@pytest.mark.slow
 def test_any_text_gives_a_move_or_the_named_error():
     many = Moves([f"from {i} to {j}" for i in range(64) for j in range(64)])
     for text in hostile_texts(60):

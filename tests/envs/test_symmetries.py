@@ -146,6 +146,7 @@ def test_no_image_of_a_test_path_is_a_training_grid():
     assert leaked("plan_path_v0", path_images, **small) == []
 
 
+@pytest.mark.slow
 def test_no_image_of_a_test_level_is_a_training_level():
     assert leaked("sokoban_v0", level_images, draws=1_000, height=5, width=5) == []
     assert leaked("sokoban_v0", level_images, draws=3_000) == []

@@ -140,6 +140,7 @@ def test_exports_compute_without_llmzoo_what_was_trained(runs, tmp_path, small_m
     assert all(apart(a, b) > 0.1 for a, b in combinations(computed, 2))  # all were trained
 
 
+@pytest.mark.slow
 def test_adapters_name_no_place_and_load_beside_their_base(runs, tmp_path, small_model):
     done = export_run(runs / "lora", tmp_path / "out", base=small_model)
     for folder in done.policies.values():

@@ -164,6 +164,7 @@ def gradients(body, loss):
     return {name: p.grad.clone() for name, p in body.named_parameters()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(("beta", "at_once"), [(0.0, 1), (0.3, 2**23), (1.0, 1)])
 def test_the_divergence_is_that_of_trl(beta, at_once, tmp_path, monkeypatch):
@@ -254,6 +255,7 @@ def disturb(player):
             parameter += 0.1 * torch.randn_like(parameter)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["reverse_kl", "jsd"])
 def test_adapters_learn_from_adapters_on_their_own_base(loss, tmp_path):
     folder = saved(tmp_path / "base", policy())

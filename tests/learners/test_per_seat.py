@@ -113,6 +113,7 @@ def test_filters_are_those_of_the_seat():
     assert advantages(engine, *cut) == {SEATS[0]: [1.0, 0.0], SEATS[1]: [0.0]}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 def test_the_same_learner_for_each_seat_is_one_learner():
     """With weights of their own bit for bit; with shared ones a part's loss is a sum over seats."""

@@ -297,6 +297,7 @@ def test_a_seat_that_does_not_learn_is_played_by_the_expert_too():
     assert metrics["examples"] == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

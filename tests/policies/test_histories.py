@@ -183,6 +183,7 @@ def test_only_the_last_answers_are_remembered(monkeypatch):
         assert sampled(first, "1") == {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("make", [plain, chatting])
 def test_a_conversation_is_one_row_with_the_loss_of_its_turns(make):

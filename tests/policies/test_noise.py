@@ -1,5 +1,6 @@
 """A request's chance is its own: whatever is asked beside it, in whatever batch or order."""
 
+import pytest
 import torch
 from tiny_models import policy
 
@@ -20,6 +21,7 @@ def ids(player, requests, k=3):
     return [[c.ids for c in answers] for answers in player.respond(requests, k)]
 
 
+@pytest.mark.slow
 def test_answers_do_not_depend_on_what_is_asked_beside():
     player = policy(sampling=Sampling(max_new_tokens=80))  # more than a block of numbers
     prompts, noises = ["up", "left is right", "up", "12"], [7, 8, 9, 7]

@@ -36,6 +36,7 @@ def joined(served, *policies, **args):
     give_samplers(policies, served.url, ServerArgs(**{"wait_s": 0, "timeout_s": 120, **args}))
 
 
+@pytest.mark.slow
 def test_it_samples_from_the_policys_weights_whatever_it_was_started_with(served):
     plays = policy()
     joined(served, plays)
@@ -58,6 +59,7 @@ def test_a_request_for_each_prompt_with_noise_of_its_own(served):
     assert [r.ids for a in answers for r in a] == [r.ids for a in again for r in a]
 
 
+@pytest.mark.slow
 def test_adapters_by_new_names_from_files_of_their_own(served):
     alice, bob = policy().with_adapters(["alice", "bob"], r=4).values()
     joined(served, alice, bob)

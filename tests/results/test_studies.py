@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from quick_cases import slow_but
 
 from llmzoo.training import FitConfig, make_config
 
@@ -62,7 +63,7 @@ def test_a_study_lies_over_its_base_and_the_small_version_over_both(
     }
 
 
-@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("quick", slow_but([False], [False, True]))
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_run_has_settings_that_fit_takes(name, quick, tmp_path):
     from study import GIVEN, read, runs_of
@@ -133,6 +134,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
     import study
 
@@ -653,6 +655,7 @@ def test_a_number_that_is_in_no_log_is_found(tables):
     assert placed(forged, tables) == page
 
 
+@pytest.mark.slow
 def test_logs_hold_what_they_say_and_little_more():
     from logs import read_log
     from study import read, runs_of

@@ -104,6 +104,7 @@ def test_an_agent_judged_at_once_is_played_on_only_if_asked():
     assert first_groups(play(env, ones_and_twos(), continuations=1))["a_0"] == (1.5, 2.5)
 
 
+@pytest.mark.slow
 def test_planners_and_speakers_are_judged_by_what_follows():
     """Both were flat in every group while the step alone was counted."""
     forms = (

@@ -143,6 +143,7 @@ class Echo(Delayed):
         return super(Delayed, self).play_together({a: str(len(t)) for a, t in texts.items()})
 
 
+@pytest.mark.slow
 def test_a_model_samples_the_same_to_the_last_bit():
     def sampled(workers, **how):
         player = policy(seed=3)

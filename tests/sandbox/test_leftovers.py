@@ -134,6 +134,7 @@ def test_processes_where_asked_for():
     assert len(after) <= len(before) + 2
 
 
+@pytest.mark.slow
 def test_killing_the_zygote_loses_no_verdict():
     """At a random moment of each of 10 checks, once while idle."""
     rng = random.Random(0)

@@ -53,6 +53,7 @@ def errors_of_threads(parse, rounds):
     return errors
 
 
+@pytest.mark.slow
 def test_threads_parse_at_once():
     """ast.parse itself fails here within seconds on Python 3.11 and 3.12."""
     assert errors_of_threads(syntax.parse, 150) == []

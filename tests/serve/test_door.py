@@ -67,6 +67,7 @@ def server():
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [LIST, CHECK, "/llmzoo.v1.Environments/StepBatch", "/no/Method"])
 def test_calls_without_the_token_that_are_never_finished(server, method):
     with unfinished(server.running.address, method, 300) as calls:
@@ -77,6 +78,7 @@ def test_calls_without_the_token_that_are_never_finished(server, method):
         assert listed(server.running.address) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", [TOKEN, None])
 def test_calls_with_the_token_that_are_never_finished(token, monkeypatch):
     """Of 300 the server keeps the 256 newest, whose time to send a message is not over."""

@@ -142,6 +142,7 @@ def test_a_server_ends_in_the_middle_of_making_an_environment(tokens):
         )
 
 
+@pytest.mark.slow
 def test_a_server_with_nothing_to_do_ends_at_once(tokens):
     with serving("sudoku_v0", 600) as (process, _):
         process.send_signal(signal.SIGTERM)

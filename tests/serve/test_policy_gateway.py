@@ -216,6 +216,7 @@ def test_rewards_of_all(served, posted, paid, success):
     assert (episode.success, episode.decisions[0].reward) == (success, paid)
 
 
+@pytest.mark.slow
 def test_two_episodes_are_never_mixed(served):
     clients = {id: served.client(id) for id in "ab"}
 

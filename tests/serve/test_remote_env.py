@@ -48,6 +48,7 @@ SOME = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", SOME)
 def test_pettingzoos_own_tests_through_the_wire(server, id):
     made = partial(server.make, id, **offline(id))

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 from env_servers import hosted, registered
+from quick_cases import slow_but
 from toy_envs import Adder, Matcher
 from waiting import until
 
@@ -115,11 +116,14 @@ def play(make, line, seeds=SEEDS, player=None, **how):
 
 @pytest.mark.parametrize(
     ("rollout", "id"),
-    [
-        *((rollout, "adder_v0") for rollout in ROLLOUTS),
-        *((rollout, "matcher_v0") for rollout in ROLLOUTS if rollout != "episodes"),
-        *(("episodes", "slow_v0"), ("joint_tree", "slow_v0")),
-    ],
+    slow_but(
+        [("episodes", "adder_v0"), ("agent_turn_tree", "matcher_v0"), ("joint_tree", "slow_v0")],
+        [
+            *((rollout, "adder_v0") for rollout in ROLLOUTS),
+            *((rollout, "matcher_v0") for rollout in ROLLOUTS if rollout != "episodes"),
+            *(("episodes", "slow_v0"), ("joint_tree", "slow_v0")),
+        ],
+    ),
 )
 def test_the_same_decisions_as_here_however_it_is_played(server, rollout, id):
     line = ROLLOUTS[rollout]

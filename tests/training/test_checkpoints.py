@@ -66,6 +66,7 @@ def test_a_critic_of_another_shape(tmp_path):
         checkpoints.load(folder, an_engine("mappo"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "make"), [("magrpo", with_adapter), ("ippo", full)])
 def test_kl_is_to_the_weights_at_the_start_after_resuming_too(name, make, tmp_path):
     """A policy that has been trained since would be compared with itself."""

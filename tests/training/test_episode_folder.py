@@ -29,6 +29,7 @@ def run(folder, *, policy="amateur", resume=False, **options):
     return llmzoo.evaluate("math_v0", policy, env_args=EASY, out=folder, resume=resume, **settings)
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_what_was_played(tmp_path):
     result = run(tmp_path / "e", policy="tiny")
     there = load_episodes(tmp_path / "e")

@@ -133,6 +133,7 @@ def test_the_first_lets_the_iteration_end(press, folder, whole, tmp_path, capsys
     same(out, whole)
 
 
+@pytest.mark.slow
 def test_a_second_one_stops_at_once(press, folder, whole, tmp_path):
     out = tmp_path / "run"
     press(9, 10)
@@ -157,6 +158,7 @@ def test_in_the_last_iteration_the_evaluation_is_left_for_later(press, folder, w
     same(out, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("at", "reached"), [(2, ""), pytest.param(16, "step_000005", marks=pytest.mark.slow)]
 )

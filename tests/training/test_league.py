@@ -171,6 +171,7 @@ def test_where_all_are_paid_alike_every_game_is_a_draw(tmp_path):
     assert any("paid alike" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_models_meet_models_and_the_result_comes_back_from_its_file(run, tmp_path):
     result = league(KUHN, [str(run), "amateur"], out=tmp_path, deals=6, env_args=TERSE)
     assert [player.name for player in result.players] == ["own@4", "amateur"]
@@ -230,6 +231,7 @@ def test_each_pair_shares_a_player_with_the_one_before(count):
     assert all({*a} & {*b} for a, b in itertools.pairwise(pairs))
 
 
+@pytest.mark.slow
 def test_at_most_two_models_are_in_memory(run, tmp_path, monkeypatch):
     there: weakref.WeakSet = weakref.WeakSet()
     loads, most = [], []
@@ -260,6 +262,7 @@ def test_at_most_two_models_are_in_memory(run, tmp_path, monkeypatch):
 # what is kept
 
 
+@pytest.mark.slow
 def test_a_league_that_was_cut_off_anywhere_ends_the_same(run, tmp_path):
     options = {"deals": 5, "env_args": TERSE, "concurrency": 3}
     names = [str(run / "opponents" / "000003"), "oracle", "amateur"]

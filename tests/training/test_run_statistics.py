@@ -27,6 +27,7 @@ def test_students_distribution(t, freedom, p):
     assert student_p(-t, freedom) == student_p(t, freedom)
 
 
+@pytest.mark.slow
 def test_students_distribution_is_scipys():
     scipy = pytest.importorskip("scipy.stats")
     for freedom in range(1, 41):

@@ -223,6 +223,7 @@ def test_mappings_that_cannot_be_had(seated, mapping, args, model_args, said):
         seated(AGENTS, mapping, seat_args=args, model_args=model_args)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["full", "lora"])
 def test_a_run_with_a_mapping_is_played_and_gone_on_from(seated, folders, tmp_path, form):
     args = {"one": {"form": form}, "two": {"form": form}}
@@ -469,6 +470,7 @@ def test_seats_start_from_what_a_run_has_for_them(seated, apart, folders):
     assert same(weights(seats["b"]), saved(apart, "b"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora", "b"])
 def test_a_run_with_shared_weights_starts_any_seat(seated, together, arrangement):
     seats, _ = seated(AGENTS, arrangement, model=together, others=together)
@@ -491,6 +493,7 @@ def test_weights_that_learned_apart_are_no_start_for_one_model(seated, apart, ar
     )
 
 
+@pytest.mark.slow
 def test_adapters_of_a_run_go_on_upon_their_base(seated, folders, tmp_path):
     _, first = seated(AGENTS, "lora", lora_args={"r": 3, "lora_alpha": 5})
     for scale, policy in enumerate(first.values(), start=1):
@@ -588,6 +591,7 @@ def test_a_lora_run_is_played_upon_one_base(seated, folders, tmp_path):
         assert ask(seats[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
 
 
+@pytest.mark.slow
 def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
     args = {"b": {"frozen": True}}
     _, first = seated(AGENTS, "lora", seat_args=args)

@@ -299,6 +299,7 @@ def test_a_learner_given_as_an_object_is_recorded(tmp_path):
         fit(MAGRPO(MAGRPO.Config(group_size=3)), Parity, resume=True, **given)
 
 
+@pytest.mark.slow
 def test_resuming_a_finished_run_adds_no_rows(tmp_path, run_args):
     arguments = {**run_args, "eval_every": 1, "out": tmp_path / "run"}
 

@@ -376,6 +376,7 @@ def test_the_time_limit_is_an_argument():
         at(0, time_limit=0)
 
 
+@pytest.mark.slow
 def test_no_observation_shows_a_hidden_test():
     rng = random.Random(0)
     for number in range(0, len(tasks.shipped(None)), 60):

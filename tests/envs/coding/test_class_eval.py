@@ -535,6 +535,7 @@ def test_shipped_class(task):
     assert ast.dump(shown["__init__"]) == ast.dump(bodies["__init__"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agents", "divide"), [(1, "dependency"), (2, "dependency"), (3, "arity")])
 def test_the_experts_parts_make_the_reference(agents, divide):
     for task in SHIPPED:
@@ -568,6 +569,7 @@ def test_amateurs_err_in_every_way():
 # In the sandbox
 
 
+@pytest.mark.slow
 def test_the_expert_earns_everything():
     for kwargs in ({}, {"num_agents": 3, "divide": "arity"}):
         make = partial(llmzoo.make, "classeval_v0", source="sample", split="all", **kwargs)

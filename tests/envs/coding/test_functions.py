@@ -328,6 +328,7 @@ def test_the_expert_takes_the_full_reward_on_everything_shipped(id, agents, trus
     testing.check_oracle(lambda: env, range(env.infos[env.agents[0]]["tasks"]), best=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "agents"), [("generator", 3), ("generator_easy", 1)])
 def test_the_expert_takes_the_full_reward_on_generated_tasks(source, agents, trusting):
     env = llmzoo.make("coop_functions_v0", source=source, num_agents=agents, split="test")

@@ -66,6 +66,7 @@ def test_our_problems_cannot_be_passed_by_a_constant(problem):
     assert len(values) > 1
 
 
+@pytest.mark.slow
 @for_each_problem
 def test_our_problems_as_records_of_public_sets(problem):
     for module in (humaneval, coop_humaneval, mbpp):

@@ -128,6 +128,7 @@ NASTY = (
 )
 
 
+@pytest.mark.slow
 def test_hostile_text_is_quick_and_raises_nothing_else(no_collector):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -28,7 +28,6 @@ SHIPPED = {
 @pytest.mark.parametrize(
     "step",
     [
-        70,
         pytest.param(15, marks=pytest.mark.slow),
         pytest.param(1, marks=pytest.mark.long("every mutant of the solutions of 140 problems")),
     ],

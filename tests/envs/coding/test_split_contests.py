@@ -80,6 +80,7 @@ def test_a_prompt_does_not_depend_on_what_the_seat_does_not_see(seat):
     assert prompts == read(second, seat, ANSWERS)
 
 
+@pytest.mark.slow
 @for_each(range(len(SHIPPED)), lambda number: NAMES[number])
 def test_no_prompt_holds_what_the_seat_does_not_see(number):
     """No example is in the tester's prompts; no line of the statement, no hidden test and no line of the

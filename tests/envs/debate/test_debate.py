@@ -123,6 +123,7 @@ def test_a_cooperative_debate_has_one_success_of_all():
     assert [info["success"] for info in infos.values()] == [False] * 2
 
 
+@pytest.mark.slow
 def test_evaluations_report_who_wins():
     seats = {"pro_0": load("oracle"), "con_1": load("amateur")}
     result = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")

@@ -6,6 +6,7 @@ import random
 
 import golden
 import pytest
+from quick_cases import slow_but
 
 import llmzoo
 from llmzoo.envs.duels import exact
@@ -170,7 +171,9 @@ EPISODES = {
 }
 
 
-@pytest.mark.parametrize("name", EPISODES)
+@pytest.mark.parametrize(
+    "name", slow_but(["kuhn_poker", "tic_tac_toe", "connect_four", "tiny_hanabi"], EPISODES)
+)
 def test_transcripts(name):
     """Written anew with ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/duels``."""
     said = []

@@ -150,6 +150,7 @@ def test_arguments_of_the_view(arguments, error):
         llmzoo.make("math_v0", **arguments)
 
 
+@pytest.mark.slow
 def test_transcript_of_the_split_view():
     forms = [
         f"##### {prompt}\n" + golden.played(made(prompt=prompt), ("mine are\nhidden", "print(1)"))

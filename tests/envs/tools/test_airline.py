@@ -349,6 +349,7 @@ def test_the_expert_asks_before_it_looks_up_and_agrees_before_it_acts():
     assert customer.AGREED in env.episode.talk.said[act - 1].text
 
 
+@pytest.mark.slow
 def test_an_expert_beside_a_customer_who_says_nothing_useful_fails_less_than_silence():
     def mean(act) -> float:
         env = llmzoo.make("airline_v0", max_turns=8).unwrapped

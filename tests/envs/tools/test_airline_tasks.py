@@ -163,6 +163,7 @@ def test_the_network():
         assert leg.date > "2024-05-15"
 
 
+@pytest.mark.slow
 def test_the_split_is_by_the_request_whoever_the_customer_is():
     forms = [tasks.canonical(task) for intent in INTENTS for task in drawn(intent, 100)]
     share = sum(split_of(form) == "test" for form in forms) / len(forms)

@@ -83,6 +83,7 @@ def test_a_call_that_takes_too_long_is_an_error(server, tools, monkeypatch):
     assert tools["wait"].call({"seconds": 0}).text == "done"
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_and_one_that_is_closed():
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     server = McpServer(command=SERVER)
@@ -111,6 +112,7 @@ def test_a_server_that_cannot_be_used_says_why(arguments, message):
         mcp_tools(**arguments)
 
 
+@pytest.mark.slow
 def test_missing_mcp_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[mcp\]"):

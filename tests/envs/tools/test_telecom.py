@@ -275,6 +275,7 @@ def test_the_experts_solve_every_set_of_issues_through_messages(num_agents, ever
             assert env.turn < 6
 
 
+@pytest.mark.slow
 def test_an_agent_beside_a_customer_who_does_nothing_earns_less_than_amateurs():
     def alone(env, agent):
         return env.expert(agent) if agent == AGENT else "Hm."

@@ -234,6 +234,7 @@ def test_bad_arguments(kwargs, message):
         make(**kwargs)
 
 
+@pytest.mark.slow
 def test_the_split_is_by_the_issues_whoever_the_customer_is():
     first, second = owners(database())[:2]
     for intent, names in every_set()[::50]:

@@ -35,6 +35,7 @@ def test_there_are_families_of_one_to_four_calls_and_of_every_tool():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -52,6 +52,7 @@ def test_near():
     assert near(5, 2.0, float("inf")) == 1.0
 
 
+@pytest.mark.slow
 @every_id
 def test_every_better_answer_earns_more(id):
     """Of both agents at once, and of one agent next to an honest answer of the other."""

@@ -167,8 +167,8 @@ def test_a_seat_that_does_not_act_keeps_its_weights(name, options):
     ("name", "options"),
     [
         ("ippo", {"kl": 0.1, "minibatches": 2}),
-        ("ippo", {"values": "token", "critic": "value_head"}),
-        ("mappo", {}),
+        pytest.param("ippo", {"values": "token", "critic": "value_head"}, marks=pytest.mark.slow),
+        pytest.param("mappo", {}, marks=pytest.mark.slow),
     ],
 )
 def test_a_saved_state_goes_on_bit_for_bit(name, options, tmp_path):

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from datasets import Dataset
 from float64 import LIMIT, assert_equal
+from quick_cases import slow_but
 from tiny_models import group, policy
 from trl import DPOConfig as TRLArguments
 from trl import DPOTrainer
@@ -126,7 +127,7 @@ BEST = [pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(A2, 1, 0), pair_of(B2, 1, 0)
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("loss_type", LOSSES)
+@pytest.mark.parametrize("loss_type", slow_but(["sigmoid", "ipo", "hinge"], LOSSES))
 def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     engine = an_engine(DPO, {"policy": policy()}, beta=0.3, **one_loss(loss_type))
     reference = engine.updater.references["policy"].player
@@ -140,6 +141,7 @@ def test_dpo_is_what_trl_computes_for_the_same_pairs(loss_type, tmp_path):
     close(result["policy"], wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     "trl_args",
@@ -308,12 +310,14 @@ def test_joint_gradients_do_not_depend_on_parts():
     check_joint(*seated("shared"), rows_at_once=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("checkpointing", [False, True])
 def test_seats_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
     check_joint(*adapters(checkpointing))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     "loss_type",  # in `make test`: one that is bounded, one of two terms, one with an option

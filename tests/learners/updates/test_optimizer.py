@@ -57,6 +57,7 @@ def farthest(momentum: float) -> float:
     return max(path[-100:])
 
 
+@pytest.mark.slow
 def test_momentum_keeps_two_players_going_in_circles():
     assert farthest(0) < 0.02
     assert farthest(0.9) > 0.3

@@ -98,6 +98,7 @@ class Stopped(torch.optim.Optimizer):
         self.gradients = [p.grad.clone() for group in self.param_groups for p in group["params"]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     "trl_args",

@@ -119,6 +119,7 @@ class _JointTree:
         forks = [fork(env) for _ in texts]
         paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
         infos = [f.infos for f in forks]
+        earned = [by_part(env.infos, f.infos, p, agents) for f, p in zip(forks, paid, strict=True)]
         totals = [{a: paid_before[a] + p.get(a, 0.0) for a in paid_before} for p in paid]
         after = {a: count + (a in agents) for a, count in turns.items()}
         for f, total in zip(forks[: len(joint)], totals, strict=False):
@@ -130,17 +131,20 @@ class _JointTree:
         if self.expand is not None:
             expanded = self.rng.sample(expanded, min(self.expand, len(expanded)))
         child_reach = (reach or 0.0) * len(candidates) / (len(joint) * max(1, len(expanded)))
-        values = yield [
+        children = [
             self.node(
                 forks[j], (*path, j), child_reach if j in expanded else None, totals[j], after
             )
             for j in running
         ]
+        # while children play, a node keeps no state, and answers only for groups: it waits for as long as
+        # the episode is, with as many others
+        del env, forks, texts, paid, totals, f
+        if reach is None:
+            del answers, infos
+        values = yield children
         following = dict(zip(running, values, strict=True))
-        returns = [
-            _sum(by_part(env.infos, f.infos, p, agents), following.get(j, {}))
-            for j, (f, p) in enumerate(zip(forks, paid, strict=True))
-        ]
+        returns = [_sum(own, following.get(j, {})) for j, own in enumerate(earned)]
         if reach is not None:
             redrawn = self._redrawn(joint, swaps, returns)
             self._note_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)

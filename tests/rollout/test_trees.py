@@ -1,5 +1,7 @@
 """Tree rollouts on environments whose returns are worked out by hand."""
 
+import gc
+
 import pytest
 from tiny_models import FakePolicy
 from toy_envs import Adder, Matcher
@@ -151,3 +153,21 @@ def test_the_environment_given_is_left_as_it_was():
         run([strategy(env, 5, group_size=2, trained=BOTH)], dict.fromkeys(BOTH, numbers()))
         assert env.episode == ()
         assert env.agent_selection == "a_0"
+
+
+def test_a_node_that_waits_for_its_children_keeps_no_state():
+    """At most one state for each of the joint actions that are played on, however long the episode is."""
+    alive = []
+
+    def count_states(request, i):
+        gc.collect()
+        alive.append(sum(isinstance(one, Matcher) for one in gc.get_objects()))
+        return "1"
+
+    env = Matcher(max_turns=6)
+    env.reset(seed=0)
+    policy = FakePolicy(count_states)
+    run([joint_tree(env, 0, group_size=3, trained=[])], {"a_0": policy, "b_1": policy})
+    run([joint_tree(env, 0, group_size=3, trained=["a_0"])], {"a_0": policy, "b_1": policy})
+    # the first state, which the test holds; six nodes were expanded, and two others of each go on
+    assert max(alive) <= 1 + 3 + 2 * 5

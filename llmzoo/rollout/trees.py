@@ -137,8 +137,8 @@ class _JointTree:
             )
             for j in running
         ]
-        # while children play, a node keeps no state, and answers only for groups: it waits for as long as
-        # the episode is, with as many others
+        # while its children play, a node keeps no state, and its answers only if they form groups:
+        # as many nodes wait as the episode has turns
         del env, forks, texts, paid, totals, f
         if reach is None:
             del answers, infos

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, get_type_hints
 
 from gymnasium.spaces import Discrete
@@ -20,8 +21,8 @@ from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.policies.devices import check_device
 from llmzoo.training import run_folder
+from llmzoo.training.agent_policies import load_agents
 from llmzoo.training.collecting import refuse_fallback
-from llmzoo.training.players import players
 from llmzoo.training.seats import SeatConfig
 from llmzoo.training.trust import check_environment
 
@@ -94,6 +95,20 @@ class SamplingOptions(CommandOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgentOptions(CommandOptions):
+    """Policies of single agents.
+
+    Args:
+        seat_args: settings of single agents. --agent.NAME.policy POLICY gives one a policy of its own,
+            --agent.NAME.temperature 0.5 its own sampling.
+        others: the policy of the other agents.
+    """
+
+    seat_args: Mapping[str, Any] = field(default_factory=dict)
+    others: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlayerOptions(PromptOptions, SamplingOptions):
     """A policy that plays an environment.
 
@@ -115,18 +130,24 @@ class PlayerOptions(PromptOptions, SamplingOptions):
     seed: int = 0
     json: bool = False
 
-    def seated(self, split: str) -> tuple[str, dict[str, Policy], dict[str, Any]]:
-        """The environment, the policy of every seat, and the checked arguments of the environment."""
-        if self.policy == "human":
+    def seated(
+        self, split: str, agent_args: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    ) -> tuple[str, dict[str, Policy], dict[str, Any]]:
+        """The environment, the policy of every agent, and the checked arguments of the environment.
+
+        ``agent_args``: settings of single agents; ``policy`` plays those without a policy of their own.
+        """
+        if "human" in (self.policy, *(own.get("policy") for own in agent_args.values())):
             raise ConfigError("use llmzoo play to play yourself")
         env, own = self._played()
         where: dict[str, Any] = {"split": "use --split", "chosen": split}
         env_args = env_arguments(env, self.env_args, **where)
         if own:  # the parser would import code that they name
             env_args = env_arguments(env, {**own, **env_args}, saved=True, **where)
-        seats = players(
-            self.policy,
+        seats = load_agents(
             registry.make(env, **env_args, split=split).possible_agents,
+            self.policy,
+            agent_args,
             seed=self.seed,
             sampling=self.sampling(),
             chat=self.chat(),

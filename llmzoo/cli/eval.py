@@ -6,20 +6,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llmzoo.cli.arguments import PolicyOptions
+from llmzoo.cli.arguments import AgentOptions, PolicyOptions, seat_arguments
 from llmzoo.cli.options import names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
+from llmzoo.training.agent_policies import mixed_name, policy_names
 from llmzoo.training.evaluation import evaluate
-from llmzoo.training.players import known_as
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalOptions(PolicyOptions):
+class EvalOptions(AgentOptions, PolicyOptions):
     """Play each of the first tasks of a split; report success with its 95% Wilson interval.
 
     Args:
+        others: in place of --policy: the policy of the agents that --agent.NAME.policy does not name.
         samples: episodes of each task; pass@k is reported for 1, 2, 4 and so on up to this number.
         out: a folder that keeps every episode as soon as it has ended.
         resume: go on with the evaluation in --out that was cut off.
@@ -37,13 +38,23 @@ class EvalOptions(PolicyOptions):
         "llmzoo eval --env mbpp_v0 --policy oracle --tasks 5 --source sample --json",
         "llmzoo eval --env sudoku_v0 --samples 8 --out evals/tiny",
         "llmzoo eval --policy runs/magrpo",
+        "llmzoo eval --env sudoku_v0 --agent.planner_1.policy runs/magrpo --others oracle",
     )
 
 
 def run(argv: Sequence[str]) -> None:
-    options = EvalOptions(**read("eval", argv, EvalOptions))
+    given = read("eval", argv, EvalOptions)
+    options = EvalOptions(**given)
+    if options.others is not None:
+        if "policy" in given or not options.seat_args:
+            raise ConfigError(
+                "--others plays the agents that --agent.NAME.policy does not name: give it with "
+                "one or more of them, and without --policy"
+            )
+        options = replace(options, policy=options.others)
+    agent_args = seat_arguments(options.seat_args)
     with apart():
-        env, seats, env_args = options.seated(options.split)
+        env, seats, env_args = options.seated(options.split, agent_args)
     prices = _prices(options.price)
     if options.resume and options.out is None:
         raise ConfigError("--resume goes on with the evaluation in --out: give both")
@@ -64,7 +75,7 @@ def run(argv: Sequence[str]) -> None:
             concurrency=options.concurrency,
             ended=ended,
         )
-    name = known_as(options.policy, seats)
+    name = mixed_name(policy_names([*seats], options.policy, agent_args), seats)
     result = replace(evaluation, policy=name).to_dict()
     if prices is not None:
         usage = evaluation.usage or {"read": 0, "written": 0}

@@ -1,8 +1,8 @@
 """How a command line is read: typed dataclasses, YAML files, and errors that name the nearest.
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
-docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--seat.AGENT.NAME`` fill the
-mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is
+docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--agent.AGENT.NAME`` (or
+``--seat.AGENT.NAME``) fill the mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is
 ``--env.source``, dashes in a name are as good as underscores, a list is ``a,b`` or ``[a,b]``, and a
 switch needs no value.
 """
@@ -28,6 +28,7 @@ from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_name
 _SHORT = {
     "env": "env_args",
     "learner": "learner_args",
+    "agent": "seat_args",
     "seat": "seat_args",
     "lora": "lora_args",
     "sampler": "sampler_args",

@@ -10,28 +10,35 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.cli.arguments import EnvOptions, PromptOptions, env_arguments
+from llmzoo.cli.arguments import (
+    AgentOptions,
+    EnvOptions,
+    PromptOptions,
+    env_arguments,
+    seat_arguments,
+)
 from llmzoo.cli.options import read
 from llmzoo.cli.screen import Screen
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import pixels
 from llmzoo.errors import ConfigError, UnknownNameError, printable
 from llmzoo.policies.base import Policy, Request
+from llmzoo.training.agent_policies import load_agents, policy_names
 from llmzoo.training.collecting import style_args
-from llmzoo.training.players import players
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayOptions(PromptOptions, EnvOptions):
+class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
     """Play one episode in the terminal. An empty line ends your answer.
 
     Parts of a prompt that have been shown are left out. A terminal shows the boards of sudoku, sokoban
     and plan_path in colour. Files, pipes and terminals with NO_COLOR set show them as plain text.
 
     Args:
-        seat: the agent that you play; the first one by default.
-        others: the policy in the other seats, as in llmzoo eval.
-        policy: the policy that plays all seats while you watch.
+        seat: the agent that you play; by default the first one that --agent.NAME.policy does not name.
+        others: the policy of the agents that neither you nor --agent.NAME.policy plays; oracle by
+            default.
+        policy: in place of --seat and --others: the policy of these agents, while you watch.
         task: number of the task in its split, or its id as text; by default the seed draws one.
         split: train, test or all.
         seed: seeds the episode.
@@ -39,14 +46,13 @@ class PlayOptions(PromptOptions, EnvOptions):
     """
 
     FIRST = ("env",)
-    USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--others NAME] [options]"
+    USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--agent.AGENT.policy NAME] [--others NAME] [options]"
     EXAMPLES = (
         "llmzoo play sudoku_v0 --seat planner_1",
         "llmzoo play sokoban_v0 --policy oracle --env.boxes 2 --seed 3",
     )
 
     seat: str | None = None
-    others: str = "oracle"
     policy: str | None = None
     task: int | str | None = None
     split: str = "train"
@@ -170,19 +176,30 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) 
 
 
 def _seats(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
-    given: dict[str, Any] = {
-        "seed": options.seed,
-        "chat": options.chat(),
-        "device": options.device,
-        "trust_remote_code": options.trust_remote_code,
-    }
+    agent_args = seat_arguments(options.seat_args)
     if options.policy is not None:
-        if options.seat is not None:
-            raise ConfigError("--seat and --policy exclude each other: a policy plays all seats")
-        return players(options.policy, agents, **given)
-    seat = agents[0] if options.seat is None else options.seat
-    if seat not in agents:
-        raise UnknownNameError("seat", seat, agents)
-    others = [agent for agent in agents if agent != seat]
-    played = players(options.others, agents, **given) if others else {}
-    return {**played, **players("human", [seat])}
+        for name in ("seat", "others"):
+            if getattr(options, name) is not None:
+                raise ConfigError(
+                    f"--{name} and --policy exclude each other: a policy plays all agents but those "
+                    "that --agent.NAME.policy names"
+                )
+    rest = options.policy or options.others or "oracle"
+    named = policy_names(agents, "", agent_args)
+    free = [agent for agent, name in named.items() if not name]
+    if options.policy is None and (free or options.seat is not None):
+        seat = free[0] if options.seat is None else options.seat
+        if seat not in agents:
+            raise UnknownNameError("seat", seat, agents)
+        if named[seat]:
+            raise ConfigError(f"{seat} is played by {named[seat]}: leave out --seat, or its policy")
+        agent_args = {**agent_args, seat: {"policy": "human"}}
+    return load_agents(
+        agents,
+        rest,
+        agent_args,
+        seed=options.seed,
+        chat=options.chat(),
+        device=options.device,
+        trust_remote_code=options.trust_remote_code,
+    )

@@ -146,3 +146,41 @@ def test_what_is_kept_by_the_command(llmzoo, tmp_path):
     assert refused.code == 2
     assert "give both" in refused.err
     assert llmzoo("rescore", tmp_path / "kept", "--quiet").code == 0
+
+
+def test_policies_of_single_agents(llmzoo):
+    argv = ["eval", "sudoku_v0", "--tasks", 4, "--env.max_turns", 1, "--json"]
+    mixed = llmzoo(*argv, "--agent.planner_1.policy", "silent", "--others", "oracle")
+    assert mixed.code == 0, mixed.err
+    result = json.loads(mixed.out)
+    assert result["policy"] == "proposer_0: oracle, planner_1: silent"
+    assert result["success"] == 0.0  # the planner's board counts
+    # the proposer's legal, right and well-formed board is rewarded; silence is not
+    assert result["mean_return"]["proposer_0"] == pytest.approx(1.0)
+    assert result["mean_return"]["planner_1"] <= 0.0
+    other = llmzoo(*argv, "--policy", "silent", "--seat.planner_1.policy", "oracle")
+    assert json.loads(other.out)["success"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--agent.planner_9.policy", "oracle"], "unknown agent 'planner_9'"),
+        (
+            ["--others", "oracle"],
+            "--others plays the agents that --agent.NAME.policy does not name",
+        ),
+        (
+            ["--others", "oracle", "--agent.planner_1.policy", "silent", "--policy", "oracle"],
+            "without --policy",
+        ),
+        (["--agent.planner_1.policy", "human", "--others", "oracle"], "use llmzoo play"),
+        (["--agent.planner_1.frozen", "true", "--policy", "oracle"], "no agent learns here"),
+        (["--agent.planner_1.temperature", "0.5", "--policy", "oracle"], "does not sample"),
+        (["--agent.planner_1", "oracle"], "must name a setting"),
+    ],
+)
+def test_what_single_agents_cannot_have(llmzoo, given, told):
+    said = llmzoo("eval", "sudoku_v0", *given)
+    assert said.code == 2
+    assert told in said.err

@@ -155,3 +155,24 @@ def test_what_a_model_writes_moves_no_cursor(llmzoo, monkeypatch):
     out = llmzoo("play", "--env", "debate_v0", "--policy", "oracle").out  # each reads the other
     assert r"1\x1b[2J\x1b]52;c;aGk=\x07 \u202e \x9b31m \ud800" in out
     assert all(c.isprintable() or c == "\n" for c in out)
+
+
+def test_agents_with_policies_of_their_own(llmzoo, monkeypatch):
+    argv = ["play", "sudoku_v0", "--env.max_turns", 1, "--task", 3]
+    watched = llmzoo(*argv, "--policy", "silent", "--agent.planner_1.policy", "oracle")
+    assert watched.code == 0, watched.err
+    assert "--- proposer_0 (silent) ---" in watched.out
+    assert "--- planner_1 (oracle) ---" in watched.out
+    # a person takes the first agent that no policy plays
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{solution(3)}\n\n"))
+    played = llmzoo(*argv, "--agent.proposer_0.policy", "silent")
+    assert "--- proposer_0 (silent) ---" in played.out
+    assert "\nsolved\n" in played.out
+
+
+def test_an_agent_is_played_by_one(llmzoo):
+    said = llmzoo("play", "sudoku_v0", "--seat", "planner_1", "--agent.planner_1.policy", "oracle")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "planner_1 is played by oracle" in said.err
+    said = llmzoo("play", "sudoku_v0", "--policy", "oracle", "--others", "silent")
+    assert "--others and --policy exclude each other" in said.err

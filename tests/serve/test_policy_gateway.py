@@ -460,9 +460,13 @@ def test_seats_have_policies_of_their_own(tmp_path):
     ("policy", "seat_args", "why"),
     [
         ("oracle", {}, "'oracle' cannot answer for 'left_0': it looks at the environment"),
-        ("tiny", {"mid": {"top_k": 1}}, "unknown seat 'mid'"),
-        ("tiny", {"left_0": {"learning_rate": 0.1}}, "nobody learns here, so learning_rate"),
-        ("tiny", {"left_0": {"temperature": -1.0}}, "seat 'left_0': temperature is"),
+        ("tiny", {"mid": {"top_k": 1}}, "unknown agent 'mid'"),
+        (
+            "tiny",
+            {"left_0": {"learning_rate": 0.1}},
+            "no agent learns here: leave out learning_rate",
+        ),
+        ("tiny", {"left_0": {"temperature": -1.0}}, "agent 'left_0': temperature is"),
     ],
 )
 def test_seats_that_are_refused(policy, seat_args, why):

@@ -1,0 +1,103 @@
+"""The policies of single agents beside one policy for the rest, by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmzoo.endpoints import PREFIX
+from llmzoo.errors import ConfigError, check_names
+from llmzoo.policies import SCRIPTED
+from llmzoo.policies.base import Policy
+from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.registry import is_remote
+from llmzoo.training.players import known_as, players
+from llmzoo.training.seats import SeatConfig
+
+_PROMPTS = ("system", "chat_template_args", "thought_end")
+_LEARNING = ("frozen", "learner", "learner_args", "learning_rate")
+
+
+def policy_names(
+    agents: Sequence[str], rest: str, agent_args: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """The name of every agent's policy: its own ``policy`` among ``agent_args``, or ``rest``.
+
+    Raises :class:`UnknownNameError` for an unknown agent, and :class:`ConfigError` for settings of
+    learning.
+    """
+    check_names("agent", agent_args, agents)
+    for agent, given in agent_args.items():
+        learning = [name for name in given if name in _LEARNING]
+        if learning:
+            raise ConfigError(f"agent {agent!r}: no agent learns here: leave out {learning[0]}")
+    return {agent: agent_args.get(agent, {}).get("policy") or rest for agent in agents}
+
+
+def load_agents(
+    agents: Sequence[str],
+    rest: str,
+    agent_args: Mapping[str, Mapping[str, Any]],
+    *,
+    seed: int = 0,
+    sampling: Mapping[str, Any] | None = None,
+    chat: Mapping[str, Any] | None = None,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+) -> dict[str, Policy]:
+    """The policy of every agent (:func:`policy_names`).
+
+    ``agent_args`` maps agents to fields of :class:`llmzoo.training.seats.SeatConfig`. Agents of the
+    same name and prompts share a model. The other arguments are those of
+    :func:`llmzoo.training.players.players`.
+    """
+    names = policy_names(agents, rest, agent_args)
+    mixed = len(set(names.values())) > 1
+    groups: dict[str, list[str]] = {}
+    for agent, name in names.items():
+        own = {n: v for n, v in agent_args.get(agent, {}).items() if n in _PROMPTS}
+        common = {} if mixed and name in SCRIPTED else chat or {}
+        groups.setdefault(json.dumps([name, {**common, **own}]), []).append(agent)
+    loaded: dict[str, Policy] = {}
+    for key, members in groups.items():
+        name, prompts = json.loads(key)
+        # what is set for all agents is for those that have a model
+        runs_here = not (name in SCRIPTED or is_remote(name) or name.startswith(PREFIX))
+        loaded |= players(
+            name,
+            members,
+            seed=seed,
+            sampling=sampling,
+            chat=prompts,
+            device=device if runs_here or not mixed else None,
+            trust_remote_code=trust_remote_code,
+        )
+    return {
+        agent: _sampling_as(loaded[agent], agent, agent_args.get(agent, {})) for agent in agents
+    }
+
+
+def mixed_name(names: Mapping[str, str], loaded: Mapping[str, Policy]) -> str:
+    """What evaluations call the policies: one name, or ``AGENT: NAME`` for each agent.
+
+    ``names``: of :func:`policy_names`. ``loaded``: of :func:`load_agents`.
+    """
+    known = {agent: known_as(name, {agent: loaded[agent]}) for agent, name in names.items()}
+    if len(set(names.values())) == 1:
+        return next(iter(known.values()))
+    return ", ".join(f"{agent}: {name}" for agent, name in known.items())
+
+
+def _sampling_as(policy: Policy, agent: str, given: Mapping[str, Any]) -> Policy:
+    """The policy with an agent's own settings of sampling."""
+    own = [name for name in given if name not in ("policy", *_PROMPTS)]
+    if not own:
+        return policy
+    if not isinstance(policy, Sampled):
+        raise ConfigError(f"agent {agent!r}: {policy.name} does not sample: leave out {own[0]}")
+    try:
+        config = SeatConfig(**given)
+        return policy.under(config.sampling(policy.sampling_of(agent) or Sampling()))
+    except ValueError as error:
+        raise ConfigError(f"agent {agent!r}: {error}") from None

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Literal, get_type_hints
 
@@ -25,6 +26,8 @@ from llmzoo.training.agent_policies import load_agents
 from llmzoo.training.collecting import refuse_fallback
 from llmzoo.training.seats import SeatConfig
 from llmzoo.training.trust import check_environment
+
+_LONGEST_NAME = 120  # characters of a folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,5 +290,9 @@ def find_here(name: str) -> None:
 
 
 def run_name(env: str, learner: str, seed: int) -> str:
-    """``env-learner-seed`` as a file name; slashes and colons become dots."""
-    return re.sub(r"[:/]+", ".", f"{env}-{learner}-{seed}")
+    """``env-learner-seed`` as a file name; other characters than ``=,.-`` and those of words
+    become dots. Long names are cut and end in a hash of the whole."""
+    name = re.sub(r"[^\w.=,-]+", ".", f"{env}-{learner}-{seed}")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{sha256(name.encode()).hexdigest()[:8]}-{seed}"

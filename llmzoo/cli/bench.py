@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,18 +25,22 @@ from llmzoo.errors import (
 from llmzoo.learners import LEARNERS
 from llmzoo.training import FitConfig, run_folder
 from llmzoo.training.players import check_model
+from llmzoo.training.run_folder import flat
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions(CommandOptions):
     """Train every learner on every environment with every seed, and compare.
 
-    Runs that have ended are not repeated, and interrupted runs continue, so the same command can be
-    given again.
+    Each run ends after the iteration in which it has sampled --token_budget tokens, 100,000 where
+    neither it nor --steps is given. Runs that have ended are not repeated, and interrupted runs
+    continue, so the same command can be given again.
 
     Args:
-        envs: ids of environments, separated by commas.
-        learners: names of learners, separated by commas; all is every learner of llmzoo.
+        envs: ids of environments, separated by commas. In a configuration file an entry may be a
+            mapping {env, env_args}.
+        learners: names of learners, separated by commas; all is every learner of llmzoo. In a
+            configuration file an entry may be a mapping {learner, learner_args}.
         seeds: integers, separated by commas.
         out: folder for results.json, table.md, tests.json (paired tests), heatmap.png, a picture of
             success by tokens for each environment, and the runs.
@@ -45,16 +49,28 @@ class BenchOptions(CommandOptions):
 
     EXAMPLES = (
         "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",
+        "llmzoo bench --config bench.yaml --out runs/settings",
     )
 
-    envs: str | list[str] = "sudoku_v0,sokoban_v0,plan_path_v0"
-    learners: str | list[str] = "all"
+    envs: str | list[str | dict[str, Any]] = "sudoku_v0,sokoban_v0,plan_path_v0"
+    learners: str | list[str | dict[str, Any]] = "all"
     seeds: int | str | list[int] = "0,1,2"
     out: str = "runs/bench"
     json: bool = False
 
 
 MANY = {"env", "learner", "seed"}  # what a bench varies
+BUDGET = 100_000  # sampled tokens of a run where neither a budget nor steps are given
+STEPS = 10_000  # at most, where only a budget ends a run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """An environment or a learner of a bench. ``label``: its name in tables and folders."""
+
+    name: str
+    args: Mapping[str, Any]
+    label: str
 
 
 def run(argv: Sequence[str]) -> None:
@@ -64,36 +80,53 @@ def run(argv: Sequence[str]) -> None:
     options = BenchOptions(
         **{name: given.pop(name) for name in field_names(BenchOptions) & set(given)}
     )
-    learners = names(options.learners)
-    if learners == ["all"]:
-        learners = [*LEARNERS]
-    configs = [
-        FitConfig(**given, env=env, learner=learner, seed=_number(seed))
-        for env in names(options.envs)
-        for learner in learners
+    if "steps" not in given:
+        given = {"token_budget": BUDGET, **given, "steps": STEPS}
+    learners = [*LEARNERS] if options.learners == "all" else options.learners
+    common = {name: given.pop(name, {}) for name in ("env_args", "learner_args")}
+    runs = [
+        (
+            env,
+            learner,
+            FitConfig(
+                **given,
+                env=env.name,
+                env_args={**common["env_args"], **env.args},
+                learner=learner.name,
+                learner_args={**common["learner_args"], **learner.args},
+                seed=_number(seed),
+            ),
+        )
+        for env in _entries(options.envs, "env")
+        for learner in _entries(learners, "learner")
         for seed in names(options.seeds)
     ]
-    for config in configs:
+    for *_, config in runs:
         check_run(config)
-    check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
+    first = runs[0][-1]
+    check_model(first.model, trust_remote_code=first.trust_remote_code)
     try:
-        from llmzoo.report.bench import heatmap, table
+        from llmzoo.report.bench import below_budget, heatmap, table
         from llmzoo.report.bench_tests import paired_tests, section
         from llmzoo.report.token_curves import save_curves
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo bench", "train", error.name) from error
     out = Path(options.out)
     (out / "runs").mkdir(parents=True, exist_ok=True)
-    rows = []
-    for number, config in enumerate(configs, start=1):
-        name = run_name(config.env, config.learner, config.seed)
-        print(f"run {number} of {len(configs)}: {name}", file=sys.stderr)
+    rows, folders = [], []
+    for number, (env, learner, config) in enumerate(runs, start=1):
+        name = run_name(env.label, learner.label, config.seed)
+        folders.append(out / "runs" / name)
+        print(f"run {number} of {len(runs)}: {name}", file=sys.stderr)
         try:
             with apart():
-                rows.append(_row(config, out / "runs" / name))
+                row = _row(config, folders[-1])
         except KeyboardInterrupt:
             print(f"to continue: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
             raise
+        rows.append({**row, "env": env.label, "learner": learner.label})
+        for note in below_budget(rows[-1:]):
+            print(f"note: {note}", file=sys.stderr)
         files.write(out / "results.json", json.dumps(rows, indent=2) + "\n")
     pairs = paired_tests(rows)
     text = table(rows, shlex.join(["llmzoo", "bench", *argv])) + section(pairs)
@@ -101,18 +134,43 @@ def run(argv: Sequence[str]) -> None:
     of_env = {env: list(map(asdict, found)) for env, found in pairs.items()}
     files.write(out / "tests.json", json.dumps(of_env, indent=2) + "\n")
     heatmap(rows, out / "heatmap.png")
-    save_curves([out / "runs" / run_name(c.env, c.learner, c.seed) for c in configs], out)
+    save_curves(folders, out)
     if options.json:
         as_json(rows)
     else:
         print(text, end="")
 
 
+def _entries(given: str | Sequence[str | Mapping[str, Any]], kind: str) -> list[Entry]:
+    """The environments or learners of a bench: names, or mappings with ``kind`` and ``kind_args``.
+
+    Raises :class:`ConfigError` for another mapping, and for an entry that is given twice.
+    """
+    entries: list[Entry] = []
+    for one in names(given) if isinstance(given, str) else given:
+        values: Mapping[str, Any] = one if isinstance(one, Mapping) else {kind: one}
+        args = values.get(f"{kind}_args", {})
+        if (
+            kind not in values
+            or {*values} - {kind, f"{kind}_args"}
+            or not isinstance(args, Mapping)
+        ):
+            raise ConfigError(
+                f"an entry of --{kind}s is a name or {{{kind}: NAME, {kind}_args: {{...}}}}, got {one!r}"
+            )
+        told = [f"{name}={value}" for name, value in flat(args, ".")]
+        label = " ".join([str(values[kind]), *told])
+        if any(label == entry.label for entry in entries):
+            raise ConfigError(f"--{kind}s has {label} twice")
+        entries.append(Entry(name=str(values[kind]), args=args, label=label))
+    return entries
+
+
 def _row(config: Any, run: Path) -> dict[str, Any]:
     """Train, or read the result that an earlier call of the same bench left."""
     from llmzoo.training import fit
 
-    row = {"env": config.env, "learner": config.learner, "seed": config.seed}
+    row = {"seed": config.seed, "token_budget": config.token_budget}
     try:
         if not _ended(config, run):
             settings = {name: getattr(config, name) for name in field_names(type(config))}

@@ -1,6 +1,6 @@
 """The table and the heatmap of ``llmzoo bench``, which compare learners.
 
-A row is one run: ``env, learner, seed, steps, tokens, tasks, split_tasks, before, before_ci95, after,
+A row is one run: ``env, learner, seed, token_budget, steps, tokens, tasks, split_tasks, before, before_ci95, after,
 after_ci95, solved, gain, return_before, return_after, ids, returns, seconds``. A run that diverged has ``error``
 instead of results. ``steps``: iterations done. ``tokens``: sampled tokens, and for ``sft`` the
 demonstrated ones. ``split_tasks``: tasks of the split, null if it is endless. ``solved``: 0 or 1 for
@@ -59,32 +59,56 @@ def tokens(rows: Sequence[Row], learner: str) -> float | None:
     return fmean(row["tokens"] for row in good)
 
 
+def below_budget(rows: Sequence[Row]) -> list[str]:
+    """A sentence for each run that its steps ended before it had sampled its budget of tokens."""
+    return [
+        f"{row['learner']} on {row['env']}, seed {row['seed']}, had its {row['steps']} steps after "
+        f"{row['tokens']:,} of {row['token_budget']:,} tokens: raise --steps for a fair comparison"
+        for row in rows
+        if "error" not in row and row.get("tokens", 0) < (row.get("token_budget") or 0)
+    ]
+
+
+def grid(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """The head and the lines of the table: a line per learner, a column per environment."""
+    envs, learners = _in_order(rows, "env"), _in_order(rows, "learner")
+    means = {learner: tokens(rows, learner) for learner in learners}
+    counted = any(mean is not None for mean in means.values())
+    lines = []
+    for learner, mean in means.items():
+        cells = [_write(cell(rows, env, learner), _absent(rows, env, learner)) for env in envs]
+        last = ["" if mean is None else f"{mean:,.0f}"] if counted else []
+        lines.append([learner, *cells, *last])
+    return ["learner", *envs, *(["tokens a run"] if counted else [])], lines
+
+
+def about(rows: Sequence[Row]) -> str:
+    """What a cell of the table says."""
+    seeds = ", ".join(map(str, _in_order(rows, "seed")))
+    return (
+        "Success on held-out tasks after training, sampled, with its 95% interval by distinct tasks, "
+        f"the mean over seeds ({seeds}); in brackets the same before."
+    )
+
+
 def table(rows: Sequence[Row], command: str) -> str:
-    """A Markdown table, a row per learner and a column per environment."""
-    envs, learners, seeds = (_in_order(rows, key) for key in ("env", "learner", "seed"))
+    """The table in Markdown."""
     good = [row for row in rows if "error" not in row]
-    counted = any(tokens(rows, learner) is not None for learner in learners)
-    head = ["learner", *envs, *(["tokens a run"] if counted else [])]
+    head, body = grid(rows)
     lines = [
         f"`{command}`",
         "",
-        "Success on held-out tasks after training, sampled, with its 95% interval by distinct tasks, "
-        f"the mean over seeds ({', '.join(map(str, seeds))}); in brackets the same before.",
+        about(rows),
         "",
         f"| {' | '.join(head)} |",
         "|---" * len(head) + "|",
+        *(f"| {' | '.join(line)} |" for line in body),
     ]
-    for learner in learners:
-        cells = [_write(cell(rows, env, learner), _absent(rows, env, learner)) for env in envs]
-        cells = [learner, *cells]
-        if counted:
-            mean = tokens(rows, learner)
-            cells.append("" if mean is None else f"{mean:,.0f}")
-        lines.append(f"| {' | '.join(cells)} |")
     if good:
         lines += [
             "",
             f"{_span(good, 'steps')} iterations a run, {_tasks(good)} tasks an evaluation.",
+            *(f"\n**{note[0].upper()}{note[1:]}.**" for note in below_budget(good)),
             *_alone(good),
         ]
     return "\n".join(lines) + "\n"

@@ -43,30 +43,36 @@ def paired_tests(rows: Sequence[Row]) -> dict[str, list[Pair]]:
     return pairs
 
 
-def section(pairs: Mapping[str, Sequence[Pair]]) -> str:
-    """The tests in Markdown, to follow the table of the bench; nothing without pairs."""
+def grid(pairs: Mapping[str, Sequence[Pair]]) -> tuple[str, list[str], list[list[str]]]:
+    """What the tests found, and the head and the lines of their table, smallest p first.
+
+    Without pairs all three are empty.
+    """
     every = sorted(
         ((env, pair) for env, of_env in pairs.items() for pair in of_env),
         key=lambda named: named[1].p_value,
     )
     if not every:
-        return ""
+        return "", [], []
     differ = sum(pair.p_holm < LEVEL for _, pair in every)
-    head = ["environment", "learners", *COLUMNS[1:]]
-    lines = [
-        "",
+    found = (
         f"{differ} of {len(every)} pairs differ in success at {LEVEL:.0%}, by the exact sign-flip test on the "
         "same tasks (one seed: McNemar's test), corrected for their number (Holm). Intervals of returns "
         "are bootstrapped over tasks. The tests cover tasks and sampling, not how training varies between seeds."
-        + (f" The {SHOWN} with the smallest p:" if len(every) > SHOWN else ""),
-        "",
-        f"| {' | '.join(head)} |",
-        "|---" * len(head) + "|",
-    ]
-    for env, pair in every[:SHOWN]:
-        (cells,) = rows_of([pair])
-        lines.append(f"| {env} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        + (f" The {SHOWN} with the smallest p:" if len(every) > SHOWN else "")
+    )
+    lines = [[env, *next(rows_of([pair]))] for env, pair in every[:SHOWN]]
+    return found, ["environment", "learners", *COLUMNS[1:]], lines
+
+
+def section(pairs: Mapping[str, Sequence[Pair]]) -> str:
+    """The tests in Markdown, to follow the table of the bench; nothing without pairs."""
+    found, head, lines = grid(pairs)
+    if not found:
+        return ""
+    table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    table += [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join(["", found, "", *table]) + "\n"
 
 
 def _together(rows: Sequence[Row]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ def lines(drawn: Sequence[Line], y: str) -> Figure:
             _thick(axes, smooth, number, line.label if len(drawn) > 1 else None)
         if y.endswith("(share)"):
             axes.set_ylim(-0.02, max(0.1, axes.get_ylim()[1]))
+        elif "per second" in y:  # an interval over few seeds may reach below zero
+            axes.set_ylim(bottom=max(0.0, axes.get_ylim()[0]))
         style.legend(axes)
     return figure
 

@@ -24,6 +24,7 @@ from llmzoo.policies.run_models import names_of
 from llmzoo.report import svg
 from llmzoo.report.episodes import Played, drawer, packed_index, stamp
 from llmzoo.report.figures import Plot, plots
+from llmzoo.report.outcomes import tables
 from llmzoo.report.runs import LEAGUE, RunData, find, read
 from llmzoo.report.series import groups, in_order
 from llmzoo.report.settings import table
@@ -42,7 +43,7 @@ SECTIONS = {  # title -> the text below it
     "Learning": "Numbers of the updates. The size of a loss says nothing about progress.",
     "Time": "",
 }
-SEEDS = "A line is the mean over seeds, its band the 95% interval of Student's t."
+SEEDS = "A line is the mean over seeds, its band the 95% interval of Student's t (none of fewer than three seeds)."
 UNRECORDED = "No episodes were recorded in what is shown here. Training records them unless record_every is 0."
 # what a run writes while it goes on
 FILES = ("config.json", "metrics.jsonl", "played.jsonl", "before.json", "after.json", LEAGUE)
@@ -94,6 +95,7 @@ class RunReport:
             notes=self._notes(),
             tiles=tiles(self.runs[0]) if len(self.runs) == 1 else [],
             findings=gain_findings(self.runs[0]) if len(self.runs) == 1 else (),
+            tables=tables(groups(self.runs)),
             sections=self._sections(),
             runs=[run_row(run) for run in self.runs],
             settings=table(self.runs),

@@ -15,6 +15,7 @@ from llmzoo.training.run_folder import PLACEMENT, flat
 from llmzoo.training.statistics import pooled
 
 POINTS = 400  # maximum points of a curve; longer curves are averaged over equal stretches
+LEAST_SEEDS = 3  # of an interval over runs
 _ALIKE = {"seed", *PLACEMENT}  # settings that may differ within a group
 
 # the 97.5% quantile of Student's t distribution for 1 to 30 degrees of freedom
@@ -38,7 +39,7 @@ class RunGroup:
 class Curve:
     """A number over the iterations: the mean over runs, with its 95% interval of Student's t.
 
-    If fewer than two runs have the number, ``low`` and ``high`` equal the mean. Iterations without
+    If fewer than three runs have the number, ``low`` and ``high`` equal the mean. Iterations without
     the number are left out.
     """
 
@@ -69,9 +70,10 @@ def groups(runs: Sequence[RunData]) -> list[RunGroup]:
         same = {k: v for k, v in run.config.items() if k not in _ALIKE}
         members.setdefault(json.dumps(same, sort_keys=True), []).append(run)
     sets = list(members.values())
+    named = labels([part[0].config for part in sets], [part[0].name for part in sets])
     return [
         RunGroup(label=label, env=str(part[0].config["env"]), runs=tuple(part))
-        for label, part in zip(_labels(sets), sets, strict=True)
+        for label, part in zip(named, sets, strict=True)
     ]
 
 
@@ -124,9 +126,12 @@ def evaluations(runs: Sequence[RunData]) -> list[EvaluationPoint]:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """The mean and its 95% interval by Student's t distribution; a single value has no width."""
+    """The mean and its 95% interval by Student's t distribution.
+
+    One value or two have no width: that of two is 12.7 standard errors, and says nothing.
+    """
     mean = fmean(values)
-    if len(values) < 2:
+    if len(values) < LEAST_SEEDS:
         return mean, mean, mean
     quantile = _T[len(values) - 2] if len(values) - 2 < len(_T) else 1.96
     half = quantile * stdev(values) / math.sqrt(len(values))
@@ -159,15 +164,18 @@ def in_order(agents: Iterable[str]) -> list[str]:
     return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
 
 
-def _labels(groups: Sequence[Sequence[RunData]]) -> list[str]:
-    """The learner and the differing settings of each group; the first run's name if these are many."""
-    configs = [{k: v for k, v in part[0].config.items() if k not in _ALIKE} for part in groups]
-    labels = []
-    for config, part in zip(configs, groups, strict=True):
+def labels(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """The learner and the differing settings of each group; its name if these are many.
+
+    ``settings``: of each group's first run. ``names``: of these runs.
+    """
+    configs = [{k: v for k, v in config.items() if k not in _ALIKE} for config in settings]
+    found = []
+    for config, name in zip(configs, names, strict=True):
         beside = [other for other in configs if other["env"] == config["env"]]
         alike = [other for other in beside if other["learner"] == config["learner"]]
         own = dict(flat(config, "."))
         told = [f"{k.rpartition('.')[2]}={own.get(k)}" for k in differences(alike)]
         learner = [str(config["learner"])] if len(alike) < len(beside) or not told else []
-        labels.append(", ".join([*learner, *told]) if len(told) <= 3 else part[0].name)
-    return labels
+        found.append(", ".join([*learner, *told]) if len(told) <= 3 else name)
+    return found

@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from llmzoo import training
+from llmzoo.cli import bench
 
 
 @pytest.mark.slow
@@ -109,3 +110,85 @@ def test_several_processes_are_refused(llmzoo, monkeypatch):
     said = llmzoo("bench", "--envs", "sudoku_v0")
     assert said.code == 2
     assert "bench runs in one process" in said.err
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The configurations of a bench whose runs take no time: each ends after 40 of its tokens."""
+    configs = []
+
+    def row(config, run):
+        configs.append(config)
+        evaluated = dict.fromkeys(("before", "after", "gain"), 0.0)
+        intervals = {key: [0.0, 1.0] for key in ("before_ci95", "after_ci95")}
+        done = {"seed": config.seed, "token_budget": config.token_budget, "steps": 2, "tokens": 40}
+        tasks = {"tasks": 2, "solved": "00", "ids": ["a", "b"], "returns": {"one_0": [0.0, 0.0]}}
+        return {**done, **evaluated, **intervals, **tasks, "return_after": {"one_0": 0.0}}
+
+    monkeypatch.setattr(bench, "_row", row)
+    return configs
+
+
+def test_lists_of_settings_in_a_file(llmzoo, trained, tmp_path):
+    path = tmp_path / "bench.yaml"
+    path.write_text(
+        """
+envs:
+  - {env: sudoku_v0, env_args: {size: 9}}
+  - sudoku_v0
+learners:
+  - {learner: at_grpo, learner_args: {group_size: 2}}
+  - {learner: at_grpo, learner_args: {group_size: 8}}
+learner_args: {clip: 0.1}
+env_args: {max_turns: 1}
+seeds: 5
+steps: 2
+"""
+    )
+    said = llmzoo("bench", "--config", path, "--out", tmp_path / "out", "--model", "tiny")
+    assert said.code == 0, said.err
+    assert [(dict(c.env_args), dict(c.learner_args)) for c in trained] == [
+        ({"max_turns": 1, "size": 9}, {"clip": 0.1, "group_size": 2}),
+        ({"max_turns": 1, "size": 9}, {"clip": 0.1, "group_size": 8}),
+        ({"max_turns": 1}, {"clip": 0.1, "group_size": 2}),
+        ({"max_turns": 1}, {"clip": 0.1, "group_size": 8}),
+    ]
+    assert "| learner | sudoku_v0 size=9 | sudoku_v0 | tokens a run |" in said.out
+    assert "\n| at_grpo group_size=8 | " in said.out
+    assert "run 1 of 4: sudoku_v0.size=9-at_grpo.group_size=2-5\n" in said.err
+    assert [c.token_budget for c in trained] == [None] * 4  # steps were given
+
+
+def test_a_budget_of_tokens_unless_steps_are_given(llmzoo, trained, tmp_path):
+    argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo", "--seeds", 0, "--model", "tiny"]
+    argv += ["--out", tmp_path]
+    assert llmzoo(*argv).code == 0
+    assert (trained[0].token_budget, trained[0].steps) == (100_000, 10_000)
+    assert llmzoo(*argv, "--token_budget", 40).code == 0
+    assert (trained[1].token_budget, trained[1].steps) == (40, 10_000)
+
+
+def test_runs_that_their_steps_end_before_the_budget_are_named(llmzoo, trained, tmp_path):
+    argv = ["bench", "--envs", "sudoku_v0", "--learners", "grpo", "--seeds", 0, "--model", "tiny"]
+    said = llmzoo(*argv, "--out", tmp_path, "--steps", 2, "--token_budget", 41)
+    note = "rpo on sudoku_v0, seed 0, had its 2 steps after 40 of 41 tokens: raise --steps"
+    assert note in said.err
+    assert note in said.out
+    assert note not in llmzoo(*argv, "--out", tmp_path, "--steps", 2, "--token_budget", 40).err
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ("[{learner: grpo, args: {}}]", "an entry of --learners is a name or {learner: NAME"),
+        ("[grpo, grpo]", "--learners has grpo twice"),
+        ("[{learner: grpo, learner_args: {group_sise: 2}}]", "Did you mean 'group_size'"),
+    ],
+)
+def test_entries_that_are_refused(llmzoo, tmp_path, entries, told):
+    path = tmp_path / "bench.yaml"
+    path.write_text(f"learners: {entries}\n")
+    said = llmzoo("bench", "--config", path, "--envs", "sudoku_v0", "--out", tmp_path / "out")
+    assert said.code == 2
+    assert told in said.err
+    assert not (tmp_path / "out").exists()

@@ -280,3 +280,31 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
     write(path, "half a pair \ud800")  # as a run's settings may hold
     assert path.read_text() == "half a pair ?"
+
+
+def test_a_page_of_several_settings_begins_with_what_they_reached(tmp_path):
+    def folder(name, learner, solved, seed=0, env_args=None):
+        after = {**evaluation(20, solved, tasks=10), "ids": [f"t{i}" for i in range(10)]}
+        after |= {"solved": "1" * solved + "0" * (10 - solved)}
+        after |= {"returns": {"planner_1": [float(i < solved) for i in range(10)]}}
+        config = {"learner": learner, "seed": seed, "env_args": env_args or {"size": 4}}
+        run = make(tmp_path / name, learning(20), **config)
+        (run / "after.json").write_text(json.dumps(after))
+        return run
+
+    runs = [folder("a", "at_grpo", 9), folder("b", "grpo", 1), folder("c", "grpo", 1, seed=1)]
+    text = page_of(*runs)
+    headings = [t for _, t in Elements(text).of("h2")]
+    assert headings[:3] == ["Comparison", "Runs", "Success"]
+    cells = [t for _, t in Elements(text).of("td")]
+    assert any(cell.startswith("90.0% [") and cell.endswith("(30.0%)") for cell in cells)
+    # at_grpo solves 8 tasks more often than both runs of grpo: 2 * 0.5 ** 8 = 0.0078
+    assert "0.0078" in cells
+    assert "1 of 1 pairs differ in success at 5%" in text
+    # settings of the environment make another column, and no pair of learners
+    apart = page_of(runs[0], folder("d", "at_grpo", 9, env_args={"size": 9}))
+    heads = [t for _, t in Elements(apart).of("th")]
+    assert {"sudoku_v0 size=4", "sudoku_v0 size=9"} <= set(heads)
+    assert "pairs differ" not in apart
+    # seeds of one setting are no comparison
+    assert "Comparison" not in page_of(*runs[1:])

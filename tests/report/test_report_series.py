@@ -46,11 +46,14 @@ def test_long_curves_are_averaged_over_stretches():
 def test_a_curve_over_seeds(tmp_path):
     one = run_of(tmp_path / "a", [iteration(1, 0.2), iteration(2, 0.4), iteration(3, 0.9)])
     two = run_of(tmp_path / "b", [iteration(1, 0.4), iteration(2, math.nan)], seed=1)
-    result = curve([one, two], success)
+    three = run_of(tmp_path / "c", [iteration(1, 0.6)], seed=2)
+    result = curve([one, two, three], success)
     assert result.steps == (1, 2, 3)
-    assert result.mean == pytest.approx((0.3, 0.4, 0.9))
-    # t(0.975, 1) = 12.706, standard deviation of 0.2 and 0.4 = 0.14142: half of it is 1.2706
-    assert result.high == pytest.approx((0.3 + 1.2706, 0.4, 0.9))
+    assert result.mean == pytest.approx((0.4, 0.4, 0.9))
+    # t(0.975, 2) = 4.303, standard deviation 0.2 of three: half of it is 4.303 * 0.2 / sqrt(3) = 0.49687
+    assert result.high == pytest.approx((0.4 + 0.49687, 0.4, 0.9), abs=1e-5)
+    # two seeds have no interval
+    assert curve([one, two], success).high == pytest.approx((0.3, 0.4, 0.9))
     assert not curve([one], lambda row: row.get("absent"))
     assert not curve([one], lambda row: "text")
 

@@ -1,0 +1,67 @@
+"""What runs of several settings have reached: the tables of ``llmzoo bench``, read from run folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmzoo.report import bench, bench_tests
+from llmzoo.report.runs import RunData
+from llmzoo.report.series import RunGroup, differences, labels
+from llmzoo.training.run_folder import flat
+
+_OF_TASKS = ("ids", "solved", "returns")
+
+
+def tables(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
+    """The table of success, and that of the paired tests, of the runs that have ended.
+
+    Each is ``{"about", "head", "rows"}``. Nothing is returned for a single group, and no tests where
+    files are damaged or of an earlier version.
+    """
+    named = zip(groups, _names(groups), strict=True)
+    rows = [_row(run, *name) for group, name in named for run in group.runs if run.ended]
+    if len(groups) < 2 or not rows:
+        return []
+    head, lines = bench.grid(rows)
+    found = [{"about": bench.about(rows), "head": head, "rows": lines}]
+    try:
+        about, head, lines = bench_tests.grid(bench_tests.paired_tests(rows))
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        return found
+    return [*found, *([{"about": about, "head": head, "rows": lines}] if about else [])]
+
+
+def _names(groups: Sequence[RunGroup]) -> list[tuple[str, str]]:
+    """The environment with the arguments that differ, and the learner with its own differences."""
+    configs = [group.runs[0].config for group in groups]
+    envs = []
+    for config in configs:
+        same = [c.get("env_args", {}) for c in configs if c["env"] == config["env"]]
+        own = dict(flat(config.get("env_args", {}), "."))
+        told = [f"{name}={own[name]}" for name in differences(same) if name in own]
+        envs.append(" ".join([str(config["env"]), *told]))
+    learners = [
+        {**{k: v for k, v in config.items() if k != "env_args"}, "env": env}
+        for config, env in zip(configs, envs, strict=True)
+    ]
+    return [*zip(envs, labels(learners, [group.label for group in groups]), strict=True)]
+
+
+def _row(run: RunData, env: str, learner: str) -> Mapping[str, Any]:
+    """A run that has ended, as a row of :mod:`llmzoo.report.bench`."""
+    after: Mapping[str, Any] = run.after or {}
+    before: Mapping[str, Any] = run.before or {}
+    return {
+        "env": env,
+        "learner": learner,
+        "seed": run.config.get("seed"),
+        "steps": run.steps,
+        "tokens": run.tokens,
+        "tasks": after["tasks"],
+        "split_tasks": after.get("split_tasks"),
+        "before": before.get("success", float("nan")),
+        "after": after["success"],
+        "after_ci95": after["success_ci95"],
+        **{name: after[name] for name in _OF_TASKS if name in after},
+    }

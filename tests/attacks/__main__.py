@@ -10,40 +10,16 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
-from .columns import INSIDE, LEVELS, RIVALS
-from .fakes import FAKES
-from .harms import HARMS
+from llmzoo.sandbox.attacks.columns import INSIDE, LEVELS
+from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run
+
+from .rivals import RIVALS
 from .table import render
-from .world import REPOSITORY
 
 IDENTITIES = ("root", "user", "no-userns")
-ATTACKS = (*HARMS, *FAKES)
-
-
-def run(
-    identity: str, columns: list[str], attacks: list[str], lanes: int = 4
-) -> Iterator[dict[str, Any]]:
-    """What the keeper for this kind of user says, record by record; see keeper.py."""
-    order = {"as": identity, "columns": columns, "attacks": attacks, "lanes": lanes}
-    paths = [str(REPOSITORY), *(path for path in sys.path if path)]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.attacks.keeper", json.dumps(order)],
-        cwd=REPOSITORY,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
-    ) as keeper:
-        for line in keeper.stdout:
-            yield {"as": identity, **json.loads(line)}
-    if keeper.returncode:
-        yield {"as": identity, "unavailable": f"the keeper ended with {keeper.returncode}"}
 
 
 def main() -> int:
@@ -87,13 +63,6 @@ def main() -> int:
     if not options.json:
         print(render(records, [attack for attack in ATTACKS if attack.name in names]))
     return int(any(is_failure(record) for record in records))
-
-
-def is_failure(record: dict[str, Any]) -> bool:
-    """Whether a record says that the sandbox let an attack succeed, or judged a control wrong."""
-    if record.get("column", "") in RIVALS:
-        return False
-    return record.get("outcome") in ("succeeded", "broken") or bool(record.get("wrong"))
 
 
 if __name__ == "__main__":

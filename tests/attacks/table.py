@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .attack import Attack, Harm
+from llmzoo.sandbox.attacks.attack import Attack, Harm
+
+from .rivals import RIVALS
 
 SIGNS = {"stopped": ".", "succeeded": "YES", "broken": "ERROR", "not run": "-"}
 LEGEND = ". stopped   YES it succeeded   - not run there   ERROR the judge raised"
@@ -13,7 +15,7 @@ LEGEND = ". stopped   YES it succeeded   - not run there   ERROR the judge raise
 def render(records: list[dict[str, Any]], attacks: list[Attack]) -> str:
     cells = {(r["as"], r["column"], r["attack"]): r for r in records if "attack" in r}
     columns = list(dict.fromkeys(key[:2] for key in cells))
-    heads = [f"{column} {who}" if column[0] == "L" else column for who, column in columns]
+    heads = [f"{column} {who}" if column[0] == "L" else RIVALS[column] for who, column in columns]
     width = max((len(attack.name) for attack in attacks), default=0) + 1
     lines = [LEGEND, ""]
     for kind, title in ((True, "harms"), (False, "fakes")):

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from .__main__ import ATTACKS, is_failure, run
-from .harms import HARMS
-from .world import REPOSITORY
+from llmzoo.sandbox.attacks.harms import HARMS
+from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run
+from llmzoo.sandbox.attacks.world import PACKAGES as REPOSITORY
 
 NAMES = [attack.name for attack in ATTACKS]
 FEWEST = 60  # attacks that a column must have stopped, for its silence to mean anything

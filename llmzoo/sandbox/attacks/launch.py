@@ -1,6 +1,6 @@
 """Between the keeper and a trainer: processes and mounts of its own, then the user to be.
 
-Called as `python -m tests.attacks.launch ORDER`, ORDER a JSON object with the fields of
+Called as `python -m llmzoo.sandbox.attacks.launch ORDER`, ORDER a JSON object with the fields of
 :class:`~.trainers.Identity` and ``terminal``. Pid 1 in here only waits, so that an orphan stays in
 the tree.
 """
@@ -34,7 +34,7 @@ def main() -> None:
     trainer = os.fork()
     if trainer == 0:
         _become(order)
-        os.execv(sys.executable, [sys.executable, "-m", "tests.attacks.trainer"])
+        os.execv(sys.executable, [sys.executable, "-m", "llmzoo.sandbox.attacks.trainer"])
     for descriptor in (0, 1):
         os.close(descriptor)
     while os.wait()[0] != trainer:

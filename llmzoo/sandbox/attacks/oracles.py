@@ -6,6 +6,7 @@ the one thing it can say that counts is a secret which it had no way to know.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -176,7 +177,7 @@ def typed(scene: Scene) -> str:
     return "wrote to the terminal" if scene.mark in scene.terminal else ""
 
 
-def opened(kind: str):
+def opened(kind: str) -> Callable[[Scene], str]:
     """An oracle: a descriptor of the program led to ``kind``."""
 
     def oracle(scene: Scene) -> str:

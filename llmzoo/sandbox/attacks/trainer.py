@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 import resource
-import sys
 import traceback
 
 from . import columns
 from .tasks import TASKS
 
 _MOST_OUTPUT = 2**22  # what is looked at of it
+_in_memory = ""  # keeps the secret for attacks to find
 _FIRST_SAFE = 200  # the attacks that write to every descriptor try the first hundred
 
 
@@ -31,7 +31,7 @@ def main() -> None:
         outgoing.write(json.dumps(reply) + "\n")
         outgoing.flush()
 
-    judge = None
+    judge: columns.Judge
     for line in incoming:
         order = json.loads(line)
         try:
@@ -58,8 +58,8 @@ def main() -> None:
 
 def _start_bystanders() -> None:
     """A secret in memory, one behind a descriptor that children inherit, and a process beside."""
-    global in_memory
-    in_memory = "secret-" + os.environ["ATTACK_MEMORY"]
+    global _in_memory
+    _in_memory = "secret-" + os.environ["ATTACK_MEMORY"]
     with open(os.environ["ATTACK_FILE"], "rb") as file:
         os.dup2(file.fileno(), 57, inheritable=True)
     os.environ.pop("ATTACK_MEMORY")
@@ -69,4 +69,4 @@ def _start_bystanders() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import machine, world
 from .bait import new_secret
-from .columns import RIVALS
+from .columns import is_rival
 from .watch import Process, descendants
 
 _OPENS_S = 60.0
@@ -49,12 +49,12 @@ class Trainer:
         os.chown(file.name, identity.uid, identity.gid)
         order = {**asdict(identity), "terminal": self.terminal.name}
         self._launcher = subprocess.Popen(
-            [sys.executable, "-m", "tests.attacks.launch", json.dumps(order)],
+            [sys.executable, "-m", "llmzoo.sandbox.attacks.launch", json.dumps(order)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # what a rival's judge writes there is of no use, and some attacks make it write a lot
-            stderr=subprocess.DEVNULL if column in RIVALS else None,
-            cwd=world.REPOSITORY,
+            stderr=subprocess.DEVNULL if is_rival(column) else None,
+            cwd=world.PACKAGES,
             env={
                 "PATH": "/usr/bin:/bin",
                 "HOME": world.HOME,
@@ -65,6 +65,9 @@ class Trainer:
                 "ATTACK_FILE": file.name,
             },
         )
+        assert self._launcher.stdin
+        assert self._launcher.stdout
+        self._orders, self._replies = self._launcher.stdin, self._launcher.stdout
         self.root = self._launcher.pid
         opened = self.ask(_OPENS_S, do="open", column=column, controls=controls)
         if "broken" in opened:
@@ -81,13 +84,13 @@ class Trainer:
     def ask(self, within_s: float, **order: Any) -> dict[str, Any]:
         """Its reply, or :class:`Lost`."""
         try:
-            self._launcher.stdin.write(json.dumps(order).encode() + b"\n")
-            self._launcher.stdin.flush()
+            self._orders.write(json.dumps(order).encode() + b"\n")
+            self._orders.flush()
         except BrokenPipeError as error:
             raise Lost("killed the caller") from error
-        if not select.select([self._launcher.stdout], [], [], within_s)[0]:
+        if not select.select([self._replies], [], [], within_s)[0]:
             raise Lost("the caller hangs")
-        line = self._launcher.stdout.readline()
+        line = self._replies.readline()
         if not line:
             raise Lost("killed the caller")
         return json.loads(line)
@@ -102,6 +105,6 @@ class Trainer:
                 os.kill(process.pid, 9)
         self._launcher.kill()
         self._launcher.wait()
-        self._launcher.stdin.close()
-        self._launcher.stdout.close()
+        self._orders.close()
+        self._replies.close()
         self.terminal.close()

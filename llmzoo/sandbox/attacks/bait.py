@@ -10,6 +10,7 @@ import socket
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from .world import HOME, MQUEUE
 
@@ -128,7 +129,7 @@ def leak(text):
         return seen
 
 
-def _bound(family: int, kind: int, address: object) -> socket.socket:
+def _bound(family: int, kind: int, address: Any) -> socket.socket:
     made = socket.socket(family, kind)
     made.bind(address)
     if kind == socket.SOCK_STREAM:

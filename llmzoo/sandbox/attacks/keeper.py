@@ -1,6 +1,6 @@
 """Runs the attacks of one kind of user in a world of their own, and says what came of each.
 
-Called by `__main__` as `python -m tests.attacks.keeper ORDER`; prints one JSON object a line: what
+Called by `suite` as `python -m llmzoo.sandbox.attacks.keeper ORDER`; prints one JSON object a line: what
 became of an attack in a column, why a column is not offered, what its controls found.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from . import machine, world
 from .attack import Attack, Harm
 from .bait import Bait, furnish_home
-from .columns import INSIDE, RIVALS
+from .columns import INSIDE, is_rival
 from .fakes import FAKES
 from .harms import HARMS
 from .oracles import ALWAYS, Scene
@@ -85,18 +85,18 @@ class Keeper:
                 attack = attacks.get_nowait()
             except queue.Empty:
                 break
-            if column in RIVALS and not attack.rivals:
+            if is_rival(column) and not attack.rivals:
                 say(column=column, attack=attack.name, outcome="not run", why="kept from rivals")
                 continue
             try:
-                trainer = trainer or Trainer(self.identity, column, controls=column not in RIVALS)
+                trainer = trainer or Trainer(self.identity, column, controls=not is_rival(column))
                 outcome, why, whole = self._attack(trainer, attack, column)
                 if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
                     outcome, why, whole = self._attack(trainer, attack, column)
             except Exception:  # whatever went wrong, the attack was not seen to be stopped
                 outcome, why, whole = "broken", traceback.format_exc(), False
             say(column=column, attack=attack.name, outcome=outcome, why=why)
-            if trainer and (column in RIVALS or not whole):
+            if trainer and (is_rival(column) or not whole):
                 trainer.end()
                 trainer = None
         if trainer:
@@ -232,7 +232,8 @@ def main() -> None:
         user_namespaces=order["as"] != "no-userns",
         rootless=not was_root,
     )
-    chosen = [attack for attack in (*HARMS, *FAKES) if attack.name in order["attacks"]]
+    every: tuple[Attack, ...] = (*HARMS, *FAKES)
+    chosen = [attack for attack in every if attack.name in order["attacks"]]
     keeper = Keeper(identity)
     for column in order["columns"]:
         keeper.column(column, chosen, order["lanes"])

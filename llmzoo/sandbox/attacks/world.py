@@ -1,7 +1,7 @@
 """The world that attacks run in, so that one that succeeds hurts nobody.
 
 Own processes, network, IPC, host name and mounts; /tmp, /var/tmp, /dev/shm and the home folder are
-empty memory file systems in which only this repository and its Python are still to be seen. What
+empty memory file systems in which only this package and its Python are still to be seen. What
 attacks leave behind in them is found, and gone with the world.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import namespaces as ns
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = Path(__file__).resolve().parents[3]  # the folder that holds llmzoo
 MQUEUE = "/tmp/mqueue"
 HOME = "/tmp/home"
 NOBODY = 65534
@@ -45,13 +45,13 @@ def build() -> None:
 
 def _cover_folders() -> None:
     keep = {
-        REPOSITORY,
+        PACKAGES,
         Path(sys.prefix),
         Path(sys.base_prefix),
         Path(sys.executable).resolve().parent,
     }
     keep |= {Path(entry).resolve() for entry in sys.path if os.path.isdir(entry)}
-    closed = {_first_closed(path) for path in keep} - {None}
+    closed = {folder for path in keep if (folder := _first_closed(path)) is not None}
     folders = {Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path.home()} | closed
     folders = {folder for folder in folders if folder.is_dir()} - {Path("/")}
     for folder in sorted(one for one in folders if not folders & set(one.parents)):

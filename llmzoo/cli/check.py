@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 import traceback
@@ -17,18 +18,21 @@ from llmzoo.cli.arguments import env_arguments, find_here
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoPlayerError, SandboxError
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(CommandOptions):
-    """Check an environment against the PettingZoo API and the rules of llmzoo.testing.
+    """Check an environment against the PettingZoo API and the rules of llmzoo.testing, or the sandbox.
 
     Any PettingZoo environment with text observations and actions can be checked, given as
-    package.module:name. The exit code is 0 if all checks pass and 1 otherwise.
+    package.module:name. --sandbox tries attack programs on this machine instead, at each level of the
+    sandbox, and says what holds. The exit code is 0 if all checks pass and 1 otherwise.
 
     Args:
         env: id of the environment; can be given first, without --env.
+        sandbox: check the sandbox on this machine, and no environment.
+        seconds: time for the attacks on the sandbox; attacks that it leaves out are counted.
         env_args: arguments of the environment; --env.NAME VALUE sets one.
         texts: number of hostile texts to try.
         tasks: number of tasks that the expert plays and that are compared between splits.
@@ -38,13 +42,16 @@ class CheckOptions(CommandOptions):
     """
 
     FIRST = ("env",)
-    USAGE = "llmzoo check ENV [options]"
+    USAGE = "llmzoo check ENV [options], or llmzoo check --sandbox [options]"
     EXAMPLES = (
         "llmzoo check sudoku_v0",
+        "llmzoo check --sandbox",
         "llmzoo check my_package.my_env:MyEnv --texts 1000 --traceback",
     )
 
-    env: str
+    env: str | None = None
+    sandbox: bool = False
+    seconds: float = 50.0
     env_args: Mapping[str, Any] = field(default_factory=dict)
     texts: int = 300
     tasks: int = 50
@@ -74,6 +81,10 @@ def run(argv: Sequence[str]) -> int:
     options = CheckOptions(**read("check", argv, CheckOptions))
     if options.texts < 1 or options.tasks < 1:
         raise ConfigError("--texts and --tasks must be at least 1")
+    if options.sandbox:
+        return _check_sandbox(options)
+    if options.env is None:
+        raise ConfigError("name an environment: llmzoo check ENV, or give --sandbox")
     find_here(options.env)
     given = {**registry.spec(options.env).offline, **options.env_args}
     arguments = env_arguments(options.env, given, split="both are checked")
@@ -93,6 +104,37 @@ def run(argv: Sequence[str]) -> int:
         as_table(
             ("check", "promise", "why", "seconds"),
             [[r.check, words[r.kept], r.why, f"{r.seconds:.1f}"] for r in results],
+        )
+    return 1 if broken else 0
+
+
+def _check_sandbox(options: CheckOptions) -> int:
+    from llmzoo.sandbox.attacks.check import check_sandbox
+    from llmzoo.sandbox.attacks.columns import LEVELS
+    from llmzoo.sandbox.attacks.machine_facts import machine_facts
+
+    if options.env is not None:
+        raise ConfigError("--sandbox checks no environment: leave out " + options.env)
+    if not 0 < options.seconds < math.inf:
+        raise ConfigError(f"--seconds must be a positive number, got {options.seconds}")
+    facts = machine_facts()
+    with apart(), counting("levels", len(LEVELS), quiet=options.quiet) as ended:
+        results = list(check_sandbox(options.seconds, lambda level: ended()))
+    if not any(result.held is not None for result in results):
+        raise SandboxError(f"no attack could be tried here: {results[0].why}")
+    broken = [result for result in results if result.held is False]
+    if options.json:
+        rows = [asdict(result) for result in results]
+        as_json({"machine": facts, "held": not broken, "groups": rows})
+    else:
+        as_table(("machine", "offers"), list(map(list, facts.items())))
+        words = {True: "held", False: "NOT HELD", None: "not available"}
+        as_table(
+            ("level", "attacks", "result", "tried", "why"),
+            [
+                [str(r.level), r.group, words[r.held], f"{r.tried} of {r.attacks}", r.why]
+                for r in results
+            ],
         )
     return 1 if broken else 0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from .oracles import Scene
+from llmzoo.sandbox.attacks.oracles import Scene
 
 Oracle = Callable[[Scene], str]
 

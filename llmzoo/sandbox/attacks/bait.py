@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .world import HOME, MQUEUE
+from llmzoo.sandbox.attacks.world import HOME, MQUEUE
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 

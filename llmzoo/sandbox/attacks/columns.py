@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Protocol
 
-from .tasks import TASKS, Task
+from llmzoo.sandbox.attacks.tasks import TASKS, Task
 
 LEVELS = (3, 2, 1)
 INSIDE = ("+calls", "+check")  # columns in which harms are candidates

@@ -15,19 +15,20 @@ import time
 import traceback
 from typing import Any
 
-from . import machine, world
-from .attack import Attack, Harm
-from .bait import Bait, furnish_home
-from .columns import INSIDE, is_rival
-from .fakes import FAKES
-from .harms import HARMS
-from .oracles import ALWAYS, Scene
-from .trainers import Identity, Lost, Trainer
-from .watch import Watch, condition, settle, steady
+from llmzoo.sandbox.attacks import machine, world
+from llmzoo.sandbox.attacks.attack import Attack, Harm
+from llmzoo.sandbox.attacks.bait import Bait, furnish_home
+from llmzoo.sandbox.attacks.columns import INSIDE, is_rival
+from llmzoo.sandbox.attacks.fakes import FAKES
+from llmzoo.sandbox.attacks.harms import HARMS
+from llmzoo.sandbox.attacks.oracles import ALWAYS, Scene
+from llmzoo.sandbox.attacks.trainers import Identity, Lost, Trainer
+from llmzoo.sandbox.attacks.watch import Watch, condition, settle, steady
 
 _HANGS_S = 30.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
 _GRACE_S = 5.0  # for processes to go after a run
 _TIDYING_S = 10.0  # for files to go: a verdict may come before its run's folder is empty
+NO_TIME = "no time left"
 _saying = threading.Lock()
 
 
@@ -37,8 +38,9 @@ def say(**facts: Any) -> None:
 
 
 class Keeper:
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: Identity, deadline: float) -> None:
         self.identity = identity
+        self._deadline = deadline  # no attack begins later
         self._home_key = furnish_home(identity.uid, identity.gid)
         with open("/etc/passwd") as file:
             self._password_file = max(file.read().splitlines(), key=len)
@@ -85,11 +87,14 @@ class Keeper:
                 attack = attacks.get_nowait()
             except queue.Empty:
                 break
+            if time.monotonic() > self._deadline:
+                say(column=column, attack=attack.name, outcome="not run", why=NO_TIME)
+                continue
             if is_rival(column) and not attack.rivals:
                 say(column=column, attack=attack.name, outcome="not run", why="kept from rivals")
                 continue
             try:
-                trainer = trainer or Trainer(self.identity, column, controls=not is_rival(column))
+                trainer = trainer or Trainer(self.identity, column, controls=False)
                 outcome, why, whole = self._attack(trainer, attack, column)
                 if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
                     outcome, why, whole = self._attack(trainer, attack, column)
@@ -233,8 +238,9 @@ def main() -> None:
         rootless=not was_root,
     )
     every: tuple[Attack, ...] = (*HARMS, *FAKES)
-    chosen = [attack for attack in every if attack.name in order["attacks"]]
-    keeper = Keeper(identity)
+    by_name = {attack.name: attack for attack in every}
+    chosen = [by_name[name] for name in order["attacks"]]
+    keeper = Keeper(identity, time.monotonic() + order["seconds"])
     for column in order["columns"]:
         keeper.column(column, chosen, order["lanes"])
 

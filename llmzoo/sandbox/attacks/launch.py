@@ -13,8 +13,8 @@ import os
 import sys
 import termios
 
-from . import namespaces as ns
-from .world import NOBODY
+from llmzoo.sandbox.attacks import namespaces as ns
+from llmzoo.sandbox.attacks.world import NOBODY
 
 # kept from root, whatever the attack: these reach the machine through any namespace
 # CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .watch import Process, Sighting
+from llmzoo.sandbox.attacks.watch import Process, Sighting
 
 # what is left of these in a run that keeps to its limits
 LATE_S = 1.5  # and what a busy machine adds

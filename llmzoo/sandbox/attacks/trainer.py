@@ -10,8 +10,8 @@ import os
 import resource
 import traceback
 
-from . import columns
-from .tasks import TASKS
+from llmzoo.sandbox.attacks import columns
+from llmzoo.sandbox.attacks.tasks import TASKS
 
 _MOST_OUTPUT = 2**22  # what is looked at of it
 _in_memory = ""  # keeps the secret for attacks to find

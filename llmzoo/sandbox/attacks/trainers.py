@@ -12,10 +12,10 @@ import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import machine, world
-from .bait import new_secret
-from .columns import is_rival
-from .watch import Process, descendants
+from llmzoo.sandbox.attacks import machine, world
+from llmzoo.sandbox.attacks.bait import new_secret
+from llmzoo.sandbox.attacks.columns import is_rival
+from llmzoo.sandbox.attacks.watch import Process, descendants
 
 _OPENS_S = 60.0
 

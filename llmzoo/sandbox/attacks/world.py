@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import namespaces as ns
+from llmzoo.sandbox.attacks import namespaces as ns
 
 PACKAGES = Path(__file__).resolve().parents[3]  # the folder that holds llmzoo
 MQUEUE = "/tmp/mqueue"

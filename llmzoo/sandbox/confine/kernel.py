@@ -117,10 +117,15 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
 
+def landlock_version() -> int:
+    """The version of Landlock's interface (its ABI)."""
+    return call("landlock_create_ruleset", None, 0, 1)
+
+
 def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -> None:
     """Allow reading of ``readable`` paths and changes of ``scratch`` only. Forbid TCP, and signals and
     abstract sockets to processes outside."""
-    version = call("landlock_create_ruleset", None, 0, 1)
+    version = landlock_version()
     handled = next(
         rights for v, rights in sorted(_FILE_RIGHTS.items(), reverse=True) if v <= version
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..attack import Fake
+from llmzoo.sandbox.attacks.attack import Fake
 
 FORGE = r"""
 import json, os, pickle, struct, sys

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..attack import Fake
+from llmzoo.sandbox.attacks.attack import Fake
 
 ATTACKS = (
     Fake(

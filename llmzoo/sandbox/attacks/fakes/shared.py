@@ -6,7 +6,7 @@ promise about these verdicts, and the sandbox gives none unless it is asked to.
 
 from __future__ import annotations
 
-from ..attack import Fake
+from llmzoo.sandbox.attacks.attack import Fake
 
 ONLY = "it is for a judge that keeps a list of cases, or a number against forged results"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
-from ..oracles import carried
+from llmzoo.sandbox.attacks.attack import Harm
+from llmzoo.sandbox.attacks.oracles import carried
 
 ATTACKS = (
     Harm(

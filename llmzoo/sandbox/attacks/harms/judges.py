@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
-from ..oracles import late, swollen_trainer
+from llmzoo.sandbox.attacks.attack import Harm
+from llmzoo.sandbox.attacks.oracles import late, swollen_trainer
 
 ONLY = "only the sandbox compares outside, so only it can be tried"
 

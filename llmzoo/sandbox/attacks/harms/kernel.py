@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
-from ..machine import SYSCTL
-from ..oracles import (
+from llmzoo.sandbox.attacks.attack import Harm
+from llmzoo.sandbox.attacks.machine import SYSCTL
+from llmzoo.sandbox.attacks.oracles import (
     carried,
     changed_machine,
     left_behind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
+from llmzoo.sandbox.attacks.attack import Harm
 
 ATTACKS = (
     Harm(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
-from ..oracles import killed_any, meddled
+from llmzoo.sandbox.attacks.attack import Harm
+from llmzoo.sandbox.attacks.oracles import killed_any, meddled
 
 # its parent, the caller, pid 1 and whoever may be near
 NEAR = """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
-from ..oracles import late, many_processes, many_threads, opened, survived
+from llmzoo.sandbox.attacks.attack import Harm
+from llmzoo.sandbox.attacks.oracles import late, many_processes, many_threads, opened, survived
 
 ATTACKS = (
     Harm(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..attack import Harm
+from llmzoo.sandbox.attacks.attack import Harm
 
 # writes down what stands around the word "secret" in the memory of process `pid`
 SEARCH = r"""

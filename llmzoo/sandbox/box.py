@@ -157,7 +157,7 @@ class Sandbox:
     ) -> Verdict:
         """Judge a program by what it prints: (standard input, expected output), one run for each.
 
-        ``compare``: "tokens" (numbers with a point within 1e-6), "lines", "exact", or a
+        ``compare``: "tokens" (numbers with a point within 1e-6, ``20.0`` as ``20``), "lines", "exact", or a
         :class:`~llmzoo.sandbox.results.Checker`, a trusted program that decides.
         """
         pairs = tuple(cases)

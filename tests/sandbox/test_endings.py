@@ -83,6 +83,25 @@ ENDINGS = {
         "class Last:\n    def __del__(self): print('last')\nkept = Last()\nprint('first')",
         "first\nlast\n",
     ),
+    "a writer in a cycle of references": (
+        "import sys\nwrite = sys.stdout.write\n"
+        "class Out:\n    file = open(1, 'w', closefd=False)\nOut.file.write('in a cycle')",
+        "in a cycle",
+    ),
+    "a writer of its own that only its end flushes": (
+        "import io, os\n"
+        "class Out(io.IOBase):\n"
+        "    def __init__(self): self.parts = []\n"
+        "    def write(self, text): self.parts.append(text)\n"
+        "    def flush(self): os.write(1, ''.join(self.parts).encode()); self.parts.clear()\n"
+        "out = Out()\nout.write(input())",
+        "21",
+    ),
+    "a destructor that uses what was imported first": (
+        "import os\n"
+        "class Last:\n    def __del__(self): os.write(1, b'last')\nkept = Last()",
+        "last",
+    ),
     "a file in scratch that it reads again": (
         "f = open('x', 'w+')\nf.write('ab')\nf.seek(0)\nprint(f.read())",
         "ab\n",

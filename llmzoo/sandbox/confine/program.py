@@ -9,6 +9,7 @@ import gc
 import io
 import sys
 import traceback
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -24,14 +25,17 @@ _WRITERS: tuple[type[io.IOBase], ...] = (io.TextIOWrapper, io.BufferedWriter, io
 
 def run(source: str) -> int:
     """Execute a program as ``__main__`` and return its exit code. Tracebacks go to standard error."""
+    sys.argv = ["program.py"]
+    ending = _execute(lambda: _run_main(source))
+    finished = _execute(_finish)
+    return ending or finished
+
+
+def _run_main(source: str) -> None:
+    """Execute a program in a new ``__main__``, which only ``sys.modules`` keeps."""
     module = ModuleType("__main__")
     sys.modules["__main__"] = module
-    sys.argv = ["program.py"]
-    ending = _execute(
-        lambda: exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
-    )
-    finished = _execute(lambda: _finish(module))
-    return ending or finished
+    exec(compile(source, FILENAME, "exec", dont_inherit=True), module.__dict__)
 
 
 def _execute(act: Any) -> int:
@@ -102,9 +106,9 @@ def _compiled(tree: ast.AST, mode: str) -> Any:
     return compile(tree, FILENAME, mode, dont_inherit=True)  # type: ignore[call-overload]
 
 
-def _finish(module: ModuleType) -> None:
+def _finish() -> None:
     """End the program as ``Py_FinalizeEx`` does: wait for threads, call exit functions, let go of the
-    module's names, and flush all that is open.
+    module, and flush all that is open.
 
     The child leaves by ``os._exit``, because an ordinary exit would write to every page that it shares
     with the zygote. Errors of flushing the standard streams are raised, since Python then exits with
@@ -117,17 +121,32 @@ def _finish(module: ModuleType) -> None:
         _flush_standard()
     finally:
         sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
-        _let_go(vars(module))
+        _flush_writers()
+        _let_go()
+        _flush_writers()
         _flush_standard()
 
 
-def _let_go(names: dict[str, Any]) -> None:
-    """Clear a module's names, and flush the writers that are still referenced elsewhere."""
-    for private in (True, False):
-        for name in [name for name in names if name.startswith("_") is private]:
-            if name != "__builtins__":
-                names[name] = None
+def _let_go() -> None:
+    """Collect the program's module. Its objects are finalised while its names still stand, as Python
+    does; names are cleared only in a module that something else keeps."""
+    module = sys.modules.pop("__main__", None)
+    kept = weakref.ref(module) if type(module) is ModuleType else None
+    del module
     gc.collect()  # the zygote's objects are frozen, so this sees only the program's
+    module = kept() if kept else None
+    if module is not None:
+        names = vars(module)
+        for private in (True, False):
+            for name in [name for name in names if name.startswith("_") is private]:
+                if name != "__builtins__":
+                    names[name] = None
+        gc.collect()
+
+
+def _flush_writers() -> None:
+    """Flush the program's writers, wherever they are referenced. One in a cycle of references would be
+    finalised after the file beneath it."""
     mine = gc.get_objects()
     for kind in _WRITERS:
         for writer in [one for one in mine if issubclass(type(one), kind)]:

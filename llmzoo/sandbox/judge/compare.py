@@ -12,6 +12,7 @@ TOLERANCE = 1e-6  # of floats: relative, and absolute near zero
 _MAX_NUMBER_CHARS = 400
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FRACTION = re.compile(r"\.|[eE]-")  # in a number
+_ZEROS = re.compile(r"(-?\d+)\.0*", re.ASCII)  # a whole number with a point
 
 
 def same(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
@@ -43,7 +44,7 @@ def same_output(expected: str, got: str, mode: str) -> bool:
     """Whether a printed output is right.
 
     ``"tokens"``: the same words, with any space between them; a number with a fraction matches any
-    decimal number within 1e-6. ``"lines"``: the same lines, without trailing space. ``"exact"``: the
+    decimal number within 1e-6, and ``20.0`` matches ``20``. ``"lines"``: the same lines, without trailing space. ``"exact"``: the
     same text. Raises ``ValueError`` for another mode.
     """
     if mode == "exact":
@@ -78,6 +79,9 @@ def _close_complex(expected: complex, got: complex, tolerance: float) -> bool:
 
 def _same_token(expected: str, got: str) -> bool:
     if expected == got:
+        return True
+    zeros = _ZEROS.fullmatch(got) if len(got) <= _MAX_NUMBER_CHARS else None
+    if zeros and expected in (zeros[1], zeros[1].replace("-0", "0")):
         return True
     if not (_is_number(expected) and _FRACTION.search(expected) and _is_number(got)):
         return False

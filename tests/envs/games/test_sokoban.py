@@ -18,7 +18,7 @@ from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.tasks import Generated, split_of
 from llmzoo.envs.text import Malformed
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, SkippedWarning
 
 ROOM = """\
 ######
@@ -506,7 +506,17 @@ def test_bad_levels(tmp_path, level, error):
     path = tmp_path / "bad.txt"
     path.write_text(level)
     with pytest.raises(ConfigError, match=error):
-        tasks.load(str(path))
+        tasks.load(str(path), "error")
+
+
+def test_a_bad_level_is_skipped_and_named(tmp_path):
+    path = tmp_path / "levels.txt"
+    path.write_text(f"{ROOM}\n\n; bad\n#######\n#@$.#*#\n#######\n\n{PAIR}\n")
+    line = ROOM.count("\n") + 4
+    with pytest.warns(SkippedWarning, match=f"1 of 3 records .*:{line}: row 2 column 6 is walled"):
+        env = llmzoo.make("sokoban_v0", source=str(path), split="all")
+    env.reset(seed=0)
+    assert env.infos["planner_1"]["tasks"] == 2
 
 
 @pytest.mark.parametrize(

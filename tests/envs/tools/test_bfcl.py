@@ -113,7 +113,7 @@ def test_forms_that_are_read(text, calls):
         ("[f(a={**{}})]", "an argument that is no"),
         ("[(lambda: 1)()]", "called by its name"),
         ("[f(a=1)" * 40, "no calls"),
-        (f"[{'f(a=1), ' * 33}]", "more than 32 calls"),
+        (f"[{'f(a=1), ' * 41}]", "more than 40 calls"),
         ("[f(a=1)]" + " " * 20_000, "longer than"),
         ("<tool_call>{oops}</tool_call>", "JSON"),
     ],
@@ -262,6 +262,11 @@ def assert_judged(requests):
             for required in request.functions[truth.name].required:
                 short = {k: v for k, v in call.arguments.items() if k != required}
                 assert not scoring.right(replace(call, arguments=short), truth, request)
+
+
+def test_the_longest_turn_of_a_reference_fits_one_answer():
+    calls = tuple(ToolCall("f", {"a": number}) for number in range(34))
+    assert reading.read(reading.write(calls)) == calls
 
 
 def test_every_record_of_the_sample_is_right_for_its_own_truth():

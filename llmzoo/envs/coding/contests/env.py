@@ -49,8 +49,8 @@ is right if all of them pass it, and wrong programs are changes of the first. Wh
 sound and caught are 0. If several outputs are right, a test is sound only if it expects the output of
 the known solution.
 
-**Judging.** Outputs are compared word by word, numbers with a point within 1e-6; values of
-functions likewise. Everything runs in the sandbox with `time_limit` seconds a run; when a program
+**Judging.** Outputs are compared word by word, numbers with a point within 1e-6, and `20.0` counts
+as `20`; values of functions likewise. Everything runs in the sandbox with `time_limit` seconds a run; when a program
 has used up two runs, the rest of its tests count as failed, and one that used up its time on an
 example is not tried any further. Infos name what kept a program from running on any example, and
 what was left out of an answer. Feedback shows examples and the tester's tests, each cut to 300

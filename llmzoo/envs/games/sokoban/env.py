@@ -38,7 +38,7 @@ that block each other off a goal, or too few reachable goals.
 the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),
 `source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, or of
 [records](../data.md#files-of-records) with `level`, which takes none of the arguments before),
-`on_bad_record` ("error" or "skip": of a file), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"),
+`on_bad_record` ("skip": leave out the bad levels of a file, with a warning that names them; or "error"), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"),
 `view` ("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `render_mode`.
 
 **Tasks.** Generated levels are solvable by construction and start with no box on a goal. Levels from
@@ -102,7 +102,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         min_pushes: int | None = None,
         split: str = "train",
         source: str = "generator",
-        on_bad_record: Literal["error", "skip"] = "error",
+        on_bad_record: Literal["error", "skip"] = "skip",
         num_agents: int = 2,
         max_turns: int = 4,
         prompt: Literal["full", "terse", "cells"] = "full",

@@ -101,12 +101,13 @@ def draw(
     )
 
 
-def load(path: str, on_bad_record: str = "error") -> Loaded[SokobanTask]:
+def load(path: str, on_bad_record: str = "skip") -> Loaded[SokobanTask]:
     """Levels in XSB text, separated by blank lines or by lines that begin with ``;``, or records
     with the field ``level``, a text or a list of lines.
 
-    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. An error names the
-    first line of a bad level. Solvability is not checked.
+    Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. Solvability is not
+    checked. A bad level is skipped with a ``SkippedWarning``, or raises ``ConfigError`` if
+    ``on_bad_record`` is "error"; both name its first line and what is wrong.
     """
     return load_file(path, read, on_bad_record, records_of=_records)
 

@@ -17,6 +17,7 @@ What counts as the same, beyond equality:
 - ``1, 2``, ``2 and 1``, ``\{1, 2\}`` and ``x = 1 or x = 2``. Tuples keep their order, and
   intervals their brackets; ``(1, \infty)`` is ``x > 1``. ``[2, 3]``, as a program prints it, is also
   the list ``2, 3``.
+- ``v_0^2`` and ``v^2_0``; ``(0, 4) \setminus \{1\}`` and ``(0, 1) \cup (1, 4)``.
 - ``m + n = 5`` and ``5``, but not ``2x = 5``; ``2 + 3 = 5`` where all of its sides are equal.
 - ``x \in [0, 1]`` and ``[0, 1]``, but not ``y \in [0, 1]``.
 - ``3:30 PM`` and ``15:30``, and ``3:30`` where one of the two does not say the half of the day. Two

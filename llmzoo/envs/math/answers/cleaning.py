@@ -1,6 +1,6 @@
 r"""Normalises LaTeX, Unicode and keyboard notation to one spelling.
 
-In a clean text relations and operators are single characters (``≤ ∈ ∪ ± ∞ π``), fractions are
+In a clean text relations and operators are single characters (``≤ ∈ ∪ ∖ ± ∞ π``), fractions are
 ``\frac``, spacing commands are gone, and ``\text{...}`` has become ``«...»``.
 """
 
@@ -36,7 +36,7 @@ _COMMANDS = {
         r"\frac": "dfrac tfrac cfrac sfrac nicefrac",
         **{"*": "cdot times ast", "/": "div", "±": "pm", "∓": "mp", "π": "pi", "∞": "infty"},
         **{"≤": "le leq leqslant leqq", "≥": "ge geq geqslant geqq", "<": "lt", ">": "gt"},
-        **{"≈": "approx simeq thickapprox", "≠": "ne neq", "∈": "in", "∪": "cup bigcup"},
+        **{"≈": "approx simeq thickapprox", "≠": "ne neq", "∈": "in", "∪": "cup bigcup", "∖": "setminus smallsetminus backslash"},
         **{"°": "degree degrees", "%": "percent", ":": "colon", r"\emptyset ": "varnothing"},
         **{r"\{": "lbrace", r"\}": "rbrace", "[": "lbrack", "]": "rbrack"},
         **{"|": "vert lvert rvert mid", "…": "dots ldots cdots"},
@@ -104,6 +104,11 @@ _SPELLED = {"pi": "π", "inf": "∞", "infinity": "∞", "sqrt": r"\sqrt ", "deg
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
 _SMALL = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+)|[₀₁₂₃₄₅₆₇₈₉ₙ]+")
+# a power before an index, as v^2_0
+_INDEX_LAST = re.compile(
+    r"(?<![A-Za-z\\])([A-Za-z]|\\[A-Za-z]+)\s?\^\s?(\{[^{}]{1,40}\}|\d{1,9}|[A-Za-z])"
+    r"\s?_\s?(\{[^{}]{1,40}\}|[A-Za-z\d])"
+)
 _SHORT_WORDS = ABBREVIATIONS | {"per", "or", "and", "not", "nor", "no", "to"}
 _ONE_SIGN = re.compile(r"\s*([A-Za-z0-9]|\(\s*[A-Za-z]\s*\)|[-+]?[\d.,/]+)\s*")
 
@@ -115,7 +120,7 @@ def clean(text: str) -> str:
         text = _without_latex(text)
     elif "{" in text:
         text = _BRACED_COMMA.sub("", text).replace("{,}", ",")
-    text = _SMALL.sub(_small, text)
+    text = _INDEX_LAST.sub(r"\1_\3^\2", _SMALL.sub(_small, text))
     for pattern, spelled in _KEYBOARD:
         text = pattern.sub(spelled, text)
     text = _joined(_LETTERS.sub(_word, text)).rstrip(" \\").lstrip()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from llmzoo.envs.math.answers import expressions, units
+from llmzoo.envs.math.answers.differences import without_points
 from llmzoo.envs.math.answers.reading import (
     TURNED,
     Answer,
@@ -42,6 +43,7 @@ def same_answer(gold: Answer, given: Answer) -> bool:
         return True
     if isinstance(gold, Time) and isinstance(given, Time):
         return _same_time(gold, given)
+    gold, given = without_points(gold), without_points(given)
     ours, theirs = interval(gold), interval(given)
     if (
         isinstance(gold, Relation)

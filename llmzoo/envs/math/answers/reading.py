@@ -49,8 +49,8 @@ class Words:
 class Many:
     """Several answers.
 
-    kind: "list" (without brackets), "set", "union", "ratio", "matrix" (of rows), or a pair of brackets
-        such as "()" or "[)".
+    kind: "list" (without brackets), "set", "union", "difference" (of sets), "ratio", "matrix" (of rows),
+        or a pair of brackets such as "()" or "[)".
     name: the variable in ``x ∈ ...``.
     """
 
@@ -105,9 +105,10 @@ def read(text: str, depth: int = 0) -> Answer:
     relation = _relation(text, depth)
     if relation is not None:
         return relation
-    pieces = split(text, "∪")
-    if len(pieces) > 1:
-        return _all(pieces, "union", depth)
+    for sign, kind in (("∖", "difference"), ("∪", "union")):
+        pieces = split(text, sign)
+        if len(pieces) > 1:
+            return _all(pieces, kind, depth)
     time = _TIME.fullmatch(text)
     if time and int(time[1]) < 24:
         return Time(int(time[1]), int(time[2]), (time[3] or "").lower())

@@ -18,7 +18,7 @@ and `caller_1` the others, which is nothing if there is one call. Arguments are 
 given by name. Prose and code fences around the list do not matter. Of several lists in prose the last one
 counts; an answer that is only calls is read as a whole. Tool calls in JSON are accepted too
 (`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, or a list of such objects). Nothing is run. An
-answer with an unreadable call, or with more than 32 calls, is malformed as a whole.
+answer with an unreadable call, or with more than 40 calls, is malformed as a whole.
 
 **Rewards** (potential-based, gamma 1: an episode's return is the worth of its last round).
 

@@ -13,7 +13,7 @@ from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.text import cut
 from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, read_calls
 
-MAX_CALLS = 32
+MAX_CALLS = 40  # the longest turn of BFCL's references has 34
 
 _FENCE = re.compile(r"```\w*")
 _WORDS = {"true": True, "false": False, "null": None}  # of JSON, which models mix in

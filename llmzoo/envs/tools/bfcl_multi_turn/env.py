@@ -18,7 +18,7 @@ list of calls, as Python writes them: `[cd(folder="temp"), ls(a=True)]`. They ar
 responses are in the next observation. `[]` gives the word back to the user: the turn is checked, and the next
 one begins. Arguments are literals and given by name; as in BFCL an argument without a name is dropped. Prose
 and code fences around the list do not matter, and calls in JSON are read too (see `bfcl_v0`). Model text is
-never evaluated. An answer without a readable list, or with more than 32 calls, is malformed and ends the turn
+never evaluated. An answer without a readable list, or with more than 40 calls, is malformed and ends the turn
 too, as in BFCL. Empty advice is malformed.
 
 **When a dialogue is right.** After each turn whose ground truth has calls, three things must hold: the caller

@@ -41,8 +41,10 @@ everything is in the `city` of its day; the `route` is a round trip with each ci
 `sights` twice; `modes` of transport do not conflict (self-driving with flights or taxis); stays are booked for
 the smallest number of `nights` or more. Five of the request: `budget`, `rule` of the stays, kind of `room`,
 `cuisine`, `transport`. A flight and a meal cost its price for each person, self-driving for each 5 people, a
-taxi for each 4, a stay for each room and night. `llmzoo/envs/planning/travel/judge.py` lists where this
-differs from TravelPlanner's own program. `infos[agent]["constraints"]` has the verdicts at the end.
+taxi for each 4, a stay for each room and night. The rules differ from TravelPlanner's own program in a few
+points. `city`: a place is in the city whose table lists it, where the original reads the city that the plan
+writes beside the name; a flight must fly between the cities of its day, on this date. The module `judge.py` of
+this environment lists the others. `infos[agent]["constraints"]` has the verdicts at the end.
 
 **Rewards.**
 

@@ -9,6 +9,7 @@ The rules are those of the set's own ``evaluation`` folder, except that here:
 
 * a day says its cities once, and transport is named without them: the flight must fly between the cities of
   the day, on this day. There the date of a flight is not compared.
+* a place is in the city whose table lists it. There the city that the plan writes beside the name is compared.
 * a stay that must allow parties must not forbid them; there the value is misspelt, and never compared.
 * names must be those of the tables, where a part of a name is enough there.
 * all sights of a day count; there the last one is dropped if no semicolon follows it.

@@ -37,8 +37,9 @@ every required parameter, no parameter that is not accepted, and one of the acce
 parameter may be left out if `""` is among its accepted values. Text is compared in lower case, without
 spaces and `,./-_*^`. A whole number is accepted for a float, but not the other way round; true and false
 are no numbers. Lists are compared element by element, a tuple is a list, and each key of an object has its
-own accepted values. The order of parallel calls does not matter. Two rules differ: arguments without a
-name and values that are no literals are malformed, and a whole number counts as a float within lists too.
+own accepted values. The order of parallel calls does not matter. Three rules differ: arguments without a
+name and values that are no literals are malformed; a whole number counts as a float within lists too; and a
+tuple is accepted for a parameter of type `array`, which BFCL refuses.
 
 In a later round each seat reads what both wrote, and what is wrong with it by the descriptions alone (an
 unknown function, a missing parameter, a wrong type), never an accepted value.

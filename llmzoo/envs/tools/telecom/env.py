@@ -37,7 +37,9 @@ tau2-bench. For example, a line that was resumed has no service before the phone
 | form | 0.1 x the share of answers that were not malformed, at the end |
 | verdict | 0.4 at the end, if every assertion holds |
 
-A task that the agent cannot solve counts `transfer_to_human_agents` as an assertion and as a setting. Whoever
+A task that the agent cannot solve counts `transfer_to_human_agents` as an assertion and as a setting. Generated
+tasks compare the name of this call alone, whatever its summary says; tau2-bench's records say which arguments
+are compared (`compare_args`). Whoever
 solves a task in another way than the reference is paid all of it.
 
 **Arguments.** `intent` ("service_issue", "mobile_data_issue", "mms_issue"; None for all), `issues` (how many things

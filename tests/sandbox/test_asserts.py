@@ -18,12 +18,13 @@ def test_tests_that_never_call_the_program_do_not_pass(strongest):
     assert verdict.error == "the tests never called the program"
 
 
-def test_one_value_that_is_no_plain_data_is_enough_for_the_tests_to_judge(strongest):
+def test_a_value_that_is_no_plain_data_is_wrong_where_the_tests_expect_a_literal(strongest):
     """Both cases are calls with plain data; the second gives a value that cannot be sent as such."""
     program = "def f(x):\n    return range(x) if x else 0\n"
     verdict = strongest.check(program, "assert f(0) == 0\nassert f(2) == [0, 1]")
-    assert (verdict.status, verdict.isolation) == ("failed", "separate")
+    assert (verdict.status, verdict.isolation) == ("failed", "data")
     assert [case.passed for case in verdict.cases] == [True, False]
+    assert verdict.cases[1].error == "not plain data: range"
 
 
 def test_what_a_wrong_program_writes_to_stderr_is_shown(strongest):

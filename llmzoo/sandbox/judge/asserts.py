@@ -1,4 +1,7 @@
-"""Judging by assert-based tests, with the strongest isolation that the tests allow."""
+"""Judging by assert-based tests, with the strongest isolation that the tests allow.
+
+The text of the tests alone decides the isolation. What the program returns or raises does not.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,6 @@ from llmzoo.sandbox.judge.literal_asserts import as_calls
 from llmzoo.sandbox.judge.needs import why_tests_share
 from llmzoo.sandbox.judge.verdicts import (
     SHOWN,
-    UNSENDABLE,
     legible,
     make_calls,
     make_verdict,
@@ -48,10 +50,7 @@ class Asserts:
     def judge(self, worker: Worker) -> Verdict:
         calls = as_calls(self.tests, self.entry_point)
         if calls is not None:
-            verdict = make_calls(worker, self.code, calls, self.limits, self.prelude)
-            if not any(case.error.startswith(UNSENDABLE) for case in verdict.cases):
-                return verdict
-            # the tests may expect a value that is not plain data, such as a range
+            return make_calls(worker, self.code, calls, self.limits, self.prelude)
         verdict, needs_shared = self._separately(worker)
         if not needs_shared:
             return verdict

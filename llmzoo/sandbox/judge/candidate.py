@@ -14,6 +14,7 @@ from typing import Any
 from ..confine.channel import Channel, Closed
 from ..confine.values import NotData
 from .exports import Exports
+from .stand_ins import make_stand_in, to_ratio
 from .texts import safe_text
 
 MODULE = "candidate"
@@ -23,8 +24,9 @@ def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "
     """Execute ``prelude`` and the program, send ``["loaded"]`` or ``["failed", type, text]``, and
     answer until the channel closes.
 
-    The host asks ``["call", name, args, kwargs]``. The answer is ``["value", value]``,
-    ``["raised", type, text]`` or ``["unsendable", type]``. A name is that of a function, or dotted:
+    The host asks ``["call", name, args, kwargs, stand_in]``. The answer is ``["value", value]``,
+    ``["raised", type, text]`` or ``["unsendable", type]``. ``stand_in`` says what is sent in place of
+    a value that is not plain data (:mod:`stand_ins`). A name is that of a function, or dotted:
     ``"Solution().solve"`` makes an instance for the call.
     """
     try:
@@ -39,8 +41,8 @@ def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "
             if question == ["judge"]:
                 Exports(channel, module).serve()
                 return
-            _, name, args, kwargs = question
-            _answer(channel, module, name, args, kwargs)
+            _, name, args, kwargs, stand_in = question
+            _answer(channel, module, name, args, kwargs, stand_in)
     except (Closed, NotData):
         return
 
@@ -57,7 +59,12 @@ def load(source: str, *, prelude: str = "", filename: str = "<program>") -> Modu
 
 
 def _answer(
-    channel: Channel, module: ModuleType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    channel: Channel,
+    module: ModuleType,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    stand_in: tuple[Any, ...],
 ) -> None:
     try:
         value = _function(module, name)(*args, **kwargs)
@@ -66,6 +73,16 @@ def _answer(
         return
     try:
         channel.send(["value", value])
+        return
+    except (NotData, RecursionError, TypeError):
+        pass
+    try:
+        value_sent = make_stand_in(value, *stand_in)
+    except BaseException as error:
+        channel.send(["raised", type(error).__name__, safe_text(error)])
+        return
+    try:
+        channel.send(["value", value_sent], to_ratio)
     except (NotData, RecursionError, TypeError):
         channel.send(["unsendable", type(value).__name__])
 

@@ -45,6 +45,12 @@ _WRAPPERS: dict[str, Callable[..., Any]] = {
     "frozenset": lambda got: _set_of(frozenset, got),
 }
 _ALONE = ("sum", "max", "min")  # of one argument only, since adding up lists is quadratic
+# what stands in for a value that is not plain data, by the wrapper that is applied to it first
+_STAND_INS = {
+    **dict.fromkeys(("list", "tuple", "set", "frozenset", "sorted", *_ALONE), "list"),
+    **dict.fromkeys(("all", "any"), "truths"),
+    **{name: name for name in ("abs", "bool", "float", "int", "len", "str")},
+}
 
 
 @lru_cache(maxsize=1024)  # the K programs of a group share their tests
@@ -83,6 +89,7 @@ class _Reader:
         # full names by local name; without an import, math is the standard module too
         self._imported: dict[str, str] = {"math": "math"}
         self._programs_builtins: set[str] = {entry_point} if entry_point else set()
+        self._stand_in: tuple[Any, ...] = ()
 
     def cases(self) -> list[AskedCall]:
         check: ast.FunctionDef | None = None
@@ -134,6 +141,7 @@ class _Reader:
 
     def _case(self, statement: ast.Assert) -> AskedCall:
         steps: list[Callable[[Any], Any]] = []
+        self._stand_in = ()
         call = self._condition(statement.test, steps)
         function = self._function(call)
         if any(keyword.arg is None for keyword in call.keywords):
@@ -145,6 +153,7 @@ class _Reader:
             args=tuple(literal(arg) for arg in call.args),
             kwargs={str(keyword.arg): literal(keyword.value) for keyword in call.keywords},
             right=partial(_holds, steps),
+            stand_in=self._stand_in,
         )
 
     def _condition(self, test: ast.expr, steps: list[Callable[[Any], Any]]) -> ast.Call:
@@ -157,7 +166,10 @@ class _Reader:
             return self._comparison(test, steps)
         if isinstance(test, ast.Call) and self._is_isclose(test.func):
             return self._isclose(test, steps)
-        return self._value(test, steps)
+        call = self._value(test, steps)
+        if not steps:
+            self._stand_in = ("bool",)
+        return call
 
     def _comparison(self, test: ast.Compare, steps: list[Callable[[Any], Any]]) -> ast.Call:
         if len(test.ops) != 1:
@@ -169,6 +181,8 @@ class _Reader:
         if kind in (ast.Is, ast.IsNot) and not any(expected is one for one in _SINGLETONS):
             raise Unreadable  # the identity of other literals depends on the interpreter
         call = self._value(left, steps)
+        if not steps and kind in _SYMMETRIC and any(expected is one for one in _SINGLETONS):
+            self._stand_in = ("object",)
         compare = _COMPARISONS[kind]
         steps.append(lambda got: compare(got, expected))
         return call
@@ -197,6 +211,8 @@ class _Reader:
                 raise Unreadable
             more = [literal(arg) for arg in node.args[1:]]
             call = self._value(node.args[0], steps)
+            if not steps and not more and name in _STAND_INS:
+                self._stand_in = (_STAND_INS[name],)
             wrap = _WRAPPERS[name]
             steps.append(lambda got: wrap(got, *more))
             return call
@@ -209,6 +225,8 @@ class _Reader:
         if isinstance(node, ast.Subscript):
             index = literal(node.slice)
             call = self._value(node.value, steps)
+            if not steps and not isinstance(index, slice):
+                self._stand_in = ("item", index)
             steps.append(lambda got: got[index])
             return call
         raise Unreadable

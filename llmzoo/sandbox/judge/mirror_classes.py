@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..confine.values import NotData
@@ -24,7 +24,9 @@ from .proxies import (
     State,
     do,
     do_as_made,
+    elements,
     is_remote,
+    length,
 )
 
 _IMMUTABLE = {t.__name__: t for t in (int, float, complex, str, bytes, tuple, frozenset)}
@@ -60,6 +62,7 @@ def mirror(state: State, described: Any) -> type:
             namespace["__slots__"] = ()
         if error is None:
             holds = builtin in _CONTAINERS
+            namespace["_remote_holds"] = holds
             namespace.update(_special_methods(special, hashes=hashes is True, holds=holds))
         if library is not None and root is Proxy and not _of_values(library):
             namespace["__class__"] = property(lambda self: library)
@@ -188,21 +191,35 @@ def _plain(operation: str) -> Callable[..., Any]:
     return method
 
 
-def _len(self: Any) -> int:
-    length = do("len", self)
-    self._remote.told = (length, self._remote.peer.changes)
-    return length
+def _sized(special: set[str]) -> dict[str, Any]:
+    """The methods by which elements are counted and traversed, of a class that has a length.
+
+    A class without ``__iter__`` is traversed by its items, as in Python.
+    """
+    used_up = "next" in special
+    methods: dict[str, Any] = {
+        "__len__": length,
+        "__iter__": lambda self: elements("iter", self, used_up=used_up),
+    }
+    if "bool" not in special:
+        methods["__bool__"] = lambda self: length(self) > 0
+    if special & {"reversed", "getitem"}:
+        methods["__reversed__"] = lambda self: elements("reversed", self)
+    if "getitem" in special:
+        methods["__getitem__"] = _getitem
+    if used_up:
+        methods["__next__"] = _next
+    return methods
 
 
-def _iter(self: Any) -> Iterator[Any]:
-    """The elements. Their number must be the last reported length, if nothing has changed since."""
-    count = 0
-    for item in do("iter", self):
-        count += 1
-        yield item
-    length, changes = self._remote.told
-    if changes == self._remote.peer.changes and length != count:
-        raise ValueError(f"an object of length {length} with {count} elements")
+def _getitem(self: Any, key: Any) -> Any:
+    self._remote.size.may_grow()
+    return do("getitem", self, key)
+
+
+def _next(self: Any) -> Any:
+    self._remote.size.lose_one()
+    return do("next", self)
 
 
 def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -254,8 +271,8 @@ def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) ->
         methods["__bool__"] = _convert("bool")
     for name in OTHERS.keys() & special - {"hash", "contains", "enter", "exit", "copy", "deepcopy"}:
         methods[f"__{name}__"] = _plain(name)
-    if {"len", "iter"} <= special:
-        methods |= {"__len__": _len, "__iter__": _iter}
+    if "len" in special and special & {"iter", "getitem"}:
+        methods |= _sized(special)
     for name in COMPARISONS.keys() & special:
         methods[f"__{name}__"] = _compare_held(name) if holds else _compare(name)
     if "contains" in special:

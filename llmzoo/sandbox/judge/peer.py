@@ -63,6 +63,7 @@ class Peer:
         self.channel = channel
         self.mirrors = Mirrors(own, self.encode)
         self.gone = ""  # why the conversation is over
+        self.changes = 0  # how often objects of the program may have changed
         self._serial = 0
         self._depth = 0
 
@@ -159,6 +160,7 @@ class Peer:
 
     def _send(self, kind: str, serial: int, reply: Reply) -> None:
         changed = self.mirrors.changed()
+        self.changes += bool(changed)
         watched_before = self.mirrors.unused()
         operands, marks = [], []
         for index, value in enumerate(reply.operands):

@@ -7,13 +7,12 @@ whether a value that it returned is the expected one. Therefore:
 - Comparisons of a proxy with data are decided here: they are never equal, and not ordered. The
   program decides about two proxies, since only it knows its objects. A test that compares two of them
   trusts the program.
-- Arithmetic of a proxy with data, ``data in proxy``, and methods such as ``startswith`` are forwarded
-  only for objects that the test itself made by calling a class. A result of such arithmetic must be an
+- Arithmetic of a proxy with data, ``data in proxy``, and methods that plain data have too, such as
+  ``count`` (:mod:`methods`), are forwarded only for objects that the test itself made by calling a class. A result of such arithmetic must be an
   object, and that object has no number and no truth value, since ``abs(f(3) - 9.0) < 1e-6`` would
   otherwise let the program decide.
 - An instance of a subclass of int, str, tuple, ... is an object of that builtin here, by value.
-- An object whose reported length is not the number of its elements raises an error. Otherwise
-  ``len(a) == len(b) and all(x == y for x, y in zip(a, b))`` would hold for an object without elements.
+- An object whose reported length is not the number of its elements raises an error (:mod:`sizes`).
 - Objects never suppress an exception that the test raised, whatever their ``__exit__`` returns.
 - The program is not asked for names such as ``__array_function__``. With them, libraries pass a
   comparison, with the expected value, to the object, or read memory at its address.
@@ -21,13 +20,12 @@ whether a value that it returned is the expected one. Therefore:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Protocol
 
-# methods of builtin types that decide about an expected value, or return it
-_DECIDING = {
-    *("startswith", "endswith", "issubset", "issuperset", "isdisjoint"),
-    *("difference", "symmetric_difference", "union", "intersection", "equals"),
-}
+from .sizes import Counts, Size
+
 # special names that describe an object or that only tests use; the special methods that a test may
 # use are defined by the class of the proxy
 _DESCRIBING = {
@@ -39,18 +37,18 @@ _DESCRIBING = {
 }
 
 
-class Asker(Protocol):
+class Asker(Counts, Protocol):
     """Asks the program about its objects (:class:`~.tester_peer.TesterPeer`).
 
-    ``changes``: how many questions may have changed an object. ``dropped``: handles of objects that
-    have no proxy any more.
+    ``dropped``: handles of objects that have no proxy any more. ``look`` calls a method that changes
+    nothing.
     """
 
-    changes: int
     dropped: list[int]
 
     def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any: ...
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def look(self, method: Any) -> Any: ...
     def get(self, owner: Any, name: str) -> Any: ...
     def is_programs(self, error: BaseException) -> bool: ...
 
@@ -59,17 +57,17 @@ class State:
     """What is known about the object of a proxy.
 
     ``made``: the tests made it by calling a class. ``mixed``: it is the result of arithmetic with
-    data. ``told``: its length as last reported, and the peer's count of changes at that time.
+    data. ``size``: what it has said about its number of elements.
     """
 
-    __slots__ = ("handle", "made", "mixed", "peer", "told")
+    __slots__ = ("handle", "made", "mixed", "peer", "size")
 
     def __init__(self, peer: Asker, handle: int):
         self.peer = peer
         self.handle = handle
         self.made = False
         self.mixed = False
-        self.told = (0, -1)
+        self.size = Size()
 
     def __del__(self) -> None:
         self.peer.dropped.append(self.handle)
@@ -161,15 +159,19 @@ class RemoteClass(type):
         cls._remote_class.peer.result("del", cls, text=name)
 
     def __iter__(cls) -> Any:
-        return do("iter", cls)
+        return elements("iter", cls)
+
+    def __reversed__(cls) -> Any:
+        return elements("reversed", cls)
 
     def __len__(cls) -> int:
-        return do("len", cls)
+        return length(cls)
 
     def __bool__(cls) -> bool:
         return True
 
     def __getitem__(cls, key: Any) -> Any:
+        cls._remote_class.size.may_grow()
         return do("getitem", cls, key)
 
     def __contains__(cls, item: Any) -> bool:
@@ -186,18 +188,42 @@ def state_of(value: Any) -> State:
     return value._remote_class if isinstance(value, RemoteClass) else value._remote
 
 
-def may_ask(value: Any, name: str) -> bool:
+def may_ask(name: str) -> bool:
     """Whether the program may be asked for this attribute of a remote value."""
-    if name[:2] == "__" == name[-2:]:
-        return name in _DESCRIBING
-    own = value._remote_named if isinstance(value, RemoteClass) else value._remote.made
-    return own or name not in _DECIDING
+    return name in _DESCRIBING or not name[:2] == "__" == name[-2:]
 
 
 def do(operation: str, *operands: Any) -> Any:
     """Carry out one of the :mod:`operations` in the program's process."""
     own = next(filter(is_remote, operands))
     return state_of(own).peer.result("do", *operands, text=operation)
+
+
+def length(own: Any) -> int:
+    """The reported length of a remote value. Raises ``ValueError`` if it has said something else."""
+    state = state_of(own)
+    number = do("len", own)
+    if type(number) is not int:
+        raise TypeError("a length that is no integer")
+    state.size.agree(number, state.peer.changes)
+    return number
+
+
+def elements(operation: str, own: Any, *, used_up: bool = False) -> Iterator[Any]:
+    """The elements of a remote value, by ``iter`` or ``reversed``. Raises ``ValueError`` at the end if
+    their number is not the length."""
+    state = state_of(own)
+
+    def asked() -> Iterator[Any]:
+        found = do(operation, own)
+        if found is not own:
+            yield from found
+            return
+        with suppress(StopIteration):  # the object is its own iterator
+            while True:
+                yield do("next", own)
+
+    return state.size.counted(asked(), state.peer, used_up=used_up)
 
 
 def do_as_made(operation: str, own: Any, *operands: Any) -> Any:

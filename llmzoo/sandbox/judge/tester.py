@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
@@ -79,6 +80,8 @@ def _run(
             return f"the program defines no {entry_point!r}"
         if cases.check is not None and not cases.checks_itself and entry_point is None:
             return "check(candidate) without an entry point"
+        if "sleep" in cases.text:
+            _note_sleep(peer)
         if ".seed(" in cases.text:
             _share_seeds(peer)
         trouble = run_cases(cases, names, names.get(entry_point or ""))
@@ -146,6 +149,17 @@ def _failure(loaded: Any) -> str:
     if len(parts) != 2 or not all(type(part) is str for part in parts):
         return "the program did not load"
     return ": ".join(part for part in parts if part)[:500]
+
+
+def _note_sleep(peer: TesterPeer) -> None:
+    """Objects of the program may change while the tests wait, as entries of a cache that expire."""
+    sleep = time.sleep
+
+    def sleep_and_note(seconds: float) -> None:
+        sleep(seconds)
+        peer.changes += 1
+
+    time.sleep = sleep_and_note
 
 
 def _share_seeds(peer: TesterPeer) -> None:

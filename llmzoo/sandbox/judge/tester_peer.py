@@ -10,8 +10,10 @@ from typing import Any
 from ..confine.channel import Channel
 from ..confine.values import NotData, dumps
 from .lending import Lending
+from .methods import restrict
 from .mirror_classes import mirror, nearest
 from .needs import library_object
+from .operations import IN_PLACE
 from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
 from .proxies import (
     Function,
@@ -35,7 +37,8 @@ class _Handle:
         self.handle = handle
 
 
-_LOOKING = ("len", "iter", "next")  # operations that change nothing
+# operations that may change an object; the others look at one, and so does reading an attribute
+_CHANGING = {"setitem", "delitem", "enter", "exit", *IN_PLACE}
 
 
 class TesterPeer(Peer):
@@ -49,7 +52,6 @@ class TesterPeer(Peer):
         super().__init__(channel, 0)
         self.expects_exit = expects_exit
         self.calls = 0
-        self.changes = 0  # number of questions that may have changed an object of the program
         self.dropped: list[int] = []
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
         self._lasting: dict[int, Any] = {}  # classes and holders; holders allow no weak reference
@@ -60,7 +62,7 @@ class TesterPeer(Peer):
     def result(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
         """Ask for one value, and raise what the program raised."""
         outermost = self._depth == 0
-        if word != "get" and text not in _LOOKING:
+        if word in ("call", "set", "del", "seed") or (word == "do" and text in _CHANGING):
             self.changes += 1
         try:
             reply = self.ask(word, *operands, text=text, names=names)
@@ -93,9 +95,16 @@ class TesterPeer(Peer):
 
     def get(self, owner: Any, name: str) -> Any:
         """An attribute of an object of the program, if the program may be asked for it."""
-        if not may_ask(owner, name):
+        if not may_ask(name):
             raise AttributeError(name)
-        return self.result("get", owner, text=name)
+        return restrict(owner, name, self.result("get", owner, text=name))
+
+    def look(self, method: Any) -> Any:
+        """Call a method, without arguments, that changes no object."""
+        try:
+            return self.call(method)
+        finally:
+            self.changes -= 1
 
     def names(self, wanted: list[str]) -> dict[str, Any]:
         """The values of names of the program's module. Objects of a library are this process's own."""

@@ -17,10 +17,10 @@ from llmzoo.sandbox.confine.job import Job, ending, run
 from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.confine.worker import Broken, Worker
 from llmzoo.sandbox.judge.compare import same, same_output
+from llmzoo.sandbox.judge.stand_ins import from_ratio
 from llmzoo.sandbox.results import CaseResult, Checker, Isolation, Limits, Verdict
 
 SHOWN = 400  # characters of a value or a message in a verdict
-UNSENDABLE = "not plain data"
 _MAX_TIMEOUTS = 2  # timeouts of one program after which the remaining cases are not run
 _NOT_REACHED = "not reached"
 _FITS_A_PIPE = 1 << 15  # bytes
@@ -29,13 +29,18 @@ _ERROR_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
 
 @dataclass(frozen=True, slots=True)
 class AskedCall:
-    """A call to make, and ``right``, which decides about the value that it returns."""
+    """A call to make, and ``right``, which decides about the value that it returns.
+
+    ``stand_in``: what the program's process sends in place of a value that is not plain data, such as
+    ``("list",)``, see :mod:`stand_ins`. It names what the test does with the value first.
+    """
 
     name: str
     function: str
     args: tuple[Any, ...]
     right: Callable[[Any], bool]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    stand_in: tuple[Any, ...] = ()
 
 
 def judge_calls(
@@ -118,7 +123,10 @@ def make_calls(
 
 def _exchange(job: Job, calls: Sequence[AskedCall], results: list[CaseResult]) -> str:
     """Send the calls and append a result for each answer. Returns why the program did not load."""
-    questions = [frame(["call", call.function, call.args, dict(call.kwargs)]) for call in calls]
+    questions = [
+        frame(["call", call.function, call.args, dict(call.kwargs), call.stand_in])
+        for call in calls
+    ]
     # calls that fit into the pipe are sent at once, since sending them cannot block
     at_once = sum(map(len, questions)) <= _FITS_A_PIPE
     if at_once:
@@ -130,7 +138,7 @@ def _exchange(job: Job, calls: Sequence[AskedCall], results: list[CaseResult]) -
     for call, question in zip(calls, questions, strict=True):
         if not at_once:
             job.channel.send_frames(question)
-        results.append(_result(call, job.channel.receive()))
+        results.append(_result(call, job.channel.receive(from_ratio)))
     return ""
 
 
@@ -144,7 +152,7 @@ def _result(call: AskedCall, answer: Any) -> CaseResult:
     if kind == "raised":
         error = _text(answer)
     elif kind == "unsendable":
-        error = f"{UNSENDABLE}: {_text(answer)}"
+        error = f"not plain data: {_text(answer)}"
     else:
         error = "no answer in the form of one"
     return CaseResult(passed=False, name=call.name, error=error)

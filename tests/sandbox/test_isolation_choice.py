@@ -42,11 +42,20 @@ def test_asserts_about_literals_stay_data(box, name):
         ("def f(x): return {1: x}.keys()", "assert set(f(3)) == {1}\nassert len(f(3)) == 1"),
         ("def f(x): return {1: x}.values()", "assert max(f(3)) == 3\nassert all(f(3))"),
         ("import re\ndef f(x): return re.match('a', x)", "assert f('a')\nassert f('b') is None"),
-        ("import re\ndef f(x): return re.match('a', x)", "assert f('a') is not None\nassert not f('b')"),
+        (
+            "import re\ndef f(x): return re.match('a', x)",
+            "assert f('a') is not None\nassert not f('b')",
+        ),
         ("from collections import deque\ndef f(x): return deque([x])", "assert f(3)[0] == 3"),
         ("from collections import deque\ndef f(x): return deque([x])", "assert f(3)[-1] == 3"),
-        ("class A:\n    def __str__(self): return 'A'\ndef f(x): return A()", "assert str(f(3)) == 'A'"),
-        ("class A:\n    def __len__(self): return 4\ndef f(x): return A()", "assert len(f(3)) == 4"),
+        (
+            "class A:\n    def __str__(self): return 'A'\ndef f(x): return A()",
+            "assert str(f(3)) == 'A'",
+        ),
+        (
+            "class A:\n    def __len__(self): return 4\ndef f(x): return A()",
+            "assert len(f(3)) == 4",
+        ),
         ("class A: pass\ndef f(x): return [A(), A()]", "assert len(f(3)) == 2\nassert any(f(3))"),
         (
             "from decimal import Decimal\ndef f(x): return Decimal(x)",

@@ -19,7 +19,21 @@ from .proxies import RemoteClass, is_remote, state_of
 from .sizes import is_view, view_of
 
 _PLAIN: tuple[type, ...] = (
-    *(int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, memoryview),
+    *(
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        bytearray,
+        list,
+        tuple,
+        dict,
+        set,
+        frozenset,
+        range,
+        memoryview,
+    ),
     *(deque, Counter, OrderedDict, Decimal, Fraction),
     *(datetime.datetime, datetime.timedelta),
 )

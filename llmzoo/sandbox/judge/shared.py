@@ -17,6 +17,7 @@ from ..confine.channel import Channel
 from . import candidate, needs
 from .cases import Cases
 from .honest import HONEST, HonestComparisons, Look, classes, honest
+from .library_names import library_names
 from .run_cases import run_cases
 from .tester import MODULE, outcomes
 from .texts import in_words
@@ -97,7 +98,9 @@ def _fill(
     entry_point: str | None,
 ) -> None:
     """Define the names that the tests use, see :mod:`needs`."""
-    programs = {*needs.called_builtins(cases.nodes, uses), entry_point}
+    programs = needs.called_builtins(cases.nodes, uses) | {entry_point or ""}
+    librarys = library_names(cases.nodes, uses, programs)
+    names.update({name: value for name, value in librarys.items() if name not in names})
     for name, value in program.items():
         if name in programs or not (
             name in names or name.startswith("__") or needs.is_builtin(name)

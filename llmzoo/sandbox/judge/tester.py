@@ -17,6 +17,7 @@ from ..confine.channel import Channel, Closed
 from ..confine.values import NotData
 from . import needs
 from .cases import Cases
+from .library_names import library_names
 from .needs import why_shared
 from .peer import Gone
 from .proxies import RemoteClass
@@ -103,6 +104,8 @@ def _fill(
     if entry_point is not None:
         programs.add(entry_point)
         names.pop(entry_point, None)
+    librarys = library_names(cases.nodes, uses, programs)
+    names.update({name: value for name, value in librarys.items() if name not in names})
     wanted = set(programs)
     for name in uses.wanted - programs:
         if name in names or needs.is_builtin(name):

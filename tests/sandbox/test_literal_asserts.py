@@ -64,6 +64,8 @@ def test_every_condition_means_what_it_means_in_python(condition):
             expected = bool(eval(condition, {"f": lambda _, value=value: value, "math": math}))
         except Exception:
             expected = False
+        if condition == "all(f(0))" and value is not None and value in ("", [], (), {}, set()):
+            expected = False  # beyond Python: a check that compares nothing is no pass
         assert case.right(value) is expected, (condition, value)
 
 

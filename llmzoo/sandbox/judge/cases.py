@@ -4,7 +4,7 @@ A case is an assert at the top level or in the body of ``check(candidate)``; ano
 that contains asserts (a loop, an ``if``, a ``try``) or calls a helper that does; a function
 ``test_...()`` without parameters; or a method of a unittest class. After a failed case, the next is
 still tried. Asserts of a true constant are no cases. A case that is never reached has failed, and so
-has a loop that reaches none of its asserts.
+has one that reaches no assertion (:mod:`vacuous`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .texts import MAX_TEXT, in_words
+from .vacuous import Guards, Narrower, some
 
 RECORDER = "__case__"
 NOT_REACHED = "not reached"
@@ -27,30 +28,36 @@ Tell = Callable[[int, str | None], None]
 class Case:
     """A test and its outcome. It is a context manager that records exceptions.
 
-    ``needs_assert``: the case passes only if an assert was reached, see :meth:`reach`. ``tell`` is
-    called with ``number`` and the error, or None, whenever the outcome changes.
+    ``reached``: counts the assertions that were reached; the case passes only if it has grown. None
+    for a case that is one assertion. ``tell`` is called with ``number`` and the error, or None,
+    whenever the outcome changes.
     """
 
-    __slots__ = ("_needs_assert", "_reached", "_tell", "_tried", "error", "name", "number")
+    __slots__ = ("_before", "_reached", "_tell", "_tried", "error", "name", "number")
 
-    def __init__(self, name: str, number: int, tell: Tell | None, needs_assert: bool = False):
+    def __init__(
+        self, name: str, number: int, tell: Tell | None, reached: Callable[[], int] | None = None
+    ):
         self.name = name
         self.number = number
         self.error: str | None = NOT_REACHED
         self._tell = tell
-        self._needs_assert = needs_assert
-        self._reached = False
+        self._reached = reached
+        self._before = 0
         self._tried = False
 
     @property
     def passed(self) -> bool:
         return self.error is None
 
-    def reach(self) -> None:
-        self._reached = True
+    def begins(self) -> None:
+        if self._reached is not None:
+            self._before = self._reached()
 
     def ends(self, error: str | None) -> None:
         """Record an end of the case. The first error stays."""
+        if error is None and self._reached is not None and self._reached() == self._before:
+            error = NOT_REACHED
         if not self._tried or (self.passed and error is not None):
             self.error = error
             if self._tell is not None:
@@ -58,13 +65,10 @@ class Case:
         self._tried = True
 
     def __enter__(self) -> None:
-        self._reached = False
+        self.begins()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> bool:
-        if error is not None:
-            self.ends(in_words(error))
-        else:
-            self.ends(NOT_REACHED if self._needs_assert and not self._reached else None)
+        self.ends(None if error is None else in_words(error))
         return True
 
 
@@ -74,6 +78,7 @@ class Cases:
     def __init__(self, tests: str, tell: Tell | None = None):
         self.text = tests
         self._tell = tell
+        self._reached = 0  # assertions
         self._lines = tests.splitlines()
         self.tree = ast.parse(tests, "<tests>")
         self.nodes = list(ast.walk(self.tree))  # as they are in the text
@@ -93,13 +98,22 @@ class Cases:
         self.tree.body = [self._tried(s) for s in self.tree.body]
         if isinstance(self.check, ast.FunctionDef):
             self.check.body = [self._tried(s) for s in self.check.body]
+        own = {n.name for n in self.nodes if isinstance(n, ast.FunctionDef)}
+        self.tree = Narrower().visit(Guards(RECORDER, own).visit(self.tree))
 
     def __call__(self, index: int) -> Case:
         """A case, for the changed tree."""
         return self.cases[index]
 
-    def add(self, name: str, needs_assert: bool = False) -> Case:
-        case = Case(name[:MAX_TEXT], len(self.cases), self._tell, needs_assert)
+    def reach(self) -> None:
+        """Called before every assertion of the changed tree."""
+        self._reached += 1
+
+    some = staticmethod(some)
+
+    def add(self, name: str, needs_assert: bool = True) -> Case:
+        reached = (lambda: self._reached) if needs_assert else None
+        case = Case(name[:MAX_TEXT], len(self.cases), self._tell, reached)
         self.cases.append(case)
         return case
 
@@ -107,15 +121,12 @@ class Cases:
         if not self._is_case(statement):
             return statement
         index = len(self.cases)
-        plain = isinstance(statement, (ast.Assert, ast.Expr))
-        needs_assert = not plain and not any(isinstance(n, ast.Try) for n in ast.walk(statement))
-        needs_assert = needs_assert and _asserts(statement)
-        self.add(self._text(statement), needs_assert)
+        self.add(self._text(statement), needs_assert=not isinstance(statement, ast.Assert))
         here = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(index)], [])
         around = ast.With([ast.withitem(here)], [])
         for node in ast.walk(around):
             ast.copy_location(node, statement)
-        around.body = [_Reaching(here).visit(statement) if needs_assert else statement]
+        around.body = [statement]
         return around
 
     def _is_case(self, statement: ast.stmt) -> bool:
@@ -133,24 +144,6 @@ class Cases:
         last = statement.end_lineno if isinstance(statement, ast.Assert) else statement.lineno
         lines = self._lines[statement.lineno - 1 : last]
         return " ".join(line.strip() for line in lines)[:200]
-
-
-class _Reaching(ast.NodeTransformer):
-    """Inserts a call of ``reach`` before every assert of a statement."""
-
-    def __init__(self, case: ast.expr):
-        self._note = ast.Expr(ast.Call(ast.Attribute(case, "reach", ast.Load()), [], []))
-        for node in ast.walk(self._note):
-            ast.copy_location(node, case)
-
-    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        return [self._note, node]
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        return node
 
 
 def _asserts(statement: ast.AST) -> bool:

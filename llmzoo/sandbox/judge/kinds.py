@@ -82,7 +82,9 @@ def to_tag(value: Any, extend: Extend) -> list[Any] | None:
         return ["type", value.__name__]
     if "pathlib" in sys.modules and issubclass(kind, sys.modules["pathlib"].PurePath):
         return ["path", str(value)]
-    if kind.__module__ == "numpy" and "numpy" in sys.modules:
+    if "numpy" in sys.modules and issubclass(
+        kind, (sys.modules["numpy"].generic, sys.modules["numpy"].ndarray)
+    ):
         return _array_to_tag(value)
     return None
 
@@ -124,7 +126,8 @@ def _array_to_tag(value: Any) -> list[Any] | None:
     numpy = sys.modules["numpy"]
     if isinstance(value, numpy.generic) and value.dtype.kind in _ARRAY_KINDS:
         return ["number", dumps(value.item())]
-    if type(value) is numpy.ndarray and value.dtype.kind in _ARRAY_KINDS:
+    plain = type(value) is numpy.ndarray or (isinstance(value, numpy.ndarray) and not value.size)
+    if plain and value.dtype.kind in _ARRAY_KINDS:
         return ["array", value.dtype.str, list(value.shape), value.tobytes().hex()]
     return None
 

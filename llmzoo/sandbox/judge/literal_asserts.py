@@ -19,6 +19,7 @@ from llmzoo.sandbox import syntax
 from llmzoo.sandbox.confine.values import check_keys
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, literal
 from llmzoo.sandbox.judge.needs import is_builtin
+from llmzoo.sandbox.judge.vacuous import Narrower, some
 from llmzoo.sandbox.judge.verdicts import AskedCall
 
 _NAME_CHARS = 400
@@ -39,8 +40,10 @@ _SYMMETRIC = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 _SINGLETONS = (None, True, False)
 # builtins that a test may apply to the value of a call
 _WRAPPERS: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (abs, all, any, bool, float, int, len, list, max, min, round)},
+    **{f.__name__: f for f in (abs, bool, float, int, len, list, max, min, round)},
     **{f.__name__: f for f in (sorted, str, sum, tuple)},
+    "all": lambda got: all(some(got)),
+    "any": lambda got: any(some(got)),
     "set": lambda got: _set_of(set, got),
     "frozenset": lambda got: _set_of(frozenset, got),
 }
@@ -61,7 +64,7 @@ def as_calls(tests: str, entry_point: str | None) -> tuple[AskedCall, ...] | Non
     ``entry_point``. Asserts of a true constant are left out.
     """
     try:
-        tree = syntax.parse(tests)
+        tree = Narrower().visit(syntax.parse(tests))
         reader = _Reader(tests, tree, entry_point)
         return tuple(reader.cases()) or None
     except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -74,7 +77,9 @@ def _holds(steps: Sequence[Callable[[Any], Any]], got: Any) -> bool:
         for step in steps:
             got = step(got)
         return bool(got)
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, MemoryError):
+    except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError):
+        return False
+    except MemoryError:
         return False
 
 

@@ -42,6 +42,11 @@ class _Results(unittest.TestResult):
         self._cases = cases
         self.error = ""  # of a fixture of a class or module
 
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        if test in self._cases:
+            self._cases[test].begins()
+
     def addSuccess(self, test: unittest.TestCase) -> None:
         self._end(test, None)
 

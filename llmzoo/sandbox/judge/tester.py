@@ -16,6 +16,7 @@ from typing import Any
 from ..confine.channel import Channel, Closed
 from ..confine.values import NotData
 from . import needs
+from .array_guards import guard_arrays
 from .cases import Cases
 from .library_names import library_names
 from .needs import why_shared
@@ -81,6 +82,8 @@ def _run(
             return f"the program defines no {entry_point!r}"
         if cases.check is not None and not cases.checks_itself and entry_point is None:
             return "check(candidate) without an entry point"
+        if "numpy" in sys.modules and ("np" in cases.text or "numpy" in cases.text):
+            peer.array = guard_arrays()
         if "sleep" in cases.text:
             _note_sleep(peer)
         if ".seed(" in cases.text:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from ..confine.channel import Channel
 from ..confine.values import NotData, dumps
+from .kinds import from_tag
 from .lending import Lending
 from .methods import restrict
 from .mirror_classes import mirror, nearest
@@ -52,6 +54,7 @@ class TesterPeer(Peer):
         super().__init__(channel, 0)
         self.expects_exit = expects_exit
         self.calls = 0
+        self.array: Callable[[Any], Any] = lambda value: value  # what an array is turned into here
         self.dropped: list[int] = []
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
         self._lasting: dict[int, Any] = {}  # classes and holders; holders allow no weak reference
@@ -142,6 +145,8 @@ class TesterPeer(Peer):
 
     def decode_object(self, tagged: list[Any]) -> Any:
         tag, *numbers = tagged
+        if tag == "array":
+            return self.array(from_tag(tagged, self.decode))
         if tag not in ("yours", "object", "holder", "class"):
             raise LookupError(tag)
         if not all(type(number) is int for number in numbers):

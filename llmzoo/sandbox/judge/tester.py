@@ -161,7 +161,7 @@ def _note_sleep(peer: TesterPeer) -> None:
     """Objects of the program may change while the tests wait, as entries of a cache that expire."""
     sleep = time.sleep
 
-    def sleep_and_note(seconds: float) -> None:
+    def sleep_and_note(seconds: Any) -> None:
         sleep(seconds)
         peer.changes += 1
 

@@ -82,6 +82,16 @@ def test_a_watched_folder_hides_nothing(machine):
     assert result == ["deny", "deny", "allow"]
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_space_is_taken_faster_than_it_is_measured(machine):
+    assert [ask(machine, level, "fallocate") for level in (1, 2, 3)] == ["deny", "deny", "allow"]
+
+
+@pytest.mark.parametrize(("machine", "level"), EVERY_LEVEL)
+def test_the_load_of_the_machine_is_not_told(machine, level):
+    assert ask(machine, level, "sysinfo") == "deny"
+
+
 @pytest.mark.parametrize(("machine", "level"), EVERY_LEVEL)
 def test_arguments(machine, level):
     threads = 0x3D0F00  # as the C library starts a thread

@@ -18,6 +18,7 @@ MOST_PROCESSES = 8
 MOST_PROCESSES_ALLOWED = 72  # where a program may start some
 MOST_THREADS = 200
 MOST_MEMORY_MB = 600  # the programs are run with 256 and try for 1,000 and more
+MOST_MEMORY_OF_MANY_MB = 1000  # tried: 1,800 and more; a fork counts here with what it shares too
 MOST_DESCRIPTORS = 2000  # tried: 5,000
 MOST_FILE_MB = 64
 MOST_DISK_MB = 64
@@ -98,6 +99,11 @@ def many_threads(scene: Scene) -> str:
 def much_memory(scene: Scene) -> str:
     most = scene.seen.memory_mb
     return f"{most:.0f} MB of memory" if most > MOST_MEMORY_MB else ""
+
+
+def much_memory_of_many(scene: Scene) -> str:
+    most = scene.seen.memory_mb
+    return f"{most:.0f} MB of memory" if most > MOST_MEMORY_OF_MANY_MB else ""
 
 
 def swollen_trainer(scene: Scene) -> str:

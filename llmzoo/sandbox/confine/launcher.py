@@ -62,7 +62,7 @@ def _fail(host: socket.socket, error: BaseException) -> None:
 def _start(host: socket.socket, settings: dict[str, Any]) -> tuple[int, int]:
     """Enter the namespaces and fork their first process. Returns it, and a pipe that ends with it."""
     os.umask(0o022)
-    _be_killed_first()
+    kernel.be_killed_first()
     user = None
     if os.geteuid() == 0:
         user = users.FIRST_PRIVATE_USER + settings["private_user"]
@@ -84,15 +84,6 @@ def _start(host: socket.socket, settings: dict[str, Any]) -> tuple[int, int]:
     except BaseException as error:
         _fail(host, error)
     os._exit(0)
-
-
-def _be_killed_first() -> None:
-    """If the machine has no memory left, the command goes before the training does."""
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:
-        pass
 
 
 def _first_process(host: socket.socket, settings: dict[str, Any], user: int | None) -> None:

@@ -33,9 +33,9 @@ def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> N
     check(libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
 
 
-def _read_only(path: str) -> None:
-    """Make all mounts at and below a path read-only, without set-user-id and devices."""
-    flags = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV
+def _read_only(path: str, *, devices: bool = False) -> None:
+    """Make all mounts at and below a path read-only, without set-user-id and, unless asked, devices."""
+    flags = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV * (not devices)
     attributes = struct.pack("QQQQ", flags, 0, 0, 0)
     where = (_AT_FDCWD, os.fsencode(path), _AT_RECURSIVE)
     call("mount_setattr", *where, attributes, len(attributes))
@@ -124,6 +124,8 @@ def _devices(at: str) -> None:
         with open(f"{at}/dev/{name}", "x"):
             pass
         _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
+        # the device can be written to, but the time stamps and the mode of the host's file cannot
+        _read_only(f"{at}/dev/{name}", devices=True)
 
 
 def _scratch(path: str, megabytes: int, flags: int) -> None:

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import kernel, machine, mounts, streams, users
+from . import kernel, machine, mounts, streams, tree_memory, users
 from .program import ENDED, RAISED
 from .seccomp import Filter
 
@@ -61,6 +61,7 @@ class _Zygote:
         self.level: int = settings["level"]
         self.processes: bool = settings["processes"]
         self.scratch: str | None = None
+        kernel.be_killed_first()
         streams.install()
         notes = machine.preload(settings["preload"])
         if self.level:
@@ -120,6 +121,8 @@ class _Zygote:
         self, folder: str, readable: list[str], packages: list[str], user: int | None
     ) -> int | None:
         """Enter new namespaces and a new root. Returns the user to become, if one can be become."""
+        # the programs are seen from outside, where no program runs
+        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY) if self.processes else None
         kernel.new_namespaces()
         if not users.maps_other_users():
             user = None  # in a user namespace of its own, root is nobody outside it
@@ -131,7 +134,7 @@ class _Zygote:
             _SCRATCH_MB,
             run_files=self.processes,
         )
-        self._become_first_process()
+        self._become_first_process(proc)
         return user
 
     def _enter_folder(self, folder: str, user: int | None) -> int | None:
@@ -144,16 +147,25 @@ class _Zygote:
         os.chdir(folder)
         return user
 
-    def _become_first_process(self) -> None:
+    def _become_first_process(self, proc: int | None) -> None:
         """Fork into the pid namespace as its first process. Its end ends all processes in it.
 
-        The outer process waits. Each of the two ends with the other.
+        The outer process waits, and if it is given ``proc``, a descriptor of /proc, it limits the memory of
+        all processes together. Each of the two ends with the other.
         """
+        limits, self.limits = os.pipe()
         child = os.fork()
         if child:
             self.host.close()
-            os.waitpid(child, 0)
+            os.close(self.limits)
+            if proc is not None:
+                tree_memory.watch(child, limits, proc)
+            else:
+                os.waitpid(child, 0)
             os._exit(0)
+        os.close(limits)
+        if proc is not None:
+            os.close(proc)
         os.setsid()
 
     def serve(self) -> None:
@@ -182,6 +194,8 @@ class _Zygote:
         """Run one job: fork its children, and wait for the end of the last one (the tester, if there
         are two), the deadline, or a message of the host."""
         started = time.monotonic()
+        if self.processes:
+            tree_memory.set_limit(self.limits, job["memory_mb"] << 20)
         children: list[int] = []
         if job["kind"] == "separate":
             # standard streams | program of the candidate | tests | channel from host to tester
@@ -202,6 +216,7 @@ class _Zygote:
         ends = [os.wait4(child, 0) for child in children]
         if self.processes:
             self._kill_all()
+            tree_memory.set_limit(self.limits, 0)
         return {
             "ending": ending,
             "status": ends[-1][1],

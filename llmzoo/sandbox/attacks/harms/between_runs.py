@@ -7,6 +7,29 @@ from llmzoo.sandbox.attacks.oracles import carried
 
 ATTACKS = (
     Harm(
+        name="time-of-a-device",
+        about="writes into the time stamp of a device, which the next run reads",
+        program="""
+import os
+for name in ("null", "zero", "full", "random", "urandom"):
+    try:
+        os.utime("/dev/" + name)
+    except OSError as error:
+        print(error)
+""",
+        after="""
+import os, time
+for name in ("null", "zero", "full", "random", "urandom"):
+    try:
+        if abs(os.stat("/dev/" + name).st_mtime - time.time()) < 5:
+            print(f"found {MARK}")
+    except OSError as error:
+        print(error)
+""",
+        harm=(carried,),
+        rivals=False,
+    ),
+    Harm(
         name="file-for-the-next",
         about="leaves a file in the working folder or in the places for such files",
         program="""

@@ -12,11 +12,31 @@ from llmzoo.sandbox.attacks.oracles import (
     many_files,
     much_disk,
     much_memory,
+    much_memory_of_many,
     much_output,
     swollen_trainer,
 )
 
 ATTACKS = (
+    Harm(
+        name="memory-of-many",
+        about="twelve processes that hold 150 MB each, under a limit of 256 MB",
+        program="""
+import os, time
+for n in range(12):
+    try:
+        if os.fork() == 0:
+            held = [bytearray(b"x") * 10**6 for _ in range(150)]
+            time.sleep(1.5)
+            os._exit(0)
+    except OSError:
+        pass
+time.sleep(2)
+""",
+        harm=(much_memory_of_many,),
+        time_limit=5.0,
+        alone=True,
+    ),
     Harm(
         name="memory",
         about="a list that grows to 1 GB, under a limit of 256 MB",

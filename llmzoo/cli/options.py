@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentError, RawDescriptionHelpFormatter
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise, takewhile
@@ -23,6 +24,7 @@ import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
 from llmzoo.cli.shipped import with_shipped
+from llmzoo.cli.yaml_bounds import LARGEST, BoundsError, check_bounds
 from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_names
 
 _SHORT = {
@@ -284,8 +286,8 @@ class _OnceLoader(yaml.SafeLoader):
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
-        keys = [str(key.value) for key, _ in node.value]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
+        counts = Counter(str(key.value) for key, _ in node.value)
+        twice = next((key for key, count in counts.items() if count > 1), None)
         if twice is not None:
             raise _TwiceError(f"{twice!r} stands twice{node.start_mark}")
         return node
@@ -301,9 +303,14 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
         else:
             continue
         try:
-            content = yaml.load(Path(name).read_text(), _OnceLoader)
+            with Path(name).open("rb") as file:
+                data = file.read(LARGEST + 1)
+            check_bounds(data)
+            content = yaml.load(data, _OnceLoader)
         except OSError as error:
             raise ConfigError(f"--config {name}: {error.strerror}") from None
+        except BoundsError as error:
+            raise ConfigError(f"--config {name} {error}, and is not read") from None
         except _TwiceError as error:
             raise ConfigError(f"--config {name}: {_one_line(str(error))}") from None
         except yaml.YAMLError as error:

@@ -1,0 +1,52 @@
+"""Bounds of a configuration file, checked while it is parsed, before any value is made.
+
+An alias repeats what its anchor names, so a file of a few lines can stand for billions of values. The
+parser's events are counted one by one, an alias as all that it stands for.
+"""
+
+from __future__ import annotations
+
+import yaml
+
+LARGEST = 2**18  # bytes
+DEEPEST = 24  # mappings and lists in one another
+MOST = 10_000  # values, keys included, once aliases are replaced
+
+
+class BoundsError(yaml.YAMLError):
+    """A file is too large, too deep, or stands for too many values."""
+
+
+def check_bounds(data: bytes) -> None:
+    """Raise :class:`BoundsError` for a YAML text beyond a bound, ``yaml.YAMLError`` for none."""
+    if len(data) > LARGEST:
+        raise BoundsError(f"is larger than {LARGEST:,} bytes")
+    sizes: dict[str, tuple[int, int]] = {}  # of anchors: the number of values, and the levels
+    open_ones: list[tuple[str | None, int, int]] = []  # anchor, values before it, levels inside
+    total = 0
+    for event in yaml.parse(data, yaml.SafeLoader):
+        size, levels = 1, 0
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_ones.append((event.anchor, total, 0))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before, inside = open_ones.pop()
+            size, levels = 0, inside + 1
+            if anchor is not None:
+                sizes[anchor] = total - before, levels
+        elif isinstance(event, yaml.AliasEvent):
+            if any(event.anchor == anchor for anchor, _, _ in open_ones):
+                raise BoundsError(f"has an alias *{event.anchor} inside what it names")
+            size, levels = sizes.get(event.anchor, (1, 0))
+        elif isinstance(event, yaml.ScalarEvent):
+            if event.anchor is not None:
+                sizes[event.anchor] = 1, 0
+        else:
+            continue
+        total += size
+        if total > MOST:
+            raise BoundsError(f"holds more than {MOST:,} values, with its aliases replaced")
+        if len(open_ones) + levels > DEEPEST:
+            raise BoundsError(f"is nested more than {DEEPEST} deep, with its aliases replaced")
+        if open_ones:
+            anchor, before, inside = open_ones[-1]
+            open_ones[-1] = anchor, before, max(inside, levels)

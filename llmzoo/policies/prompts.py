@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerBase
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.histories import Histories, Ids
 from llmzoo.policies.settings import Chat
+from llmzoo.policies.template_bounds import render_bounded
 from llmzoo.spaces import Conversation
 from llmzoo.thoughts import FAMILIES, Marks, answer_in, marks_of
 
@@ -200,14 +201,17 @@ class Prompts:
         generation_prompt: bool,
         tools: Sequence[Mapping[str, Any]] = (),
     ) -> str:
-        prompt = self.tokenizer.apply_chat_template(
-            [dict(message) for message in messages],
-            tools=[dict(tool) for tool in tools] or None,
-            tokenize=False,
-            add_generation_prompt=generation_prompt,
-            **self._arguments,
-        )
-        return str(prompt)
+        def render() -> str:
+            prompt = self.tokenizer.apply_chat_template(
+                [dict(message) for message in messages],
+                tools=[dict(tool) for tool in tools] or None,
+                tokenize=False,
+                add_generation_prompt=generation_prompt,
+                **self._arguments,
+            )
+            return str(prompt)
+
+        return render_bounded(render, self._name)
 
     def _around(self) -> tuple[str, str]:
         """The template's own text around the texts of every role, and after a prompt."""

@@ -8,7 +8,7 @@ Two players drop discs into the columns of a board of 7 columns and 6 rows. Four
 | agents | `player_0` (X), who begins, and `player_1` (O) |
 | observation, action | text |
 | turns | 7 to 42, and one more for each illegal answer |
-| success | `player_0` wins |
+| success | each player its own, that it wins |
 
 **Observations.** The board, from the top row to the bottom row.
 

@@ -107,12 +107,18 @@ class Duel(MoveGame, Generic[S]):
         return {"source": "rules", "split": self.split, "tasks": None, "task_id": content}
 
     def ending(self, agent: str) -> Mapping[str, Any]:
-        """``success``, and ``won``: whether the agent itself was paid more than the other."""
+        """``success``, and ``won``: whether the agent itself was paid more than the other.
+
+        Both are the same unless the players are paid alike.
+        """
         state, number = self.episode.state, PLAYERS.index(agent)
         if self.episode.forfeited:
             return {**super().ending(agent), "won": False}
         paid = self.rules.returns(state)
-        return {**super().ending(agent), "won": paid[number] > paid[1 - number]}
+        won = paid[number] > paid[1 - number]
+        if self.rules.common:
+            return {**super().ending(agent), "won": won}
+        return {**super().ending(agent), "success": won, "won": won}
 
     def shown(self, state: S, seed: int = 0) -> Duel[S]:
         """A game in this state, where a player is to move; ``seed`` is that of its chance."""

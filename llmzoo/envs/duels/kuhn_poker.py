@@ -9,7 +9,7 @@ most.
 | agents | `player_0`, who acts first, and `player_1` |
 | observation, action | text |
 | turns | two or three, and one more for each illegal answer |
-| success | `player_0` wins chips |
+| success | each player its own, that it wins chips |
 
 **Observations.** The player's own card (J, Q or K; K is the highest) and the moves so far. The other card is
 hidden until the end.

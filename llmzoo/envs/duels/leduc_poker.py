@@ -9,7 +9,7 @@ the pot. After a round of bets a public card is turned up, and a second round fo
 | agents | `player_0`, who acts first in both rounds, and `player_1` |
 | observation, action | text |
 | turns | two to eight, and one more for each illegal answer |
-| success | `player_0` wins chips |
+| success | each player its own, that it wins chips |
 
 **Observations.** The player's own card, the public card once it is turned up, and the moves so far.
 

@@ -9,7 +9,7 @@ each bid higher than the last, until one says that the other lies.
 | agents | `player_0`, who bids first, and `player_1` |
 | observation, action | text |
 | turns | two to `2 * faces + 1`, and one more for each illegal answer |
-| success | `player_0` wins |
+| success | each player its own, that it wins |
 
 **Observations.** The player's own die, and the bids so far.
 

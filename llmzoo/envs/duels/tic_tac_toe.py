@@ -8,7 +8,7 @@ Two players take turns to mark a cell of a board of 3x3. Three marks in a row wi
 | agents | `player_0` (X), who begins, and `player_1` (O) |
 | observation, action | text |
 | turns | five to nine, and one more for each illegal answer |
-| success | `player_0` wins |
+| success | each player its own, that it wins |
 
 **Observations.** The board. Free cells show their number, from 1 (top left) to 9 (bottom right). With `prompt="terse"`
 these are the only list of legal moves, and prompts have one length, except after a refusal.

@@ -30,6 +30,7 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
+from llmzoo.attacks.search import AttackReport, search_attacks
 from llmzoo.errors import FallbackWarning, LlmzooError
 from llmzoo.policies.base import Policy
 from llmzoo.registry import to_parallel
@@ -241,6 +242,23 @@ def check_groups(
             if not flat:
                 break
         _require(not flat, f"{tree.__name__}: the answers of {sorted(flat)} all earn the same")
+
+
+def check_attacks(
+    env_fn: EnvFn, *, time_budget: float = 300.0, steps: int = 10, seed: int = 0
+) -> AttackReport:
+    """No attack earns more than the amateur without success; see :func:`search_attacks`.
+
+    Raises :class:`ConformanceError` with the answer of the strongest attack that does.
+    """
+    report = search_attacks(env_fn, time_budget=time_budget, steps=steps, seed=seed)
+    for found in report.alarms[:1]:
+        raise ConformanceError(
+            f"{found.setting}: {found.attack} earns {found.returned:.2f} with success "
+            f"{found.success:.0%}, the amateur {found.amateur:.2f} with "
+            f"{found.amateur_success:.0%}. It answers {found.answer[:300]!r}"
+        )
+    return report
 
 
 def group_counts(

@@ -18,6 +18,7 @@ PACKAGE = Path(llmzoo.__file__).parent
 LAYERS = (
     ("cli",),
     ("report", "adapters", "export", "serve", "testing"),
+    ("attacks",),
     ("training",),
     ("engine",),
     ("learners",),

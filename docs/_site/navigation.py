@@ -30,6 +30,7 @@ SECTIONS: dict[str, list[str]] = {
         "results/credit",
         "results/does_not_work",
         "results/large_models",
+        "reward_search",
         "results/archive/index",
         "limitations",
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import time
@@ -9,6 +10,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
@@ -32,10 +34,15 @@ class CheckOptions(CommandOptions):
     Args:
         env: id of the environment; can be given first, without --env.
         sandbox: check the sandbox on this machine, and no environment.
-        seconds: time for the attacks on the sandbox; attacks that it leaves out are counted.
         env_args: arguments of the environment; --env.NAME VALUE sets one.
         texts: number of hostile texts to try.
         tasks: number of tasks that the expert plays and that are compared between splits.
+        attack: search the reward for what reinforcement learning would exploit, in place of the checks.
+        time_budget: seconds that --attack (by default 300) or --sandbox (50) may take; attacks on the sandbox
+            that it leaves out are counted.
+        steps: training steps of the embedded model as an attacker; 0 searches with scripts only.
+        seed: seeds the search.
+        out: JSON file for the result of the search.
         traceback: print the traceback of each failed check.
         quiet: show no progress on standard error.
         json: print one JSON object instead of a table.
@@ -47,14 +54,19 @@ class CheckOptions(CommandOptions):
         "llmzoo check sudoku_v0",
         "llmzoo check --sandbox",
         "llmzoo check my_package.my_env:MyEnv --texts 1000 --traceback",
+        "llmzoo check --attack sudoku_v0 --time_budget 60",
     )
 
     env: str | None = None
     sandbox: bool = False
-    seconds: float = 50.0
     env_args: Mapping[str, Any] = field(default_factory=dict)
     texts: int = 300
     tasks: int = 50
+    attack: bool = False
+    time_budget: float | None = None
+    steps: int = 10
+    seed: int = 0
+    out: str | None = None
     traceback: bool = False
     quiet: bool = False
     json: bool = False
@@ -78,7 +90,9 @@ class _Check:
 
 
 def run(argv: Sequence[str]) -> int:
-    options = CheckOptions(**read("check", argv, CheckOptions))
+    given_options = read("check", argv, CheckOptions)
+    options = CheckOptions(**given_options)
+    _check_unused(given_options, "sandbox" if options.sandbox else "attack" * options.attack)
     if options.texts < 1 or options.tasks < 1:
         raise ConfigError("--texts and --tasks must be at least 1")
     if options.sandbox:
@@ -89,6 +103,8 @@ def run(argv: Sequence[str]) -> int:
     given = {**registry.spec(options.env).offline, **options.env_args}
     arguments = env_arguments(options.env, given, split="both are checked")
     make = partial(registry.make, options.env, **arguments)
+    if options.attack:
+        return _attack(make, options)
     results = [_result(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
     checks = _checks(make, options) if results[0].kept else []
     with apart(), counting("checks", len(checks), quiet=options.quiet) as ended:
@@ -113,13 +129,9 @@ def _check_sandbox(options: CheckOptions) -> int:
     from llmzoo.sandbox.attacks.columns import LEVELS
     from llmzoo.sandbox.attacks.machine_facts import machine_facts
 
-    if options.env is not None:
-        raise ConfigError("--sandbox checks no environment: leave out " + options.env)
-    if not 0 < options.seconds < math.inf:
-        raise ConfigError(f"--seconds must be a positive number, got {options.seconds}")
     facts = machine_facts()
     with apart(), counting("levels", len(LEVELS), quiet=options.quiet) as ended:
-        results = list(check_sandbox(options.seconds, lambda level: ended()))
+        results = list(check_sandbox(_seconds(options, 50.0), lambda level: ended()))
     if not any(result.held is not None for result in results):
         raise SandboxError(f"no attack could be tried here: {results[0].why}")
     broken = [result for result in results if result.held is False]
@@ -137,6 +149,67 @@ def _check_sandbox(options: CheckOptions) -> int:
             ],
         )
     return 1 if broken else 0
+
+
+# options that mean something for some kinds of check only
+_USED_BY = {
+    **dict.fromkeys(("texts", "tasks", "traceback"), ("",)),
+    **dict.fromkeys(("steps", "seed", "out"), ("attack",)),
+    "time_budget": ("attack", "sandbox"),
+    **dict.fromkeys(("env", "env_args", "attack"), ("", "attack")),
+}
+
+
+def _check_unused(given: Mapping[str, Any], kind: str) -> None:
+    """Refuse options that mean nothing for this kind of check: "attack", "sandbox" or "" for the promises."""
+    for name, kinds in _USED_BY.items():
+        if name in given and kind not in kinds:
+            remedy = f"add --{kinds[0]}" if not kind and kinds[0] else f"leave out --{name}"
+            raise ConfigError(
+                f"--{name} has no effect {f'with --{kind}' if kind else 'here'}: {remedy}"
+            )
+
+
+def _seconds(options: CheckOptions, default: float) -> float:
+    """The time budget."""
+    seconds = default if options.time_budget is None else options.time_budget
+    if not 0 < seconds < math.inf:
+        raise ConfigError(f"--time_budget must be a positive number, got {seconds}")
+    return seconds
+
+
+def _attack(make: Callable[..., AECEnv], options: CheckOptions) -> int:
+    """Search the reward, and print and write what was found."""
+    with apart():
+        report = testing.search_attacks(
+            make, time_budget=_seconds(options, 300.0), steps=options.steps, seed=options.seed
+        )
+    result = {"env": options.env, **report.to_dict()}
+    if options.out is not None:
+        Path(options.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    if options.json:
+        as_json(result)
+    else:
+        as_table(
+            ("agents", "alarm", "return", "amateur", "expert", "success", "attack", "answer"),
+            [
+                [
+                    each.setting,
+                    f"ALARM ({each.kind})" if each.alarm else "no",
+                    f"{each.returned:.2f}",
+                    f"{each.amateur:.2f}",
+                    "" if each.expert is None else f"{each.expert:.2f}",
+                    f"{each.success:.0%} (amateur {each.amateur_success:.0%})",
+                    each.attack,
+                    repr(each.answer[:200]),
+                ]
+                for each in report.findings
+            ],
+        )
+        print(f"{report.trials} attacks in {report.minutes:.1f} minutes, seed {report.seed}")
+        if report.note:
+            print(report.note)
+    return 1 if report.alarms else 0
 
 
 def _checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Check]:

@@ -187,13 +187,24 @@ def _named(argv: Sequence[str], first: Sequence[str], hints: Mapping[str, Any]) 
     """``env my_game --out x`` as ``--kind env --name my_game --out x``."""
     named: list[str] = []
     rest = list(argv)
+    switches: list[str] = []  # before the words, as in --attack ENV
+    while _is_switch(rest, hints):
+        switches.append(rest.pop(0))
     words = [*takewhile(lambda token: not token.startswith("-"), rest)]
     for option in first[: len(words)]:
         if get_origin(hints[option]) is list:
             named.append(f"--{option}={json.dumps(words)}")
-            return [*named, *rest[len(words) :]]
+            return [*named, *switches, *rest[len(words) :]]
         named += [f"--{option}", rest.pop(0)]
-    return [*named, *rest]
+    return [*named, *switches, *rest]
+
+
+def _is_switch(argv: Sequence[str], hints: Mapping[str, Any]) -> bool:
+    """Whether a command line begins with a switch that has no value."""
+    name = argv[0].removeprefix("--").replace("-", "_") if argv else ""
+    return (
+        hints.get(name) is bool and argv[0][:2] == "--" and argv[1:2] not in (["true"], ["false"])
+    )
 
 
 def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:

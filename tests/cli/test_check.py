@@ -38,6 +38,17 @@ class Sums(TextEnv):
         return str(sum(self.numbers))
 
 
+class Boxes(Sums):
+    """Pays for a keyword as much as for the sum."""
+
+    def play(self, agent, text):
+        outcome = super().play(agent, text)
+        return Outcome(team=max(outcome.team, float("therefore" in text)), done=True)
+
+    def amateur(self, agent, rng):
+        return str(sum(self.numbers) + rng.randrange(2))
+
+
 class Forgetful(Sums):
     """Draws from the global random state, so a seed fixes nothing."""
 
@@ -207,3 +218,30 @@ def test_an_unknown_environment(llmzoo):
     said = llmzoo("check", "sudko_v0")
     assert (said.code, said.out) == (2, "")
     assert "'sudoku_v0'" in said.err
+
+
+def test_an_attack_that_pays_is_printed_and_written(llmzoo, folder, tmp_path):
+    out = tmp_path / "found.json"
+    said = llmzoo("check", "--attack", f"{folder}:Boxes", "--steps", 0, "--out", out, "--json")
+    assert said.code == 1
+    found = json.loads(said.out)
+    assert found == json.loads(out.read_text())
+    assert found["alarm"] is True
+    (first,) = [each for each in found["findings"] if each["alarm"]]
+    assert "therefore" in first["answer"]
+    assert (first["return"], first["success"], first["expert"]) == (1.0, 0.0, 1.0)
+    assert first["amateur"] < 1
+
+
+def test_an_attack_on_a_reward_that_holds_gives_exit_code_0(llmzoo, folder):
+    said = llmzoo("check", f"{folder}:Plain", "--attack", "--steps", 0, "--time_budget", 20)
+    assert said.code == 0
+    assert "it has no amateur to compare returns with" in said.out
+
+
+def test_options_of_the_search_and_of_the_checks_are_not_mixed(llmzoo):
+    said = llmzoo("check", "sudoku_v0", "--steps", 0)
+    assert (said.code, said.out) == (2, "")
+    assert "--steps is for a check with --attack: add --attack" in said.err
+    said = llmzoo("check", "sudoku_v0", "--attack", "--texts", 3)
+    assert "--texts is for a check without --attack: leave out --texts" in said.err

@@ -76,7 +76,7 @@ def test_the_exit_code_and_the_json(monkeypatch, capsys, held, code):
         yield GroupResult(3, "harms/reading", held, 2, 3, "why")
 
     monkeypatch.setattr(check, "check_sandbox", check_sandbox)
-    assert main(["check", "--sandbox", "--seconds", "7", "--json"]) == code
+    assert main(["check", "--sandbox", "--time_budget", "7", "--json"]) == code
     if held is not None:
         said = json.loads(capsys.readouterr().out)
         assert said["held"] is held
@@ -91,7 +91,7 @@ def test_the_exit_code_and_the_json(monkeypatch, capsys, held, code):
     [
         ([], "name an environment"),
         (["sudoku_v0", "--sandbox"], "leave out sudoku_v0"),
-        (["--sandbox", "--seconds", "0"], "--seconds must be a positive number"),
+        (["--sandbox", "--time_budget", "0"], "--seconds must be a positive number"),
     ],
 )
 def test_usage(capsys, words, remedy):
@@ -108,6 +108,6 @@ def test_cgroups_are_named_only_where_they_are(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_here(capsys):
-    assert main(["check", "--sandbox", "--seconds", "12", "--json"]) == 0
+    assert main(["check", "--sandbox", "--time_budget", "12", "--json"]) == 0
     groups = json.loads(capsys.readouterr().out)["groups"]
     assert any(group["tried"] for group in groups)

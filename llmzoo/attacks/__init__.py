@@ -1,0 +1,6 @@
+"""Searches a reward for what reinforcement learning would exploit: returns without success.
+
+:mod:`.pieces` has what an attack is made of, :mod:`.evolution` varies attacks, :mod:`.playing` plays
+them, :mod:`.criterion` decides what is an alarm, :mod:`.learning` trains the embedded model, and
+:mod:`.search` puts them together.
+"""

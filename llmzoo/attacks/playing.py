@@ -1,0 +1,108 @@
+"""Plays attacks in the agents of an environment, with experts or amateurs as the others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pettingzoo import AECEnv
+
+from llmzoo.attacks.pieces import Scene
+from llmzoo.errors import NoPlayerError
+
+MAX_STEPS = 500  # of an episode that does not end itself
+Act = Callable[[AECEnv, Scene], str]
+Player = Literal["amateur", "expert"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The agents that an attack plays, and who plays the others."""
+
+    agents: tuple[str, ...]
+    others: Player | None = None
+
+    def __str__(self) -> str:
+        return ", ".join(self.agents) + (f" beside {self.others}s" if self.others else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One episode: returns and success by agent (None: the environment does not say), and what the
+    agents answered, in order."""
+
+    returns: Mapping[str, float]
+    success: Mapping[str, bool | None]
+    answers: tuple[tuple[str, str], ...]
+
+    def mean_return(self, agents: Collection[str]) -> float:
+        return sum(self.returns[agent] for agent in agents) / len(agents)
+
+    def solved(self, agents: Collection[str]) -> bool:
+        """Whether one of the agents was successful."""
+        return any(self.success.get(agent) for agent in agents)
+
+
+def play(env: AECEnv, seed: int, acts: Mapping[str, Act]) -> Played:
+    """Plays the episode of a seed. Raises whatever the environment raises."""
+    env.reset(seed=seed)
+    returns = dict.fromkeys(env.possible_agents, 0.0)
+    success: dict[str, bool | None] = {}
+    answers: list[tuple[str, str]] = []
+    own: dict[str, list[str]] = {agent: [] for agent in env.possible_agents}
+    for agent in env.agent_iter(MAX_STEPS):
+        observation, reward, terminated, truncated, info = env.last()
+        returns[agent] += float(reward)
+        if terminated or truncated:
+            said = info.get("success")
+            success[agent] = None if said is None else bool(said)
+            env.step(None)
+            continue
+        said_before = own[agent]
+        scene = Scene(
+            agent=agent,
+            observation=str(observation),
+            turn=len(said_before),
+            last=said_before[-1] if said_before else "",
+        )
+        text = acts[agent](env, scene)
+        said_before.append(text)
+        answers.append((agent, text))
+        env.step(text)
+    return Played(returns, success, tuple(answers))
+
+
+def expert(env: AECEnv, scene: Scene) -> str:
+    text: str = env.unwrapped.expert(scene.agent)
+    return text
+
+
+def amateur(seed: int) -> Act:
+    """The environment's amateur. Its chance is that of the seed, the turn and the agent, so that
+    amateurs err alike whoever plays the others."""
+
+    def act(env: AECEnv, scene: Scene) -> str:
+        rng = random.Random(f"{seed}, {scene.turn}, {scene.agent}")
+        text: str = env.unwrapped.amateur(scene.agent, rng)
+        return text
+
+    return act
+
+
+def has_player(env: AECEnv, player: Player) -> bool:
+    """Whether an environment has a scripted player of this kind."""
+    game = env.unwrapped
+    if not callable(getattr(game, player, None)):  # another library's environment
+        return False
+    env.reset(seed=0)
+    agent = env.agent_selection
+    try:
+        if player == "expert":
+            game.expert(agent)
+        else:
+            game.amateur(agent, random.Random(0))
+    except NoPlayerError:
+        return False
+    return True

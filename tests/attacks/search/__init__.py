@@ -1,0 +1,1 @@
+"""Tests of llmzoo.attacks: environments with a planted fault each, and honest ones."""

@@ -42,6 +42,10 @@ split is by content: a hash of title and abstract.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
 Paired, taken and broken were added.
+A copy of the instructions counts as copied.
+
+**What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
+a model can satisfy without writing well: [what a search earned](../reward_search.md).
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.prose import ramp
+from llmzoo.envs.prose import covered, ramp, runs
 from llmzoo.envs.writing.order import broken, fit, order, uses
-from llmzoo.envs.writing.overlap import copied, framed, paired, pieces, repeated, thread
+from llmzoo.envs.writing.overlap import SPAN, copied, framed, paired, pieces, repeated, thread
 from llmzoo.envs.writing.words import (
     ACADEMIC_STEMS,
     FICTION_STEMS,
@@ -104,14 +104,15 @@ STORY = Standard(  # a story goes on to new things and people
 @dataclass(frozen=True, slots=True)
 class Source:
     """A source text, measured once: its words, the positions of their stems and of the first letters
-    of long stems, its names, the weight of each content stem, and the kinds of words before each
-    stem."""
+    of long stems, its names, the weight of each content stem, the kinds of words before each stem, and
+    the runs of :data:`~llmzoo.envs.writing.overlap.SPAN` words of the instructions."""
 
     words: tuple[str, ...]
     positions: Mapping[str, Sequence[int]]
     names: frozenset[str]
     weights: Mapping[str, float]
     uses: Mapping[str, Set[str]]
+    instructions: Set[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,8 @@ class Grounding:
     factor: float
 
 
-def read_source(title: str, text: str, standard: Standard) -> Source:
-    """Measures a source text."""
+def read_source(title: str, text: str, standard: Standard, instructions: str = "") -> Source:
+    """Measures a source text. A copy of the ``instructions`` counts like a copy of the source."""
     words = tuple(tokens(f"{title}\n{text}"))
     meant = numerals(list(words))
     positions = defaultdict[str, list[int]](list)
@@ -152,7 +153,8 @@ def read_source(title: str, text: str, standard: Standard) -> Source:
     named = names(text)
     heavy = {stem(word) for word in [*tokens(title), *named]}
     weights = {s: (1 + math.log(n)) * (1.5 if s in heavy else 1) for s, n in counts.items()}
-    return Source(words, dict(positions), named, weights, uses(f"{title}.\n{text}"))
+    told = frozenset(runs(tokens(instructions), SPAN))
+    return Source(words, dict(positions), named, weights, uses(f"{title}.\n{text}"), told)
 
 
 def ground(first: str, second: str, source: Source, standard: Standard) -> Grounding:
@@ -179,7 +181,9 @@ def _part(text: str, source: Source, standard: Standard) -> GroundedPart:
     measured: Measures = {
         "support": (weight - missing) / max(weight, standard.content * len(words), 1.0),
         "coverage": _coverage(map(stem, content), len(words), source.weights),
-        "copied": copied(words, source.words),
+        "copied": min(
+            1.0, copied(words, source.words) + covered(words, source.instructions, SPAN)
+        ),
         "repeated": repeated(words),
         "glue": len({word for word in beginning if is_stop(word)}) / max(1, len(beginning)),
         "listed": max(listed, default=0),

@@ -96,7 +96,10 @@ class TwoAuthors(TextEnv):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Draft(chosen, read_source(chosen.title, chosen.text, self.standard))
+        bare = replace(chosen, title="", text="")
+        every = (wording.task(self.wording, self.form, bare, own) for own in (None, 0, 1))
+        source = read_source(chosen.title, chosen.text, self.standard, "\n".join(every))
+        self.episode = Draft(chosen, source)
 
     def describe(self) -> Mapping[str, Any]:
         best = self.team_weight * MAXIMUM

@@ -81,3 +81,13 @@ def test_bad_budgets_are_refused():
         search(planted.PaysEmpty, time_budget=0)
     with pytest.raises(ConfigError, match="at least 0, got 100 and -1"):
         search(planted.PaysEmpty, steps=-1)
+
+
+@pytest.mark.slow
+def test_the_embedded_model_attacks_last():
+    report = search(planted.PaysLength, trials=0, steps=1)
+    (learned,) = [each for each in report.findings if "embedded model" in each.attack]
+    assert learned.attack == "the embedded model after 1 steps"
+    assert learned.tasks >= 8
+    # it earns by length at most: 32 tokens are far below 1,000 characters, and sums are too hard for it
+    assert learned.returned < 1

@@ -181,9 +181,7 @@ def _part(text: str, source: Source, standard: Standard) -> GroundedPart:
     measured: Measures = {
         "support": (weight - missing) / max(weight, standard.content * len(words), 1.0),
         "coverage": _coverage(map(stem, content), len(words), source.weights),
-        "copied": min(
-            1.0, copied(words, source.words) + covered(words, source.instructions, SPAN)
-        ),
+        "copied": min(1.0, copied(words, source.words) + covered(words, source.instructions, SPAN)),
         "repeated": repeated(words),
         "glue": len({word for word in beginning if is_stop(word)}) / max(1, len(beginning)),
         "listed": max(listed, default=0),

@@ -242,6 +242,6 @@ def test_an_attack_on_a_reward_that_holds_gives_exit_code_0(llmzoo, folder):
 def test_options_of_the_search_and_of_the_checks_are_not_mixed(llmzoo):
     said = llmzoo("check", "sudoku_v0", "--steps", 0)
     assert (said.code, said.out) == (2, "")
-    assert "--steps is for a check with --attack: add --attack" in said.err
+    assert "--steps has no effect here: add --attack" in said.err
     said = llmzoo("check", "sudoku_v0", "--attack", "--texts", 3)
-    assert "--texts is for a check without --attack: leave out --texts" in said.err
+    assert "--texts has no effect with --attack: leave out --texts" in said.err

@@ -90,8 +90,8 @@ def test_the_exit_code_and_the_json(monkeypatch, capsys, held, code):
     ("words", "remedy"),
     [
         ([], "name an environment"),
-        (["sudoku_v0", "--sandbox"], "leave out sudoku_v0"),
-        (["--sandbox", "--time_budget", "0"], "--seconds must be a positive number"),
+        (["sudoku_v0", "--sandbox"], "--env has no effect with --sandbox"),
+        (["--sandbox", "--time_budget", "0"], "--time_budget must be a positive number"),
     ],
 )
 def test_usage(capsys, words, remedy):

@@ -35,6 +35,8 @@ class TrainOptions(CommandOptions):
         stages: consecutive runs, each starting from the model of the one before: a list of mappings
             in a configuration file, each with a learner and its own settings. Repeat the command to
             continue after an interruption.
+        dry_run: print the answers, tokens, memory and minutes of an iteration, and end without training.
+            Memory and minutes are estimates from a short probe of the model.
         quiet: show no progress on standard error.
         json: print one JSON object as the last line instead of a table.
     """
@@ -45,11 +47,13 @@ class TrainOptions(CommandOptions):
         "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
         "llmzoo train --config run.yaml --seed 1 --out runs/second",
         "llmzoo train --resume runs/second --steps 200",
+        "llmzoo train sokoban_v0 --learner magrpo --dry_run",
     )
 
     out: str | None = None
     resume: str | None = None
     stages: list[dict[str, Any]] | None = None
+    dry_run: bool = False
     quiet: bool = False
     json: bool = False
 
@@ -61,6 +65,9 @@ def run(argv: Sequence[str]) -> None:
     )
     if "seat_args" in given:
         given["seat_args"] = seat_arguments(given["seat_args"])
+    if options.dry_run:
+        _dry_run(options, given)
+        return
     if options.stages is None:
         _run_one(options, given)
         return
@@ -73,6 +80,35 @@ def run(argv: Sequence[str]) -> None:
     except KeyboardInterrupt:
         _say_how_to_go_on(["llmzoo", "train", *argv])
         raise
+
+
+def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
+    """Print what an iteration takes."""
+    if options.resume is not None or options.stages is not None:
+        raise ConfigError("--dry_run is of a new run without stages: leave out --resume and stages")
+    config = FitConfig(**given)
+    check_run(config)
+    check_model(config.model, trust_remote_code=config.trust_remote_code)
+    try:
+        from llmzoo.training.estimate import estimate
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo train", "train", error.name) from error
+    with apart():
+        found = estimate(**{name: getattr(config, name) for name in field_names(FitConfig)})
+    if options.json:
+        as_json(found.to_dict())
+        return
+    print(
+        f"an iteration: up to {found.answers:,} answers in {config.episodes_per_step:,} episodes "
+        f"({found.answers_per_episode:,} an episode)\n"
+        f"tokens: up to {found.tokens:,} sampled, after {found.tokens_read:,} tokens of prompts\n"
+        f"memory: about {found.memory / 1e9:.1f} GB, with {found.at_once:,} tokens in a pass with "
+        "gradients (estimate)\n"
+        f"time: about {found.minutes:.1f} minutes if all answers are as long as they may be: "
+        f"{found.sampling_seconds:.0f} s of sampling, {found.update_seconds:.0f} s of updates (estimate)\n"
+        f"the run: {found.steps:,} iterations, about {found.steps * found.minutes / 60:.1f} hours "
+        "without evaluations and slow environments"
+    )
 
 
 def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:

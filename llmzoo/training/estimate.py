@@ -1,0 +1,217 @@
+"""What an iteration of a run will take, before the run: answers, tokens, memory and minutes.
+
+Answers are counted by playing one rollout of the learner in which every agent writes nothing, so that
+no episode ends by a success. Time and memory come from a few sampled tokens and from one pass of the
+model with gradients. They are estimates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from pettingzoo import AECEnv
+from torch import Tensor
+
+from llmzoo.distributed import ranks
+from llmzoo.engine.base import draws, models_among
+from llmzoo.engine.local import play_rollouts
+from llmzoo.errors import ConfigError
+from llmzoo.learners.updates.policy_gradient import SurrogateConfig
+from llmzoo.policies.base import Policy, Request
+from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import Completion, Group
+from llmzoo.rollout.scheduler import rollout_keys
+from llmzoo.rollout.stepping import Clock
+from llmzoo.training.setup import Setup, set_up
+
+_NEW_TOKENS, _ROWS = 8, 8  # of the answers whose sampling is timed
+_LIBRARIES = 0.4e9  # bytes of the interpreter with torch and transformers
+_WORKING = 1.5  # what a pass takes, as a multiple of what it keeps for the gradients
+_ADAM = 3  # numbers for each trained weight: a gradient and two moments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What an iteration takes.
+
+    ``answers``: of the learning agents, in one episode and in an iteration. ``tokens_read``: of the
+    prompts, and ``tokens``: sampled at most, both in an iteration. ``at_once``: tokens of a pass with
+    gradients. ``memory``: bytes at most, with the weights, the state of the optimiser and the
+    activations. ``sampling_seconds`` and ``update_seconds``: of an iteration, if all answers are as
+    long as they may be. ``steps``: iterations of the run.
+    """
+
+    answers_per_episode: int
+    answers: int
+    tokens_read: int
+    tokens: int
+    at_once: int
+    memory: float
+    sampling_seconds: float
+    update_seconds: float
+    steps: int
+
+    @property
+    def minutes(self) -> float:
+        """Of an iteration."""
+        return (self.sampling_seconds + self.update_seconds) / 60
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "minutes": self.minutes}
+
+
+class Counting:
+    """Writes nothing in place of a policy, and counts the answers and their prompts."""
+
+    def __init__(self, policy: Policy, *, learns: bool):
+        self.name = policy.name
+        self.prompt_style = policy.prompt_style
+        self.answers = self.read = self.most = 0
+        self.longest: tuple[int, ...] = ()  # prompt
+        self.agent, self.observation = "", ""  # of that prompt
+        self.env: AECEnv | None = None
+        self._model = policy if learns and isinstance(policy, TransformersPolicy) else None
+
+    def respond(
+        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+    ) -> list[list[Completion]]:
+        return [self._answers(request, group_size) for request in requests]
+
+    def _answers(self, request: Request, group_size: int) -> list[Completion]:
+        prompt: tuple[int, ...] = ()
+        if self._model is not None:
+            prompt = self._model.encode(request.observation, request.agent)
+            limit = self._model.sampling_of(request.agent).max_new_tokens
+            self.answers += group_size
+            self.read += len(prompt)
+            self.most += group_size * limit
+            if len(prompt) > len(self.longest):
+                self.longest, self.env = prompt, request.env
+                self.agent, self.observation = request.agent, request.observation
+        return [Completion(text="", prompt_ids=prompt)] * group_size
+
+
+def estimate(learner: str = "at_grpo", env: str = "sudoku_v0", **settings: Any) -> Estimate:
+    """What an iteration of :func:`llmzoo.fit` with these settings takes. Nothing is kept.
+
+    Raises :class:`ConfigError` as ``fit`` does, for ``engine="ray"``, and for several processes.
+    """
+    if settings.get("engine", "local") != "local" or ranks.launched() > 1:
+        raise ConfigError("a dry run is of one process and engine='local'")
+    with TemporaryDirectory() as folder, ranks.joined(), ExitStack() as opened:
+        setup = set_up(learner, env, Path(folder) / "run", False, None, settings, opened)
+        return _estimate(setup)
+
+
+def _estimate(setup: Setup) -> Estimate:
+    config, engine = setup.config, setup.engine
+    counts = {
+        agent: Counting(policy, learns=agent in engine.trained)
+        for agent, policy in setup.seats.items()
+    }
+    (seed,) = draws(config.seed, 0, models=0, envs=1).seeds
+    play_rollouts(
+        setup.learner,
+        engine.trained,
+        setup.make_env,
+        [seed],
+        rollout_keys([seed]),
+        counts,
+        cohorts=1,
+        workers=config.workers,
+        clock=Clock(),
+    )
+    episodes = config.episodes_per_step
+    learner = setup.learner.config
+    passes, size = 1, None
+    if isinstance(learner, SurrogateConfig):
+        passes, size = learner.epochs, learner.tokens_at_once
+    learning = [counts[agent] for agent in engine.trained]
+    sampling = update = activations = 0.0
+    at_once = 0
+    for agent, count in zip(engine.trained, learning, strict=True):
+        policy = setup.seats[agent]
+        if not count.longest or not isinstance(policy, TransformersPolicy):
+            continue
+        whole = (count.read + count.most) * episodes
+        at_once = max(at_once, min(size or policy.tokens_at_once, whole))
+        cost = _measure(policy, count)
+        sampling += cost.sampling * count.most * episodes
+        update += cost.update * whole * passes
+        activations = max(activations, cost.activations * at_once)
+    models = [policy.model for policy in models_among(setup.seats)]
+    weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
+    trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
+    answers = sum(count.answers for count in learning)
+    return Estimate(
+        answers_per_episode=answers,
+        answers=answers * episodes,
+        tokens_read=sum(count.read for count in learning) * episodes,
+        tokens=sum(count.most for count in learning) * episodes,
+        at_once=at_once,
+        memory=_LIBRARIES + sum(weights.values()) + 4 * _ADAM * sum(trained.values()) + activations,
+        sampling_seconds=sampling,
+        update_seconds=update,
+        steps=config.steps,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cost:
+    sampling: float  # seconds for each sampled token
+    update: float  # seconds for each token of a pass with gradients
+    activations: float  # bytes for each such token
+
+
+def _measure(policy: TransformersPolicy, count: Counting) -> _Cost:
+    """Sample a few tokens after the longest prompt, and run passes with gradients on them.
+
+    Both are done twice: the first time sets up what later ones use, and is not timed.
+    """
+    short = policy.with_sampling(max_new_tokens=_NEW_TOKENS)
+    request = Request(agent=count.agent, observation=count.observation, env=count.env)
+    for _ in range(2):
+        started = time.monotonic()
+        (completions,) = short.respond([request], _ROWS)
+        sampling_seconds = time.monotonic() - started
+    sampled = sum(len(completion.ids) for completion in completions)
+    if sampled == 0:
+        raise ConfigError(f"the longest prompt of {count.agent} leaves no room for an answer")
+    group = Group(
+        agent=count.agent,
+        turn=0,
+        key=(),
+        prompt_ids=count.longest,
+        completions=tuple(completions),
+        returns=(0.0,) * len(completions),
+    )
+    weights = {p.untyped_storage().data_ptr() for p in policy.model.parameters()}
+    for _ in range(2):
+        kept: dict[int, int] = {}
+
+        def keep(tensor: Tensor, kept: dict[int, int] = kept) -> Tensor:
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() not in weights:
+                kept[storage.data_ptr()] = storage.nbytes()
+            return tensor
+
+        started = time.monotonic()
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            loss = policy.likelihood([group]).logprobs.sum()
+        loss.backward()
+        update_seconds = time.monotonic() - started
+        for parameter in policy.parameters():
+            parameter.grad = None
+    tokens = len(count.longest) + sampled
+    return _Cost(
+        sampling=sampling_seconds / sampled,
+        update=update_seconds / tokens,
+        activations=_WORKING * sum(kept.values()) / tokens,
+    )

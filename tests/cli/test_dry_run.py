@@ -1,0 +1,60 @@
+"""``llmzoo train --dry_run``"""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def dry(llmzoo, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*argv):
+        return llmzoo("train", "sudoku_v0", *small, *argv, "--dry_run")
+
+    return call
+
+
+def test_answers_and_tokens_are_counted_and_nothing_is_left(dry, tmp_path):
+    said = dry("--learner", "at_grpo", "--learner.group_size", 3, "--json")
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    # one turn, two agents with 3 answers each of up to 8 tokens, two episodes
+    assert (found["answers_per_episode"], found["answers"]) == (6, 12)
+    assert found["tokens"] == 12 * 8
+    assert found["tokens_read"] > 0
+    assert found["memory"] > 0.4e9
+    assert found["minutes"] > 0
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
+def test_a_limit_on_a_pass_lowers_the_memory(dry):
+    argv = ["--learner", "magrpo", "--json"]
+    whole = json.loads(dry(*argv).out)
+    limited = json.loads(dry(*argv, "--learner.tokens_at_once", 20).out)
+    assert limited["at_once"] == 20 < whole["at_once"]
+    assert limited["memory"] < whole["memory"]
+
+
+@pytest.mark.slow
+def test_the_answers_of_a_deep_joint_tree(dry):
+    # 2 completions a node: the tree of 3 turns
+    said = dry("--learner", "magrpo", "--learner.group_size", 2, "--env.max_turns", 3, "--json")
+    one = json.loads(dry("--learner", "magrpo", "--learner.group_size", 2, "--json").out)
+    assert json.loads(said.out)["answers_per_episode"] > 3 * one["answers_per_episode"]
+
+
+def test_the_text_says_estimate(dry):
+    said = dry("--learner", "grpo")
+    assert said.out.startswith("an iteration: up to ")
+    assert said.out.count("(estimate)") == 2
+    assert "an episode)" in said.out
+
+
+def test_what_has_no_dry_run(llmzoo):
+    said = llmzoo("train", "--resume", "runs/a", "--dry_run")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "--dry_run is of a new run" in said.err
+    said = llmzoo("train", "--engine", "ray", "--dry_run", "--model", "tiny")
+    assert "a dry run is of one process and engine='local'" in said.err

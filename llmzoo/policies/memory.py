@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,12 +16,15 @@ from llmzoo.errors import OutOfMemoryError
 
 _MOST = 32_768  # tokens; more fill no processor any better
 _CPU_BYTES, _GPU_SHARE = 4e9, 0.3  # of activations: bytes, the share of a GPU's memory
+_FREE_SHARE = 0.25  # of a machine's free memory; a pass takes about twice what it keeps
+_CGROUP = Path("/sys/fs/cgroup")
+_MEMINFO = Path("/proc/meminfo")
 
 
 def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
     """The tokens of one forward pass with gradients, where no setting says.
 
-    As many as 4 GB of activations hold, or 30% of a GPU's memory; at most 32,768. Per token, a layer
+    As many as a quarter of the free memory holds, 4 GB at most, or 30% of a GPU's memory; at most 32,768. Per token, a layer
     of hidden size H and M inner units keeps about 12 H + 4 M numbers: the inputs and outputs of its
     norms and projections, rotated queries and keys, and both sides of the gate. With ``recompute``
     it keeps its inputs, and one layer at a time the rest.
@@ -27,11 +34,46 @@ def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
     inner = getattr(config, "intermediate_size", None) or 4 * hidden
     layer = 12 * hidden + 4 * inner
     kept = config.num_hidden_layers * (hidden if recompute else layer) + layer * recompute
-    room = _CPU_BYTES
+    room = _room_here()
     if model.device.type == "cuda":
         room = _GPU_SHARE * torch.cuda.get_device_properties(model.device).total_memory
     size = max(2, next(model.parameters()).element_size())
     return max(1, min(_MOST, int(room / (kept * size))))
+
+
+def free_memory() -> int | None:
+    """The bytes that this process may still take: of the machine, and of its control group (version 2).
+
+    None where the system does not say.
+    """
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", _read(_MEMINFO), re.MULTILINE)
+    if found is None:
+        return None
+    free = 1024 * int(found[1])
+    limit, used = _read(_CGROUP / "memory.max").strip(), _read(_CGROUP / "memory.current").strip()
+    if limit.isdigit() and used.isdigit():
+        free = min(free, max(0, int(limit) - int(used)))
+    return free
+
+
+@cache
+def _room_here() -> float:
+    """Bytes of activations, read once: all updates of a process are cut alike.
+
+    It is a power of two below 4 GB, so that a resumed run finds the same on a machine that is used
+    about as much.
+    """
+    free = free_memory()
+    if free is None or _FREE_SHARE * free >= _CPU_BYTES:
+        return _CPU_BYTES
+    return float(2 ** int(math.log2(max(2.0, _FREE_SHARE * free))))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 @contextmanager

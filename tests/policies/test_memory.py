@@ -10,7 +10,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import OutOfMemoryError
 from llmzoo.learners import learner_class
-from llmzoo.policies import attention
+from llmzoo.policies import attention, memory
 from llmzoo.policies.base import Request
 from llmzoo.policies.memory import tokens_at_once
 from llmzoo.policies.sampling import Sampling
@@ -99,6 +99,42 @@ def test_the_memory_of_a_cpu_is_another_error(monkeypatch):
         policy().respond([Request(agent="a_0", observation="up 1", env=None)])
 
 
+@pytest.fixture
+def fresh_room():
+    memory._room_here.cache_clear()
+    yield
+    memory._room_here.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("free", "room"),
+    [
+        (None, 4e9),
+        (64e9, 4e9),
+        (16e9, 4e9),  # a quarter of it
+        (15e9, 2.0**31),  # the power of two below 3.75e9
+        (2.0**31, 2.0**29),
+    ],
+)
+def test_activations_follow_the_free_memory(free, room, monkeypatch, fresh_room):
+    monkeypatch.setattr(memory, "free_memory", lambda: free)
+    assert memory._room_here() == room
+
+
+def test_free_memory_is_that_of_the_machine_or_of_its_control_group(tmp_path, monkeypatch):
+    meminfo = tmp_path / "meminfo"
+    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    assert memory.free_memory() is None
+    meminfo.write_text("MemTotal:  100 kB\nMemAvailable:   30 kB\n")
+    assert memory.free_memory() == 30 * 1024
+    (tmp_path / "memory.current").write_text("5000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.free_memory() == 30 * 1024
+    (tmp_path / "memory.max").write_text("7000\n")
+    assert memory.free_memory() == 2000
+
+
 @pytest.mark.parametrize(
     ("sizes", "recompute", "tokens"),
     [
@@ -107,7 +143,10 @@ def test_the_memory_of_a_cpu_is_another_error(monkeypatch):
         ((30, 576, 1536), True, 32_768),  # 30 * 576 and one layer: 0.12 MB
     ],
 )
-def test_an_update_reads_what_four_gigabytes_hold(sizes, recompute, tokens):
+def test_an_update_reads_what_four_gigabytes_hold(
+    sizes, recompute, tokens, monkeypatch, fresh_room
+):
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
     layers, hidden, inner = sizes
     config = LlamaConfig(
         num_hidden_layers=layers, hidden_size=hidden, intermediate_size=inner, vocab_size=8

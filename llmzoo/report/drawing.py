@@ -122,13 +122,20 @@ def _success_in_play(axes: Axes, group: RunGroup, number: int, *, alone: bool) -
     if not smooth:
         return
     shown = any(row.get("demonstrated_tokens") for run in group.runs for row in run.train)
-    where = "of demonstrations" if shown else "in play"
+    where = "of demonstrations" if shown else _in_play(group)
     if alone and len(group.runs) == 1 and window > 1:
         _thin(axes, curve(group.runs, success_of), number, f"{where}, each batch")
     name = "" if alone else f"{group.label}, "
     mean = f", mean of {window}" if window > 1 else ""
     seeds = f", {len(group.runs)} seeds" if len(group.runs) > 1 else ""
     _thick(axes, smooth, number, f"{name}{where}{mean}{seeds}")
+
+
+def _in_play(group: RunGroup) -> str:
+    """``in play``; where the best of several answers is carried out, the curve is not the policy's own."""
+    options = group.runs[0].config.get("learner_args", {})
+    best = options.get("select") == "greedy"
+    return "in play, the best of several answers each turn" if best else "in play"
 
 
 def _held_out(axes: Axes, group: RunGroup, number: int, *, alone: bool) -> None:

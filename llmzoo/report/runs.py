@@ -14,7 +14,7 @@ from typing import Any
 
 from llmzoo.errors import CheckpointError, ConfigError, printable
 from llmzoo.files import lines_of, read_object
-from llmzoo.training import run_folder
+from llmzoo.training import provenance, run_folder
 from llmzoo.training.run_folder import row_of
 from llmzoo.training.standings import League
 
@@ -29,7 +29,8 @@ class RunData:
 
     ``train`` and ``evals`` are the rows of ``metrics.jsonl``, one per step. ``before`` and ``after``
     are evaluations; ``after`` is None until the run has ended. ``league`` is that in the folder ``league``.
-    ``notes`` say what is unreadable.
+    ``starts``: where it was started and resumed (:mod:`llmzoo.training.provenance`); empty in runs of
+    earlier versions. ``notes`` say what is unreadable.
     """
 
     folder: Path
@@ -40,6 +41,7 @@ class RunData:
     before: Row | None
     after: Row | None
     league: League | None = None  # of its checkpoints and copies
+    starts: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -110,6 +112,7 @@ def read(folder: Path, name: str) -> RunData:
         before=before,
         after=_evaluation(folder / "after.json"),
         league=_league(folder / LEAGUE, notes),
+        starts=_starts(folder / provenance.NAME, notes),
         notes=tuple(notes),
     )
 
@@ -211,6 +214,17 @@ def _evaluation(path: Path) -> dict[str, Any] | None:
     if row is not None and not _has_form(row):
         raise ConfigError(f"{path} cannot be read: it has another form than an evaluation")
     return row
+
+
+def _starts(path: Path, notes: list[str]) -> tuple[Any, ...]:
+    try:
+        starts = _legible((read_object(path) or {}).get("starts", []))
+    except CheckpointError:
+        starts = None
+    if not isinstance(starts, list):
+        notes.append(f"{path.name} cannot be read")
+        return ()
+    return tuple(starts)
 
 
 def _league(path: Path, notes: list[str]) -> League | None:

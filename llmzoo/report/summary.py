@@ -51,6 +51,9 @@ def tiles(run: RunData) -> list[dict[str, str]]:
     tiles = [main]
     if last is not None and "greedy" in last:
         greedy = rate(last["greedy"])
+        if last is not run.before and run.before is not None and "greedy" in run.before:
+            first = rate(run.before["greedy"])
+            greedy = {name: f"{first[name]} → {greedy[name]}" for name in greedy}
         tiles.append({"label": "Greedy", "value": greedy["rate"], "detail": greedy["interval"]})
     tiles.append({"label": "Tokens sampled", "value": short(run.tokens), "detail": ""})
     tiles.append({"label": "Time", "value": duration(run.seconds), "detail": ""})
@@ -77,10 +80,11 @@ def run_row(run: RunData) -> dict[str, Any]:
         "learner": config["learner"],
         "seed": config.get("seed", "–"),
         "steps": f"{run.steps:,}" + ("" if run.steps == steps else f" of {steps:,}"),
-        "before": rate(run.before),
-        "after": rate(run.after),
+        "before": {**rate(run.before), "greedy": greedy_rate(run.before)},
+        "after": {**rate(run.after), "greedy": greedy_rate(run.after)},
         "tokens": f"{run.tokens:,}",
         "time": duration(run.seconds),
+        "starts": json.dumps(run.starts, indent=2, ensure_ascii=False) if run.starts else "",
         "config": json.dumps(effective(run), indent=2, ensure_ascii=False, default=str),
     }
 
@@ -91,6 +95,15 @@ def rate(evaluation: Row | None) -> dict[str, str]:
         return {"rate": "–", "interval": ""}
     low, high = evaluation["success_ci95"]
     return {"rate": f"{evaluation['success']:.1%}", "interval": f"[{low:.1%}, {high:.1%}]"}
+
+
+def greedy_rate(evaluation: Row | None) -> str:
+    """The success of the most likely answers; nothing where it was not measured."""
+    return (
+        ""
+        if evaluation is None or "greedy" not in evaluation
+        else rate(evaluation["greedy"])["rate"]
+    )
 
 
 def duration(seconds: float) -> str:

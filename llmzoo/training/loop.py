@@ -3,7 +3,8 @@
 The engine plays and learns (:mod:`llmzoo.engine.local`). :mod:`llmzoo.training.setup` has what comes
 before the first iteration.
 
-A run folder holds ``config.json``, ``metrics.jsonl`` (a row for each iteration and each
+A run folder holds ``config.json``, ``provenance.json`` (versions, commit, command line, machine and
+date of each start), ``metrics.jsonl`` (a row for each iteration and each
 evaluation), ``played.jsonl`` (some of the episodes), TensorBoard files, ``before.json``,
 ``after.json`` and ``checkpoints/``. The command line adds ``curve.png``.
 """

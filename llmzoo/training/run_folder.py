@@ -27,7 +27,7 @@ LOCK = ".lock"
 _FOLDERS = (CHECKPOINTS, "tensorboard")
 _FILES = (
     *("config.json", "before.json", "after.json", "metrics.jsonl", "played.jsonl"),
-    *("curve.png", "report.html"),
+    *("provenance.json", "curve.png", "report.html"),
 )
 # left behind by killed runs of earlier versions
 _EARLIER = ("metrics.writing", "played.writing", "before.writing", "after.writing")

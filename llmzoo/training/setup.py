@@ -23,6 +23,7 @@ from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
 from llmzoo.training.evaluation import evaluate
 from llmzoo.training.exploiting import can_be_asked, exploit
+from llmzoo.training.provenance import record_start
 from llmzoo.training.run_folder import check_place, claimed, prepare
 from llmzoo.training.seating import (
     Learning,
@@ -172,6 +173,7 @@ def set_up(
     ranks.by_first(
         lambda: prepare(folder, asdict(config), resume=resume, defaults=asdict(FitConfig()))
     )
+    ranks.by_first(lambda: record_start(folder))
     return Setup(
         folder=folder,
         config=config,

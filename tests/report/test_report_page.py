@@ -246,7 +246,7 @@ def test_words_of_a_run(tmp_path):
     assert heading([run])[0] == "at_grpo on sudoku_v0"
     assert [tile["value"] for tile in tiles(run)] == [
         "30.0% → 80.0%",
-        "80.0%",
+        "30.0% → 80.0%",  # greedy
         "20.0k",
         "1 min 23 s",
     ]
@@ -308,3 +308,26 @@ def test_a_page_of_several_settings_begins_with_what_they_reached(tmp_path):
     assert "pairs differ" not in apart
     # seeds of one setting are no comparison
     assert "Comparison" not in page_of(*runs[1:])
+
+
+def test_a_page_says_where_a_run_was_made_and_greedy_success(tmp_path):
+    run = make(tmp_path / "a", learning(20))
+    starts = {"starts": [{"command": "llmzoo train --seed 7", "commit": "0123abcd"}]}
+    (run / "provenance.json").write_text(json.dumps(starts))
+    text = page_of(run)
+    assert "Versions, command and machine" in text
+    assert "llmzoo train --seed 7" in text
+    assert "0123abcd" in text
+    assert "<small>greedy 80.0%</small>" in text
+    (run / "provenance.json").write_text('{"starts": 3}')
+    assert "provenance.json cannot be read" in page_of(run)
+
+
+def test_a_curve_of_the_best_answers_says_so(tmp_path):
+    best = make(tmp_path / "a", learning(20), learner_args={"select": "greedy"})
+    own = make(tmp_path / "b", learning(20), learner_args={"select": "random"})
+    told = "in play, the best of several answers each turn"
+    for folder, says in ((best, True), (own, False)):
+        (axes,) = success(groups([read(folder, "run")])).axes
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert any(label.startswith(told) for label in labels) is says

@@ -135,7 +135,7 @@ def _in_play(group: RunGroup) -> str:
     """``in play``; where the best of several answers is carried out, the curve is not the policy's own."""
     options = group.runs[0].config.get("learner_args", {})
     best = options.get("select") == "greedy"
-    return "in play, the best of several answers each turn" if best else "in play"
+    return "in play, best answers" if best else "in play"
 
 
 def _held_out(axes: Axes, group: RunGroup, number: int, *, alone: bool) -> None:

@@ -31,7 +31,7 @@ from llmzoo.rollout.scheduler import rollout_keys
 from llmzoo.rollout.stepping import Clock
 from llmzoo.training.setup import Setup, set_up
 
-_NEW_TOKENS, _ROWS = 16, 16  # of the answers whose sampling is timed
+_NEW_TOKENS, _ROWS = 8, 4  # of the answers whose sampling is timed
 _LIBRARIES = 0.4e9  # bytes of the interpreter with torch and transformers
 _WORKING = 1.5  # what a pass takes, as a multiple of what it keeps for the gradients
 _ADAM = 3  # numbers for each trained weight: a gradient and two moments

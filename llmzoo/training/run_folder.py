@@ -59,6 +59,8 @@ def claimed(run: Path, *, resume: bool) -> Iterator[None]:
         run.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise CheckpointError(f"{run} is no folder: choose another one for the run") from None
+    except FileNotFoundError:  # a file system such as /proc, which says that it can be written to
+        raise CheckpointError(f"{run} cannot be made: choose another folder for the run") from None
     _check(run)
     with files.append(run / LOCK) as lock:
         _hold(run, lock.fileno())

@@ -184,3 +184,14 @@ def test_what_single_agents_cannot_have(llmzoo, given, told):
     said = llmzoo("eval", "sudoku_v0", *given)
     assert said.code == 2
     assert told in said.err
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(llmzoo, monkeypatch, tmp_path):
+    def refuses(self, *args, **kwargs):  # as below /proc
+        raise FileNotFoundError(2, "No such file or directory", str(self))
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuses)
+    out = tmp_path / "x"
+    said = llmzoo("eval", "sudoku_v0", "--policy", "oracle", "--tasks", 1, "--quiet", "--out", out)
+    assert said.code == 2
+    assert said.err == f"llmzoo: {out} cannot be made: choose another folder for the run\n"

@@ -326,7 +326,7 @@ def test_a_page_says_where_a_run_was_made_and_greedy_success(tmp_path):
 def test_a_curve_of_the_best_answers_says_so(tmp_path):
     best = make(tmp_path / "a", learning(20), learner_args={"select": "greedy"})
     own = make(tmp_path / "b", learning(20), learner_args={"select": "random"})
-    told = "in play, the best of several answers each turn"
+    told = "in play, best answers"
     for folder, says in ((best, True), (own, False)):
         (axes,) = success(groups([read(folder, "run")])).axes
         labels = [text.get_text() for text in axes.get_legend().get_texts()]

@@ -119,6 +119,14 @@ class SandboxError(LlmzooError, RuntimeError):
     """Code could not be run safely, or not be judged, by a fault of ours or of the machine's."""
 
 
+class ServiceError(LlmzooError, RuntimeError):
+    """A service that an environment needs, such as a judge or the server of a tool, gave no result.
+
+    The environments of this package then end the episode without a reward, with the reason in
+    ``infos[agent]["failure"]``. Such an episode is counted, and nothing is learned from it.
+    """
+
+
 class WorkerError(LlmzooError, RuntimeError):
     """A worker process failed by something else than an error of llmzoo's, or died again and again."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from math import isnan
 from typing import Any
 
 
@@ -71,6 +72,7 @@ class Episode:
     final: Mapping[str, str] = field(default_factory=dict)  # what each agent read at the end
     final_state: str = ""  # the global state at the end, where the rollout asked for it
     cut_off: tuple[str, ...] = ()  # agents that a time limit stopped, rather than the task's end
+    failure: str = ""  # why a judge, a tool or an endpoint gave no result
     timed_task: bool = False  # the environment says that its time limit is a rule of the task
 
     @property
@@ -151,6 +153,19 @@ class Group:
         if len(self.completions) != len(self.returns):
             raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")
 
+    def measured(self) -> Group | None:
+        """The group without the completions whose return is unknown (nan), as after a failure of a judge, a
+        tool or an endpoint; None if nothing is left to compare."""
+        unknown = self.greedy is not None and isnan(self.greedy)
+        known = [
+            i
+            for i, value in enumerate(self.returns)
+            if not (unknown or isnan(value) or (self.redrawn and isnan(self.redrawn[i])))
+        ]
+        if len(known) == len(self.returns):
+            return self
+        return self.only(known) if known else None
+
     @property
     def differs(self) -> bool:
         """Whether the returns, redrawn ones included, differ by more than rounding, so that comparing them
@@ -194,11 +209,16 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a rollout gives a learner: groups or episodes, and how they ended."""
+    """What a rollout gives a learner: groups or episodes, and how they ended.
+
+    failures: for each episode that a failed judge, tool or endpoint spoiled, why it failed. Such an episode
+        has no ending, and its completions are in no group.
+    """
 
     groups: tuple[Group, ...] = ()
     endings: tuple[Ending, ...] = ()
     episodes: tuple[Episode, ...] = ()
+    failures: tuple[str, ...] = ()
 
     @property
     def completions(self) -> tuple[Completion, ...]:
@@ -209,12 +229,26 @@ class Batch:
         )
 
     @staticmethod
+    def played(episode: Episode) -> Batch:
+        """The batch of one plain episode; its failure alone if a service failed."""
+        if episode.failure:
+            return Batch(failures=(episode.failure,))
+        ending = Ending(
+            seed=episode.seed,
+            success=episode.success,
+            totals=episode.totals,
+            decisions=len(episode.decisions),
+        )
+        return Batch(episodes=(episode,), endings=(ending,))
+
+    @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
         """Several batches as one, in their order."""
         return Batch(
             groups=tuple(group for part in parts for group in part.groups),
             endings=tuple(ending for part in parts for ending in part.endings),
             episodes=tuple(episode for part in parts for episode in part.episodes),
+            failures=tuple(failure for part in parts for failure in part.failures),
         )
 
 

@@ -110,9 +110,9 @@ def test_nor_does_the_judge_of_a_debate_send_it():
         env.reset(seed=0)
         for agent in ("pro_0", "con_1", "pro_0"):
             env.step(env.expert(agent))
-        with pytest.warns(UserWarning, match="gave no scores"):  # it only says hi
-            env.step(env.expert("con_1"))
-    assert [call["authorization"] for call in web.heard] == ["Bearer none"] * 4
+        env.step(env.expert("con_1"))
+        assert "gave no scores" in env.infos["pro_0"]["failure"]  # it only says hi
+    assert [call["authorization"] for call in web.heard] == ["Bearer none"] * 2
 
 
 @pytest.mark.parametrize(

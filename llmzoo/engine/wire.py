@@ -42,6 +42,7 @@ def dump(batch: Batch) -> bytes:
             for group in batch.groups
         ],
         "endings": [fields_of(ending) for ending in batch.endings],
+        "failures": batch.failures,
         "episodes": [
             {
                 **fields_of(episode),
@@ -100,6 +101,7 @@ def load(data: bytes) -> Batch:
         groups=tuple(Group(**row) for row in groups),
         endings=tuple(Ending(**row) for row in rows["endings"]),
         episodes=tuple(_episode(row, answers) for row in rows["episodes"]),
+        failures=tuple(rows["failures"]),
     )
 
 

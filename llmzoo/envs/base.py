@@ -22,7 +22,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo.envs.drawing import Board, Sighting, terminal
-from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError, check_names
+from llmzoo.errors import ConfigError, NoPlayerError, ServiceError, UnknownNameError, check_names
 from llmzoo.registry import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
@@ -249,14 +249,13 @@ class TextEnv(AECEnv[str, str, str]):
         last_of_round = agent == self.agents[-1]
         again = False
         if not self.simultaneous:
-            self._pay(self.play(agent, action))
+            self._pay(self._served(lambda: self.play(agent, action)))
             again = self.keeps_turn(agent)
         else:
             self._answers[agent] = action
             if last_of_round:
-                outcome = self.play_together(self._answers)
-                self._answers = {}
-                self._pay(outcome)
+                answers, self._answers = self._answers, {}
+                self._pay(self._served(lambda: self.play_together(answers)))
         self._accumulate_rewards()
         ended = True in self.terminations.values()
         if last_of_round and not again and not ended:
@@ -328,6 +327,14 @@ class TextEnv(AECEnv[str, str, str]):
         self._clear_rewards()
         self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
         return True
+
+    def _served(self, act: Callable[[], Outcome]) -> Outcome:
+        """The outcome of a step; the end of the episode, without a reward, if a service failed."""
+        try:
+            return act()
+        except ServiceError as error:
+            self.infos = {a: {**info, "failure": str(error)} for a, info in self.infos.items()}
+            return Outcome(done=True)
 
     def _pay(self, outcome: Outcome) -> None:
         """Pay every agent its parts of the reward, and end the episode if the task is over."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class Malformed(ValueError):
     """An answer that cannot be read; its text tells the agent why."""
@@ -15,3 +17,32 @@ def cut(text: str, most: int) -> str:
 def encodable(text: str) -> str:
     """``text`` in a form that can be encoded: half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+_LABEL = re.compile(
+    r"(?:\*\*|__)?(?:the |my )?(?:final )?(?:answer|message|puzzle)(?: is)?[ \t]*"
+    r"(?:\*\*|__)?[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]+",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"(?:```[\w+-]*|~~~|-{3,}|\*{3,}|_{3,}|\|[-:| \t]*\|)?")
+_PAIRS = ("**", "__", "`", '"', "'", "$")
+
+
+def bare_lines(text: str) -> list[str]:
+    """The lines of an answer that say something, each without the Markdown, the quotes and the label (as
+    ``Answer:``) around it. Fences and rules are left out."""
+    return [bare_line(line) for line in text.splitlines() if not _NOTHING.fullmatch(line.strip())]
+
+
+def bare_line(line: str) -> str:
+    """A line without the Markdown, the quotes and the label around all of it."""
+    line = line.strip()
+    if len(line) > 1 and line[0] == line[-1] == "|" and line.count("|") == 2:  # a row of a table
+        line = line[1:-1].strip()
+    label = _LABEL.match(line)
+    line = line[label.end() :].strip() if label else line
+    for mark in _PAIRS:
+        inner = line[len(mark) : -len(mark)]
+        if inner.strip() and line == f"{mark}{inner}{mark}" and mark not in inner:
+            line = inner.strip()
+    return line

@@ -13,7 +13,7 @@ from llmzoo.learners.updates.actor_critic import ActorCriticUpdater
 from llmzoo.learners.updates.critics import ActorCriticConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Ending
+from llmzoo.records import Batch
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Rollout
 
@@ -33,13 +33,7 @@ class ActorCritic(Learner):
         if self.central:
             _check_state(env)
         episode = yield from play_episode(env, seed, with_state=self.central)
-        ending = Ending(
-            seed=seed,
-            success=episode.success,
-            totals=episode.totals,
-            decisions=len(episode.decisions),
-        )
-        return Batch(episodes=(episode,), endings=(ending,))
+        return Batch.played(episode)
 
     def updater(
         self,

@@ -15,7 +15,7 @@ from llmzoo.learners.base import Learner
 from llmzoo.learners.updates.sft import Demonstrations, SFTConfig, SFTUpdater, demonstrators
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Ending, Episode
+from llmzoo.records import Batch, Episode
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Rollout
 
@@ -92,19 +92,9 @@ class SFT(Learner):
 
 
 def _play(env: AECEnv, seed: int) -> Rollout:
-    return _batch((yield from play_episode(env, seed)))
+    return Batch.played((yield from play_episode(env, seed)))
 
 
 def _read(episode: Episode) -> Rollout:
     yield from ()  # nothing is asked of anybody
-    return _batch(episode)
-
-
-def _batch(episode: Episode) -> Batch:
-    ending = Ending(
-        seed=episode.seed,
-        success=episode.success,
-        totals=episode.totals,
-        decisions=len(episode.decisions),
-    )
-    return Batch(episodes=(episode,), endings=(ending,))
+    return Batch.played(episode)

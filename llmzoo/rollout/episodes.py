@@ -10,7 +10,15 @@ from pettingzoo import AECEnv
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.records import Completion, Decision, Episode
 from llmzoo.rollout.scheduler import Ask, Rollout, request, rollout_keys, run, slow_steps
-from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, step_each, succeeded
+from llmzoo.rollout.stepping import (
+    Act,
+    deciders,
+    failure_of,
+    is_over,
+    skip_dead,
+    step_each,
+    succeeded,
+)
 
 
 def episodes(
@@ -86,6 +94,7 @@ def play_episode(
         info=record.info,
         final=record.final,
         cut_off=tuple(record.cut_off),
+        failure=record.failure,
         timed_task=env.metadata.get("time_limit") == "task",
         final_state=final_state,
     )
@@ -102,10 +111,12 @@ class _EpisodeRecord:
         self.success = self.terminated = self.truncated = False
         self.final: dict[str, str] = {}  # the last observation of agents that are done
         self.cut_off: list[str] = []
+        self.failure = ""
         self._latest: dict[str, dict[str, Any]] = {}  # decision of each agent
 
     def decide(self, agent: str, observation: str, completion: Completion, state: str) -> None:
         """Add a decision."""
+        self.failure = self.failure or completion.failure
         turn = self._latest[agent]["turn"] + 1 if agent in self._latest else 0
         self._latest[agent] = {
             "agent": agent,
@@ -133,6 +144,7 @@ class _EpisodeRecord:
             self._latest[agent]["info"] = dict(env.infos.get(agent, {}))
         self.info = dict(next(iter(env.infos.values()), {}))
         self.success = succeeded(env)
+        self.failure = self.failure or failure_of(env)
         self.terminated = any(env.terminations.values())
         self.truncated = any(env.truncations.values())
         for agent in env.agents:

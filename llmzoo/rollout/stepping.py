@@ -49,14 +49,25 @@ def skip_dead(env: AECEnv) -> None:
 def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
     """Step ``env`` with the answers of the next deciders, and past agents that are done.
 
-    Returns what each agent was paid in all.
+    Returns what each agent was paid in all: nan for every agent if the step ended in a failure, since what
+    the answers are worth is unknown.
     """
     paid = dict.fromkeys(env.agents, 0.0)
     for step in step_each(env, texts):
         for agent, reward in step.items():
             paid[agent] = paid.get(agent, 0.0) + reward
     skip_dead(env)
-    return paid
+    return unknown(paid) if failure_of(env) else paid
+
+
+def unknown(paid: Mapping[str, float]) -> dict[str, float]:
+    """The payments of a step of which nobody knows what it is worth: nan for every agent."""
+    return dict.fromkeys(paid, math.nan)
+
+
+def failure_of(env: AECEnv) -> str:
+    """Why a service of the environment gave no result (``infos[agent]["failure"]``); "" if none failed."""
+    return next((str(i["failure"]) for i in env.infos.values() if i.get("failure")), "")
 
 
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:

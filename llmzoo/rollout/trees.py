@@ -10,6 +10,7 @@ import itertools
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, Literal
 
 from pettingzoo import AECEnv
@@ -18,7 +19,17 @@ from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, Completion, Ending, Group, Part, fields_of
 from llmzoo.rollout.attempts import attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import WHOLE, Act, by_part, deciders, is_over, skip_dead, succeeded
+from llmzoo.rollout.stepping import (
+    WHOLE,
+    Act,
+    by_part,
+    deciders,
+    failure_of,
+    is_over,
+    skip_dead,
+    succeeded,
+    unknown,
+)
 
 Returns = Mapping[tuple[str, str], float]  # by (agent, part of the reward)
 
@@ -75,7 +86,8 @@ def joint_tree(
         tree.end(env, unpaid, turns)
     else:
         yield [tree.node(env, (), 1.0, unpaid, turns)]
-    return Batch(groups=tuple(tree.groups), endings=tuple(tree.endings))
+    groups = tuple(g for group in tree.groups if (g := group.measured()) is not None)
+    return Batch(groups=groups, endings=tuple(tree.endings), failures=tuple(tree.failures))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,6 +105,7 @@ class _JointTree:
     rng: random.Random
     groups: list[Group] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     def node(
         self,
@@ -118,6 +131,14 @@ class _JointTree:
         texts += [tuple(answers[s][i].text for s, i in enumerate(action)) for _, _, action in swaps]
         forks = [fork(env) for _ in texts]
         paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
+        actions = [
+            *joint,
+            *[None] * (len(texts) - len(joint) - len(swaps)),
+            *(a for *_, a in swaps),
+        ]
+        for j, action in enumerate(actions):
+            if action is not None and failed(answers, action):
+                paid[j] = unknown(paid[j])
         infos = [f.infos for f in forks]
         earned = [by_part(env.infos, f.infos, p, agents) for f, p in zip(forks, paid, strict=True)]
         totals = [{a: paid_before[a] + p.get(a, 0.0) for a in paid_before} for p in paid]
@@ -302,7 +323,10 @@ class _JointTree:
             )
 
     def end(self, env: AECEnv, totals: Mapping[str, float], turns: Mapping[str, int]) -> None:
-        """Note the end of an episode."""
+        """Note the end of an episode, or its failure."""
+        if any(map(isnan, totals.values())):
+            self.failures.append(failure_of(env) or "the call of an endpoint failed")
+            return
         self.endings.append(
             Ending(
                 seed=self.seed,
@@ -311,6 +335,11 @@ class _JointTree:
                 decisions=sum(turns.values()),
             )
         )
+
+
+def failed(answers: Sequence[Sequence[Completion]], action: Sequence[int]) -> bool:
+    """Whether the call for one of the answers of a joint action failed."""
+    return any(own[i].failure for own, i in zip(answers, action, strict=True))
 
 
 def _means_of_next(returns: Sequence[float], redraws: int) -> tuple[float, ...]:

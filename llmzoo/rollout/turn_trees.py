@@ -21,7 +21,16 @@ from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, Ending, Group, Part
 from llmzoo.rollout.attempts import Attempts, attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import WHOLE, Act, deciders, is_over, skip_dead, succeeded
+from llmzoo.rollout.stepping import (
+    WHOLE,
+    Act,
+    deciders,
+    failure_of,
+    is_over,
+    skip_dead,
+    succeeded,
+    unknown,
+)
 
 Row = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
 
@@ -95,6 +104,10 @@ def agent_turn_tree(
             times = _continuations(env, agent, continuations) if agent in trained else 0
             forks = [fork(env) for _ in joint]
             paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
+            others = [own[0] for own in answers if own is not completions]
+            for i, completion in enumerate(completions):
+                if any(c.failure for c in (completion, *others)):
+                    paid[i] = unknown(paid[i])
             worth, rows = yield from _judged(
                 forks, agent, [p.get(agent, 0.0) for p in paid], seed, times, team_weight
             )
@@ -129,8 +142,11 @@ def agent_turn_tree(
         success = succeeded(env)
         for agent in agents:
             turns[agent] += 1
+    kept = tuple(g for group in groups if (g := group.measured()) is not None)
+    if any(map(math.isnan, totals.values())):
+        return Batch(groups=kept, failures=(failure_of(env) or "the call of an endpoint failed",))
     ending = Ending(seed=seed, success=success, totals=totals, decisions=sum(turns.values()))
-    return Batch(groups=tuple(groups), endings=(ending,))
+    return Batch(groups=kept, endings=(ending,))
 
 
 def _row(
@@ -159,6 +175,12 @@ def _row(
 
 
 def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:
+    """The number of the answer that goes on; one whose reward is unknown (nan) only if all are."""
+    known = [i for i, reward in enumerate(rewards) if not math.isnan(reward)]
+    if 0 < len(known) < len(rewards):
+        return known[_select([rewards[i] for i in known], select, rng)]
+    if not known:
+        return 0
     if select == "greedy":
         return max(range(len(rewards)), key=lambda i: rewards[i])
     if select == "random":

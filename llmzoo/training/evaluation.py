@@ -80,6 +80,7 @@ class Evaluation:
     mean_turns: float  # decisions of the busiest agent
     answers: int  # answers of all agents in all tasks
     refused: int  # answers left empty because the prompt was too long for the model
+    episodes_failed: int  # in which a judge, a tool or an endpoint failed; counted as not solved
     answers_failed: int  # answers left empty because the call of an endpoint failed
     tokens: int  # sampled tokens of all answers
     usage: Mapping[str, int] | None  # tokens "read" and "written" by endpoints, as they count them
@@ -255,6 +256,7 @@ def _summed_up(
         "refused": sum(
             d.completion.refused and not is_scripted(player, d.agent) for d in decisions
         ),
+        "episodes_failed": sum(e.failure != "" for e in episodes),
         "answers_failed": sum(d.completion.failure != "" for d in decisions),
         "tokens": sum(len(decision.completion.ids) for decision in decisions),
     }
@@ -337,6 +339,11 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
         yield (
             f"{result['refused']} of {result['answers']} prompts were too long for the model and got "
             "an empty answer. Lower max_new_tokens, or use a model with a longer context"
+        )
+    if result["episodes_failed"]:
+        yield (
+            f"a judge, a tool or an endpoint failed in {result['episodes_failed']} episodes, which count as "
+            "not solved: evaluate again when it works"
         )
     if result["answers_failed"]:
         yield (

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from llmzoo.engine.base import Iteration
-from llmzoo.errors import FlatGroupsWarning, PromptsTooLongError
+from llmzoo.errors import FlatGroupsWarning, PromptsTooLongError, ServiceError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group, negligible
@@ -23,10 +23,16 @@ def check_answered(
     *,
     step: int,
 ) -> None:
-    """Raise :class:`PromptsTooLongError` for a policy that refused every prompt of a batch.
+    """Raise :class:`PromptsTooLongError` for a policy that refused every prompt of a batch, and
+    :class:`ServiceError` if a judge, a tool or an endpoint failed in every episode.
 
     ``policies``: those that learn, by name. ``step``: the number of the iteration, from 1.
     """
+    if batch.failures and not batch.endings:
+        raise ServiceError(
+            f"iteration {step}: all {len(batch.failures)} episodes failed, so there is nothing to learn from: "
+            f"{batch.failures[0]}. Check the judge, the tools and the endpoints that the run uses, and resume"
+        )
     answers = [
         *((group.agent, c) for group in batch.groups for c in group.completions),
         *((d.agent, d.completion) for episode in batch.episodes for d in episode.decisions),

@@ -54,6 +54,7 @@ def of_batch(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
     return {
         "success": _mean(ending.success for ending in batch.endings),
         "return": {a: _mean(ending.totals[a] for ending in batch.endings) for a in paid},
+        "episodes_failed": len(batch.failures),
         "groups": len(batch.groups),
         **_form(answers),
         "agents": {

@@ -119,6 +119,7 @@ def humaneval(problem: Problem) -> dict[str, Any]:
         "task_id": f"llmzoo/{problem.name}",
         "prompt": stub(problem.signature, problem.doc, problem.examples()),
         "entry_point": problem.name,
+        "helper": problem.helper,
         "canonical_solution": "\n".join(body) + "\n",
         "test": "\n    assert ".join(["def check(candidate):", *asserted]) + "\n",
     }
@@ -129,6 +130,7 @@ def mbpp(problem: Problem) -> dict[str, Any]:
     return {
         "task_id": problem.name,
         "prompt": f"Write a function {problem.signature}. {problem.doc}",
+        "helper": problem.helper,
         "code": f"{problem.aux.strip()}\n\n\n{problem.main.strip()}\n",
         "test_imports": [],
         "test_list": [f"assert {test}" for test in problem.tests],

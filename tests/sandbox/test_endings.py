@@ -98,8 +98,7 @@ ENDINGS = {
         "21",
     ),
     "a destructor that uses what was imported first": (
-        "import os\n"
-        "class Last:\n    def __del__(self): os.write(1, b'last')\nkept = Last()",
+        "import os\nclass Last:\n    def __del__(self): os.write(1, b'last')\nkept = Last()",
         "last",
     ),
     "a file in scratch that it reads again": (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
-from llmzoo.envs.text import Malformed, cut
+from llmzoo.envs.text import Malformed, bare_line, cut
 
 PASS, SAY = "pass", "say"
 
@@ -50,7 +50,7 @@ def read(text: str, readers: Mapping[str, Reader], *, most: int, message_chars: 
     refused: list[str] = []
     message, lines = "", 0
     for number, line in enumerate(text.splitlines(), start=1):
-        match = _LINE.match(line.strip(" \t`"))
+        match = _LINE.match(bare_line(line).strip("`"))
         verb = match[1].lower() if match else ""
         if verb not in readers and verb != PASS and not (verb == SAY and message_chars):
             continue

@@ -220,7 +220,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
             return ""
         return (
             f"\nsay TEXT: a message of at most {self.message_chars} characters, one a round. The other reads "
-            "it in the next round. What you do not say, the other does not know."
+            "it in the next round. The other knows only what you say."
         )
 
 

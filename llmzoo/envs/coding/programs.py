@@ -22,7 +22,10 @@ _MAX_CHUNKS = 200  # top-level pieces of an answer without fences that are looke
 
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 # each part ends where the next begins, so that a line is read once
-_CODE_LINE = re.compile(r"(?:async def|def|class|import|from)\s|@\w|\w+\s*(?::[^=]+)?=[^=]")
+_CODE_LINE = re.compile(
+    r"(?:async def|def|class|import|from)\s|@\w|\w+\s*(?::[^=]+)?=[^=]"
+    r"|(?:for|while|if|with|try)\b.*:|[A-Za-z_][\w.]*\("
+)
 _HEADER = re.compile(r"[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+[ \t]*[(:]")
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b|$")
 _OUTSIDE = {"breakpoint", "eval", "exec", "exit", "input", "open", "print", "quit", "__import__"}
@@ -157,7 +160,7 @@ def _find(text: str, wanted: frozenset[str]) -> str:
         together = "\n\n".join(chosen or parsed)
         return together if _names(together) is not None else (chosen or [*parsed])[-1]
     bare = "\n".join(line for line in text.splitlines() if not _FENCE.match(line))
-    for whole in (text.strip("\n"), textwrap.dedent(bare).strip("\n")):
+    for whole in (text.strip("\n"), textwrap.dedent(bare).strip(" `\n")):
         if (names := _names(whole)) is not None and (names or _looks_like_code(whole)):
             return whole
     pieces = [chunk for chunk in _chunks(bare) if _names(chunk) is not None]

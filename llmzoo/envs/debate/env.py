@@ -29,7 +29,7 @@ and of faithfulness (0.6 for each invented figure). See `llmzoo.envs.debate.judg
 for each side, `{"pro": 0.7, "con": 0.4}`. `judge="endpoint"`: a language model with a rubric, at
 `endpoint={"model": ..., "base_url": ..., "api_key_env": ..., "timeout_s": ...}`. `api_key_env` names
 the variable with the key; the default is `OPENAI_API_KEY`, for OpenAI's own address only. The model
-is asked twice, with the sides swapped, with one retry each; without scores both sides get 0.5. This
+is asked twice, with the sides swapped, with one retry each; without scores the debate has failed and pays nothing. This
 needs the extra `openai`.
 
 `judge_seat=True`: the verdicts of the last seat decide what the speakers are paid. After a round each

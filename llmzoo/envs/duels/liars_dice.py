@@ -75,7 +75,7 @@ class LiarsDice(Rules[Dice]):
             f"Each player has rolled one die with the faces 1 to {self.faces} and sees only its own. A bid such as "
             f"1x2 says that at least one of the two dice shows 2. The face {self.faces} is wild: it counts as every "
             "face. Each bid is higher than the last: a higher number, or the same number and a higher face. "
-            f"Who doubts the last bid says {LIAR}; if the bid is not true, that player wins, otherwise the bidder."
+            f"A player who doubts the last bid says {LIAR} and wins if the bid is false; if it is true, the bidder wins."
         )
 
     def start(self) -> Dice:

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from llmzoo.envs.messages import quoted
 
 UNSEEN = "?"
-HIDDEN = "A ? is a cell that only the other seat sees."
+HIDDEN = "A ? is a cell that only the other player sees."
 
 Cells = Callable[[int, int], bool]  # (row, column) -> whether the planner sees the cell
 
 PROPOSER_ROLE = (
-    "You are the proposer. You see one half of the cells and the planner sees the other half. The planner "
-    "alone acts, and it knows of your half only what you write to it."
+    "You are the proposer. You see one half of the cells and the planner sees the other half. Only "
+    "the planner acts, and it knows nothing of your half except what you write to it."
 )
 PLANNER_ROLE = (
-    "You are the planner. You see one half of the cells and the proposer sees the other half. What you "
-    "answer is carried out, and the proposer reads your answer before it writes again."
+    "You are the planner. You see one half of the cells and the proposer sees the other half. Your "
+    "answer is executed, and the proposer reads it before it writes again."
 )
 
 

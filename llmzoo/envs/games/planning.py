@@ -51,11 +51,11 @@ _NOTHING = 0.0, 0.0, 0.0
 PROPOSER, PLANNER, ALONE = "proposer_0", "planner_1", "planner_0"
 
 _ROLES = {
-    PROPOSER: "You are the proposer. Write a plan; it is simulated and shown to the planner, who "
-    "decides what is carried out.",
-    PLANNER: "You are the planner. What you answer is carried out. A proposer has written a "
-    "candidate plan, shown below with what its simulation gave: commit it or a better one.",
-    ALONE: "You are the planner. What you answer is carried out.",
+    PROPOSER: "You are the proposer. Write a plan. It is simulated and shown to the planner, who "
+    "decides what is executed.",
+    PLANNER: "You are the planner. Your answer is executed. A proposer has written a candidate "
+    "plan, shown below with the result of its simulation. Answer with this plan or with a better one.",
+    ALONE: "You are the planner. Your answer is executed.",
 }
 
 

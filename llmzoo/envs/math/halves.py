@@ -18,9 +18,9 @@ from llmzoo.envs.math.tasks import MathTask
 
 HIDDEN = "__"
 RULE = (
-    "You and {other} read one problem, but each reads only some of its numbers: {hidden} stands for a number "
-    "that only {other} reads. {other} reads the first {limit} characters of each of your answers, so write "
-    "there what it needs to know."
+    "You and {other} see the same problem, but each of you sees only some of its numbers: {hidden} stands for a "
+    "number that only {other} sees. {other} reads the first {limit} characters of each of your answers, so write "
+    "what it needs to know there."
 )
 
 _WORDS = {

@@ -14,17 +14,18 @@ _MAX_SHOWN = 120  # characters of an answer
 _MAX_TERSE = 60  # in a terse prompt
 
 _TASKS = {
-    "reasoner": "Think step by step, and end with the answer in \\boxed{}, worked out, such as "
+    "reasoner": "Think step by step, and end with the final answer in \\boxed{}, fully evaluated, such as "
     "\\boxed{42}.",
-    "tool": "Write a Python program that computes the answer and prints it, such as print(6 * 7); "
-    "the last line that it prints counts. It has the standard library, no input and a few seconds.",
-    "aggregator": "Weigh the answers of the others, which may be wrong, and end with the right one "
-    "in \\boxed{}, worked out, such as \\boxed{42}.",
+    "tool": "Write a Python program that computes the answer and prints it, such as print(6 * 7). "
+    "The last line that it prints is your answer. It may use the standard library, gets no input and has a few "
+    "seconds to run.",
+    "aggregator": "Compare the answers of the others, which may be wrong, and end with the correct answer "
+    "in \\boxed{}, fully evaluated, such as \\boxed{42}.",
 }
-_TOGETHER = "You answer together with {}: nobody sees an answer of the same round. "
-_BEFORE = "You read what {} answered in this round. "
-_AFTER = "After a round all read each other's answers; it is over when all agree."
-_AFTER_JUDGED = "After a round all read each other's answers, and each whether its own is right."
+_TOGETHER = "You work with {}. All of you answer at the same time. "
+_BEFORE = "You see what {} answered in this round. "
+_AFTER = "After each round you see each other's answers. The game ends when all of you agree."
+_AFTER_JUDGED = "After each round you see each other's answers, and whether your own is right."
 _BRIEFLY = {None: "", True: " right", False: " wrong"}
 
 
@@ -123,7 +124,7 @@ def _company(role: str, others: Sequence[str]) -> str:
     last = [seat for seat in others if role_of(seat) == "aggregator"]
     beside = [seat for seat in others if seat not in last]
     told = _TOGETHER.format(_listed(beside)) if beside else ""
-    return told + (f"{last[0]} then reads what was answered, and decides. " if last else "")
+    return told + (f"{last[0]} then sees these answers and decides. " if last else "")
 
 
 def _listed(seats: Sequence[str]) -> str:
@@ -140,7 +141,7 @@ def _own(read: Read, verdict: bool | None, *, alone: bool) -> str:
     if verdict is not None and read.value:
         known = "right" if verdict else "not right"
         return f"Your last answer, {cut(read.value, _MAX_SHOWN)}, is {known}."
-    again = ". It is over when you give the same answer again." if alone and read.value else ""
+    again = ". The game ends when you give the same answer again." if alone and read.value else ""
     return f"Your last answer: {_shown(read)}{again}"
 
 

@@ -109,7 +109,7 @@ from llmzoo.envs.proposing.puzzles import KINDS, SLIPS, Puzzle, Refused
 from llmzoo.envs.proposing.tasks import Task, canonical, tasks_of
 from llmzoo.envs.settings import in_range, one_of
 from llmzoo.envs.tasks import described
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import Malformed, bare_lines
 from llmzoo.errors import ConfigError
 
 FORM, RIGHT = 0.1, 1.0
@@ -276,9 +276,10 @@ class Propose(TextEnv):
 
 
 def _last_line(text: str) -> str:
-    """The last line that is not empty, without its label; raises :class:`Malformed` without one."""
-    lines = text[: MAX_ANSWER_CHARS + 1].split("\n")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    """The last line that says something, without its label and Markdown; raises :class:`Malformed` without
+    one."""
+    lines = bare_lines(text[: MAX_ANSWER_CHARS + 1])
+    last = lines[-1] if lines else ""
     if not last or len(text) > MAX_ANSWER_CHARS:
         raise Malformed("an empty answer" if not last else "a text that is too long")
     return last[label.end() :].strip() if (label := _LABEL.match(last)) else last

@@ -7,21 +7,21 @@ from llmzoo.envs.proposing.puzzles import KINDS, MOST_VALUE, Puzzle, Rules
 from llmzoo.envs.proposing.tasks import Task
 
 _PAID = {
-    "absolute_zero": "You are paid if some of its answers are right and some are wrong, the more the fewer "
-    "are right. You are paid nothing if all or none are right.",
+    "absolute_zero": "You are paid if some of its answers are right and some are wrong: the fewer are right, "
+    "the more you are paid. You are paid nothing if all or none are right.",
     "r_zero": "You are paid the most if half of its answers are right, and nothing if all or none are.",
     "pairs": "You are paid the most if half of its answers are right, and nothing if all or none are.",
 }
 _SET = {
-    "sum": "Write a sum of two or more of the numbers, each at most once, with the signs and parentheses. No "
-    "part of it may be 0, nothing may be multiplied by 1, and no result on the way may be beyond "
+    "sum": "Write an arithmetic expression from two or more of the numbers, each used at most once, the operators and "
+    "parentheses. No part of it may equal 0, nothing may be multiplied by 1, and no intermediate result may exceed "
     f"{MOST_VALUE}. Write at most {MAX_CHARS} characters.",
     "countdown": "Choose two or more of the numbers, and a target from 1 to "
-    f"{MOST_VALUE} that a sum of all chosen numbers makes, each used once, with the signs and parentheses.",
+    f"{MOST_VALUE} that an expression makes from all chosen numbers, each used once, the operators and parentheses.",
 }
 _HOW = {
-    "sum": "Answer with the sum alone on the last line.",
-    "countdown": "Answer with the numbers, = and the target on the last line, such as 3 4 12 = 36.",
+    "sum": "Put the expression alone on the last line.",
+    "countdown": "On the last line, put the numbers, = and the target, such as 3 4 12 = 36.",
 }
 
 
@@ -36,8 +36,8 @@ def for_proposer(kind: str, task: Task, difficulty: str, attempts: int, *, terse
         f"You are proposer_0. You set a puzzle for solver_1, who answers it {attempts} times. {_PAID[difficulty]}",
         "",
         f"The numbers: {', '.join(map(str, numbers))}",
-        f"The signs: {' '.join(signs)}",
-        *([f"Set before, and not allowed: {'; '.join(before)}"] if before else []),
+        f"The operators: {' '.join(signs)}",
+        *([f"Already set, and not allowed again: {'; '.join(before)}"] if before else []),
         "",
         _SET[kind],
         "",
@@ -54,11 +54,11 @@ def for_solver(agent: str, kind: str, rules: Rules, puzzle: Puzzle | None, *, te
         shown = puzzle.text("") if puzzle else "none"
         signs = [] if kind == "sum" else [f"signs {rules.signs}"]
         return "\n".join([f"solve {kind}", shown, *signs, "answer", ""])
-    allowed = "" if kind == "sum" else f" The signs are {' '.join(rules.signs)}, with parentheses."
+    allowed = "" if kind == "sum" else f" You may use {' '.join(rules.signs)} and parentheses."
     return (
         f"You are {agent}. {KINDS[kind].asks}{allowed}\n\n"
         f"{puzzle.text() if puzzle else '(not set yet)'}\n\n"
-        f"Answer with {KINDS[kind].form} alone on the last line.\n\nYour answer:"
+        f"Put {KINDS[kind].form} alone on the last line.\n\nYour answer:"
     )
 
 

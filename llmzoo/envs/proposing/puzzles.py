@@ -99,7 +99,7 @@ class Sum(Puzzle):
 
     expression: Expression
 
-    asks = "Work out the sum."
+    asks = "Evaluate the expression."
     form = "a whole number"
 
     @staticmethod
@@ -143,8 +143,8 @@ class Countdown(Puzzle):
     target: int
     signs: str
 
-    asks = "Make the target from the numbers on the left, each used exactly once."
-    form = "a sum such as (2 + 3) * 4"
+    asks = "Make the number on the right of = from the numbers on its left, using each of them exactly once."
+    form = "an expression such as (2 + 3) * 4"
 
     @staticmethod
     def read(text: str, rules: Rules) -> Countdown:

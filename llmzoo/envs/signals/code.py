@@ -6,15 +6,16 @@ A *value* is a number from 0. ``values`` counts them; a list of values is read a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from llmzoo.envs.settings import in_range
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import Malformed, bare_lines
 from llmzoo.errors import ConfigError
 
 CAPITALS = "ABCDEFGHI"
 _SPACES = re.compile(r"[\s,]+")
+_BULLET = re.compile(r"[-*•][ \t]+")
 
 
 class Alphabet(NamedTuple):
@@ -24,8 +25,9 @@ class Alphabet(NamedTuple):
     max_len: int
 
     def read(self, text: str) -> str:
-        """The message without spaces and commas; raises :class:`Malformed`."""
-        message = _SPACES.sub("", text)
+        """The message without spaces and commas: all of the text, or its only line that is one. Raises
+        :class:`Malformed`."""
+        message = _only_line(text, self._fits)
         if not message:
             raise Malformed("an empty message")
         if len(message) > self.max_len:
@@ -33,6 +35,9 @@ class Alphabet(NamedTuple):
         if not set(message) <= set(self.letters):
             raise Malformed(f"a message of other characters than {', '.join(self.letters)}")
         return message
+
+    def _fits(self, message: str) -> bool:
+        return 0 < len(message) <= self.max_len and set(message) <= set(self.letters)
 
     def encode(self, values: Sequence[int], base: int) -> str:
         """A message for values from 0 to ``base - 1``: different lists of a length have different ones.
@@ -76,13 +81,23 @@ def counted(length: int, base: int) -> str:
     return f"{length} {'digit' if length == 1 else 'digits'} from 1 to {base}"
 
 
+def _only_line(text: str, fits: Callable[[str], bool]) -> str:
+    """A text without spaces and commas, or its only line that fits, without the Markdown around it."""
+    whole = _SPACES.sub("", text)
+    if fits(whole):
+        return whole
+    lines = [_SPACES.sub("", _BULLET.sub("", line).removesuffix(".")) for line in bare_lines(text)]
+    found = [line for line in lines if fits(line)]
+    return found[0] if len(found) == 1 else whole
+
+
 def read_digits(text: str, length: int, base: int) -> tuple[int, ...]:
     """The values of ``length`` digits from 1 to ``base``; raises :class:`Malformed` for any other text.
 
-    Spaces and commas between the digits do not matter.
+    Spaces and commas between the digits do not matter, nor lines around the only one with such digits.
     """
-    written = _SPACES.sub("", text)
     allowed = digits(range(base))
+    written = _only_line(text, lambda line: len(line) == length and set(line) <= set(allowed))
     if len(written) != length or not set(written) <= set(allowed):
         raise Malformed(f"not {counted(length, base)}")
     return tuple(allowed.index(digit) for digit in written)

@@ -201,7 +201,7 @@ class Relay(Chain[RelayTask]):
         seats = self.possible_agents
         number = seats.index(agent)
         digits_of = code.counted(self.length, self.values)
-        lines = [f"You are {agent} in a relay with the seats {', '.join(seats)}."]
+        lines = [f"You are {agent} in a relay of {', '.join(seats)}."]
         if len(seats) == 1:
             lines = [f"You are {agent}."]
         lines += [
@@ -210,8 +210,8 @@ class Relay(Chain[RelayTask]):
         ]
         if len(seats) > 1:
             lines += [
-                f"{seats[0]} alone reads the secret, and each other seat reads a table of its own. Each "
-                f"seat reads a message of the one before it, and {seats[-1]} must answer with the secret "
+                f"Only {seats[0]} sees the secret; each of the others sees one table of its own, and reads a "
+                f"message from the one before it. {seats[-1]} must answer with what the secret has become "
                 "after all tables."
             ]
         lines += [""]
@@ -223,8 +223,8 @@ class Relay(Chain[RelayTask]):
         lines += [""]
         if agent == seats[-1]:
             lines += [
-                f"Answer with the secret after all tables: {digits_of}, such as {'1' * self.length}, and "
-                "nothing else."
+                f"Answer with what the secret has become after all tables: {digits_of}, such as "
+                f"{'1' * self.length}, and nothing else."
             ]
         else:
             lines += [self.how_to_write(seats[number + 1])]

@@ -224,7 +224,7 @@ class Signal(Chain[SignalTask]):
         if agent == "speaker_0":
             return (
                 "You are speaker_0 in a signalling game. You and listener_1 see the same objects. Only "
-                "you see which one is the target. listener_1 sees the objects in another order and "
+                "you see which one is the target. listener_1 sees the objects in another order, "
                 "reads your message, and must name the target.\n\n"
                 f"The objects: {self._listed(task.seen)}.\nThe target: {words(task.target)}.\n\n"
                 f"{self.how_to_write('listener_1')}\n\nYour answer:"
@@ -234,7 +234,7 @@ class Signal(Chain[SignalTask]):
         if agent == "listener_1":
             told = (
                 "You and speaker_0 see the same objects. Only speaker_0 sees which one is the target. It "
-                "wrote you a message of letters. Name the target.\n\n"
+                "wrote you a message made of letters. Name the target.\n\n"
             )
             known = f"The message: {self.shown_message(agent)}."
         things = task.offered if agent == "listener_1" else task.seen

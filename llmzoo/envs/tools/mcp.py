@@ -22,7 +22,7 @@ from llmzoo.envs.text import cut
 from llmzoo.envs.tools import mcp_wire
 from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
 from llmzoo.envs.tools.toolbox import STATELESS, Tool, ToolError, ToolReply
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, ServiceError
 
 START_S = 30.0  # within which a server must list its tools
 CLOSE_S = 10.0  # within which it is closed; the package gives its process 7 of them
@@ -158,7 +158,7 @@ class McpServer:
 
     def _call(self, client: Any, name: str, values: Mapping[str, Any]) -> ToolReply:
         if not self._thread.is_alive():
-            raise ToolError("the server is closed")
+            raise ServiceError(f"the MCP server {self._name!r} has ended")
         calling = client.call_tool(name, dict(values))
         waiting = asyncio.run_coroutine_threadsafe(calling, self._loop)
         try:
@@ -167,6 +167,10 @@ class McpServer:
             waiting.cancel()
             raise ToolError(f"no result after {self._timeout_s:g} s") from error
         except Exception as error:  # the protocol's errors, a broken pipe, an answer of bad form
+            if not self._thread.is_alive():
+                raise ServiceError(
+                    f"the MCP server {self._name!r} has ended: {_reason(error)}"
+                ) from error
             raise ToolError(f"the server failed: {_reason(error)}") from error
         text = _text(result)
         return ToolReply(text, error=text if result.is_error else None)

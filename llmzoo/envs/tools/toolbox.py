@@ -14,7 +14,7 @@ from typing import Any, overload
 from llmzoo.envs.text import cut, encodable
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.schemas import BadArguments, Check, described, parameters_of
-from llmzoo.errors import ConfigError, SandboxError, UnknownNameError
+from llmzoo.errors import ConfigError, SandboxError, ServiceError, UnknownNameError
 from llmzoo.registry import load_object
 
 MAX_REPLY_CHARS = 3_000  # of a reply's text
@@ -88,13 +88,13 @@ class Tool:
     def call(self, arguments: Mapping[str, Any], state: Any = None) -> ToolReply:
         """The reply to a call, with ``error`` if it failed.
 
-        Raises only ``SandboxError``, which is the machine's fault and not the model's.
+        Raises only ``SandboxError`` and ``ServiceError``, which are not the model's fault.
         """
         try:
             reply = self.run(state, self.check(arguments))
         except (BadArguments, ToolError) as error:
             return failed(str(error), state)
-        except SandboxError:
+        except (SandboxError, ServiceError):
             raise
         except Exception as error:  # a user's function may raise of every kind
             return failed(f"{type(error).__name__}: {error}", state)

@@ -95,7 +95,7 @@ class Arxiv(TwoAuthors):
             "example, first, in contrast, as a result, ...) and use the abstract's terms, so that "
             "they share many of their words",
             "both say what the abstract says, with its names and numbers, and invent no findings",
-            "both use words of their own: copied sentences earn little",
+            "both use their own words: copied sentences earn little",
         ),
     )
 

@@ -81,14 +81,14 @@ class Story(TwoAuthors):
         source="The opening",
         both="the next two passages of a story",
         parts=(
-            ("the first passage", "about 110 words that follow upon the opening"),
-            ("the second passage", "about 110 words that follow upon the first passage"),
+            ("the first passage", "about 110 words that continue the opening"),
+            ("the second passage", "about 110 words that continue the first passage"),
         ),
         wanted=(
             "both join their sentences with transitions of several kinds (but, because, when, "
             "then, although, as if, ...)",
-            "both keep the names, the things and the thread of the opening",
-            "both use words of their own: what is copied from the opening earns little",
+            "both keep the names, the objects and the plot of the opening",
+            "both use their own words: text copied from the opening earns little",
         ),
     )
 

@@ -142,7 +142,7 @@ class Tldr(TwoAuthors):
             "the detailed summary joins its sentences with transitions of several kinds (however, "
             "because, after, for example, as a result, ...)",
             "both say what the post says, with its names and numbers, and nothing else",
-            "both use words of their own: copied sentences earn little",
+            "both use their own words: copied sentences earn little",
         ),
     )
 

@@ -45,9 +45,9 @@ def opening(wording: Wording, own: int | None) -> str:
 def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> str:
     """The prompt without feedback."""
     (first, _), (second, _) = wording.parts
-    answer = "Answer with your part alone, without a heading."
+    answer = "Answer with your part only, without a heading."
     if own is None:
-        answer = f"Answer with both, and between them a line that is {DELIMITER} and nothing else."
+        answer = f"Answer with both parts, separated by a line that consists of {DELIMITER} only."
     lines = [
         opening(wording, own),
         "",
@@ -100,8 +100,8 @@ def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -
 def revision(turn: int, max_turns: int, last: str, heard: str) -> str:
     """The feedback on a round, with the author's own last text."""
     return (
-        f"Round {turn} of {max_turns}. Your last text:\n<<<\n{last}\n>>>\nWhat came of it: {heard}\n"
-        "Write it anew."
+        f"Round {turn} of {max_turns}. Your last text:\n<<<\n{last}\n>>>\nFeedback on it: {heard}\n"
+        "Write it again, improved."
     )
 
 

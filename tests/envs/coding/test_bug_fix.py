@@ -228,7 +228,7 @@ def test_what_a_seat_reads(hidden_passed):
     env.step(variant(task, "x"))
     text = env.observe("locator_0")
     assert "Round 2 of 2." in text
-    assert "You said last: function caesar, line 4: why not" in text
+    assert "You last said: function caesar, line 4: why not" in text
     assert f"The fixer's last answer:\n{variant(task, 'x')}" in text
 
 

@@ -446,7 +446,7 @@ def test_feedback_is_of_the_public_tests_of_ones_own_methods(box_file, passing):
         "Failed: BoxTestFits.test_2\ndef test_2(self):\n    self.assertFalse(box().fits(1, 3))"
         in text
     )
-    assert "It says: 24 != 25" in text
+    assert "Error: 24 != 25" in text
     assert "Failed: BoxTest.test_2" in text
     assert f"Your last answer:\n{SECOND}" in text
     other = env.observe("writer_0")
@@ -460,8 +460,8 @@ def test_what_a_seat_reads(box_file):
     env.reset(seed=0)
     text = env.observe("writer_1")
     assert BOX.skeleton in text
-    assert "You write these methods and no others: paint, fits" in text
-    assert "The others write, as the class describes them: surface, face" in text
+    assert "Write these methods and no others: paint, fits" in text
+    assert "The other writers write these, as the class describes them: surface, face" in text
     env.step(FIRST)
     assert env.observe("writer_1") == text  # simultaneous: nothing of the first seat's answer
 

@@ -227,7 +227,7 @@ def test_malformed_answers_are_named(tmp_path):
     assert "repeats an example" in env.infos["tester_1"]["error"]
     assert "no program could be read: syntax error" in env.observe("coder_0")
     assert "repeats an example" in env.observe("tester_1")
-    assert "the coder's answer held no program" in env.observe("tester_1")
+    assert "the coder's answer had no program" in env.observe("tester_1")
 
 
 def test_without_a_known_solution_right_programs_judge(tmp_path):
@@ -384,7 +384,7 @@ def test_mismatches_are_shown_to_both_and_nothing_hidden(tmp_path):
         assert not any(secret in seen for secret in ("7001", "14002", "9001", "reference"))
         assert "Round 2 of 4." in seen
     assert "print(2 * n if n < 10 else 2 * n + 1)" in env.observe("coder_0")
-    assert "Examples of the problem that it passes: 1 of 1." in env.observe("coder_0")
+    assert "It passes of the problem's examples: 1 of 1." in env.observe("coder_0")
     assert "print(2 * n" not in env.observe("tester_1")
     assert '{"input": "4000\\n", "output": "8000\\n"}' in env.observe("tester_1")
 
@@ -409,7 +409,7 @@ def test_a_coder_alone_is_told_of_the_examples(tmp_path):
     env = make(tmp_path, DOUBLE, num_agents=1)
     assert "tester" not in env.observe("coder_0")
     paid = play(env, CRASH)
-    assert "Examples of the problem that it passes: 0 of 1." in env.observe("coder_0")
+    assert "It passes of the problem's examples: 0 of 1." in env.observe("coder_0")
     assert not env.terminations["coder_0"]
     paid = play(env, RIGHT)
     assert env.terminations["coder_0"]

@@ -260,7 +260,7 @@ def test_feedback_comes_from_public_tests(source, trusting):
     assert HALF_RIGHT in main
     assert AUX in helper
     helper, main = heard(one(source, max_turns=2), "def aux(", HALF_RIGHT)
-    assert "What came of it: malformed: syntax error" in helper
+    assert "Feedback on it: malformed: syntax error" in helper
     assert "the program of helper_0 could not be used" in main
 
 

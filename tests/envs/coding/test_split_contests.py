@@ -124,7 +124,7 @@ def test_what_the_seats_read_of_each_other():
     assert "passes" not in env.observe(TESTER)
     env.step("It is the number of steps.")
     # of the two examples the second asks for 0
-    assert "Examples of the problem that it passes: 1 of 2." in env.observe(CODER)
+    assert "It passes of the problem's examples: 1 of 2." in env.observe(CODER)
     assert "> print(2)" in str(env.observe(CODER)).splitlines()
 
 

@@ -197,7 +197,7 @@ def test_what_is_wrong_with_a_speech_is_told(text, error):
     assert env.infos["pro_0"]["error"] == f"malformed: {error}"
     assert env.rewards == {"pro_0": 0.0, "con_1": 0.0}
     env.step("I oppose the motion.")
-    assert f"Of your last speech: {error}" in env.observe("pro_0")
+    assert f"About your last speech: {error}" in env.observe("pro_0")
     assert env.infos["con_1"]["error"] is None
 
 
@@ -303,7 +303,7 @@ def test_what_is_wrong_with_a_verdict_is_told():
     for text in (env.expert("pro_0"), env.expert("con_1"), "Both were nice."):
         env.step(text)
     assert env.infos["judge_2"]["error"].startswith("malformed: no scores found")
-    assert "Of your last answer: no scores found" in env.observe("judge_2")
+    assert "About your last answer: no scores found" in env.observe("judge_2")
 
 
 @pytest.mark.parametrize(

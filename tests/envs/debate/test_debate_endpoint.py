@@ -16,7 +16,7 @@ from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.envs.debate.judge.endpoint import RUBRIC, EndpointJudge, parse
 from llmzoo.envs.debate.tasks import Debate, Speech, shipped
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.errors import ConfigError, MissingExtraError, ServiceError, UnknownNameError
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
@@ -110,24 +110,23 @@ def test_a_judge_that_likes_the_first_side_favours_nobody(server):
     assert EndpointJudge(endpoint(server))(debate()) == pytest.approx({"pro": 0.5, "con": 0.5})
 
 
-def test_nonsense_is_asked_again_once_and_then_neutral(server):
+def test_nonsense_is_asked_again_once_and_is_then_a_failure(server):
     server.answers = ["Side A was great!", '{"A": 10, "B": 0}', '{"A": 0, "B": 10}']
     assert EndpointJudge(endpoint(server))(debate()) == pytest.approx({"pro": 1.0, "con": 0.0})
     assert len(server.asked) == 3
     server.answers = ['{"A": 11, "B": 0}']
-    with pytest.warns(UserWarning, match="gave no scores in 2 attempts"):
-        assert EndpointJudge(endpoint(server))(debate()) == {"pro": 0.5, "con": 0.5}
-    assert len(server.asked) == 3 + 4
+    with pytest.raises(ServiceError, match="gave no scores in 2 attempts"):
+        EndpointJudge(endpoint(server))(debate())
+    assert len(server.asked) == 3 + 2
 
 
-def test_a_slow_or_broken_endpoint_is_neutral(server):
+def test_a_slow_or_broken_endpoint_is_a_failure(server):
     server.answers, server.delay = ['{"A": 9, "B": 1}'], 1.0
-    with pytest.warns(UserWarning, match="APITimeoutError"):
-        scores = EndpointJudge(endpoint(server, timeout_s=0.1))(debate())
-    assert scores == {"pro": 0.5, "con": 0.5}
+    with pytest.raises(ServiceError, match="APITimeoutError"):
+        EndpointJudge(endpoint(server, timeout_s=0.1))(debate())
     server.answers, server.delay = [503], 0.0
-    with pytest.warns(UserWarning, match="status 503"):
-        assert EndpointJudge(endpoint(server))(debate()) == {"pro": 0.5, "con": 0.5}
+    with pytest.raises(ServiceError, match="status 503"):
+        EndpointJudge(endpoint(server))(debate())
 
 
 @pytest.mark.parametrize(

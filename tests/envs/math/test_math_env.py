@@ -341,7 +341,7 @@ def test_a_reasoner_alone_reads_its_answer_and_no_verdict():
     env = make(num_agents=1)
     play(env, "\\boxed{84}")
     wrong = env.observe("reasoner_0")
-    assert "Your last answer: 84. It is over when you give the same answer again." in wrong
+    assert "Your last answer: 84. The game ends when you give the same answer again." in wrong
     play(env, BOX)
     right = env.observe("reasoner_0")
     assert right == wrong.replace("84.", "85.").replace("Round 2", "Round 3")

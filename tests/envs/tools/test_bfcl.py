@@ -453,7 +453,7 @@ def test_the_next_round_says_what_is_wrong_by_the_descriptions_only(parallel):
     env.step("[shop.order(a='one'), shop.order(a=2)]")
     env.step("[shop.order(b=3)]")
     assert "a of shop.order is of type integer, not str" in env.observe("caller_0")
-    assert "The other caller, caller_1, wrote last: [shop.order(b=3)]" in env.observe("caller_0")
+    assert "The other caller, caller_1, last wrote: [shop.order(b=3)]" in env.observe("caller_0")
     assert env.unwrapped.infos["caller_1"]["error"] == "wrong: shop.order has no parameter 'b'"
     env.reset(options={"task": 0})
     env.step("[shop.order(a=5)]")

@@ -10,7 +10,7 @@ import pytest
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.mcp import McpServer, mcp_tools
 from llmzoo.envs.tools.toolbox import resolve
-from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.errors import ConfigError, MissingExtraError, ServiceError
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
@@ -91,7 +91,8 @@ def test_a_server_that_ends_and_one_that_is_closed():
     assert named["end"].call({}).error.startswith("the server failed")
     assert named["add"].call({"a": 1}).error.startswith("the server")
     server.close()
-    assert named["add"].call({"a": 1}).error == "the server is closed"
+    with pytest.raises(ServiceError, match="has ended"):
+        named["add"].call({"a": 1})
     server.close()
 
 

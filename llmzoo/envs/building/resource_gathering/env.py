@@ -178,7 +178,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
             f"{team}\n"
             f"Gather {needs}, and no more. A worker sees the cells at most {VIEW} away to each side, and takes blocks "
             f"at most {REACH} steps away. x counts from the west, z from the north, 0 to {task.size - 1}.\n"
-            f"Write orders, one a line, at most {self.most}; they are carried out in their order.{form}\n"
+            f"Write orders, one a line, at most {self.most}; they are executed in this order.{form}\n"
             f"{before}go x z: walk there, at most {task.steps} steps a round in all\n"
             f"{before}take x z: take one block from the stack in this cell\n"
             f"pass: do nothing{self.saying()}"

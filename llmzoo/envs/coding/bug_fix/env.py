@@ -271,7 +271,7 @@ class BugFix(TextEnv):
         if agent == FIXER and LOCATOR in said:
             lines += [f"The locator says: {said[LOCATOR]}"]
         elif LOCATOR in said:
-            lines += [f"You said last: {said[LOCATOR]}"]
+            lines += [f"You last said: {said[LOCATOR]}"]
         if repair.after:
             whose = "The fixer's" if agent == LOCATOR else "Your"
             lines += ["", f"{whose} last answer:", said[FIXER], "", repair.after]
@@ -307,17 +307,17 @@ class BugFix(TextEnv):
 
 
 _ROLES = {
-    LOCATOR: "You are the locator. A program has a mistake in one or two places. Say where; a fixer "
-    "reads what you say and mends the program.",
+    LOCATOR: "You are the locator. A program has a mistake in one or two places. Say where they are; a "
+    "fixer reads what you say and repairs the program.",
     FIXER: "You are the fixer. A program has a mistake in one or two places. A locator says where it "
-    "may be; mend the program so that all its tests pass, those that are not shown too.",
-    ALONE: "You are the fixer. A program has a mistake in one or two places. Say where, and mend the "
-    "program so that all its tests pass, those that are not shown too.",
+    "may be. Repair the program so that all its tests pass, including those that are not shown.",
+    ALONE: "You are the fixer. A program has a mistake in one or two places. Say where they are, and "
+    "repair the program so that all its tests pass, including those that are not shown.",
 }
 _FORMATS = {
-    LOCATOR: 'Give the place, with its line number, as {"function": "name", "line": 7, '
+    LOCATOR: 'Give one place, with its line number, as {"function": "name", "line": 7, '
     '"reason": "why it is wrong"}.',
-    FIXER: "Give the function that is wrong, written anew, as Python code in a ```python block.",
+    FIXER: "Give the corrected function, complete, as Python code in a ```python block.",
 }
 
 

@@ -23,13 +23,13 @@ UNUSABLE = "It could not be used."
 
 LOCATOR_ROLE = (
     "You are the locator. A program has a mistake in one or two places. You see what it is meant to do and "
-    "how its tests end; the fixer sees its code. The fixer alone mends it, so that all its tests pass, those "
-    "that are not shown too. It knows of your half only what you write to it, and you read its answer before "
-    "you write again."
+    "the results of its tests; the fixer sees its code. Only the fixer repairs it, so that all its tests pass, "
+    "including those that are not shown. The fixer knows nothing of your half except what you write to it. You read "
+    "its answer before you write again."
 )
 FIXER_ROLE = (
     "You are the fixer. A program has a mistake in one or two places. You see its code; the locator sees what "
-    "it is meant to do and how its tests end. Say where the mistake is, and mend the program so that all its "
+    "it is meant to do and the results of its tests. Say where the mistake is, and repair the program so that all its "
     "tests pass. The locator reads the first {limit} characters of your answer before it writes again."
 )
 

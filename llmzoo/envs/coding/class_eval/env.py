@@ -215,8 +215,8 @@ class ClassEval(TextEnv):
         writing = self.episode
         own = ", ".join(writing.own[agent])
         lines = [
-            f"You are {agent}, one of {len(writing.own)} writers of one Python class. All write at "
-            "the same time; nobody sees what the others write, and the answers are merged."
+            f"You are {agent}, one of {len(writing.own)} writers of one Python class. All of you write "
+            "at the same time, nobody sees what the others write, and the answers are merged."
             if len(writing.own) > 1
             else f"You are {agent}, the writer of a Python class.",
             "",
@@ -225,14 +225,16 @@ class ClassEval(TextEnv):
             writing.task.skeleton.rstrip(),
             "```",
             "",
-            f"You write these methods and no others: {own}",
+            f"Write these methods and no others: {own}",
         ]
         others = [name for name in writing.task.methods if name not in writing.own[agent]]
         if others:
-            lines += [f"The others write, as the class describes them: {', '.join(others)}"]
+            lines += [
+                f"The other writers write these, as the class describes them: {', '.join(others)}"
+            ]
         lines += [
             "",
-            f"Answer with Python code: the class {writing.task.class_name} with your methods, and "
+            f"Answer with Python code only: the class {writing.task.class_name} with your methods, and "
             "the imports that they need.",
         ]
         if self.max_turns > 1:
@@ -270,7 +272,7 @@ class ClassEval(TextEnv):
         for name in failed[:_MAX_SHOWN]:
             why = results.get(name) or writing.public.error or "it was not reached"
             lines += ["", f"Failed: {name}", cut(sources_of[name], _MAX_TEST_CHARS)]
-            lines += [f"It says: {cut(why, _MAX_ERROR_CHARS)}"]
+            lines += [f"Error: {cut(why, _MAX_ERROR_CHARS)}"]
         if len(failed) > _MAX_SHOWN:
             lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
         return lines

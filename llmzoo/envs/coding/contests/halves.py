@@ -12,14 +12,14 @@ from llmzoo.envs.messages import quoted
 NOTHING: Mapping[str, float] = {"parses": 0.0, "runs": 0.0, "tests": 0.0}
 
 TESTER_ROLE = (
-    "You are the tester. You see the statement of a problem; the coder sees examples of it, inputs with their "
-    "right outputs. The coder alone writes the program, which must be right on other inputs too. It knows of "
-    "the statement only what you write to it, and you read the first {limit} characters of its answer before "
-    "you write again."
+    "You are the tester. You see the statement of a problem. The coder sees only examples: inputs with their "
+    "correct outputs. Only the coder writes the program, which must be correct on other inputs too. The coder "
+    "knows nothing of the statement except what you write to it. You read the first {limit} characters of its "
+    "answer before you write again."
 )
 CODER_ROLE = (
-    "You are the coder. Write a Python program for a problem of which you see the examples; the tester sees "
-    "its statement. The program must be right on other inputs too. The tester reads the first {limit} "
+    "You are the coder. Write a Python program for a problem. You see only examples of it; the tester sees "
+    "its statement. The program must be correct on other inputs too. The tester reads the first {limit} "
     "characters of your answer before it writes again."
 )
 

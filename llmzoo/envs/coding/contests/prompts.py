@@ -15,15 +15,14 @@ MAX_TESTS_SHOWN = 5
 
 _CODER = (
     "You are the coder. Write a Python program that solves the problem below. At the same time a "
-    "tester, who does not see your program, writes tests; you are both told where your program and "
-    "the tests differ, and may correct yourselves. Either of you may be wrong."
+    "tester, who cannot see your program, writes tests. Then both of you are told where your program "
+    "and the tests disagree, and both of you may revise. Either of you may be wrong."
 )
 _CODER_ALONE = "You are the coder. Write a Python program that solves the problem below."
 _TESTER = (
-    "You are the tester. Write tests for the problem below: inputs and the outputs that are right "
-    "for them. At the same time a coder, who does not see your tests, writes a program; you are "
-    "both told where the program and the tests differ, and may correct yourselves. Either of you "
-    "may be wrong."
+    "You are the tester. Write tests for the problem below: inputs with their correct outputs. At the "
+    "same time a coder, who cannot see your tests, writes a program. Then both of you are told where "
+    "the program and the tests disagree, and both of you may revise. Either of you may be wrong."
 )
 
 
@@ -66,15 +65,15 @@ def coder(contest: Contest, heading: str, *, alone: bool) -> str:
     problem = contest.problem
     lines = [_CODER_ALONE if alone else _CODER, "", problem.statement, ""]
     if problem.function is not None and problem.starter.strip():
-        lines += ["Start from:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
+        lines += ["Start from this code:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
     lines += [heading, ""]
     if CODER in contest.errors:
-        lines += [f"In your last answer no program could be read: {contest.errors[CODER]}", ""]
+        lines += [f"No program could be read in your last answer: {contest.errors[CODER]}", ""]
     elif contest.public is not None:
         lines += ["Your last program:", "```python", _own(contest, CODER), "```", ""]
         lines += on_examples(problem, contest.public)
     if not alone and contest.answers:
-        lines += _meeting(contest, "The tester's tests that it passes")
+        lines += _meeting(contest, "It passes of the tester's tests")
     return "\n".join([*lines, order(problem)])
 
 
@@ -89,28 +88,28 @@ def order(problem: Problem) -> str:
 
 def on_examples(problem: Problem, trial: Trial) -> list[str]:
     """How many examples a program passes, and the first ones that it does not."""
-    return _report("Examples of the problem that it passes", problem, problem.public, trial)
+    return _report("It passes of the problem's examples", problem, problem.public, trial)
 
 
 def tester(contest: Contest, heading: str, most: int) -> str:
     problem = contest.problem
     if problem.function is None:
-        form = '{"input": "2 3\\n", "output": "5\\n"}, where both are the full text that the '
-        form += "program reads and prints"
+        form = '{"input": "2 3\\n", "output": "5\\n"}, where the input is all that the '
+        form += "program reads and the output is all that it prints"
     else:
         form = '{"input": [first argument, second argument], "output": value}, all in JSON'
     lines = [_TESTER, "", problem.statement, "", heading, ""]
     if TESTER in contest.errors:
-        lines += [f"Your last answer cannot be used: {contest.errors[TESTER]}", ""]
+        lines += [f"Your last answer could not be used: {contest.errors[TESTER]}", ""]
     elif contest.tests:
         written = clip(write_tests(contest.tests, problem), MAX_CODE_SHOWN)
         lines += ["Your last tests:", written, ""]
     if contest.answers:
-        lines += _meeting(contest, "Your tests that the coder's program passes")
+        lines += _meeting(contest, "The coder's program passes of your tests")
     lines += [
-        f"Answer with a JSON list of up to {most} tests: {form}. No side of a test may be longer "
-        f"than {MAX_TEST_CHARS} characters. The examples of the problem do not count as tests; "
-        "write such as a wrong program fails that passes the examples."
+        f"Answer with a JSON list of up to {most} tests: {form}. No input and no output may be "
+        f"longer than {MAX_TEST_CHARS} characters. The examples above do not count as tests. Write tests that "
+        "catch a wrong program which passes the examples."
     ]
     return "\n".join(lines)
 
@@ -121,9 +120,9 @@ def _meeting(contest: Contest, title: str) -> list[str]:
         return _report(title, contest.problem, contest.tests, contest.agreed)
     missing = []
     if CODER in contest.errors:
-        missing.append("the coder's answer held no program")
+        missing.append("the coder's answer had no program")
     if TESTER in contest.errors:
-        missing.append("the tester's answer held no test that counts")
+        missing.append("the tester's answer had no test that counts")
     return [f"Nothing could be compared: {' and '.join(missing)}.", ""]
 
 

@@ -54,8 +54,12 @@ comes from hidden tests:
 
 **Arguments.** `source`, `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records) of a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
-`reviewer`, `reward` ("unit" or "paper"), `prompt` ("full" or "terse"), `team_weight`, `time_limit`
+`reviewer`, `reward` ("unit" or "paper"), `signature` (below), `prompt` ("full" or "terse"), `team_weight`, `time_limit`
 (seconds for the public tests of a program, and for the hidden ones), `render_mode`.
+
+**Signature.** With `signature="agreed"`, the default here, both seats read what `aux` takes and returns: the
+field `helper` of a record, or else that it has the parameters of the entry point and does the main part of its
+work. With `"free"`, the default on the public sets and the setting of MAGRPO, they read its name alone.
 
 **Tasks.** The split is by content: a hash of entry point and statement.
 
@@ -95,6 +99,7 @@ class CoopFunctions(TwoWriters):
     """Two writers on the shipped problems or on generated ones."""
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_functions_v0"}
+    default_signature = "agreed"
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
         one_of("source", source, SOURCES)

@@ -53,6 +53,7 @@ def with_check(record: Record, body: str) -> FunctionTask:
         name=identifier(record),
         entry_point=entry_point,
         statement=prompt,
+        helper=field(record, "helper", str, ""),
         public=examples(prompt, entry_point),
         tests=tests,
         prelude=ast.unparse(ast.Module(others, [])),

@@ -51,6 +51,7 @@ def read(record: Record) -> FunctionTask:
         name=f"mbpp/{identifier(record)}",
         entry_point=_entry_point(tests, code),
         statement=f"{text.strip()}\n\nFor example:\n\n{tests[0]}",
+        helper=field(record, "helper", str, ""),
         public=tests[:1],
         tests=every_test,
         prelude="\n".join([*texts(record, "test_imports", []), *map(ast.unparse, imports)]),

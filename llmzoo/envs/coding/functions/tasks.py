@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from llmzoo.envs.coding import programs
 from llmzoo.envs.sources import BadField
 from llmzoo.sandbox import syntax
 
@@ -53,6 +54,23 @@ class FunctionTask:
     def floor(self) -> float:
         """The largest share of the hidden tests that a program passes by always returning one value."""
         return _floor(self.hidden, self.entry_point)
+
+
+def contract(task: FunctionTask) -> str:
+    """What both seats agree on about ``aux``: the task's own contract, or that it has the parameters of
+    the function that is asked for and does the main part of its work."""
+    if task.helper:
+        return task.helper
+    try:
+        known = programs.functions(task.statement).get(task.entry_point)
+    except programs.NoProgram:
+        known = None
+    parameters = "..." if known is None else ", ".join(a.arg for a in known.args.args)
+    return (
+        f"{HELPER}({parameters}) takes the arguments of {task.entry_point} and returns its main result, in "
+        f"the form in which {task.entry_point} returns it; {task.entry_point} handles special cases, and "
+        f"checks or completes what {HELPER} returns."
+    )
 
 
 def canonical(task: FunctionTask) -> str:

@@ -17,7 +17,7 @@ from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions import oracle, scoring
-from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical
+from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical, contract
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, described
@@ -66,6 +66,7 @@ class TwoWriters(TextEnv):
         "team_and_local": False,
     }
     public_set: ClassVar[PublicSet[FunctionTask]]
+    default_signature: ClassVar[Literal["free", "agreed"]] = "free"
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class TwoWriters(TextEnv):
         feedback: Literal["diagnostics", "passed", "plain", "expert"] = "diagnostics",
         reviewer: Reviewer | None = None,
         reward: scoring.Scale = "unit",
+        signature: Literal["free", "agreed"] | None = None,
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
         time_limit: float = 5.0,
@@ -87,6 +89,7 @@ class TwoWriters(TextEnv):
             raise ConfigError(f"num_agents must be from 1 to {MAX_AGENTS}, got {num_agents}")
         one_of("feedback", feedback, told.KINDS)
         one_of("reward", reward, ("unit", "paper"))
+        one_of("signature", signature, (None, "free", "agreed"))
         one_of("prompt", prompt, ("full", "terse"))
         if reviewer is not None and feedback != "expert":
             raise ConfigError(f"a reviewer is heard with feedback='expert' only, not {feedback!r}")
@@ -105,6 +108,7 @@ class TwoWriters(TextEnv):
         self.fallback = self.tasks.fallback
         self.helpers = [HELPER, *(f"{HELPER}_{n}" for n in range(1, num_agents - 1))]
         self.scale = reward
+        self.agreed = (signature or self.default_signature) == "agreed"
         self._limits = Limits(time_limit=time_limit)
         self.episode: Play
 
@@ -277,29 +281,29 @@ class TwoWriters(TextEnv):
         elif name == entry_point:
             role = (
                 f"You are the main programmer. Write the function {entry_point}. At the same time "
-                f"somebody else writes {names}, which you do not see and must not define: call "
+                f"another programmer writes {names}, which you cannot see and must not define. Call "
                 "it, use what it returns, and do the rest of the work yourself."
             )
         else:
             role = (
                 f"You are a helper. Write the function {name}, which computes a part of the "
-                f"problem and returns it. At the same time somebody else writes {entry_point}, "
-                f"without seeing your code, and calls {name}. Do not define {entry_point}."
+                f"problem and returns it. At the same time another programmer, who cannot see your code, "
+                f"writes {entry_point}, which calls {name}. Do not define {entry_point}."
             )
         lines = [role, "", "The problem:", "", play.task.statement.strip(), ""]
-        if play.task.helper:
-            lines += [f"It is agreed that {play.task.helper}", ""]
+        if self.agreed:
+            lines += [f"You have agreed that {contract(play.task)}", ""]
             if len(self.helpers) > 1:
-                lines[-1:] = [f"So does each of {names}, for comparison.", ""]
+                lines[-1:] = [f"Each of {names} does the same, so that they can be compared.", ""]
         heads = " and ".join(f"def {name}(...)" for name in self._duties(agent))
         if name == entry_point:
             heads += ", which calls " + " and ".join(f"{helper}(...)" for helper in self.helpers)
-        lines += [f"Answer with Python code alone: the imports that you need, then {heads}.", ""]
+        lines += [f"Answer with Python code only: the imports that you need, then {heads}.", ""]
         if agent in play.feedback:
             lines += [
                 f"Round {self.turn + 1} of {self.max_turns}. Your last program:",
                 f"```python\n{play.last[agent]}\n```",
-                f"What came of it: {play.feedback[agent]}",
+                f"Feedback on it: {play.feedback[agent]}",
                 "",
             ]
         return "\n".join([*lines, "Your answer:"])
@@ -309,7 +313,8 @@ class TwoWriters(TextEnv):
         task = play.task
         round = min(self.turn + 1, self.max_turns)
         lines = [f"code {' '.join(self._duties(agent))} {round}/{self.max_turns}"]
-        lines += [task.terse or f"{task.statement.strip()}\n{task.helper}".strip()]
+        agreed = contract(task) if self.agreed else ""
+        lines += [task.terse or f"{task.statement.strip()}\n{agreed}".strip()]
         if agent in play.feedback:
             lines += [f"last\n{play.last[agent]}", play.feedback[agent]]
         return "\n".join([*lines, "answer\n"])

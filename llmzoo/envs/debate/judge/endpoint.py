@@ -5,7 +5,7 @@ and the whole debate, and scores both sides from 0 to 10. It is asked twice, wit
 a side's score is the mean of the two, divided by 10.
 
 If an answer is not the requested JSON object, or takes too long, the model is asked once more. After
-that this order counts as 5 for each side, with a warning. A permanent refusal of the endpoint (a
+that the judge has failed: ``ServiceError``, which ends the debate without a reward. A permanent refusal of the endpoint (a
 wrong key, an unknown model) raises ``ConfigError``.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from llmzoo.endpoints import Endpoint, connect, endpoint_of
 from llmzoo.envs.debate.judge.rules import Scores
 from llmzoo.envs.debate.tasks import SIDES, Debate, other
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, ServiceError
 from llmzoo.thoughts import answer_in
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 2
 MOST = 10.0
-NEUTRAL = 5.0
 MAX_REPLY_TOKENS = 200
 
 RUBRIC = """You judge a debate between side A and side B. Give each side a score from 0 to 10 for:
@@ -100,12 +98,10 @@ class EndpointJudge:
                 scores = parse(answer)
                 if scores is not None:
                     return {first: scores["A"], other(first): scores["B"]}
-        warnings.warn(
+        raise ServiceError(
             f"the judge {self.endpoint.model} gave no scores in {ATTEMPTS} attempts "
-            f"({problem or 'not the JSON object asked for'}); both sides get {NEUTRAL:g} of {MOST:g}",
-            stacklevel=2,
+            f"({problem or 'not the JSON object asked for'})"
         )
-        return dict.fromkeys(SIDES, NEUTRAL)
 
 
 def written(debate: Debate, first: str) -> str:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from llmzoo.envs.base import MAX_ANSWER_CHARS
 from llmzoo.envs.duels.negotiation.scenarios import KINDS, Share
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import Malformed, bare_line
 
 ACCEPT = "Accept"
-_OFFER = re.compile(r"[ \t*_`#]*offer[ \t*_`]*:(.*)", re.IGNORECASE)
-_ACCEPT = re.compile(r"[ \t*_`#]*accept[ \t*_`.!]*", re.IGNORECASE)
+_OFFER = re.compile(r"(?:[-•>][ \t]+)?[ \t*_`#]*offer[ \t*_`]*:(.*)", re.IGNORECASE)
+_ACCEPT = re.compile(r"(?:[-•>][ \t]+)?[ \t*_`#]*accept[ \t*_`.!]*", re.IGNORECASE)
 _PART = re.compile(r"(\d{1,6})\s+(book|hat|ball)s?\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:[\s,;.*_`]|\band\b)*", re.IGNORECASE)
 _SPACES = re.compile(r"[\s,]+")
@@ -32,8 +32,9 @@ def read(text: str, pool: Share, limit: int) -> Answer:
     """
     lines = _checked(text).splitlines()
     for number in reversed(range(len(lines))):
-        offer = _OFFER.fullmatch(lines[number])
-        if offer or _ACCEPT.fullmatch(lines[number]):
+        line = bare_line(lines[number])
+        offer = _OFFER.fullmatch(line)
+        if offer or _ACCEPT.fullmatch(line):
             message = "\n".join(lines[:number]).strip()
             if len(message) > limit:
                 raise Malformed(f"a message of {len(message)} characters, {limit} are allowed")

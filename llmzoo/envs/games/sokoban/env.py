@@ -211,7 +211,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
             return cells.ANSWER_FORM
         return (
             "Answer with the moves as one string of U (up), D (down), L (left) and R (right), such as "
-            f"RRDLU, at most {scoring.MAX_MOVES}. They are carried out until one is blocked."
+            f"RRDLU, at most {scoring.MAX_MOVES}. They are executed until one is blocked."
         )
 
     def fingerprint(self, task: SokobanTask) -> str:

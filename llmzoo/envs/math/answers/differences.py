@@ -64,7 +64,7 @@ def _number(answer: Answer) -> Any:
 def _split(piece: Answer, point: Answer) -> list[Answer]:
     """What remains of an interval without a point."""
     assert isinstance(piece, Many)
-    opening, closing = piece.kind
+    opening, closing = piece.kind[0], piece.kind[1]
     low, high = piece.items
     at, start, end = map(_number, (point, low, high))
     at_start, at_end = _same(at, start), _same(at, end)

@@ -70,6 +70,8 @@ work begins or by the direction of time stay together.
 also lies in all messages that it has read. It reads no other calendar, unless there are no messages
 (`rounds=0`).
 
+**Times** are those of the 24-hour clock; AM and PM are read too, for both times or for one of them.
+
 Source: Zheng et al., "NATURAL PLAN: Benchmarking LLMs on Natural Language Planning", 2024
 ([arXiv 2406.04520](https://arxiv.org/abs/2406.04520)).
 

@@ -31,7 +31,7 @@ def full(view: CalendarView) -> str:
         "",
     ]
     for person in view.known:
-        lines += [f"Calendar of {person.name}, busy:", *_calendar(person, task)]
+        lines += [f"When {person.name} is busy:", *_calendar(person, task)]
         lines += [f"{person.name} does not want to meet {_wish(wish)}." for wish in person.wishes]
     lines += [*view.said(), *view.standing(), *_asked(view), "", "Your answer:"]
     return "\n".join(lines)
@@ -70,12 +70,16 @@ def table(task: MeetingTask) -> str:
 def _role(agent: str, seats: Sequence[str], names: Sequence[str]) -> str:
     if len(seats) == 1:
         return (
-            f"You are {agent}. You plan a meeting and read the calendar of everyone who is invited."
+            f"You are {agent}. You plan a meeting, and see the calendar of everyone who is invited."
         )
-    others = [f"{seat} of {name}" for seat, name in zip(seats, names, strict=True) if seat != agent]
+    others = [
+        f"{seat}, who assists {name}"
+        for seat, name in zip(seats, names, strict=True)
+        if seat != agent
+    ]
     return (
-        f"You are {agent}, the assistant of {names[seats.index(agent)]}. Each of you reads the calendar of "
-        f"one person only: {_listed(others)}. You plan a meeting together."
+        f"You are {agent}, the assistant of {names[seats.index(agent)]}. You plan a meeting "
+        f"together with {_listed(others)}. Each of you sees only the calendar of the person you assist."
     )
 
 
@@ -83,15 +87,16 @@ def _asked(view: CalendarView) -> list[str]:
     if view.writing:
         return [
             f"Write a message to the others, of at most {view.limit} characters. They write theirs at the same "
-            "time. What you do not write, they do not know. In the last round each of you proposes one "
-            "time, and all must propose the same."
+            "time. They know only what you write. In the last round each of you proposes one "
+            "time, and all of you must propose the same one. Times are on the 24-hour clock."
         ]
     same = (
-        "The others propose at the same time, and all must propose the same. If several times suit "
+        "The others propose at the same time, and all of you must propose the same one. If several times suit "
         "everyone, propose the earliest. " * (len(view.seats) > 1)
     )
     return [
-        f"Propose one time. {same}End with a line such as: Monday, 9:00 - 10:00, or: Friday, 16:30 - 17:00"
+        f"Propose one time. {same}End with a line such as: Monday, 9:00 - 10:00, or: Friday, 16:30 - 17:00. "
+        "Times are on the 24-hour clock."
     ]
 
 

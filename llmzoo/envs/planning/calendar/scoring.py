@@ -25,7 +25,12 @@ AGREE, MEETING = 0.05, 0.95
 TIME = r"(\d{1,2})(?::(\d{2}))?"
 SPAN = rf"{TIME}\s*(?:-|–|to\b)\s*{TIME}(?![\d:])"
 DAY = r"\b(Mon|Tue|Wed|Thu|Fri)(?:[a-z]{3,6})?\b"
-_SLOT = re.compile(rf"{DAY}[,:]?\s{{0,3}}(?:(?:from|at)\s)?{SPAN}", re.IGNORECASE)
+_CLOCK = rf"{TIME}(?:\s?([ap])\.?m\b\.?)?"  # 14:30, or 2:30 PM
+_SLOT = re.compile(
+    rf"{DAY}\**[,:]?\s{{0,3}}(?:(?:from|at)\s)?{_CLOCK}\s*(?:-|–|—|to\b|until\b)\s*{_CLOCK}(?![\d:])",
+    re.IGNORECASE,
+)
+_NOON = 12 * 60
 _FULL = {day[:3].lower(): day for day in DAYS}
 
 
@@ -37,12 +42,29 @@ def read(text: str) -> Slot:
     if len(text) > MAX_ANSWER_CHARS:
         raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
     for line in reversed(text.splitlines()):
-        found = {slot_of(*match.groups()) for match in _SLOT.finditer(line)}
+        found = {_slot(*match.groups()) for match in _SLOT.finditer(line)}
         if len(found) > 1:
             raise Malformed(f"{len(found)} times instead of one")
         if found:
             return found.pop()
     raise Malformed("no time such as: Monday, 9:00 - 10:00")
+
+
+def _slot(day: str, *parts: str | None) -> Slot:
+    """The slot of a match: hour, minute and half of the day of both times. If only one of them names the
+    half, the other is the nearest time of that name before the end, or after the start."""
+    halves = [half and half.lower() for half in (parts[2], parts[5])]
+    slot = slot_of(day, *parts[:2], *parts[3:5])
+    times = [
+        time if half is None or time >= _NOON + 60 else time % _NOON + _NOON * (half == "p")
+        for time, half in zip((slot.start, slot.end), halves, strict=True)
+    ]
+    start, end = times
+    if halves[0] is None and halves[1] is not None and start < _NOON + 60:
+        start = max((t for t in (start % _NOON, start % _NOON + _NOON) if t < end), default=start)
+    if halves[1] is None and halves[0] is not None and end < _NOON + 60:
+        end = min((t for t in (end % _NOON, end % _NOON + _NOON) if t > start), default=end)
+    return Slot(slot.day, start, end)
 
 
 def slot_of(day: str, *digits: str | None) -> Slot:

@@ -88,14 +88,14 @@ def tables(task: TripTask, halves: Sequence[str]) -> list[str]:
     """The tables of the halves, in words."""
     lines = []
     if BOOKER in halves:
-        lines += ["Transport (a flight's price is for one person, the others' for one car):"]
+        lines += ["Transport (the price of a flight is per person, all other prices are per car):"]
         for (start, end), ways in _legs(task).items():
             lines += [f"{start} -> {end}: {'; '.join(map(_way, ways))}"]
-        lines += ["", "Stays (the price is for one room and night):"]
+        lines += ["", "Stays (the price is per room and night):"]
         for city in task.cities:
             lines += [f"{city}: {_stay(stay)}" for stay in task.stays if stay.city == city]
     if GUIDE in halves:
-        lines += [""] * bool(lines) + ["Restaurants (the cost of a meal is for one person):"]
+        lines += [""] * bool(lines) + ["Restaurants (the price of a meal is per person):"]
         for city in task.cities:
             lines += [f"{city}: {_meal(meal)}" for meal in task.restaurants if meal.city == city]
         lines += ["", "Sights:"]
@@ -134,11 +134,11 @@ def whole(task: TripTask) -> str:
 
 def _role(view: TravelView) -> str:
     if len(view.seats) == 1:
-        return f"You are {view.agent}. You plan a trip, and read all tables."
+        return f"You are {view.agent}. You plan a trip, and see all tables."
     (half,), (other,) = view.halves, [seat for seat in view.seats if seat != view.agent]
     return (
         f"You are {view.agent}. You plan a trip together with {other}. You {_WORK[half][0]}, and {other} "
-        f"{_WORK[half_of(other)][1]}. Each of you reads the tables of the own half only."
+        f"{_WORK[half_of(other)][1]}. Each of you sees only the tables for your own half of the plan."
     )
 
 
@@ -151,15 +151,15 @@ def _request(task: TripTask) -> str:
     people = "One person wants" if task.people == 1 else f"{task.people} people want"
     lines = [
         f"The request: {people} to travel for {task.days} days from {task.origin} and back, and to visit "
-        f"{chosen}. To choose from: {cities}. All of it may cost at most ${task.budget}.",
+        f"{chosen}. The cities to choose from: {cities}. The whole trip may cost at most ${task.budget}.",
     ]
     if task.rule:
         lines += [f"Their stays must allow {task.rule}."]
     if task.room:
-        lines += [f"Their rooms: {task.room}."]
+        lines += [f"Their accommodation must be of this type: {task.room}."]
     if task.cuisines:
         lines += [
-            f"At one meal at least, they want each of these cuisines: {', '.join(task.cuisines)}."
+            f"They want each of these cuisines for at least one meal: {', '.join(task.cuisines)}."
         ]
     if task.transport:
         lines += [f"They want {task.transport}."]
@@ -169,13 +169,13 @@ def _request(task: TripTask) -> str:
 _RULES = (
     "The rules:",
     "- Day 1 begins at the origin and the last day ends there. Each city is visited once, for a night or more.",
-    "- A day of travel has two cities and a way between them. Every day but the last has a stay in the city "
-    "where the day ends, and a stay has a smallest number of nights in a row.",
-    "- Self-driving does not go along with flights or taxis on one trip.",
-    "- A day without travel has three meals and a sight, all in its city. On a day of travel they may be left "
-    "out, or be in either of its cities. No restaurant and no sight is visited twice.",
-    f"- A car holds {CAR_SEATS[SELF_DRIVING]} people, a taxi {CAR_SEATS[TAXI]}. If not all fit into a car or "
-    "a room, they take more of them.",
+    "- A travel day has two cities and transport between them. Every day but the last has a stay in the city "
+    "where the day ends. A stay must be booked for at least its minimum number of consecutive nights.",
+    "- A trip cannot combine self-driving with flights or taxis.",
+    "- A day without travel has three meals and at least one sight, all in its city. On a travel day they may be "
+    "left out, or be in either of its cities. No restaurant and no sight is visited twice.",
+    f"- A car holds {CAR_SEATS[SELF_DRIVING]} people, a taxi {CAR_SEATS[TAXI]}. If they do not fit "
+    "into one car or room, they pay for as many as they need.",
 )
 
 
@@ -184,12 +184,12 @@ def _asked(view: TravelView) -> list[str]:
         (other,) = (seat for seat in view.seats if seat != view.agent)
         return [
             f"Write a message to {other}, of at most {view.limit} characters. {other} writes one at the same "
-            "time. What you do not write, the other does not know. In the last round each of you writes one "
-            "half of the plan, and both must be about the same cities on the same days."
+            "time. {other} knows only what you write. In the last round each of you writes one "
+            "half of the plan, and both halves must have the same cities on the same days."
         ]
     what = "the plan" if len(view.seats) == 1 else "your half of the plan"
     return [
-        f"Write {what}: a line for each of the {view.task.days} days, with - for nothing, in this form:",
+        f"Write {what}: one line for each of the {view.task.days} days, with - where there is nothing, in this form:",
         _example(view.fields, 0, 1),
         _example(view.fields, 1, 2),
     ]

@@ -209,8 +209,8 @@ class BFCL(TextEnv):
             lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
             for seat, answer in calling.answers.items():
                 whose = "You" if seat == agent else f"The other caller, {seat},"
-                lines += [f"{whose} wrote last: {encodable(cut(answer, _MAX_ANSWER_SHOWN))}"]
-            lines += [f"What came of yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
+                lines += [f"{whose} last wrote: {encodable(cut(answer, _MAX_ANSWER_SHOWN))}"]
+            lines += [f"Feedback on yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
 
 
@@ -219,17 +219,17 @@ def _is_of_category(request: CallRequest, category: str) -> bool:
 
 
 _SHARED = (
-    "You are one of two callers who answer a request by calling functions. The calls that it needs "
-    "are taken in its order; caller_0 writes the first half of them, rounded up, and caller_1 the "
-    "others, which of a single call is nothing. Neither sees what the other writes."
+    "You are one of two callers who answer a request by calling functions. List the calls that the request "
+    "needs, in its order. caller_0 writes the first half of them, rounded up; caller_1 writes the rest. If "
+    "one call is enough, caller_0 writes it and caller_1 writes []. Neither of you sees what the other writes."
 )
 _ROLES = {seat: f"{_SHARED} You are {seat}." for seat in SEATS}
 _ALONE = "You answer a request by calling functions. Write every call that it needs."
 _FORMAT = (
-    'Answer with a list of calls and nothing else: [name(parameter=value, other="text")], several '
-    "of them parted by commas, or [] for none. Give every argument by name, with a literal value."
+    'Answer with a list of calls and nothing else: [name(parameter=value, other="text")]. Separate '
+    "several calls with commas, and write [] for no call. Give every argument by name, with a literal value."
 )
-_NO_COMPLAINT = "the calls can be read and fit the functions, but all together are not right yet"
+_NO_COMPLAINT = "your calls are readable and fit the functions, but the calls of all callers together are not correct yet"
 
 
 raw_env = BFCL

@@ -194,7 +194,7 @@ class BFCLMultiTurn(TextEnv):
             calls = reading.read(text, unnamed="drop")
         except reading.NoCalls as reason:
             self._say("Caller", text, prompts.MAX_ANSWER_SHOWN)
-            self._say("Error", f"{reason}. This gave the word back to the user.", 1_000)
+            self._say("Error", f"{reason}. This ended your turn.", 1_000)
             self.episode = replace(self.episode, readable=False)
             outcome = self._end_turn()
             return outcome._replace(errors={agent: f"malformed: {reason}"})

@@ -15,7 +15,7 @@ MAX_ADVICE_CHARS = 1_500
 MAX_ANSWER_SHOWN = 2_000  # characters of an answer that had no calls
 MAX_TALK_CHARS = 500_000  # of all that was said; the earliest of it is left out
 
-NEW_FUNCTIONS = "(More functions can be called now: {}. Go on with the last request.)"
+NEW_FUNCTIONS = "(More functions are available now: {}. Continue with the last request.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ def for_seat(
         lines += ["", APIS[api].about]
         named = (name for name in functions_of(APIS[api]) if name not in hidden)
         lines += [(_summary if agent == PLANNER else described)(APIS[api], name) for name in named]
-    lines += ["", "The talk so far:", ""]
+    lines += ["", "The conversation so far:", ""]
     shown, left_out = _last(talk)
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]
     lines += [f"{each.who}: {each.text}" for each in shown]
-    lines += ["", f"Answers with calls that are left for this request: {left}."]
+    lines += ["", f"Answers with calls left for this request: {left}."]
     if agent == CALLER:
         lines += [f"The planner says: {advice or '(nothing)'}"]
     return "\n".join([*lines, "", _ADVICE if agent == PLANNER else _FORMAT, "", "Your answer:"])
@@ -78,20 +78,20 @@ def _last(talk: Sequence[Said]) -> tuple[Sequence[Said], int]:
 
 _SHARED = (
     "You and {} serve a user by calling functions. In each round the planner says what to do, and the caller "
-    "writes calls; both of you see what comes back."
+    "writes calls; both of you see their results."
 )
 _ROLES = {
     PLANNER: f"You are the planner. {_SHARED.format('a caller')}",
     CALLER: f"You are the caller. {_SHARED.format('a planner')}",
-    ALONE: "You serve a user by calling functions. You write calls and see what comes back.",
+    ALONE: "You serve a user by calling functions. You write calls and see their results.",
 }
 _RULES = (
-    "Do all that the user asks for now, and nothing else. When it is done, or cannot be done with what is "
-    "known and with the functions that there are, an answer without calls gives the word back to the user."
+    "Do everything that the user asks for now, and nothing else. When it is done, or cannot be done with the "
+    "available information and functions, an answer without calls ends your turn, and the user speaks next."
 )
-_ADVICE = "Say in a few sentences which functions to call next and with which values, or that nothing is left to do."
+_ADVICE = "Say in a few sentences which functions to call next and with which arguments, or that nothing is left to do."
 _FORMAT = (
-    'Answer with a list of calls and nothing else: [name(parameter=value, other="text")], several of them '
-    "parted by commas; they are run in this order. Give every argument by name, with a literal value. Write [] "
-    "to give the word back to the user."
+    'Answer with a list of calls and nothing else: [name(parameter=value, other="text")]. Separate '
+    "several calls with commas; they run in this order. Give every argument by name, with a literal value. Write "
+    "[] to end your turn."
 )

@@ -13,9 +13,9 @@ MAX_TALK_CHARS = 200_000  # of all that is shown of the call; the earliest of it
 
 CALLS = (
     'To use tools, answer with calls and nothing else: <tool_call>{"name": "...", "arguments": {...}}</tool_call>, '
-    "one or several; you see the results before you go on."
+    "one or more. You see the results before you continue."
 )
-AGENT_FORMAT = f"{CALLS} An answer without calls is said to the customer."
+AGENT_FORMAT = f"{CALLS} Any other answer is said to the customer."
 TERSE_CALLS = '<tool_call>{"name": "...", "arguments": {...}}</tool_call>'
 TERSE_AGENT_FORMAT = f"Say something, or call tools: {TERSE_CALLS}"
 
@@ -41,7 +41,7 @@ def for_seat(side: Side, talk: AnyTalk, left: int, head: Sequence[str], form: st
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]
     lines += map(_line, shown)
-    lines += ["", f"Messages that are left to each side: {left}.", form, "", "Your answer:"]
+    lines += ["", f"Messages left for each side: {left}.", form, "", "Your answer:"]
     return "\n".join(lines)
 
 

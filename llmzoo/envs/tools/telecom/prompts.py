@@ -27,7 +27,7 @@ def _role(side: Side, terse: bool) -> str:
 
 _FORMATS = {
     "assistant": prompts.AGENT_FORMAT,
-    "user": prompts.stops(f"{prompts.CALLS} An answer without calls is said to the agent."),
+    "user": prompts.stops(f"{prompts.CALLS} Any other answer is said to the agent."),
 }
 _TERSE_FORMATS = {
     "assistant": prompts.TERSE_AGENT_FORMAT,
@@ -43,19 +43,19 @@ _TERSE = {
     "user": "You are a customer. Use your phone as the agent says, and say what it shows.",
 }
 _ROLE = (
-    "You are a customer who calls a telephone company about your phone. The agent tells you what to do; only you can "
-    "do it, with tools that stand for what people do on a phone. You do not see what the agent looks up, and the agent "
-    "does not see your phone: say what it shows. When your problem is solved, end the call."
+    "You are a customer who calls a telephone company about your phone. The agent tells you what to do. Only you can do "
+    "it, with tools that represent what people do on a phone. You cannot see what the agent looks up, and the agent "
+    "cannot see your phone, so say what it shows. When your problem is solved, end the call."
 )
 _POLICY = """\
 You are a service agent of a telephone company. It is 2025-02-25. A customer calls. You can read and change the \
-company's records with your tools; only the customer can do something on the phone, so say what to do, and ask \
-what came of it. Rely on what tools and the customer tell you, and refuse what these rules do not allow.
+company's records with your tools; only the customer can operate the phone, so say what to do, and ask what \
+happened. Rely on what the tools and the customer tell you, and refuse what these rules do not allow.
 
-Customers. Find out who calls first: by phone number, by id, or by name and date of birth.
+Customers. First find out who is calling: by phone number, by id, or by name and date of birth.
 
 Bills. Help to pay an overdue bill: check that it is overdue, send a payment request (one at a time), and ask the \
-customer to use check_payment_request and make_payment. Check that the bill is paid before you go on.
+customer to use check_payment_request and make_payment. Check that the bill is paid before you continue.
 
 Suspended lines. A line is suspended for an overdue bill or because its contract has ended. Resume it when all \
 overdue bills are paid, but never if its contract_end_date is past. After that the phone must be restarted.
@@ -63,9 +63,9 @@ overdue bills are paid, but never if its contract_end_date is past. After that t
 Data. A line that has used more than its plan allows has no mobile data. With the customer's consent, and after \
 you have named the price, add exactly 2 GB. Roaming is free: enable it on the line of a customer who is abroad.
 
-Human colleagues. Hand over what you cannot solve with these rules and tools, and nothing else.
+Human colleagues. Transfer the call to a human agent (transfer_to_human_agents) only if you cannot solve the problem with these rules and tools; "hand over" below means this.
 
-On the phone, check in this order what the problem needs, and test again after each change:
+On the phone, check what the problem needs in this order, and test again after each change:
 1. Service. check_status_bar shows whether there is a signal. If not: check_network_status (airplane mode on: \
 toggle_airplane_mode); check_sim_status (missing: reseat_sim_card; locked: hand over); check_apn_settings \
 (not "internet": reset_apn_settings, then reboot_device); then whether the line is suspended.

@@ -18,24 +18,24 @@ MAX_ADVICE_CHARS = 1_500
 
 _ROLES = {
     PLANNER: "You are the planner. You and an executor answer a question together with tools. Each round you "
-    "say which tool to call next, with what and why, or that it is time to answer; the executor reads "
-    "that, makes the call or gives the answer, and both of you see what comes back.",
+    "say which tool to call next, with which arguments and why, or that it is time to answer. The executor "
+    "reads that and makes the call or gives the answer. Both of you see the result.",
     EXECUTOR: "You are the executor. You and a planner answer a question together with tools. Each round the "
-    "planner says what to do next; you make one call, or give the answer, and both of you see what comes "
-    "back.",
-    ALONE: "You answer a question with tools. Each round you make one call and see what comes back, or "
+    "planner says what to do next, and you make one call or give the answer. Both of you see the "
+    "result.",
+    ALONE: "You answer a question with tools. Each round you make one call and see its result, or "
     "give the answer.",
 }
 _RULES = (
-    "Call what the question needs and nothing else: a call that fails, that is made again, or that the "
-    "question does not need costs a little, and a round without a call a little more. The answer ends the "
-    "task; a wrong one costs as much as no call in every round that is left."
+    "Call only what the question needs. A call that fails, repeats an earlier one or is not needed costs a "
+    "little; a round without a call costs a little more. The answer ends the task. A wrong answer costs as "
+    "much as making no call in all remaining rounds."
 )
-_ADVICE = "Say in a sentence or two what to do next. Do not write the call itself in tags."
+_ADVICE = "Say in one or two sentences what to do next. Do not write the call itself in tags."
 _FORMAT = (
-    'To call a tool write <tool_call>{"name": "...", "arguments": {...}}</tool_call>, one call in a '
-    "round. To answer write <answer>...</answer>, with nothing but the answer in it, and no call beside "
-    "it."
+    'To call a tool, write <tool_call>{"name": "...", "arguments": {...}}</tool_call>, one call in a '
+    "round. To answer, write <answer>...</answer> with nothing but the answer in it, and make no call in "
+    "the same round."
 )
 
 

@@ -133,7 +133,9 @@ def test_failures_are_counted_and_travel_between_processes():
 
 def test_a_run_in_which_all_fails_stops_with_the_reason():
     batch = played(joint, "down")
-    with pytest.raises(ServiceError, match="iteration 4: all 3 episodes failed.*the judge is down"):
+    with pytest.raises(
+        ServiceError, match=r"iteration 4: all 3 episodes failed.*the judge is down"
+    ):
         faults.check_answered(batch, {}, {}, step=4)
 
 

@@ -88,7 +88,7 @@ def test_a_judges_thoughts_are_no_verdict(server):
     scores = EndpointJudge(endpoint(server))(debate())
     assert scores == pytest.approx({"pro": 0.65, "con": 0.25})
     server.answers = ['<think>{"A": 7, "B": 3}']
-    with pytest.warns(UserWarning, match="an unclosed thought"):
+    with pytest.raises(ServiceError, match="an unclosed thought"):
         EndpointJudge(endpoint(server))(debate())
 
 
@@ -138,10 +138,10 @@ def test_a_slow_or_broken_endpoint_is_a_failure(server):
         b'{"choices": [{"message": {"content": [1, 2]}}]}',
     ],
 )
-def test_a_body_that_is_no_chat_completion_is_neutral(server, body):
+def test_a_body_that_is_no_chat_completion_is_a_failure(server, body):
     server.answers = [body]
-    with pytest.warns(UserWarning, match=r"no chat completion|no text|Error"):
-        assert EndpointJudge(endpoint(server))(debate()) == {"pro": 0.5, "con": 0.5}
+    with pytest.raises(ServiceError, match=r"no chat completion|no text|Error"):
+        EndpointJudge(endpoint(server))(debate())
 
 
 @pytest.mark.parametrize("status", [401, 404])

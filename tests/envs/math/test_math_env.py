@@ -355,7 +355,7 @@ def test_with_verdicts_each_seat_reads_that_of_its_own_answer():
     reasoner, tool = (env.observe(agent) for agent in env.possible_agents)
     assert "Your last answer, 84, is not right.\nThe answer of tool_1: 85\n" in reasoner
     assert "Your last answer, 85, is right.\nThe answer of reasoner_0: 84\n" in tool
-    assert "and each whether its own is right." in reasoner
+    assert "and whether your own is right." in reasoner
     assert "over when all agree" not in reasoner
     env = make(feedback="verdict", prompt="terse", num_agents=1)
     play(env, "\\boxed{84}")

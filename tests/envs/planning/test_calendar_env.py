@@ -158,7 +158,7 @@ def test_one_seat_reads_all_calendars_and_answers_once():
     assert env.possible_agents == ["assistant_0"]
     said = env.observe("assistant_0")
     for person in env.episode.task.people:
-        assert f"Calendar of {person.name}, busy:" in said
+        assert f"When {person.name} is busy:" in said
         assert all(span in said for span in spans(person, False))
     env.step(env.expert("assistant_0"))
     assert env.success

@@ -194,10 +194,10 @@ def test_files(write, name, tmp_path):
         env.reset(options={"task": number})
         first, second = (env.observe(agent) for agent in env.agents)
         assert "assistant of Nora" in first
-        assert "Calendar of Nora" in first
-        assert "Calendar of Paul" not in first
-        assert "Calendar of Paul" in second
-        assert "Calendar of Nora" not in second
+        assert "When Nora is busy" in first
+        assert "When Paul is busy" not in first
+        assert "When Paul is busy" in second
+        assert "When Nora is busy" not in second
         assert right not in first + second
         for _ in range(4):
             env.step(env.expert(env.agent_selection))

@@ -458,7 +458,10 @@ def test_the_next_round_says_what_is_wrong_by_the_descriptions_only(parallel):
     env.reset(options={"task": 0})
     env.step("[shop.order(a=5)]")
     env.step(REST)
-    assert "fit the functions, but all together are not right yet" in env.observe("caller_0")
+    assert (
+        "fit the functions, but the calls of all callers together are not correct yet"
+        in env.observe("caller_0")
+    )
     assert env.unwrapped.infos["caller_0"]["error"] is None
 
 

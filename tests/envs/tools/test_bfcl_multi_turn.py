@@ -103,7 +103,7 @@ def test_a_turn_without_ground_truth_is_not_checked(made):
     paid, _ = play(env, END)
     assert paid == {"response": 0, "state": 0, "form": pytest.approx(0.1 / 3), "verdict": 0}
     assert '"name": "touch"' in env.observe("caller_0")
-    assert "More functions can be called now: touch" in env.observe("caller_0")
+    assert "More functions are available now: touch" in env.observe("caller_0")
     assert play(env, TOUCH, END, LIST, END)[1]["success"]
     assert play(made(waits), "[pwd()]", END, TOUCH, END, LIST, END)[1]["success"]
     assert not play(made(waits), "[mkdir(dir_name='b')]", END, TOUCH, END)[1]["success"]

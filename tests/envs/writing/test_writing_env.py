@@ -104,7 +104,7 @@ def test_errors_are_named_and_not_raised(texts, error):
     env = made("tldr_v0", max_turns=2)
     assert play(env, *texts) <= 0.5
     assert env.infos["concise_0"]["error"] == error
-    assert "What came of it" in env.observe("concise_0")
+    assert "Feedback on it" in env.observe("concise_0")
     assert len(env.observe("concise_0")) < len(env.episode.task.text) + 4_000
 
 

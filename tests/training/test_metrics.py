@@ -74,6 +74,7 @@ def test_groups_by_hand():
     assert result == {
         "success": 0.5,
         "return": {"a": 1.0, "b": 0.75},
+        "episodes_failed": 0,
         "groups": 3,
         "completions": 8,
         "completion_tokens": 40 / 8,  # 20 + 16 + 4
@@ -183,6 +184,7 @@ def test_episodes_by_hand_and_only_of_those_that_learn():
     assert result == {
         "success": 0.5,
         "return": {"a": 1.0, "b": 0.75},
+        "episodes_failed": 0,
         "groups": 0,
         "completions": 2,
         "completion_tokens": 4.0,
@@ -202,6 +204,7 @@ def test_nothing_played_gives_zeros():
     assert metrics.of_batch(Batch(), ["a"]) == {
         "success": 0.0,
         "return": {},
+        "episodes_failed": 0,
         "groups": 0,
         "completions": 0,
         "completion_tokens": 0.0,

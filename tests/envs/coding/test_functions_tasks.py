@@ -302,3 +302,11 @@ def test_stub_and_examples_belong_together():
     )
     assert examples(statement, "f") == ("assert f(1) == 3", "assert f('x', 'y') == 'xy'")
     assert examples(">>> f(1)\nsomething else\n>>> g(1)\n2\n>>> f(\n3", "f") == ()
+
+
+@pytest.mark.parametrize("id", ["humaneval_v0", "coop_humaneval_v0", "mbpp_v0"])
+def test_an_agreed_signature_is_read_by_both_and_a_free_one_by_nobody(id):
+    for signature, agreed in ((None, False), ("free", False), ("agreed", True)):
+        env = llmzoo.make(id, source="sample", signature=signature)
+        env.reset(seed=0)
+        assert [("You have agreed that aux(" in env.observe(a)) for a in env.agents] == [agreed] * 2

@@ -49,7 +49,6 @@ class BenchOptions(CommandOptions):
 
     EXAMPLES = (
         "llmzoo bench --envs sudoku_v0,plan_path_v0 --learners magrpo,ippo --seeds 0,1,2 --token_budget 100000",
-        "llmzoo bench --config bench.yaml --out runs/settings",
     )
 
     envs: str | list[str | dict[str, Any]] = "sudoku_v0,sokoban_v0,plan_path_v0"

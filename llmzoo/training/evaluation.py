@@ -340,15 +340,15 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
             f"{result['refused']} of {result['answers']} prompts were too long for the model and got "
             "an empty answer. Lower max_new_tokens, or use a model with a longer context"
         )
-    if result["episodes_failed"]:
-        yield (
-            f"a judge, a tool or an endpoint failed in {result['episodes_failed']} episodes, which count as "
-            "not solved: evaluate again when it works"
-        )
     if result["answers_failed"]:
         yield (
             f"{result['answers_failed']} of {result['answers']} answers are empty because the call of an "
             "endpoint failed: the success rate counts them as wrong"
+        )
+    elif result["episodes_failed"]:
+        yield (
+            f"a judge, a tool or an endpoint failed in {result['episodes_failed']} episodes, which count as "
+            "not solved: evaluate again when it works"
         )
     if result["feedback"] == "verdict":
         yield (

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import struct
+from contextlib import suppress
 
 _LOOK_EVERY_S = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -40,7 +41,8 @@ def watch(first: int, limits: int, proc: int) -> None:
             (limit,) = _LIMIT.unpack(message)
         if limit and _held(proc, first, limit):
             for pid in _below(_processes(proc), first):
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(pid, signal.SIGKILL)
 
 
 def _held(proc: int, first: int, limit: int) -> bool:

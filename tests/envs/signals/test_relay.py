@@ -50,7 +50,8 @@ def test_the_experts_pass_it_on():
         ("13", 0.0, "wrong: not what the tables make of the secret"),
         ("311", None, "malformed: not 2 digits from 1 to 4"),
         ("35", None, "malformed: not 2 digits from 1 to 4"),
-        ("the answer is 31", None, "malformed: not 2 digits from 1 to 4"),
+        ("the answer is 31", 0.5, None),
+        ("it is 31 or 32", None, "malformed: not 2 digits from 1 to 4"),
     ],
 )
 def test_what_an_answer_is_worth(answer, right, error):

@@ -5,8 +5,8 @@ and the whole debate, and scores both sides from 0 to 10. It is asked twice, wit
 a side's score is the mean of the two, divided by 10.
 
 If an answer is not the requested JSON object, or takes too long, the model is asked once more. After
-that the judge has failed: ``ServiceError``, which ends the debate without a reward. A permanent refusal of the endpoint (a
-wrong key, an unknown model) raises ``ConfigError``.
+that the judge has failed: ``ServiceError``, which ends the debate without a reward. A permanent refusal of
+the endpoint (a wrong key, an unknown model) raises ``ConfigError``.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from llmzoo.envs.duels.negotiation.scenarios import KINDS, Share
 from llmzoo.envs.text import Malformed, bare_line
 
 ACCEPT = "Accept"
-_OFFER = re.compile(r"(?:[-•>][ \t]+)?[ \t*_`#]*offer[ \t*_`]*:(.*)", re.IGNORECASE)
-_ACCEPT = re.compile(r"(?:[-•>][ \t]+)?[ \t*_`#]*accept[ \t*_`.!]*", re.IGNORECASE)
+_OFFER = re.compile(r"(?:[-•][ \t]+)?[ \t*_`#]*offer[ \t*_`]*:(.*)", re.IGNORECASE)
+_ACCEPT = re.compile(r"(?:[-•][ \t]+)?[ \t*_`#]*accept[ \t*_`.!]*", re.IGNORECASE)
 _PART = re.compile(r"(\d{1,6})\s+(book|hat|ball)s?\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:[\s,;.*_`]|\band\b)*", re.IGNORECASE)
 _SPACES = re.compile(r"[\s,]+")

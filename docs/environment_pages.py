@@ -182,7 +182,8 @@ def _baselines(id: str) -> list[str]:
         "## Baselines",
         f"{played} Default arguments; success and returns with 95% intervals. The embedded model "
         "[`tiny`](../embedded_model.md) samples at temperature 1 and knows some of these games; "
-        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks.",
+        "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks; it played "
+        "before 28 November 2026, when many prompts were reworded.",
         rows,
         "`python docs/baselines.py` makes these rows. The same tasks with a model behind an endpoint:",
         f"```text\n{command(id)}\n```",

@@ -221,7 +221,10 @@ def elements(operation: str, own: Any, *, used_up: bool = False) -> Iterator[Any
             return
         with suppress(StopIteration):  # the object is its own iterator
             while True:
-                yield do("next", own)
+                element = do("next", own)
+                if element is own:
+                    raise ValueError("an iterator that holds itself has no end")
+                yield element
 
     return state.size.counted(asked(), state.peer, used_up=used_up)
 

@@ -9,7 +9,7 @@ from tests.attacks.rewards import trips
 
 @pytest.mark.slow
 def test_no_attack_pays(monkeypatch):
-    monkeypatch.setattr(trips, "TASKS", 30)
+    monkeypatch.setattr(trips, "TASKS", 90)
     rows = list(trips.attacks())
     assert len(rows) == 3 * len(trips.ATTACKS)
     assert not [row for row in rows if not row.failed]

@@ -24,10 +24,10 @@ _MEMINFO = Path("/proc/meminfo")
 def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
     """The tokens of one forward pass with gradients, where no setting says.
 
-    As many as a quarter of the free memory holds, 4 GB at most, or 30% of a GPU's memory; at most 32,768. Per token, a layer
-    of hidden size H and M inner units keeps about 12 H + 4 M numbers: the inputs and outputs of its
-    norms and projections, rotated queries and keys, and both sides of the gate. With ``recompute``
-    it keeps its inputs, and one layer at a time the rest.
+    As many as a quarter of the free memory holds, 4 GB at most, or 30% of a GPU's memory; at most
+    32,768. Per token, a layer of hidden size H and M inner units keeps about 12 H + 4 M numbers: the
+    inputs and outputs of its norms and projections, rotated queries and keys, and both sides of the
+    gate. With ``recompute`` it keeps its inputs, and one layer at a time the rest.
     """
     config = model.config.get_text_config()
     hidden = config.hidden_size

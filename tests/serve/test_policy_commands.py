@@ -83,8 +83,9 @@ def test_play(server, call):
 
 
 @pytest.mark.slow
-def test_train_beside_a_model_elsewhere(server, call, tmp_path):
+def test_train_beside_a_model_elsewhere(server, call, tmp_path, monkeypatch):
     """One seat learns, and the server plays the other."""
+    monkeypatch.delenv("LLMZOO_TOKEN", raising=False)  # a folder's server would not be sent one
     model().save(tmp_path / "model")
     small = [
         "--steps",

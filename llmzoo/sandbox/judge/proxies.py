@@ -8,9 +8,9 @@ whether a value that it returned is the expected one. Therefore:
   program decides about two proxies, since only it knows its objects. A test that compares two of them
   trusts the program.
 - Arithmetic of a proxy with data, ``data in proxy``, and methods that plain data have too, such as
-  ``count`` (:mod:`methods`), are forwarded only for objects that the test itself made by calling a class. A result of such arithmetic must be an
-  object, and that object has no number and no truth value, since ``abs(f(3) - 9.0) < 1e-6`` would
-  otherwise let the program decide.
+  ``count`` (:mod:`methods`), are forwarded only for objects that the test itself made by calling a
+  class. A result of such arithmetic must be an object, and that object has no number and no truth
+  value, since ``abs(f(3) - 9.0) < 1e-6`` would otherwise let the program decide.
 - An instance of a subclass of int, str, tuple, ... is an object of that builtin here, by value.
 - An object whose reported length is not the number of its elements raises an error (:mod:`sizes`).
 - Objects never suppress an exception that the test raised, whatever their ``__exit__`` returns.

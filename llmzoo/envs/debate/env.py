@@ -71,8 +71,9 @@ judge's seat succeeds if its last verdict names the side that is ahead by the ru
 **Tasks.** Topics with briefs written for this project, split by the motion. Their evidence was made up
 for the debate and reports no real study.
 
-**Version history.** v0: first version. In zero-sum debates each side has its own `success`. The judge's
-seat is paid for telling the sides apart, and it can pay the sides at most the rules' scores.
+**Version history.** v0: first version. In zero-sum debates each side has its own `success`. The
+judge's seat is paid for telling the sides apart, and it can pay the sides at most the rules'
+scores. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ ends the game without a winner.
 Source: the rules are those of OpenSpiel's `liars_dice` ([arXiv 1908.09453](https://arxiv.org/abs/1908.09453)) with one
 die each, move by move.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -74,9 +74,9 @@ multiplied by a number.
 **The scripted expert** writes the answer in a box, and the task's program.
 
 **Version history.** v0: first version; a reasoner alone is no longer told that its answer is not
-right (`feedback="verdict"` tells it); an attempt at an answer earns a little; a tool's
-program earns half as much for ending as before, and the rest for printing; the families number_theory,
-counting and multi_step are gone.
+right (`feedback="verdict"` tells it); an attempt at an answer earns a little; a tool's program
+earns half as much for ending as before, and the rest for printing; the families number_theory,
+counting and multi_step are gone. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ and the solver's from 0.07 to 0.41. The pair learns to set what it can solve. Th
 of the 56 sums of three numbers with `num_agents=1` it solves 23.2% [14.1%, 35.8%] after imitation and 16.1%
 [8.7%, 27.8%] at the end. This is a single run, whose log was not kept.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

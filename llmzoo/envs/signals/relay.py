@@ -48,7 +48,7 @@ in the same way. It uses nothing but what its prompt shows.
 
 This game is ours; its two-seat form without a table is the signalling game of [`signal_v0`](signal.md).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ Source: the signalling game of Lewis (Convention, 1969), between neural agents a
 ([arXiv 1612.07182](https://arxiv.org/abs/1612.07182)). The objects here are lists of attributes, not pictures,
 and the texts are ours.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

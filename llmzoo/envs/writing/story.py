@@ -45,8 +45,8 @@ the shipped openings; or a [file](../data.md#files-of-records) with the field `o
 **The scripted expert** plays the reference passages.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
-Paired, taken and broken were added, and support, coverage and things ask for more.
-A copy of the instructions counts as copied.
+Paired, taken and broken were added, and support, coverage and things ask for more. A copy of the
+instructions counts as copied. Prompts for chat models were reworded in November 2026.
 
 **What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
 a model can satisfy without writing well: [what a search earned](../reward_search.md).

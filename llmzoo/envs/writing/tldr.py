@@ -82,8 +82,8 @@ The split is by content: a hash of title and post.
 post's own concise summary.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
-Paired, taken and broken were added: pieces of the post in another order earn next to nothing. A copy of
-the instructions counts as copied.
+Paired, taken and broken were added: pieces of the post in another order earn next to nothing. A
+copy of the instructions counts as copied. Prompts for chat models were reworded in November 2026.
 
 **What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
 a model can satisfy without writing well: [what a search earned](../reward_search.md).

@@ -67,7 +67,7 @@ way that joins the banks is a success, builders walk, and they probe which pilla
 Minecraft, has one right bridge for each valley and prompts of its own, and its builders do not walk. Numbers are not
 comparable.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ reach, the four rounds and the need of 3 wood, 3 stone and 1 iron are its own. T
 are JSON, and the reward adds bonuses for messages and zones. This version needs no Minecraft, draws its fields and has
 prompts of its own. Numbers are not comparable.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

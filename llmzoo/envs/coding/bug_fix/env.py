@@ -51,9 +51,9 @@ hidden ones), `split` ("train", "test", "all"), `render_mode`.
 alone and in pairs: about 1,700 tasks, each of which fails at least one public and one hidden test.
 Split by the correct program: its mutants are all in one split.
 
-**Version history.** v0: first version. Since then public and hidden tests run apart, infos name what
-kept a fix from running, success asks for the public tests too, and a fix that can be read and a
-right function earn a little.
+**Version history.** v0: first version. Since then public and hidden tests run apart, infos name
+what kept a fix from running, success asks for the public tests too, and a fix that can be read and
+a right function earn a little. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -51,6 +51,7 @@ program's (they patch it, or catch its logs) is left out and counted, unless
 **Version history.** v0: first version. Since then all tests count where none is ever shown, success
 asks for the public tests too, infos name what kept a class from being tested, and the unit scale
 has weights of its own instead of a sixth of the paper's. Returns before and after do not compare.
+Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ list and values as JSON. The split is by the words of the statement.
 
 **Version history.** v0: first version. Since then the tester is paid for wrong programs that its
 tests catch, success asks for the public tests too, and a program that is begun earns a little.
-Returns of testers before and after do not compare.
+Returns of testers before and after do not compare. Prompts for chat models were reworded in
+November 2026.
 """
 
 from __future__ import annotations

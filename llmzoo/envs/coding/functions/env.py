@@ -75,8 +75,10 @@ work. With `"free"`, the default on the public sets and the setting of MAGRPO, t
 **The scripted expert** plays the reference solution.
 
 **Version history.** v0: first version. Since then calls, beyond and ignored are paid in proportion
-to passed tests, tests that are shown pay nothing, the unit scale has weights of its own instead of a
-quarter of the paper's, success asks for every test, and an entry point that leaves `aux` out earns less for its form. Returns before and after do not compare.
+to passed tests, tests that are shown pay nothing, the unit scale has weights of its own instead of
+a quarter of the paper's, success asks for every test, and an entry point that leaves `aux` out
+earns less for its form. Returns before and after do not compare. Prompts for chat models were
+reworded in November 2026.
 """
 
 from __future__ import annotations

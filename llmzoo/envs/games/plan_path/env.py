@@ -52,7 +52,7 @@ before. The expert draws one of the shortest walks at random. Only with `view="f
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ above its walk, and draws among the solutions with the fewest pushes. Only with 
 **Pictures.** `render_mode="human"` prints the level after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

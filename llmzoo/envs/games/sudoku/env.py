@@ -49,7 +49,7 @@ that cannot be delivered or read.
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits
 filled in blue, and a digit that is twice in a row, a column or a box red.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ also lies in all messages that it has read. It reads no other calendar, unless t
 Source: Zheng et al., "NATURAL PLAN: Benchmarking LLMs on Natural Language Planning", 2024
 ([arXiv 2406.04520](https://arxiv.org/abs/2406.04520)).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

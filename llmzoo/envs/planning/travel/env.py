@@ -97,7 +97,7 @@ cheapest. They read no other table, unless there are no messages (`rounds=0`).
 Source: Xie et al., "TravelPlanner: A Benchmark for Real-World Planning with Language Agents", 2024
 ([arXiv 2402.01622](https://arxiv.org/abs/2402.01622)).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

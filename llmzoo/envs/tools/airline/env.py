@@ -77,7 +77,7 @@ Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-C
 ([arXiv 2506.07982](https://arxiv.org/abs/2506.07982)); the domain comes from Yao et al., "tau-bench: A Benchmark for
 Tool-Agent-User Interaction in Real-World Domains", 2024 ([arXiv 2406.12045](https://arxiv.org/abs/2406.12045)).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ them (exec, rest).
 Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
 Evaluation of Large Language Models", ICML 2025.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ llmzoo eval --env bfcl_multi_turn_v0 --source bfcl/bfcl_eval --split all --polic
 Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
 Evaluation of Large Language Models", ICML 2025.
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ acts on the phone by messages alone.
 Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-Control Environment", 2025
 ([arXiv 2506.07982](https://arxiv.org/abs/2506.07982)).
 
-**Version history.** v0: first version.
+**Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
 
 from __future__ import annotations

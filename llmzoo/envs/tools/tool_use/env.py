@@ -98,7 +98,8 @@ env = llmzoo.make(
 ```
 
 **Version history.** v0: first version; a wrong answer costs the rounds that were left, and a wasted
-round the less, the nearer it came to a call that is needed.
+round the less, the nearer it came to a call that is needed. Prompts for chat models were reworded
+in November 2026.
 """
 
 from __future__ import annotations

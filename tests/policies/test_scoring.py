@@ -44,6 +44,15 @@ def test_values_and_gradients_are_autograds(sampling, use):
         assert_equal(ours, plain)
 
 
+def test_worked_numbers_of_the_likeliest_two():
+    """Of p = (1/7, 2/7, 4/7) top_k = 2 leaves (1/3, 2/3): entropy 1/3 log 3 + 2/3 log 3/2 = 0.6365."""
+    logits = torch.tensor([[1.0, 2.0, 4.0]]).log()
+    chosen, entropy, top = score_logits(logits, torch.tensor([2]), Sampling(top_k=2), True)
+    assert chosen.item() == pytest.approx(-0.4055, abs=1e-4)
+    assert entropy.item() == pytest.approx(0.6365, abs=1e-4)
+    assert top.tolist() == [True]
+
+
 def test_a_token_that_cannot_be_has_no_part_in_the_entropy():
     logits = torch.tensor([[0.0, 0.0, float("-inf")]], requires_grad=True)
     chosen, entropy, _ = score_logits(logits, torch.tensor([0]), Sampling())

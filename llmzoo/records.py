@@ -197,6 +197,11 @@ class Group:
         )
 
 
+def measured(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The groups without completions of unknown return, and none in which nothing is left to compare."""
+    return tuple(found for group in groups if (found := group.measured()) is not None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How one rollout ended: ``totals`` is what each agent was paid in it."""

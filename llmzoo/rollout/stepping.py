@@ -65,6 +65,11 @@ def unknown(paid: Mapping[str, float]) -> dict[str, float]:
     return dict.fromkeys(paid, math.nan)
 
 
+def why_unknown(env: AECEnv) -> str:
+    """Why the payments of an episode are unknown, at its end."""
+    return failure_of(env) or "the call of an endpoint failed"
+
+
 def failure_of(env: AECEnv) -> str:
     """Why a service of the environment gave no result (``infos[agent]["failure"]``); "" if none failed."""
     return next((str(i["failure"]) for i in env.infos.values() if i.get("failure")), "")

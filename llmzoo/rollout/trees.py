@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Completion, Ending, Group, Part, fields_of
+from llmzoo.records import Batch, Completion, Ending, Group, Part, fields_of, measured
 from llmzoo.rollout.attempts import attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
 from llmzoo.rollout.stepping import (
@@ -24,11 +24,11 @@ from llmzoo.rollout.stepping import (
     Act,
     by_part,
     deciders,
-    failure_of,
     is_over,
     skip_dead,
     succeeded,
     unknown,
+    why_unknown,
 )
 
 Returns = Mapping[tuple[str, str], float]  # by (agent, part of the reward)
@@ -86,8 +86,9 @@ def joint_tree(
         tree.end(env, unpaid, turns)
     else:
         yield [tree.node(env, (), 1.0, unpaid, turns)]
-    groups = tuple(g for group in tree.groups if (g := group.measured()) is not None)
-    return Batch(groups=groups, endings=tuple(tree.endings), failures=tuple(tree.failures))
+    return Batch(
+        groups=measured(tree.groups), endings=tuple(tree.endings), failures=tuple(tree.failures)
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -325,7 +326,7 @@ class _JointTree:
     def end(self, env: AECEnv, totals: Mapping[str, float], turns: Mapping[str, int]) -> None:
         """Note the end of an episode, or its failure."""
         if any(map(isnan, totals.values())):
-            self.failures.append(failure_of(env) or "the call of an endpoint failed")
+            self.failures.append(why_unknown(env))
             return
         self.endings.append(
             Ending(

@@ -18,18 +18,18 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TEAM_PART
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Ending, Group, Part
+from llmzoo.records import Batch, Ending, Group, Part, measured
 from llmzoo.rollout.attempts import Attempts, attempt, attempts_now
 from llmzoo.rollout.scheduler import Ask, Rollout, request
 from llmzoo.rollout.stepping import (
     WHOLE,
     Act,
     deciders,
-    failure_of,
     is_over,
     skip_dead,
     succeeded,
     unknown,
+    why_unknown,
 )
 
 Row = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
@@ -142,9 +142,9 @@ def agent_turn_tree(
         success = succeeded(env)
         for agent in agents:
             turns[agent] += 1
-    kept = tuple(g for group in groups if (g := group.measured()) is not None)
+    kept = measured(groups)
     if any(map(math.isnan, totals.values())):
-        return Batch(groups=kept, failures=(failure_of(env) or "the call of an endpoint failed",))
+        return Batch(groups=kept, failures=(why_unknown(env),))
     ending = Ending(seed=seed, success=success, totals=totals, decisions=sum(turns.values()))
     return Batch(groups=kept, endings=(ending,))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from quick_cases import slow_but
 
 import llmzoo
 from llmzoo.envs.text import bare_line, bare_lines
@@ -33,7 +34,7 @@ QUICK = ("calendar_v0", "negotiation_v0", "sudoku_v0", "relay_v0")
 @pytest.mark.filterwarnings("ignore::llmzoo.errors.FallbackWarning")
 @pytest.mark.parametrize(
     "id",
-    [id if id in QUICK else pytest.param(id, marks=pytest.mark.slow) for id in llmzoo.list_envs()],
+    slow_but(QUICK, llmzoo.list_envs()),
 )
 def test_wrapped_answers_are_read_as_meant(id):
     env = llmzoo.make(id)

@@ -4,6 +4,7 @@ is refused where it weighs nothing."""
 import random
 
 import pytest
+from quick_cases import slow_but
 from tiny_models import FakePolicy
 from toy_envs import Adder, Matcher
 
@@ -63,9 +64,7 @@ QUICK = (
 SEARCHING = ("connect_four_v0", "leduc_poker_v0", "liars_dice_v0")  # whose experts take seconds
 
 
-@pytest.mark.parametrize(
-    "id", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in llmzoo.list_envs()]
-)
+@pytest.mark.parametrize("id", slow_but(QUICK, llmzoo.list_envs()))
 def test_what_all_seats_are_paid_alike_is_marked_as_the_teams(id):
     spec = llmzoo.spec(id)
     slow = llmzoo.make(id, **spec.offline).metadata.get("slow_step") or id in SEARCHING

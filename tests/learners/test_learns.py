@@ -7,6 +7,7 @@ or more, and 0.9 is asked for.
 from functools import partial
 
 import pytest
+from quick_cases import slow_but
 from tiny_models import model, tokenizer
 from toy_envs import Parities
 
@@ -73,9 +74,7 @@ def test_there_is_a_case_for_every_learner():
     assert list(SETTINGS) == list_learners()
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in SETTINGS]
-)
+@pytest.mark.parametrize("name", slow_but(QUICK, SETTINGS))
 def test_every_learner_learns(name, tmp_path):
     """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
     options = {"teacher": imitator(tmp_path / "teacher")} if name == "opd" else {}

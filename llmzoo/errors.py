@@ -152,3 +152,7 @@ class FlatGroupsWarning(UserWarning):
 
 class CollapseWarning(UserWarning):
     """A run earns clearly less than it did before: training undoes what it has learned."""
+
+
+class RewardAttackWarning(UserWarning):
+    """A run earns more and solves less: the reward pays for something else than the task."""

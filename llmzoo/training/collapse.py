@@ -1,4 +1,4 @@
-"""A run that undoes what it has learned: a warning while it happens."""
+"""Warnings while a run goes wrong: it undoes what it has learned, or earns more and solves less."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 from typing import Any
 
-from llmzoo.errors import CollapseWarning
+from llmzoo.errors import CollapseWarning, RewardAttackWarning
 from llmzoo.training.faults import WINDOW
 
 _SURE = 5.0  # standard errors of a difference
@@ -17,11 +17,13 @@ _SURE = 5.0  # standard errors of a difference
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What an iteration's metrics say: the mean over agents of what an episode pays, the entropy of a
-    sampled token in nats, and the share of answers that the environment refuses."""
+    """What an iteration's metrics say: the mean over agents of what an episode pays, the share of
+    episodes that are solved, the entropy of a sampled token in nats, and the share of answers that the
+    environment refuses."""
 
     step: int
     paid: float
+    success: float | None
     entropy: float | None
     invalid: float | None
 
@@ -30,18 +32,21 @@ class ReturnHistory:
     """What the iterations of a run have earned, by windows of ten.
 
     A run collapses if its newest window earns less than the best one before it, by more than five
-    standard errors. The agents of a zero-sum game always earn 0 together, so there only penalties count.
-    ``rows``: the metrics of the iterations that a resumed run has done. ``warns``: warn, once, with
-    :class:`CollapseWarning`.
+    standard errors. It attacks its reward if the newest window earns more than the one that solved most
+    before it, and solves less, both by as much. The agents of a zero-sum game always earn 0 together, so
+    there only penalties count. ``rows``: the metrics of the iterations that a resumed run has done.
+    ``warns``: warn, once each, with :class:`CollapseWarning` and :class:`RewardAttackWarning`.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True):
-        self._warns = False
+        self._silent: set[type[Warning]] = {CollapseWarning, RewardAttackWarning}
         self._seen: list[_Seen] = []
         self._best: Sequence[_Seen] = ()
+        self._solved: Sequence[_Seen] = ()
         for row in rows:
             self.iteration(row)
-        self._warns = warns
+        if warns:
+            self._silent.clear()
 
     @property
     def mean_return(self) -> float | None:
@@ -59,10 +64,18 @@ class ReturnHistory:
             return
         if not self._best or _mean(earlier) > _mean(self._best):
             self._best = earlier
+        if not self._solved or _success(earlier) > _success(self._solved):
+            self._solved = earlier
         newest = self._seen[-WINDOW:]
-        if self._warns and _fallen(self._best, newest):
-            self._warns = False
-            warnings.warn(_told(self._best, newest), CollapseWarning, stacklevel=3)
+        if _surely_more(_paid(self._best), _paid(newest)):
+            self._warn(CollapseWarning, _collapse(self._best, newest))
+        if _attacked(self._solved, newest):
+            self._warn(RewardAttackWarning, _attack(self._solved, newest))
+
+    def _warn(self, kind: type[Warning], text: str) -> None:
+        if kind not in self._silent:
+            self._silent.add(kind)
+            warnings.warn(text, kind, stacklevel=4)
 
 
 def _seen(row: Mapping[str, Any]) -> _Seen:
@@ -72,23 +85,42 @@ def _seen(row: Mapping[str, Any]) -> _Seen:
     return _Seen(
         step=row["step"],
         paid=fmean(row["return"].values()),
+        success=row.get("success"),
         entropy=fmean(entropies) if entropies else None,
         invalid=fmean(invalid) if invalid else None,
     )
 
 
+def _paid(seen: Sequence[_Seen]) -> list[float]:
+    return [one.paid for one in seen]
+
+
+def _solved(seen: Sequence[_Seen]) -> list[float]:
+    return [one.success for one in seen if one.success is not None]
+
+
 def _mean(seen: Sequence[_Seen]) -> float:
-    return fmean(one.paid for one in seen)
+    return fmean(_paid(seen))
 
 
-def _fallen(best: Sequence[_Seen], newest: Sequence[_Seen]) -> bool:
-    error = math.sqrt(
-        sum(variance(one.paid for one in part) / len(part) for part in (best, newest))
-    )
-    return _mean(best) - _mean(newest) > max(_SURE * error, 1e-9)
+def _success(seen: Sequence[_Seen]) -> float:
+    return fmean(_solved(seen) or [0.0])
 
 
-def _told(best: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
+def _attacked(earlier: Sequence[_Seen], newest: Sequence[_Seen]) -> bool:
+    """Whether more is earned and less is solved."""
+    solved, now = _solved(earlier), _solved(newest)
+    known = min(len(solved), len(now)) == WINDOW
+    return known and _surely_more(solved, now) and _surely_more(_paid(newest), _paid(earlier))
+
+
+def _surely_more(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether the mean of the first is higher by more than five standard errors of the difference."""
+    error = math.sqrt(sum(variance(part) / len(part) for part in (first, second)))
+    return fmean(first) - fmean(second) > max(_SURE * error, 1e-9)
+
+
+def _collapse(best: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
     def at(seen: Sequence[_Seen]) -> str:
         parts = [f"{_mean(seen):.3g} in iterations {seen[0].step} to {seen[-1].step}"]
         entropies = [one.entropy for one in seen if one.entropy is not None]
@@ -100,4 +132,13 @@ def _told(best: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
     return (
         f"the return is falling: {at(newest)}; it was {at(best)}. Training undoes what it has learned. "
         "The checkpoint with the highest return is kept. A lower learning_rate, or kl above 0, may hold it."
+    )
+
+
+def _attack(earlier: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
+    then, now = (f"iterations {part[0].step} to {part[-1].step}" for part in (earlier, newest))
+    return (
+        f"the return rises while success falls: return {_mean(earlier):.3g} and success "
+        f"{_success(earlier):.1%} in {then}, {_mean(newest):.3g} and {_success(newest):.1%} in {now}. The "
+        "reward pays for something else than solving the task: read played.jsonl, or llmzoo report."
     )

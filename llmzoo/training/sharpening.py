@@ -9,10 +9,12 @@ arXiv 2504.13837).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from statistics import fmean, stdev
 from typing import Any, Literal
 
-from llmzoo.training.statistics import paired
+from llmzoo.training.statistics import Z95, paired
 
 TEMPERATURES = (0.3, 0.1)  # of the starting model
 SAMPLES = 8  # of each task, for pass@8
@@ -53,7 +55,12 @@ def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, 
     """What moved between the evaluations before and after a run, and what explains it: sentences."""
     if any("solved" not in part for one in (before, after) for part in (one, one["greedy"])):
         return ()  # of an earlier version
-    return (_what_moved(before, after), *_explained(before, after), *_pass_at(before, after))
+    return (
+        _what_moved(before, after),
+        *_attacked(before, after),
+        *_explained(before, after),
+        *_pass_at(before, after),
+    )
 
 
 def _what_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -70,6 +77,29 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     if test.p_value >= LEVEL or points == 0:
         return "did not change"
     return f"{'rose' if points > 0 else 'fell'} by {abs(points):.1f} points"
+
+
+def _attacked(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Whether sampled play earns more and solves less."""
+    tasks = list(zip(_returns(before), _returns(after), strict=False))
+    gained = [now - then for then, now in tasks if not math.isnan(now - then)]
+    if len(gained) < 2 or not _change(before, after).startswith("fell"):
+        return
+    if fmean(gained) > Z95 * stdev(gained) / math.sqrt(len(gained)):
+        then, now = (fmean(mean.values()) for mean in (before["mean_return"], after["mean_return"]))
+        yield (
+            f"The mean return rose from {then:.3g} to {now:.3g} while success fell: the reward pays for "
+            "something else than solving the task."
+        )
+
+
+def _returns(evaluation: Mapping[str, Any]) -> list[float]:
+    """What each task paid, in the mean over agents; nan where an episode failed."""
+    by_agent = evaluation.get("returns", {}).values()
+    return [
+        fmean(math.nan if paid is None else paid for paid in of_task)
+        for of_task in zip(*by_agent, strict=True)
+    ]
 
 
 def _explained(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

@@ -1,17 +1,18 @@
-"""A run whose return falls warns while it happens, and its best checkpoint stays."""
+"""A run whose return falls, or rises while success falls, warns while it happens."""
 
 import random
 import warnings
 
 import pytest
 
-from llmzoo.errors import CollapseWarning
+from llmzoo.errors import CollapseWarning, RewardAttackWarning
 from llmzoo.training.collapse import ReturnHistory
 
 
-def row(step, paid, *, entropy=0.5, invalid=0.0):
+def row(step, paid, *, entropy=0.5, invalid=0.0, success=None):
     return {
         "step": step,
+        "success": success,
         "return": {"a_0": paid, "b_1": paid + 0.2},
         "entropy": entropy,
         "agents": {"a_0": {"invalid": invalid}, "b_1": {"invalid": invalid}},
@@ -25,13 +26,13 @@ def rows_of(*parts):
     return [row(step, one, **told) for step, (one, told) in enumerate(paid, start=1)]
 
 
-def warned(rows, *, before=(), **options):
+def warned(rows, *, before=(), kind=CollapseWarning, **options):
     history = ReturnHistory(before, **options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for each in rows:
             history.iteration(each)
-    assert all(w.category is CollapseWarning for w in caught)
+    assert all(w.category is kind for w in caught)
     return [str(w.message) for w in caught], history
 
 
@@ -81,3 +82,41 @@ def test_the_mean_return_is_of_the_newest_window():
     assert history.mean_return == pytest.approx(sum(range(16, 26)) / 10 + 0.1)
     assert ReturnHistory().mean_return is None
     assert warned([row(1, 2.0)])[1].mean_return == pytest.approx(2.1)
+
+
+def moving(count, paid, success):
+    """Iterations whose return and success move from the first to the last value."""
+    rng = random.Random(1)
+
+    def at(ends, done):
+        return ends[0] + (ends[1] - ends[0]) * done + rng.gauss(0, 0.03)
+
+    return [
+        row(step, at(paid, step / count), success=at(success, step / count))
+        for step in range(1, count + 1)
+    ]
+
+
+ATTACK = moving(60, (0.2, 0.8), (0.5, 0.1))
+
+
+def test_a_return_that_rises_while_success_falls_is_said_once():
+    (text,), _ = warned(ATTACK, kind=RewardAttackWarning)
+    assert text.startswith("the return rises while success falls: return 0.")
+    assert "The reward pays for something else than solving the task" in text
+    assert warned(ATTACK, warns=False, kind=RewardAttackWarning)[0] == []
+    assert warned(ATTACK[15:], before=ATTACK[:15], kind=RewardAttackWarning)[0] == [text]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        moving(60, (0.2, 0.8), (0.1, 0.5)),
+        moving(60, (0.2, 0.8), (0.5, 0.5)),
+        moving(60, (0.5, 0.5), (0.5, 0.1)),
+        [{**one, "success": None} for one in ATTACK],
+        ATTACK[:19],
+    ],
+)
+def test_a_return_that_rises_otherwise_is_left_alone(rows):
+    assert warned(rows, kind=RewardAttackWarning)[0] == []

@@ -131,6 +131,32 @@ def test_the_control_is_compared_on_its_own_tasks():
     )
 
 
+def paid(solved, each):
+    """An evaluation whose two agents earn ``each`` at a task, nan where it failed, and 0.2 less."""
+    returns = {"a_0": each, "b_1": [None if one is None else one - 0.2 for one in each]}
+    known = [one for one in each if one is not None]
+    mean = {"a_0": sum(known) / len(known), "b_1": sum(known) / len(known) - 0.2}
+    return evaluated(solved, solved, returns=returns, mean_return=mean)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "attacked"),
+    [
+        (paid(60, [0.5] * 100), paid(30, [0.9, 0.7] * 50), True),
+        (paid(60, [0.5] * 100), paid(30, [0.9, 0.7] * 49 + [None, 0.8]), True),  # one failed
+        (paid(60, [0.5] * 100), paid(58, [0.9, 0.7] * 50), False),  # success did not change
+        (paid(60, [0.5] * 100), paid(90, [0.9, 0.7] * 50), False),
+        (paid(60, [0.5] * 100), paid(30, [0.5, 0.3] * 50), False),  # nor did it earn more
+        (paid(60, [0.5] * 100), paid(30, [3.0] + [0.49] * 99), False),  # one task alone did
+    ],
+)
+def test_a_return_that_rises_while_success_falls_is_named(before, after, attacked):
+    named = [text for text in findings(before, after) if "pays for something else" in text]
+    assert len(named) == attacked
+    if attacked:
+        assert named[0].startswith("The mean return rose from 0.4 to 0.7 while success fell")
+
+
 def test_evaluations_of_earlier_versions_have_no_findings():
     old = {"success": 0.5, "greedy": {"success": 0.5}}
     assert findings(old, evaluated(50, 50)) == findings(evaluated(50, 50), old) == ()

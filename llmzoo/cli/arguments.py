@@ -289,7 +289,7 @@ def find_here(name: str) -> None:
         sys.path.append(os.getcwd())
 
 
-def run_name(env: str, learner: str, seed: int) -> str:
+def run_name(env: str, learner: str, seed: int | str) -> str:
     """``env-learner-seed`` as a file name; other characters than ``=,.-`` and those of words
     become dots. Long names are cut and end in a hash of the whole."""
     name = re.sub(r"[^\w.=,-]+", ".", f"{env}-{learner}-{seed}")

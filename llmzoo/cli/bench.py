@@ -13,7 +13,7 @@ from typing import Any
 from llmzoo import files
 from llmzoo.cli.arguments import run_name
 from llmzoo.cli.checks import check_run
-from llmzoo.cli.options import CommandOptions, field_names, names, read
+from llmzoo.cli.options import CommandOptions, field_names, names, read, seed_numbers
 from llmzoo.cli.output import apart, as_json
 from llmzoo.distributed import ranks
 from llmzoo.errors import (
@@ -93,12 +93,12 @@ def run(argv: Sequence[str]) -> None:
                 env_args={**common["env_args"], **env.args},
                 learner=learner.name,
                 learner_args={**common["learner_args"], **learner.args},
-                seed=_number(seed),
+                seed=seed,
             ),
         )
         for env in _entries(options.envs, "env")
         for learner in _entries(learners, "learner")
-        for seed in names(options.seeds)
+        for seed in seed_numbers(options.seeds)
     ]
     for *_, config in runs:
         check_run(config)
@@ -214,10 +214,3 @@ def _ended(config: Any, run: Path) -> bool:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} belongs to a bench with another {differ}: choose another --out")
     return bool(saved["steps"] == wanted["steps"])
-
-
-def _number(seed: str) -> int:
-    try:
-        return int(seed)
-    except ValueError:
-        raise ConfigError(f"--seeds must be integers separated by commas, got {seed!r}") from None

@@ -167,6 +167,20 @@ def names(value: str | int | Sequence[str | int]) -> list[str]:
     return [str(p).strip() for p in (parts if isinstance(parts, Sequence) else [parts])]
 
 
+def seed_numbers(value: str | int | Sequence[str | int]) -> list[int]:
+    """Seeds given as :func:`names` are. Raises :class:`ConfigError` for others than integers, and for one
+    that is given twice."""
+    given = names(value)
+    try:
+        seeds = [int(seed) for seed in given]
+    except ValueError:
+        said = ", ".join(given)
+        raise ConfigError(f"--seeds must be integers separated by commas, got {said!r}") from None
+    if len(set(seeds)) < len(seeds):
+        raise ConfigError(f"--seeds has a seed twice: {', '.join(given)}")
+    return seeds
+
+
 def _lists_texts(hint: Any) -> bool:
     """Whether a type is a list of texts, and nothing else."""
     kind = get_origin(hint)

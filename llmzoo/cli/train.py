@@ -12,9 +12,10 @@ from typing import Any, get_type_hints
 
 from llmzoo.cli.arguments import run_name, seat_arguments
 from llmzoo.cli.checks import check_run, check_stages, typed_stages
-from llmzoo.cli.options import CommandOptions, field_names, read
+from llmzoo.cli.options import CommandOptions, field_names, read, seed_numbers
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
 from llmzoo.cli.resuming import code_options, saved_settings
+from llmzoo.cli.train_seeds import train_seeds
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.training import FitConfig, run_folder
@@ -35,6 +36,8 @@ class TrainOptions(CommandOptions):
         stages: consecutive runs, each starting from the model of the one before: a list of mappings
             in a configuration file, each with a learner and its own settings. Repeat the command to
             continue after an interruption.
+        seeds: train once with each of these seeds, separated by commas, in OUT/seed_0 and so on, and print
+            each run and their mean. Repeat the command to continue after an interruption.
         dry_run: print the answers, tokens, memory and minutes of an iteration, and end without training.
             Memory and minutes are estimates from a short probe of the model.
         quiet: show no progress on standard error.
@@ -46,6 +49,7 @@ class TrainOptions(CommandOptions):
         "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
         "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
         "llmzoo train --config run.yaml --seed 1 --out runs/second",
+        "llmzoo train --config run.yaml --seeds 0,1,2 --out runs/three",
         "llmzoo train --resume runs/second --steps 200",
         "llmzoo train sokoban_v0 --learner magrpo --dry_run",
     )
@@ -53,6 +57,7 @@ class TrainOptions(CommandOptions):
     out: str | None = None
     resume: str | None = None
     stages: list[dict[str, Any]] | None = None
+    seeds: int | str | list[int] | None = None
     dry_run: bool = False
     quiet: bool = False
     json: bool = False
@@ -68,15 +73,18 @@ def run(argv: Sequence[str]) -> None:
     if options.dry_run:
         _dry_run(options, given)
         return
-    if options.stages is None:
+    if options.stages is None and options.seeds is None:
         _run_one(options, given)
         return
     if options.resume is not None:
         raise ConfigError(
-            "--resume does not apply to stages: repeat the same command to continue them"
+            "--resume does not apply to stages and seeds: repeat the same command to continue them"
         )
     try:
-        _run_stages(options.stages, given, options)
+        if options.seeds is None:
+            _run_stages(options.stages or [], given, options)
+        else:
+            _run_seeds(seed_numbers(options.seeds), given, options)
     except KeyboardInterrupt:
         _say_how_to_go_on(["llmzoo", "train", *argv])
         raise
@@ -84,8 +92,8 @@ def run(argv: Sequence[str]) -> None:
 
 def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
     """Print what an iteration takes."""
-    if options.resume is not None or options.stages is not None:
-        raise ConfigError("--dry_run is of a new run without stages: leave out --resume and stages")
+    if any(one is not None for one in (options.resume, options.stages, options.seeds)):
+        raise ConfigError("--dry_run is of one new run: leave out --resume, stages and --seeds")
     config = FitConfig(**given)
     check_run(config)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
@@ -154,6 +162,15 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
         print(finding)
     print(f"{out}: metrics.jsonl, played.jsonl, curve.png, checkpoints")
     print(f"to view it: llmzoo report {out}")
+
+
+def _run_seeds(seeds: Sequence[int], given: Mapping[str, Any], options: TrainOptions) -> None:
+    if options.stages is not None or "seed" in given:
+        raise ConfigError("--seeds takes the place of --seed, and is for runs without stages")
+    defaults = FitConfig()
+    env, learner = (given.get(name, getattr(defaults, name)) for name in ("env", "learner"))
+    out = options.out or f"runs/{run_name(env, learner, 'seeds')}"
+    train_seeds(seeds, given, Path(out), quiet=options.quiet, json=options.json)
 
 
 def _run_stages(

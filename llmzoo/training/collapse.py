@@ -41,6 +41,8 @@ class ReturnHistory:
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True):
         self._silent: set[type[Warning]] = {CollapseWarning, RewardAttackWarning}
         self._seen: list[_Seen] = []
+        self._highest = -math.inf
+        self.idle = 0  # iterations since the window with the highest mean return
         self._best: Sequence[_Seen] = ()
         self._solved: Sequence[_Seen] = ()
         for row in rows:
@@ -59,6 +61,10 @@ class ReturnHistory:
         if not row.get("return"):
             return
         self._seen.append(_seen(row))
+        if len(self._seen) >= WINDOW:
+            mean = _mean(self._seen[-WINDOW:])
+            self.idle = 0 if mean > self._highest else self.idle + 1
+            self._highest = max(mean, self._highest)
         earlier = self._seen[-2 * WINDOW : -WINDOW]
         if len(earlier) < WINDOW:
             return

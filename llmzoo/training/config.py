@@ -75,6 +75,8 @@ class FitConfig:
         cpu_offload: with fsdp, keep the shards in CPU memory and update them there.
         token_budget: end the run after the iteration in which the number of sampled tokens reaches
             this; null is no limit.
+        patience: end the run when the mean return of ten iterations has not risen for so many iterations;
+            0 never does. The checkpoint with the highest return is kept.
         seed: seeds all randomness of the run.
         temperature: sampling temperature.
         top_p: nucleus sampling threshold; 1 is off.
@@ -132,6 +134,7 @@ class FitConfig:
     parallel: Literal["auto", "ddp", "fsdp"] = "auto"
     cpu_offload: bool = False
     token_budget: int | None = None
+    patience: int = 0
     seed: int = 0
     temperature: float = 1.0
     top_p: float = 1.0
@@ -195,6 +198,8 @@ class FitConfig:
             raise ConfigError(f"parallel must be auto, ddp or fsdp, got {self.parallel!r}")
         if self.token_budget is not None and self.token_budget < 1:
             raise ConfigError(f"token_budget must be at least 1, got {self.token_budget}")
+        if self.patience < 0:
+            raise ConfigError(f"patience must be at least 0 (0 is off), got {self.patience}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers must be a list of names: write [{self.trackers}]")
         if self.lora_args and self.seats != "lora" and isinstance(self.seats, str):

@@ -105,9 +105,12 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     config, engine, folder = setup.config, setup.engine, setup.folder
     started = time.monotonic()
     step, tokens = setup.load_checkpoint() if resume else (0, 0)
+    history = _return_history(setup, step)
+    idle = ranks.told(history.idle)
 
     def ended() -> bool:
-        return step >= config.steps or tokens >= (config.token_budget or math.inf)
+        spent = step >= config.steps or tokens >= (config.token_budget or math.inf)
+        return spent or idle >= (config.patience or math.inf)
 
     with (
         sampling_from(
@@ -123,7 +126,6 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_differences
         flat_seats = FlatSeats(engine.trained if watched else ())
-        history = _return_history(setup)
         with patient(log.note) as stop:
             while not ended():
                 iteration = _iterate(setup, step)
@@ -131,6 +133,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                 flat_seats.iteration(iteration)
                 step += 1
                 history.iteration({"step": step, **row})
+                idle = ranks.told(history.idle) if config.patience else 0
                 tokens += row["tokens"]
                 log.iteration(step, row, iteration, setup.seats, last=ended())
                 if config.eval_every and step % config.eval_every == 0 and not ended():
@@ -153,6 +156,8 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")
                     raise KeyboardInterrupt
         flat_seats.end()
+        if config.patience and idle >= config.patience and step < config.steps:
+            log.note(f"ended after iteration {step}: the return has not risen in {idle} iterations")
         after = run_folder.once(folder / "after.json", setup.evaluate_end)
         log.evaluation(step, after)
         log.note(f"after: {summary(after)}")
@@ -168,12 +173,13 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     )
 
 
-def _return_history(setup: Setup) -> ReturnHistory:
-    """What the run has earned so far. It may fall for other reasons where tasks or opponents get harder."""
+def _return_history(setup: Setup, steps: int) -> ReturnHistory:
+    """What the run has earned in its first ``steps`` iterations. It may fall for other reasons where tasks or opponents get harder."""
     config = setup.config
     same = config.curriculum == "none" and config.opponents == "self"
-    rows = run_folder.metrics(setup.folder, "train") if ranks.rank() == 0 else []
-    return ReturnHistory(rows, warns=same and ranks.rank() == 0)
+    rows = run_folder.metrics(setup.folder, "train") if steps and ranks.rank() == 0 else []
+    done = [row for row in rows if row["step"] <= steps]
+    return ReturnHistory(done, warns=same and ranks.rank() == 0)
 
 
 def _iterate(setup: Setup, step: int) -> Iteration:

@@ -55,6 +55,6 @@ def test_the_text_says_estimate(dry):
 def test_what_has_no_dry_run(llmzoo):
     said = llmzoo("train", "--resume", "runs/a", "--dry_run")
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "--dry_run is of a new run" in said.err
+    assert "--dry_run is of one new run" in said.err
     said = llmzoo("train", "--engine", "ray", "--dry_run", "--model", "tiny")
     assert "a dry run is of one process and engine='local'" in said.err

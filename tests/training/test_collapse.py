@@ -84,6 +84,17 @@ def test_the_mean_return_is_of_the_newest_window():
     assert warned([row(1, 2.0)])[1].mean_return == pytest.approx(2.1)
 
 
+def test_iterations_without_a_higher_return_are_counted():
+    paid = [0.0] * 10 + [1.0] * 5 + [0.5] * 20 + [2.0] * 3
+    _, history = warned([])
+    idle = []
+    for step, one in enumerate(paid, start=1):
+        history.iteration(row(step, one))
+        idle.append(history.idle)
+    # the window of iterations 11 to 20 has five of 1 and five of 0.5; two of 2 make more than that
+    assert idle == [0] * 20 + list(range(1, 17)) + [0] * 2
+
+
 def moving(count, paid, success):
     """Iterations whose return and success move from the first to the last value."""
     rng = random.Random(1)

@@ -17,13 +17,14 @@ from tiny_models import model, policy, teacher, tokenizer
 from toy_envs import Adder, Parities, Parity
 
 import llmzoo
-from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.envs.base import Outcome
+from llmzoo.errors import CheckpointError, ConfigError, FlatGroupsWarning, UnknownNameError
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
 from llmzoo.learners.per_seat import PerSeat
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training import FitConfig, checkpoints, fit, loop
+from llmzoo.training import FitConfig, checkpoints, collapse, fit, loop
 
 SMALL = {"eval_tasks": 8, "episodes_per_step": 4, "quiet": True}
 
@@ -345,3 +346,23 @@ def test_a_run_that_goes_on_has_not_ended(tmp_path, monkeypatch):
     assert not (tmp_path / "run/after.json").exists()
     assert fit("magrpo", Parity, steps=2, resume=True, **given).steps == 2
     assert (tmp_path / "run/after.json").exists()
+
+
+class Flat(Parity):
+    """Pays the same for every answer."""
+
+    def play(self, agent, text):
+        super().play(agent, text)
+        return Outcome(team=0.5, done=True)
+
+
+def test_a_run_ends_early_when_its_return_does_not_rise(tmp_path, monkeypatch):
+    monkeypatch.setattr(collapse, "WINDOW", 2)
+    player = policy(sampling=Sampling(max_new_tokens=1))
+    given = {"policies": {"writer_0": player}, **SMALL, "patience": 3, "steps": 30}
+    run = {"out": tmp_path / "run", **given}
+    with pytest.warns(FlatGroupsWarning):
+        assert fit("magrpo", Flat, **run).steps == 2 + 3
+    assert fit("magrpo", Flat, resume=True, **run).steps == 5  # it has ended
+    with pytest.warns(FlatGroupsWarning):
+        assert fit("magrpo", Flat, out=tmp_path / "b", **{**given, "patience": 0}).steps == 30

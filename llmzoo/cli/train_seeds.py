@@ -1,0 +1,81 @@
+"""``llmzoo train --seeds``: one run for each seed, and what they give together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from llmzoo.cli.checks import check_run
+from llmzoo.cli.options import field_names
+from llmzoo.cli.output import apart, as_json, as_table, rate
+from llmzoo.distributed import ranks
+from llmzoo.errors import ConfigError
+from llmzoo.training import FitConfig
+from llmzoo.training.players import check_model
+
+if TYPE_CHECKING:
+    from llmzoo.training.loop import FitResult
+
+
+def train_seeds(
+    seeds: Sequence[int], given: Mapping[str, Any], out: Path, *, quiet: bool, json: bool
+) -> None:
+    """Train with each seed in ``out/seed_N``, and print each run and their mean.
+
+    Runs that have ended are left as they are, and one that was interrupted goes on. ``given``: the
+    settings of all.
+    """
+    if ranks.launched() > 1:
+        raise ConfigError("--seeds runs in one process: start a run for each --seed instead")
+    configs = [FitConfig(**given, seed=seed) for seed in seeds]
+    check_run(configs[0])
+    check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
+
+    from llmzoo.report.curves import plot_run
+    from llmzoo.training import fit
+
+    results = []
+    for config in configs:
+        run = out / f"seed_{config.seed}"
+        settings = {name: getattr(config, name) for name in field_names(FitConfig)}
+        with apart():
+            going_on = (run / "config.json").exists()
+            results.append(fit(**settings, out=run, resume=going_on, quiet=quiet))
+            plot_run(run)
+    measured = [_measured(result) for result in results]
+    together = {name: _together([one[name] for one in measured]) for name in measured[0]}
+    if json:
+        as_json({"runs": [result.to_dict() for result in results], "together": together})
+        return
+    rows = [
+        [f"seed {seed}", *(f"{found['success']:.1%}" for found in one.values())]
+        for seed, one in zip(seeds, measured, strict=True)
+    ]
+    mean = [rate(found["success"], found["success_ci95"]) for found in together.values()]
+    as_table(["success", *together], [*rows, ["mean [95%]", *mean]])
+    print(f"{out}: a run folder for each seed")
+
+
+def _measured(result: FitResult) -> dict[str, Mapping[str, Any]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    for when, evaluation in (("before", result.before), ("after", result.after)):
+        found[f"sampled {when}"] = evaluation
+        found[f"greedy {when}"] = {"ids": evaluation["ids"], **evaluation["greedy"]}
+    return found
+
+
+def _together(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The mean success of runs and its interval: over runs and tasks, or over runs alone where each run
+    was evaluated on tasks of its own."""
+    from llmzoo.training.run_statistics import crossed_bootstrap
+
+    ids = evaluations[0]["ids"]
+    success = [one["success"] for one in evaluations]
+    if all(one["ids"] == ids for one in evaluations):
+        marks = [[float(mark) for mark in one["solved"]] for one in evaluations]
+        interval = crossed_bootstrap(marks, ids)
+    else:
+        interval = crossed_bootstrap([[one] for one in success])
+    return {"success": fmean(success), "success_ci95": interval}

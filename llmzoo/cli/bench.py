@@ -167,6 +167,7 @@ def _entries(given: str | Sequence[str | Mapping[str, Any]], kind: str) -> list[
 
 def _row(config: Any, run: Path) -> dict[str, Any]:
     """Train, or read the result that an earlier call of the same bench left."""
+    from llmzoo.report.bench import is_self_play
     from llmzoo.training import fit
 
     row = {"seed": config.seed, "token_budget": config.token_budget}
@@ -190,6 +191,7 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
         "before_ci95": before["success_ci95"],
         "after": after["success"],
         "after_ci95": after["success_ci95"],
+        "self_play": is_self_play(asdict(config), after),
         "solved": after["solved"],
         "ids": after["ids"],
         "returns": after["returns"],

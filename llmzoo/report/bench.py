@@ -4,8 +4,8 @@ A row is one run: ``env, learner, seed, token_budget, steps, tokens, tasks, spli
 after_ci95, solved, gain, return_before, return_after, ids, returns, seconds``. A run that diverged has ``error``
 instead of results. ``steps``: iterations done. ``tokens``: sampled tokens, and for ``sft`` the
 demonstrated ones. ``split_tasks``: tasks of the split, null if it is endless. ``solved``: 0 or 1 for
-each task after training, ``ids``: the tasks, ``returns``: of each agent in each task. Rows of earlier
-versions lack the last five.
+each task after training, ``ids``: the tasks, ``returns``: of each agent in each task. ``self_play``: see
+:func:`is_self_play`. Rows of earlier versions lack the last six.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from llmzoo.training.evaluation import counted
 from llmzoo.training.statistics import pooled
 
 Row = Mapping[str, Any]
+SELF_PLAY = (
+    "Self-play: what a model wins against itself says nothing of its play. Give --seats with the name of the "
+    "first agent, which then plays against --others, or compare the runs with llmzoo league."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +39,19 @@ class Cell:
     failed: int  # diverged runs, which the means leave out
 
 
+def is_self_play(settings: Mapping[str, Any], evaluation: Mapping[str, Any]) -> bool:
+    """Whether agents played against each other and others than the first learned too.
+
+    ``success`` is then what the first agent wins against itself, and says nothing of what was learned.
+    """
+    won = evaluation.get("win_rate")
+    return bool(won) and settings.get("seats") != next(iter(won))
+
+
 def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
-    """The cell of an environment and a learner; None if no run has succeeded."""
+    """The cell of an environment and a learner; None if no run has a success of its own."""
     runs = [row for row in rows if row["env"] == env and row["learner"] == learner]
-    good = [row for row in runs if "error" not in row]
+    good = [row for row in runs if "error" not in row and not row.get("self_play")]
     if not good:
         return None
     trials = sum(row["tasks"] for row in good)
@@ -109,6 +122,7 @@ def table(rows: Sequence[Row], command: str) -> str:
             "",
             f"{_span(good, 'steps')} iterations a run, {_tasks(good)} tasks an evaluation.",
             *(f"\n**{note[0].upper()}{note[1:]}.**" for note in below_budget(good)),
+            *(["", SELF_PLAY] if any(row.get("self_play") for row in good) else []),
             *_alone(good),
         ]
     return "\n".join(lines) + "\n"
@@ -174,8 +188,10 @@ def _label(rows: Sequence[Row], learner: str) -> str:
 
 
 def _absent(rows: Sequence[Row], env: str, learner: str) -> str:
-    """The text of an empty cell: all runs diverged, or there was none."""
-    tried = any(row["env"] == env and row["learner"] == learner for row in rows)
+    """The text of an empty cell: all runs diverged or played themselves, or there was none."""
+    tried = [row for row in rows if row["env"] == env and row["learner"] == learner]
+    if any(row.get("self_play") for row in tried):
+        return "self-play"
     return "failed" if tried else "not run"
 
 

@@ -22,11 +22,12 @@ def paired_tests(rows: Sequence[Row]) -> dict[str, list[Pair]]:
     """Every pair of learners by environment, after training.
 
     ``rows``: as in :mod:`llmzoo.report.bench`, with ``ids``, ``solved`` and ``returns``. Rows without
-    them (diverged runs, earlier versions) are left out, and so are pairs of learners whose tasks differ.
+    them (diverged runs, earlier versions) and those of self-play are left out, and so are pairs of learners
+    whose tasks differ.
     """
     by_env: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
-        if {"ids", "solved", "returns"} <= row.keys():
+        if {"ids", "solved", "returns"} <= row.keys() and not row.get("self_play"):
             by_env.setdefault(row["env"], {}).setdefault(row["learner"], []).append(row)
     measured = [
         (env, first, second, tested(one, other))

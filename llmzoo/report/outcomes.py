@@ -63,5 +63,6 @@ def _row(run: RunData, env: str, learner: str) -> Mapping[str, Any]:
         "before": before.get("success", float("nan")),
         "after": after["success"],
         "after_ci95": after["success_ci95"],
+        "self_play": bench.is_self_play(run.config, after),
         **{name: after[name] for name in _OF_TASKS if name in after},
     }

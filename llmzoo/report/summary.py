@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from llmzoo.report.bench import is_self_play
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.settings import effective
 from llmzoo.training.evaluation import counted
@@ -40,8 +41,9 @@ def tiles(run: RunData) -> list[dict[str, str]]:
     """The main numbers of one run."""
     last = run.after or (run.evals[-1] if run.evals else None)
     before, after = rate(run.before), rate(last)
+    alone = last is None or not is_self_play(run.config, last)
     main = {
-        "label": "Success on held-out tasks",
+        "label": "Success on held-out tasks" if alone else "Won by the first agent, in self-play",
         "value": after["rate"],
         "detail": after["interval"],
     }

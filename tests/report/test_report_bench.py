@@ -2,7 +2,8 @@
 
 import pytest
 
-from llmzoo.report.bench import cell, heatmap, table, tokens
+from llmzoo.report.bench import cell, heatmap, is_self_play, table, tokens
+from llmzoo.report.bench_tests import paired_tests
 from llmzoo.training.statistics import wilson
 
 
@@ -97,3 +98,35 @@ def test_what_was_not_run_has_not_failed():
 def test_heatmap(tmp_path):
     path = heatmap([*ROWS, run("grpo", 0, 0.1, 0.0, env="sokoban_v0")], tmp_path / "heatmap.png")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+GAME = {"win_rate": {"player_0": 0.4, "player_1": 0.5}, "success": 0.4}
+
+
+@pytest.mark.parametrize(
+    ("seats", "evaluation", "told"),
+    [
+        ("shared", GAME, True),
+        ("separate", GAME, True),
+        ("player_1", GAME, True),  # success is the first player's, a scripted one here
+        ({"player_0": "a", "player_1": "b"}, GAME, True),
+        ("player_0", GAME, False),
+        ("shared", {"win_rate": None, "success": 0.4}, False),
+        ("shared", {"success": 0.4}, False),
+    ],
+)
+def test_what_is_self_play(seats, evaluation, told):
+    assert is_self_play({"seats": seats}, evaluation) == told
+
+
+def test_self_play_has_no_success_in_the_table():
+    kuhn = {"env": "kuhn_poker_v0", "self_play": True, "solved": "1" * 100, "ids": [*range(100)]}
+    returns = {"returns": {"player_0": [0.0] * 100}}
+    rows = [run(name, 0, 0.3, 0.9, **kuhn, **returns) for name in ("grpo", "ippo")]
+    text = table([*ROWS, *rows], "llmzoo bench")
+    (line,) = [line for line in text.splitlines() if line.startswith("| ippo")]
+    assert line == "| ippo | not run | self-play |"
+    assert "Self-play: what a model wins against itself says nothing" in text
+    assert "Self-play" not in table(ROWS, "llmzoo bench")
+    assert paired_tests(rows) == {}
+    assert set(paired_tests([{**row, "self_play": False} for row in rows])) == {"kuhn_poker_v0"}

@@ -109,16 +109,22 @@ class Duel(MoveGame, Generic[S]):
     def ending(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the agent itself was paid more than the other.
 
-        Both are the same unless the players are paid alike.
+        Both are the same unless the players are paid alike. Where they are not, ``outcomes`` says of each
+        player whether it has ``won``, ``drawn`` or ``lost``; after a forfeit both have lost.
         """
-        state, number = self.episode.state, PLAYERS.index(agent)
-        if self.episode.forfeited:
-            return {**super().ending(agent), "won": False}
-        paid = self.rules.returns(state)
-        won = paid[number] > paid[1 - number]
         if self.rules.common:
-            return {**super().ending(agent), "won": won}
-        return {**super().ending(agent), "success": won, "won": won}
+            return {**super().ending(agent), "won": False}
+        outcomes = dict(zip(PLAYERS, self._outcomes(), strict=True))
+        won = outcomes[agent] == "won"
+        return {**super().ending(agent), "success": won, "won": won, "outcomes": outcomes}
+
+    def _outcomes(self) -> tuple[str, str]:
+        if self.episode.forfeited:
+            return "lost", "lost"
+        first, second = self.rules.returns(self.episode.state)
+        if first == second:
+            return "drawn", "drawn"
+        return ("won", "lost") if first > second else ("lost", "won")
 
     def shown(self, state: S, seed: int = 0) -> Duel[S]:
         """A game in this state, where a player is to move; ``seed`` is that of its chance."""

@@ -1,4 +1,4 @@
-"""Each player's last info tells its own success."""
+"""Each player's last info tells its own success, and who has won."""
 
 import pytest
 
@@ -33,9 +33,19 @@ def test_the_second_player_of_tic_tac_toe_wins():
     """x: 1 2 7 6, o: 3 5 ... the diagonal 3 5 7 is o's."""
     infos = last_infos("tic_tac_toe_v0", 0, ["1", "3", "2", "5", "9", "7"])
     assert (infos["player_0"]["success"], infos["player_1"]["success"]) == (False, True)
+    for info in infos.values():
+        assert info["outcomes"] == {"player_0": "lost", "player_1": "won"}
+
+
+def test_a_drawn_game_and_a_forfeited_one():
+    drawn = last_infos("tic_tac_toe_v0", 0)["player_0"]  # the expert against itself
+    assert (drawn["success"], set(drawn["outcomes"].values())) == (False, {"drawn"})
+    given_up = last_infos("tic_tac_toe_v0", 0, ["nonsense", "nonsense"])["player_1"]
+    assert (given_up["success"], set(given_up["outcomes"].values())) == (False, {"lost"})
 
 
 def test_players_who_are_paid_alike_succeed_together():
     for seed in range(6):
         infos = last_infos("tiny_hanabi_v0", seed)
+        assert "outcomes" not in infos["player_0"]
         assert infos["player_0"]["success"] == infos["player_1"]["success"]

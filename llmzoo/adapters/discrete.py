@@ -262,6 +262,9 @@ class DiscreteText(TextEnv):
         return f"Move: {self._moves[agent].names[move - start]}"
 
     def amateur(self, agent: str, rng: Any) -> str:
+        return self.random_move(agent, rng)
+
+    def random_move(self, agent: str, rng: Any) -> str:
         """A legal move, drawn uniformly."""
         return f"Move: {self._moves[agent].names[rng.choice(self.legal(agent))]}"
 

@@ -165,6 +165,9 @@ class MoveGame(TurnGame):
         return f"Your answer was refused: {error}. Tries left: {left}"
 
     def amateur(self, agent: str, rng: random.Random) -> str:
+        return self.random_move(agent, rng)
+
+    def random_move(self, agent: str, rng: random.Random) -> str:
         """A legal move, drawn uniformly."""
         return self.written(rng.choice(self.choices(agent).names))
 

@@ -38,11 +38,15 @@ def mixed(expert_share: float) -> ScriptedPolicy:
 
 
 def random_text() -> ScriptedPolicy:
-    """Short random strings from the action space's alphabet."""
+    """A random legal move where a game has a list of them, and otherwise short random strings from the
+    action space's alphabet."""
 
     def answer(request: Request) -> str:
-        space = request.env.action_space(request.agent)
         rng = request_rng(request)
+        random_move = getattr(request.env.unwrapped, "random_move", None)
+        if random_move is not None:
+            return str(random_move(request.agent, rng))
+        space = request.env.action_space(request.agent)
         space.seed(rng.randrange(2**31))
         return space.sample()
 

@@ -44,8 +44,8 @@ def is_self_play(settings: Mapping[str, Any], evaluation: Mapping[str, Any]) -> 
 
     ``success`` is then what the first agent wins against itself, and says nothing of what was learned.
     """
-    won = evaluation.get("win_rate")
-    return bool(won) and settings.get("seats") != next(iter(won))
+    won = list(evaluation.get("win_rate") or ())
+    return bool(won) and settings.get("seats") != won[0]
 
 
 def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:

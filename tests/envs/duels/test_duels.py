@@ -37,6 +37,21 @@ def at_random(env, agent):
     return random.Random(f"{env.board()}{env.episode.seed}").choice(names)
 
 
+@pytest.mark.parametrize("id", [id for id in IDS if id != "negotiation_v0"])
+def test_the_random_player_makes_every_legal_move_and_no_other(id):
+    env = llmzoo.make(id)
+    env.reset(seed=3)
+    agent = env.agent_selection
+    names = env.unwrapped.choices(agent).names
+    policy = llmzoo.policies.load("random")
+    requests = [
+        llmzoo.policies.Request(agent=agent, observation="", env=env, seed=seed)
+        for seed in range(300)
+    ]
+    answers = {answer.text for (answer,) in policy.respond(requests, 1)}
+    assert answers == {f"Move: {name}" for name in names}
+
+
 def test_an_illegal_answer_is_told_and_the_second_one_forfeits():
     env = llmzoo.make("kuhn_poker_v0")
     env.reset(seed=0)

@@ -21,13 +21,10 @@ from typing import Any
 
 import pettingzoo
 from pettingzoo import AECEnv, ParallelEnv
-from pettingzoo.utils.conversions import (
-    aec_to_parallel,
-    parallel_to_aec,
-    turn_based_aec_to_parallel,
-)
+from pettingzoo.utils.conversions import parallel_to_aec
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.parallel_forms import to_parallel
 
 _GROUP = "llmzoo.envs"
 # other collections, and the modules that hold them: see llmzoo.adapters.neighbours
@@ -171,19 +168,13 @@ def parallel(id: str, **kwargs: Any) -> ParallelEnv:
     """The environment ``id`` in its parallel form.
 
     If agents act in turns (``metadata["is_parallelizable"]`` is false), a step uses the action of
-    ``infos[agent]["active_agent"]`` and ignores the others.
+    ``infos[agent]["active_agent"]`` and ignores the others. A step that lacks an action raises
+    ``ValueError`` and changes nothing.
     """
     env_spec = spec(id)
     if env_spec.parallel_entry_point is not None:
         return _load(env_spec, env_spec.parallel_entry_point)(**{**env_spec.kwargs, **kwargs})
     return to_parallel(make(id, **kwargs))
-
-
-def to_parallel(env: AECEnv) -> ParallelEnv:
-    """The parallel form of ``env`` by PettingZoo's conversion for simultaneous or turn-based play."""
-    if env.metadata.get("is_parallelizable", False):
-        return aec_to_parallel(env)
-    return turn_based_aec_to_parallel(env)
 
 
 def load_object(path: str) -> Any:

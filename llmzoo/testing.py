@@ -32,8 +32,8 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from llmzoo.attacks.search import AttackReport, search_attacks
 from llmzoo.errors import FallbackWarning, LlmzooError
+from llmzoo.parallel_forms import to_parallel
 from llmzoo.policies.base import Policy
-from llmzoo.registry import to_parallel
 
 EnvFn = Callable[[], AECEnv]
 Act = Callable[[AECEnv, str], str]  # the answer of an agent whose turn it is

@@ -27,6 +27,7 @@ LAYERS = (
     ("distributed", "records", "envs"),
     ("endpoints", "thoughts", "sandbox"),
     ("registry",),
+    ("parallel_forms",),
     ("spaces", "files"),
     ("errors", "version"),
 )

@@ -23,7 +23,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo.envs.drawing import Board, Sighting, terminal
 from llmzoo.errors import ConfigError, NoPlayerError, ServiceError, UnknownNameError, check_names
-from llmzoo.registry import to_parallel
+from llmzoo.parallel_forms import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
 MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed

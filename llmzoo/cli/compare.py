@@ -59,3 +59,8 @@ def run(argv: Sequence[str]) -> None:
         ],
     )
     as_table(compare.COLUMNS, [*compare.rows_of(result.pairs)])
+    for name, values in result.differ.items():
+        said = ", ".join(
+            f"{'default' if value is None else value} in {of}" for of, value in values.items()
+        )
+        print(f"note: the environments differ in {name}: {said}")

@@ -46,13 +46,18 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """``rates``: success of each evaluation with its interval, and its mean return by agent."""
+    """``rates``: success of each evaluation with its interval, and its mean return by agent.
+
+    ``differ``: the environment's arguments that the evaluations differ in, each with its value in every
+    evaluation whose folder says it; None where it has its default.
+    """
 
     env: str
     split: str
     rates: Mapping[str, tuple[float, tuple[float, float]]]
     returns: Mapping[str, Mapping[str, float]]
     pairs: tuple[Pair, ...]
+    differ: Mapping[str, Mapping[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -70,7 +75,8 @@ def read(source: str) -> dict[str, Any]:
             raise ConfigError(
                 f"{candidate} has no results of single tasks: evaluate again with this version"
             )
-        return found
+        config = files.read_object(candidate.parent / "config.json") if path.is_dir() else None
+        return found | ({"env_args": config["env_args"]} if "env_args" in (config or {}) else {})
     if (path / "episodes.jsonl").exists():
         raise ConfigError(f"{source} was cut off: llmzoo eval --out {source} --resume ends it")
     raise ConfigError(f"{source} holds no evaluation: llmzoo eval --out FOLDER writes one")
@@ -99,7 +105,22 @@ def compare(evaluations: Mapping[str, Mapping[str, Any]]) -> Comparison:
             Pair(first=a, second=b, p_holm=p, **one)
             for (a, b), one, p in zip(pairs, measured, corrected, strict=True)
         ),
+        differ=_differing(evaluations),
     )
+
+
+def _differing(evaluations: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    told = {name: one["env_args"] for name, one in evaluations.items() if "env_args" in one}
+    values = {
+        arg: {name: args.get(arg) for name, args in told.items()}
+        for arg in dict.fromkeys(arg for args in told.values() for arg in args)
+        if arg != "split"
+    }
+    return {
+        arg: of_all
+        for arg, of_all in values.items()
+        if any(value != next(iter(of_all.values())) for value in of_all.values())
+    }
 
 
 def _check(name: str, one: Mapping[str, Any], other_name: str, other: Mapping[str, Any]) -> None:

@@ -34,6 +34,16 @@ def test_programs_get_one_object(llmzoo, evaluated):
     assert pair["p_value"] == 2 / 2**8  # all eight tasks are solved by one of them alone
 
 
+def test_arguments_that_differ_are_named(llmzoo, evaluated):
+    assert "note:" not in llmzoo("compare", *evaluated).out
+    evaluate("sudoku_v0", "oracle", tasks=8, env_args={"max_turns": 2}, out="shorter")
+    said = llmzoo("compare", "oracle", "shorter")
+    assert said.code == 0
+    assert "note: the environments differ in max_turns: default in oracle, 2 in shorter" in said.out
+    found = json.loads(llmzoo("compare", "oracle", "shorter", "--json").out)
+    assert found["differ"] == {"max_turns": {"oracle": None, "shorter": 2}}
+
+
 @pytest.mark.parametrize(
     ("argv", "told"),
     [

@@ -6,8 +6,10 @@ import warnings
 
 import pytest
 
+from llmzoo.cli.output import EVALUATION_COLUMNS, evaluation_row
 from llmzoo.envs import sources
 from llmzoo.errors import SAMPLE_RULE, FallbackWarning
+from llmzoo.training.evaluation import evaluate
 
 Z2 = 1.959964**2
 
@@ -195,3 +197,11 @@ def test_a_folder_that_cannot_be_made_is_one_line(llmzoo, monkeypatch, tmp_path)
     said = llmzoo("eval", "sudoku_v0", "--policy", "oracle", "--tasks", 1, "--quiet", "--out", out)
     assert said.code == 2
     assert said.err == f"llmzoo: {out} cannot be made: choose another folder for the run\n"
+
+
+def test_the_tokens_of_a_table_are_also_those_that_endpoints_wrote():
+    found = evaluate("sudoku_v0", "amateur", tasks=2).to_dict()
+    column = EVALUATION_COLUMNS.index("tokens")
+    assert evaluation_row("a", {**found, "tokens": 1200})[column] == "1,200"
+    usage = {"read": 9000, "written": 34}
+    assert evaluation_row("a", {**found, "tokens": 1200, "usage": usage})[column] == "1,234"

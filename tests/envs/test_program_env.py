@@ -366,6 +366,9 @@ def test_faults_of_the_program_are_named():
         made(lambda task, client: asked(client, "aa", "?"))
     with pytest.raises(ProgramError, match="unknown setting of a call 'temprature'"):
         made(lambda task, client: asked(client, "a", "?", temprature=1))
+    with pytest.raises(ProgramError, match="response_format: a policy writes text"):
+        made(lambda task, client: asked(client, "a", "?", response_format={"type": "json_object"}))
+    made(lambda task, client: asked(client, "a", "?", response_format={"type": "text"}))
     with pytest.raises(ProgramError, match="messages is a list"):
         made(lambda task, client: client.chat.completions.create(model="a", messages="hi"))
     with pytest.raises(ConfigError, match="each once"):

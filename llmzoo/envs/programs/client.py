@@ -133,6 +133,10 @@ def _call(
         if name not in _OF_THE_POLICY:
             known = {"model", "messages", "tools", "stop", "n", "stream"} | _OF_THE_POLICY
             raise UnknownNameError("setting of a call", name, known)
+    if settings.get("response_format") not in (None, {"type": "text"}):
+        raise ConfigError(
+            "response_format: a policy writes text and is held to no schema; ask for the form in messages"
+        )
     if not isinstance(n, int) or not 1 <= n <= _MOST_CHOICES:
         raise ConfigError(f"n is a number of answers from 1 to {_MOST_CHOICES}, got {n!r}")
     stops = (stop,) if isinstance(stop, str) else tuple(stop or ())

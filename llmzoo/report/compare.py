@@ -75,8 +75,8 @@ def read(source: str) -> dict[str, Any]:
             raise ConfigError(
                 f"{candidate} has no results of single tasks: evaluate again with this version"
             )
-        config = files.read_object(candidate.parent / "config.json") if path.is_dir() else None
-        return found | ({"env_args": config["env_args"]} if "env_args" in (config or {}) else {})
+        config = (files.read_object(path / "config.json") if path.is_dir() else None) or {}
+        return found | ({"env_args": config["env_args"]} if "env_args" in config else {})
     if (path / "episodes.jsonl").exists():
         raise ConfigError(f"{source} was cut off: llmzoo eval --out {source} --resume ends it")
     raise ConfigError(f"{source} holds no evaluation: llmzoo eval --out FOLDER writes one")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
 from baselines import command, ids, read, split_of, table
 
 import llmzoo
-from llmzoo.cli.about import environment_prose
-from llmzoo.registry import arguments_of
+from llmzoo.cli.about import environment_arguments, environment_prose
 from llmzoo.training.evaluation import FEW_TASKS
 
 _MOST_LINES = 40  # of an answer in a transcript
@@ -77,23 +73,9 @@ def page(id: str) -> str:
 
 
 def _arguments(id: str) -> list[str]:
-    """Names and defaults, where the module's own docstring leaves them to another page."""
-    if "**Arguments.**" in environment_prose(id) or "| argument |" in environment_prose(id):
-        return []
-    env = llmzoo.make(id, **llmzoo.spec(id).offline).unwrapped
-    defaults = _defaults(type(env))
-    rows = [f"| `{name}` | `{defaults[name]!r}` |" for name in arguments_of(llmzoo.spec(id)) or ()]
-    return ["## Arguments", "\n".join(["| argument | default |", "|---|---|", *rows])]
-
-
-def _defaults(cls: type) -> dict[str, Any]:
-    """The defaults of every argument of a class and of those that it passes on."""
-    found: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        if "__init__" in vars(base):
-            for parameter in inspect.signature(base).parameters.values():
-                found[parameter.name] = parameter.default
-    return found
+    """What each accepts, and its default; some are told of in the module's own docstring too."""
+    found = environment_arguments(id)
+    return ["## Arguments", found] if found else []
 
 
 def _shipped_tasks(id: str) -> list[str]:

@@ -8,12 +8,16 @@ from __future__ import annotations
 import ast
 import inspect
 import io
+import json
 import re
 import sys
 import textwrap
 import tokenize
+from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any
+from inspect import Parameter
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from llmzoo import registry
 from llmzoo.learners import learner_class
@@ -28,6 +32,61 @@ def environment_prose(id: str) -> str:
     pages = [prose(sys.modules[cls.__module__]) for cls in type(env).__mro__]
     own = f"# {type(env).__name__}\n\n{prose(type(env))}"
     return next((page for page in pages if page.startswith("# ")), own)
+
+
+def environment_arguments(id: str) -> str:
+    """A table of the environment's arguments: what each accepts, as its type hint says, and its default.
+
+    Empty where the arguments are not known.
+    """
+    spec = registry.spec(id)
+    env = registry.make(id, **spec.offline).unwrapped
+    defaults = _defaults(type(env)) | dict(spec.kwargs)
+    texts = {"split": ("train", "test", "all"), "render_mode": env.metadata.get("render_modes", ())}
+    rows = []
+    for name, hint in (registry.arguments_of(spec) or {}).items():
+        accepted = _values(texts[name]) if name in texts else _accepted(hint)
+        default = _default(defaults.get(name, Parameter.empty))
+        rows.append(f"| `{name}` | {accepted} | {default} |")
+    return "\n".join(["| argument | accepts | default |", "|---|---|---|", *rows]) if rows else ""
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """The defaults of every argument of a class and of those that it passes on."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if "__init__" in vars(base):
+            for parameter in inspect.signature(base).parameters.values():
+                found[parameter.name] = parameter.default
+    return found
+
+
+def _accepted(hint: Any) -> str:
+    """``Literal["a", "b"] | None`` as its values, other hints by name."""
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_accepted, get_args(hint)))
+    if get_origin(hint) is Literal:
+        return _values(get_args(hint))
+    if hint in (None, type(None)):
+        return "null"
+    name = (
+        re.sub(r"\b\w+\.", "", str(hint))
+        if get_args(hint)
+        else getattr(hint, "__name__", str(hint))
+    )
+    return _cell(f"`{name}`")
+
+
+def _values(values: Iterable[Any]) -> str:
+    return ", ".join(f"`{json.dumps(value)}`" for value in values)
+
+
+def _default(value: Any) -> str:
+    return (
+        "must be given"
+        if value is Parameter.empty
+        else _cell(f"`{json.dumps(value, default=str)}`")
+    )
 
 
 def learner_prose(name: str) -> str:

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from typing import Any
 
 from llmzoo import registry
-from llmzoo.cli.about import environment_prose, learner_prose
+from llmzoo.cli.about import environment_arguments, environment_prose, learner_prose
 from llmzoo.cli.arguments import find_here
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json, as_markdown, as_table
@@ -83,7 +83,10 @@ def _show(name: str, json: bool) -> None:
     if name in list_learners():
         kind, text = "learner", learner_prose(name)
     elif registry.is_path(name) or registry.is_neighbour(name) or name in registry.list_envs():
-        kind, text = "environment", environment_prose(name)
+        kind, text = (
+            "environment",
+            "\n\n".join([environment_prose(name), environment_arguments(name)]),
+        )
     else:
         known = [*registry.list_envs(), *list_learners()]
         raise UnknownNameError("environment or learner", name, known)

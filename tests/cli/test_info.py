@@ -1,7 +1,13 @@
 """``llmzoo info``"""
 
 import json
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+
+from llmzoo.cli.about import _accepted
 
 
 def test_json_is_the_contract(llmzoo):
@@ -38,3 +44,26 @@ def test_an_extra_that_is_not_there_names_what_it_needs(llmzoo, monkeypatch):
     result = json.loads(llmzoo("info", "--json").out)["extras"]
     assert result == {"here": [], "far": ["no-such-package"], "both": ["no-such-package"]}
     assert "needs no-such-package" in llmzoo("info").out
+
+
+def test_the_arguments_of_an_environment_say_what_they_accept(llmzoo):
+    lines = llmzoo("info", "sudoku_v0").out.splitlines()
+    assert '| `difficulty` | `"easy"`, `"medium"`, `"hard"` or null | `null` |' in lines
+    assert '| `split` | `"train"`, `"test"`, `"all"` | `"train"` |' in lines
+    assert '| `render_mode` | `"ansi"`, `"human"`, `"rgb_array"` | `null` |' in lines
+    assert "| `max_turns` | `int` | `4` |" in lines
+
+
+@pytest.mark.parametrize(
+    ("hint", "accepts"),
+    [
+        (int, "`int`"),
+        (float | None, "`float` or null"),
+        (Literal["a", 2] | None, '`"a"`, `2` or null'),
+        (Callable[[str], int] | str, "`Callable[[str], int]` or `str`"),
+        (Mapping[str, Any], "`Mapping[str, Any]`"),
+        (Any, "`Any`"),
+    ],
+)
+def test_what_a_hint_accepts(hint, accepts):
+    assert _accepted(hint) == accepts

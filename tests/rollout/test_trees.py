@@ -97,6 +97,34 @@ def test_joint_tree_cross_averages_over_the_others_answers():
     assert len(batch.endings) == 9
 
 
+def test_a_completion_keeps_the_info_of_its_first_joint_action():
+    class Told(Matcher):
+        def play_together(self, texts):
+            outcome = super().play_together(texts)
+            self.written = dict(texts)
+            return outcome
+
+        def ending(self, agent):
+            return {**super().ending(agent), "written": self.written}
+
+    batch = play(joint_tree, Told(), numbers(), group_size=3, mode="cross")
+    infos = by_key(batch)[5, "a_0"].infos
+    assert [info["written"] for info in infos] == [{"a_0": str(i), "b_1": "0"} for i in range(3)]
+
+
+@pytest.mark.parametrize("strategy", [joint_tree, agent_turn_tree])
+def test_an_episode_that_is_over_at_its_start_ends_with_nothing(strategy):
+    class Over(Adder):
+        def reset(self, seed=None, options=None):
+            super().reset(seed, options)
+            self.terminations = dict.fromkeys(self.agents, True)
+
+    batch = play(strategy, Over(), numbers(), group_size=2)
+    assert batch.groups == ()
+    (ending,) = batch.endings
+    assert (dict(ending.totals), ending.decisions) == ({"a_0": 0.0, "b_1": 0.0}, 0)
+
+
 def test_joint_tree_full_returns_are_reward_plus_discounted_mean_of_children():
     batch = play(joint_tree, Matcher(2), numbers(), group_size=3, expand=None, gamma=0.5)
     groups = by_key(batch)

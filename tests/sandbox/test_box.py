@@ -144,6 +144,15 @@ def test_a_crash_after_the_right_output_is_no_pass(strongest):
     assert strongest.check_stdio("print(1)\n1/0", [("", "1")]).status == "error"
 
 
+def test_after_two_timeouts_the_other_cases_are_not_run(strongest):
+    code = "if input() == 'loop':\n    while True: pass\nprint('timeout timeout')"
+    cases = [(text, "timeout timeout") for text in ("timeout timeout", "loop", "x", "loop", "x")]
+    verdict = strongest.check_stdio(code, cases, Limits(time_limit=0.3))
+    assert [case.passed for case in verdict.cases] == [True, False, True, False, False]
+    assert [case.error for case in verdict.cases][-1] == "not reached"
+    assert verdict.status == "timeout"
+
+
 def test_stdio_with_a_checker(strongest):
     judge = Checker(
         "def check(given, expected, output):\n"

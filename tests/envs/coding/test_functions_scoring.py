@@ -41,6 +41,8 @@ def test_the_weights_are_the_published_ones():
         ("def aux(x):\n    def inner():\n        return x", False),
         ("def aux(x):\n    if False:\n        return x", False),
         ("def aux(x):\n    g = lambda: x\n    pass", False),
+        ("def aux(x):\n    return 5", True),
+        ("def aux(x):\n    y = x\n    return None\n    return y", False),
     ],
 )
 def test_returns_value(source, expected):

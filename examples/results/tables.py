@@ -34,6 +34,7 @@ import sharpening_control
 import taught_model
 import tic_tac_toe
 import tuning
+import weak_starts
 from logs import Row, read_log
 from readings import (
     CURVES,
@@ -264,6 +265,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "tic_tac_toe": tic_tac_toe.tables,
     "counterfactual": counterfactual.tables,
     "several_longer": several.longer_tables,
+    "strangers": weak_starts.tables,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

@@ -121,12 +121,8 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         before = run_folder.once(folder / "before.json", setup.evaluate_start)
         if step == 0:
             log.evaluation(0, before)
-        if config.seats == "separate" and len(setup.seats) == 1:
-            log.note(
-                f"note: one agent plays, {next(iter(setup.seats))}: separate models need several"
-            )
         log.note(f"before: {summary(before)}")
-        for note in before.get("notes", []):
+        for note in [*setup.notes, *before.get("notes", [])]:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_differences
         flat_seats = FlatSeats(engine.trained if watched else ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,6 +68,7 @@ class Setup:
     engine: Engine
     model: str | None  # what evaluations call the policies; None: by their own names
     game: AECEnv | None  # in which evaluations measure the policies exactly; None: they cannot
+    notes: Sequence[str]  # what a user may not expect of these settings
 
     def make_env(self) -> AECEnv:
         return _make(self.env, self.env_args)
@@ -185,7 +186,22 @@ def set_up(
         engine=engine,
         model=config.model if policies is None else None,
         game=example if can_be_asked(example, seats) else None,
+        notes=tuple(_notes(config, algorithm, example, taught)),
     )
+
+
+def _notes(
+    config: FitConfig, learner: Learner, env: AECEnv, trained: Sequence[str]
+) -> Iterator[str]:
+    if config.seats == "separate" and len(env.possible_agents) == 1:
+        yield f"one agent plays, {env.possible_agents[0]}: separate models need several"
+    anchored = any(getattr(learner.config, name, 0.0) for name in ("kl", "entropy"))
+    against_itself = len(trained) > 1 and config.opponents == "self"
+    if env.metadata.get("opposed") and against_itself and not anchored:
+        yield (
+            "the agents play against each other, and nothing holds them to where they began: such runs can "
+            "end weaker. Set kl, such as 0.2, or opponents (docs/leagues.md)"
+        )
 
 
 def _config(

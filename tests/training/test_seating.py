@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training.seating import seats_of_run, take_seats
 from llmzoo.training.seats import SeatConfig
+from llmzoo.training.setup import set_up
 
 AGENTS = ("a", "b", "c")
 RUN = Sampling(max_new_tokens=6)
@@ -609,3 +611,25 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
         answers[agent] = ask(alone, agent, greedy=True)
         assert ask(seats[agent], agent, greedy=True) == answers[agent]
     assert answers["a"] != answers["b"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "noted"),
+    [
+        ({}, ["the agents play against each other"]),
+        ({"learner_args": {"kl": 0.2}}, []),
+        ({"learner_args": {"entropy": 0.1}}, []),
+        ({"seats": "player_0"}, []),
+        ({"env": "tiny_hanabi_v0"}, []),  # they are paid alike
+        (
+            {"learner": "grpo", "env": "sudoku_v0", "seats": "separate"},
+            ["one agent plays, planner_0"],
+        ),
+    ],
+)
+def test_what_a_user_may_not_expect_is_noted(settings, noted, tmp_path):
+    given = {"learner": "magrpo", "env": "kuhn_poker_v0", "model": "tiny", **settings}
+    learner, env = given.pop("learner"), given.pop("env")
+    with ExitStack() as opened:
+        setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
+    assert [note[: len(begin)] for note, begin in zip(setup.notes, noted, strict=True)] == noted

@@ -65,6 +65,7 @@ class Duel(MoveGame, Generic[S]):
             split=split,
             render_mode=render_mode,
         )
+        self.metadata["opposed"] = not self.rules.common
         if self.rules.common:
             self.metadata |= {"team_parts": ["game"], "team_and_local": True}
         self.episode: Playing[S]

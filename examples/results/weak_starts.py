@@ -24,16 +24,20 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _reached(rows: Sequence[Row], *, kuhn: bool) -> str:
+    rows = [row for row in rows if row["task"].endswith(KUHN) == kuhn]
     arms = in_order(rows, "arm")
     lines = []
     for task, runs in by_task(rows).items():
         make, _, name = task.partition("_")
-        if (name == KUHN) == kuhn:
-            start = (_chips if kuhn else _percent)(runs[0], "before")
-            cells = [_each(of_arm(runs, arm), kuhn=kuhn) for arm in arms]
-            lines.append([*([] if kuhn else [name]), MAKES[make], start, *cells])
-    head = [*([] if kuhn else ["task"]), "model", "before", *(f"`{arm}`" for arm in arms)]
+        start = (_chips if kuhn else _percent)(runs[0], "before")
+        cells = [_each(of_arm(runs, arm), kuhn=kuhn) for arm in arms]
+        lines.append([*([] if kuhn else [name]), MAKES[make], start, *cells])
+    head = [*([] if kuhn else ["task"]), "model", "before", *map(_called, arms)]
     return markdown(head, lines)
+
+
+def _called(arm: str) -> str:
+    return "`magrpo`, `kl: 0.2`" if arm == "magrpo_anchored" else f"`{arm}`"
 
 
 def _each(runs: Sequence[Row], *, kuhn: bool) -> str:
@@ -63,7 +67,7 @@ def _counted(rows: Sequence[Row]) -> str:
             " / ".join(str(counts[kind, verdict]) for verdict in (BETTER, SAME, WORSE))
             for kind in ("sampled", "greedy", "exploitability")
         ]
-        lines.append([f"`{arm}`", *cells])
+        lines.append([_called(arm), *cells])
     head = ["better / same / worse", "sampled", "greedy", "exploitability"]
     return markdown(head, lines)
 

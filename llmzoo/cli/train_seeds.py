@@ -11,7 +11,7 @@ from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names
 from llmzoo.cli.output import apart, as_json, as_table, rate
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError
+from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.training import FitConfig
 from llmzoo.training.players import check_model
 
@@ -33,8 +33,11 @@ def train_seeds(
     check_run(configs[0])
     check_model(configs[0].model, trust_remote_code=configs[0].trust_remote_code)
 
-    from llmzoo.report.curves import plot_run
-    from llmzoo.training import fit
+    try:
+        from llmzoo.report.curves import plot_run
+        from llmzoo.training import fit
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("llmzoo train", "train", error.name) from error
 
     results = []
     for config in configs:

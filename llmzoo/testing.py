@@ -290,31 +290,45 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
     """No text raises, takes over ``max_step_s`` seconds of this process's CPU, or breaks a rule.
 
     Each text is given once to every seat. Afterwards rewards are finite and the observation is
-    within its space.
+    within its space. An environment of the suite takes a step that was too slow again, in two copies, and the
+    least time counts: a busy machine slows single steps.
     """
+    from llmzoo.envs import forking
+    from llmzoo.envs.base import TextEnv
+
     env = env_fn()
     env.reset(seed=0)
     for text in texts:
         for _ in env.possible_agents:
             shown = f"{text[:60]!r} ({len(text)} characters)"
             agent = env.agent_selection
-            # pauses of the garbage collector depend on the rest of the process
-            gc.disable()
-            started = time.process_time()
+            cheap = isinstance(env.unwrapped, TextEnv)  # to copy
+            copies = [forking.fork(env), forking.fork(env)] if cheap else []
             try:
-                env.step(text)
-                observation = env.observe(env.agent_selection)
+                seconds = _seconds_of_a_step(env, text)
+                while seconds > max_step_s and copies:
+                    seconds = min(seconds, _seconds_of_a_step(copies.pop(), text))
             except Exception as error:
                 raise ConformanceError(f"{agent} answered {shown}: {error!r}") from error
-            finally:
-                seconds = time.process_time() - started
-                gc.enable()
             _require(seconds <= max_step_s, f"{agent} answered {shown}: took {seconds:.2f} s")
+            observation = env.observe(env.agent_selection)
             space = env.observation_space(env.agent_selection)
             _require(space.contains(observation), f"{shown}: next observation outside its space")
             _require(all(map(math.isfinite, env.rewards.values())), f"{shown}: {env.rewards}")
             if all(env.terminations[a] or env.truncations[a] for a in env.agents):
                 env.reset()
+
+
+def _seconds_of_a_step(env: AECEnv, text: str) -> float:
+    """This process's CPU seconds for a step and the observation after it."""
+    gc.disable()  # its pauses depend on the rest of the process
+    started = time.process_time()
+    try:
+        env.step(text)
+        env.observe(env.agent_selection)
+        return time.process_time() - started
+    finally:
+        gc.enable()
 
 
 def hostile_texts(n: int, seed: int = 0) -> Iterator[str]:

@@ -210,6 +210,19 @@ def _burn(seconds):
     return 0.0
 
 
+def test_a_single_slow_step_is_taken_again():
+    taken = []
+
+    class SlowOnce(Sums):
+        def play(self, agent, text):
+            taken.append(agent)
+            _burn(0.06 if len(taken) == 1 else 0.0)
+            return super().play(agent, text)
+
+    testing.check_hostile_text(SlowOnce, ["x"], max_step_s=0.05)
+    assert taken.count(taken[0]) == 2
+
+
 def test_hostile_text_meets_every_seat():
     class OnlyTheSecond(Sums):
         def play(self, agent, text):

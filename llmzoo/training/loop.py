@@ -105,8 +105,9 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     config, engine, folder = setup.config, setup.engine, setup.folder
     started = time.monotonic()
     step, tokens = setup.load_checkpoint() if resume else (0, 0)
-    history = _return_history(setup, step)
-    idle = ranks.told(history.idle)
+    idle = 0  # iterations without a higher return
+    if resume and config.patience:
+        idle = ranks.told(_return_history(setup, step).idle)
 
     def ended() -> bool:
         spent = step >= config.steps or tokens >= (config.token_budget or math.inf)
@@ -118,6 +119,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         ) as engine.samplers,
         RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
     ):
+        history = _return_history(setup, step)
         before = run_folder.once(folder / "before.json", setup.evaluate_start)
         if step == 0:
             log.evaluation(0, before)
@@ -177,7 +179,7 @@ def _return_history(setup: Setup, steps: int) -> ReturnHistory:
     """What the run has earned in its first ``steps`` iterations. It may fall for other reasons where tasks or opponents get harder."""
     config = setup.config
     same = config.curriculum == "none" and config.opponents == "self"
-    rows = run_folder.metrics(setup.folder, "train") if steps and ranks.rank() == 0 else []
+    rows = run_folder.metrics(setup.folder, "train") if ranks.rank() == 0 else []
     done = [row for row in rows if row["step"] <= steps]
     return ReturnHistory(done, warns=same and ranks.rank() == 0)
 

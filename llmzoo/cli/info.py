@@ -83,10 +83,8 @@ def _show(name: str, json: bool) -> None:
     if name in list_learners():
         kind, text = "learner", learner_prose(name)
     elif registry.is_path(name) or registry.is_neighbour(name) or name in registry.list_envs():
-        kind, text = (
-            "environment",
-            "\n\n".join([environment_prose(name), environment_arguments(name)]),
-        )
+        kind = "environment"
+        text = f"{environment_prose(name)}\n\n{environment_arguments(name)}"
     else:
         known = [*registry.list_envs(), *list_learners()]
         raise UnknownNameError("environment or learner", name, known)

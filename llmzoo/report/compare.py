@@ -15,7 +15,7 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import ConfigError
-from llmzoo.training.statistics import bootstrap, holm, pooled, sign_flip
+from llmzoo.training.statistics import bootstrap, holm, mean_returns, pooled, sign_flip
 
 _FILES = ("result.json", "after.json")  # of an evaluation, of a run
 _NAMED = 3  # tasks in an error
@@ -144,7 +144,7 @@ def tested(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a :class:`Pair` that two evaluations of the same tasks give: those of ``llmzoo eval``
     or, of several seeds, ``ids``, ``solved`` and ``returns`` one after another."""
     solved, others = _by_task(one, _marks(one)), _by_task(other, _marks(other))
-    returns, returned = _by_task(one, _returns(one)), _by_task(other, _returns(other))
+    returns, returned = _by_task(one, mean_returns(one)), _by_task(other, mean_returns(other))
     # in whole numbers, so that the exact test can count: successes times the other's samples
     differences = [
         round(sum(solved[id]) * len(others[id]) - sum(others[id]) * len(solved[id]))
@@ -167,11 +167,6 @@ def tested(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 def _marks(evaluation: Mapping[str, Any]) -> list[float]:
     return [float(mark == "1") for mark in evaluation["solved"]]
-
-
-def _returns(evaluation: Mapping[str, Any]) -> list[float]:
-    """The return of each episode, in the mean over its agents."""
-    return [fmean(values) for values in zip(*evaluation["returns"].values(), strict=True)]
 
 
 def _by_task(evaluation: Mapping[str, Any], values: Sequence[float]) -> dict[str, list[float]]:

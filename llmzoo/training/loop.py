@@ -176,7 +176,10 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
 
 
 def _return_history(setup: Setup, steps: int) -> ReturnHistory:
-    """What the run has earned in its first ``steps`` iterations. It may fall for other reasons where tasks or opponents get harder."""
+    """What the run has earned in its first ``steps`` iterations.
+
+    It may fall for other reasons where tasks or opponents get harder.
+    """
     config = setup.config
     same = config.curriculum == "none" and config.opponents == "self"
     rows = run_folder.metrics(setup.folder, "train") if ranks.rank() == 0 else []

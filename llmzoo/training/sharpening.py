@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, Literal
 
-from llmzoo.training.statistics import Z95, paired
+from llmzoo.training.statistics import mean_interval, mean_returns, paired
 
 TEMPERATURES = (0.3, 0.1)  # of the starting model
 SAMPLES = 8  # of each task, for pass@8
@@ -81,25 +81,17 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 def _attacked(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """Whether sampled play earns more and solves less."""
-    tasks = list(zip(_returns(before), _returns(after), strict=False))
+    if "returns" not in before or "returns" not in after:
+        return  # of an earlier version
+    tasks = zip(mean_returns(before), mean_returns(after), strict=False)
     gained = [now - then for then, now in tasks if not math.isnan(now - then)]
-    if len(gained) < 2 or not _change(before, after).startswith("fell"):
-        return
-    if fmean(gained) > Z95 * stdev(gained) / math.sqrt(len(gained)):
+    interval = mean_interval([[gain] for gain in gained]) if gained else None
+    if interval and interval[0] > 0 and _change(before, after).startswith("fell"):
         then, now = (fmean(mean.values()) for mean in (before["mean_return"], after["mean_return"]))
         yield (
             f"The mean return rose from {then:.3g} to {now:.3g} while success fell: the reward pays for "
             "something else than solving the task."
         )
-
-
-def _returns(evaluation: Mapping[str, Any]) -> list[float]:
-    """What each task paid, in the mean over agents; nan where an episode failed."""
-    by_agent = evaluation.get("returns", {}).values()
-    return [
-        fmean(math.nan if paid is None else paid for paid in of_task)
-        for of_task in zip(*by_agent, strict=True)
-    ]
 
 
 def _explained(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

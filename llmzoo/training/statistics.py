@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 Z95 = 1.959964
@@ -74,6 +75,14 @@ def mean_interval(
     between = sum((sum(values) - mean * len(values)) ** 2 for values in clusters)
     half = z * math.sqrt(between * len(clusters) / (len(clusters) - 1)) / count
     return mean - half, mean + half
+
+
+def mean_returns(evaluation: Mapping[str, Any]) -> list[float]:
+    """The return of each episode of an evaluation, in the mean over its agents; nan where it is not known."""
+    return [
+        fmean(math.nan if value is None else value for value in of_episode)
+        for of_episode in zip(*evaluation["returns"].values(), strict=True)
+    ]
 
 
 def pooled(measured: Sequence[Mapping[str, Any]]) -> tuple[float, tuple[float, float]]:

@@ -85,7 +85,8 @@ TRUNCATED = Detail(
 KL = Detail(
     "**KL penalty.** `kl` weighs the k3 estimate of the KL to the starting policy, which stays frozen. "
     "Each token's estimate is multiplied by its ratio, so that the gradient is that of the KL. TRL "
-    "does the same by default (`use_bias_correction_kl`).",
+    "does the same by default (`use_bias_correction_kl`). Where agents that learn play against each other, "
+    "`fit` sets it to 0.2 unless `kl` or `entropy` is given ([self-play](../leagues.md)).",
     "learners/updates/policy_gradient.py",
     "per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()",
     (GRPO_LOSS,),

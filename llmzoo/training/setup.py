@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import made_learner
 from llmzoo.policies.base import Policy, seat_policies
-from llmzoo.training import checkpoints, sharpening
+from llmzoo.training import checkpoints, self_play, sharpening
 from llmzoo.training.collecting import made_env, refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
@@ -164,6 +164,14 @@ def set_up(
     example = _make(env, env_args)
     refuse_fallback(example, str(env))
     taught = [a for a, p in seats.items() if any(p is policy for policy in learning.values())]
+    notes = []
+    if config.seats == "separate" and len(example.possible_agents) == 1:
+        notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
+    if self_play.is_self_play(config, example, taught):
+        config, notes = self_play.with_default_kl(
+            config, algorithm, by_name=isinstance(learner, str)
+        )
+        algorithm = _learner(learner, config)
     algorithm.check(example, taught)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
@@ -186,22 +194,8 @@ def set_up(
         engine=engine,
         model=config.model if policies is None else None,
         game=example if can_be_asked(example, seats) else None,
-        notes=tuple(_notes(config, algorithm, example, taught)),
+        notes=notes,
     )
-
-
-def _notes(
-    config: FitConfig, learner: Learner, env: AECEnv, trained: Sequence[str]
-) -> Iterator[str]:
-    if config.seats == "separate" and len(env.possible_agents) == 1:
-        yield f"one agent plays, {env.possible_agents[0]}: separate models need several"
-    anchored = any(getattr(learner.config, name, 0.0) for name in ("kl", "entropy"))
-    against_itself = len(trained) > 1 and config.opponents == "self"
-    if env.metadata.get("opposed") and against_itself and not anchored:
-        yield (
-            "the agents play against each other, and nothing holds them to where they began: such runs can "
-            "end weaker. Set kl, such as 0.2, or opponents (docs/leagues.md)"
-        )
 
 
 def _config(

@@ -12,6 +12,7 @@ from tiny_models import policy as new_policy
 from toy_envs import Matcher
 
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.sampling import Sampling
@@ -616,11 +617,17 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "noted"),
     [
-        ({}, ["the agents play against each other"]),
+        ({}, ["the agents play against each other, so kl is 0.2"]),
+        (
+            {"learner_args": {"kl": 0.0}},
+            ["the agents play against each other, and nothing holds them"],
+        ),
         ({"learner_args": {"kl": 0.2}}, []),
         ({"learner_args": {"entropy": 0.1}}, []),
         ({"seats": "player_0"}, []),
         ({"env": "tiny_hanabi_v0"}, []),  # they are paid alike
+        ({"opponents": "uniform"}, []),
+        ({"learner": "sft"}, []),
         (
             {"learner": "grpo", "env": "sudoku_v0", "seats": "separate"},
             ["one agent plays, planner_0"],
@@ -633,3 +640,38 @@ def test_what_a_user_may_not_expect_is_noted(settings, noted, tmp_path):
     with ExitStack() as opened:
         setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
     assert [note[: len(begin)] for note, begin in zip(setup.notes, noted, strict=True)] == noted
+
+
+@pytest.mark.parametrize(
+    ("settings", "kl"),
+    [
+        ({}, 0.2),
+        ({"learner": "ippo"}, 0.2),
+        ({"learner": "at_grpo", "learner_args": {"group_size": 2}}, 0.2),
+        ({"learner_args": {"kl": 0.0}}, 0.0),
+        ({"learner_args": {"entropy": 0.1}}, 0.0),
+        ({"opponents": "uniform"}, 0.0),
+        ({"env": "tiny_hanabi_v0"}, 0.0),
+        (
+            {"learner": "opd", "learner_args": {"teacher": "tiny"}},
+            0.0,
+        ),  # its teacher is what it follows
+    ],
+)
+def test_agents_that_play_against_each_other_are_held_to_their_start(settings, kl, tmp_path):
+    given = {"learner": "magrpo", "env": "kuhn_poker_v0", "model": "tiny", **settings}
+    learner, env, args = given.pop("learner"), given.pop("env"), given.get("learner_args", {})
+    with ExitStack() as opened:
+        setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
+    assert setup.learner.config.kl == kl
+    stored = json.loads((tmp_path / "run" / "config.json").read_text())["learner_args"]
+    assert stored == (args if not kl else {**args, "kl": kl})  # a resumed run has it too
+
+
+def test_a_learner_given_as_an_object_keeps_its_options(tmp_path):
+    with ExitStack() as opened:
+        setup = set_up(
+            MAGRPO(), "kuhn_poker_v0", tmp_path / "run", False, None, {"model": "tiny"}, opened
+        )
+    assert setup.learner.config.kl == 0
+    assert "nothing holds them" in setup.notes[0]

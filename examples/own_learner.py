@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import torch
 
 import llmzoo
-from llmzoo.learners.groups import JointConfig, JointLearner
+from llmzoo.learners.configs.groups import JointConfig
+from llmzoo.learners.groups import JointLearner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

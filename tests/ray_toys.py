@@ -16,7 +16,8 @@ from typing import Any
 from toy_envs import Parities
 
 from llmzoo.errors import DivergedError
-from llmzoo.learners.at_grpo import ATGRPO, ATGRPOConfig
+from llmzoo.learners.at_grpo import ATGRPO
+from llmzoo.learners.configs.groups import ATGRPOConfig
 
 
 def visit(folder: str, stage: str) -> None:

@@ -13,7 +13,7 @@ import llmzoo
 from llmzoo import registry
 from llmzoo.envs.base import Outcome, TextEnv, public_forms
 from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError, UnknownNameError
-from llmzoo.learners import learner_class
+from llmzoo.learners import CONFIGS, LEARNERS, learner_class, learner_config
 
 
 class Echo(TextEnv):
@@ -194,6 +194,12 @@ def test_a_learner_by_its_path():
     ):
         with pytest.raises(LlmzooError, match=reason):
             learner_class(path)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_options_read_without_torch_are_those_of_the_learner(name):
+    assert learner_config(name) is learner_class(name).Config
+    assert CONFIGS.keys() == LEARNERS.keys()
 
 
 def test_list_envs_is_sorted_and_every_line_is_filled():

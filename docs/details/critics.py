@@ -96,7 +96,7 @@ VALUE_CLIP = Detail(
 )
 PLAIN_VALUE = Detail(
     "**Value loss.** Half the squared error, without clipping (`value_clip=None`).",
-    "learners/iac.py",
+    "learners/configs/critics.py",
     "value_clip: float | None = None",
 )
 ZERO_HEAD = Detail(
@@ -127,12 +127,12 @@ EARLY_STOP = Detail(
 EPOCHS = Detail(
     "**Passes.** Four passes over each batch, each one step (`minibatches=1`). Actor and critic make the same "
     "number; the actor's come first.",
-    "learners/ippo.py",
+    "learners/configs/critics.py",
     "epochs: int = 4",
 )
 ENTROPY = Detail(
     "**No entropy bonus by default**, as in stable-baselines3. CleanRL's weight is 0.01.",
-    "learners/updates/policy_gradient.py",
+    "learners/configs/surrogate.py",
     "entropy: float = 0.0  # weight of the entropy bonus",
     (SB3_TRAIN, CLEANRL),
 )
@@ -157,7 +157,7 @@ CENTRAL_STATE = Detail(
 ONE_STATE = Detail(
     '**A value for each turn.** A state is judged once a turn. `values="token"` and `critic="value_head"` are '
     "refused.",
-    "learners/mappo.py",
+    "learners/configs/critics.py",
     "a central critic judges states, of which a turn has one: values='turn'",
 )
 SEAT_OUTPUTS = Detail(
@@ -173,13 +173,13 @@ CRITIC_ONCE = Detail(
 )
 ONE_STEP = Detail(
     "**One step ahead.** `lam` is 0 and cannot be changed. The value target is r + gamma V(next).",
-    "learners/iac.py",
+    "learners/configs/critics.py",
     "lam: float = 0.0",
 )
 NO_WHITENING = Detail(
     "**No whitening.** Advantages keep the scale of the rewards. CoMLRL's `advantage_normalization` divides "
     "them.",
-    "learners/iac.py",
+    "learners/configs/critics.py",
     "whiten: bool = False",
     (IAC_ADVANTAGES,),
 )

@@ -239,8 +239,8 @@ llmzoo.fit(
             ),
             Detail(
                 "**Other losses.** Only losses of a single margin have a joint form.",
-                "learners/updates/dpo_config.py",
-                "allowed_losses: ClassVar[Collection[str]] = JOINT_LOSSES",
+                "learners/configs/preferences.py",
+                "allowed_losses: ClassVar[Collection[str]] = JOINT_LOSS_NAMES",
             ),
             TIES,
             ROUNDS,

@@ -86,7 +86,7 @@ KL = Detail(
     "**KL penalty.** `kl` weighs the k3 estimate of the KL to the starting policy, which stays frozen. "
     "Each token's estimate is multiplied by its ratio, so that the gradient is that of the KL. TRL "
     "does the same by default (`use_bias_correction_kl`). Where agents that learn play against each other, "
-    "`fit` sets it to 0.2 unless `kl` or `entropy` is given ([self-play](../leagues.md)).",
+    "its default is 0.2 (1.0 for `maxrl`), unless `entropy` is given ([self-play](../leagues.md)).",
     "learners/updates/policy_gradient.py",
     "per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()",
     (GRPO_LOSS,),
@@ -100,7 +100,7 @@ OLD_LOGPROBS = Detail(
 ONE_UPDATE = Detail(
     "**One update of a batch.** Without `clip` the loss has no importance ratio, and a batch is used for a "
     "single optimiser step. `epochs` and `minibatches` above 1 are refused.",
-    "learners/updates/policy_gradient.py",
+    "learners/configs/surrogate.py",
     '"several updates from one batch need the clipped ratio: set clip, such as 0.2"',
 )
 OPTIMIZER = Detail(
@@ -111,7 +111,7 @@ OPTIMIZER = Detail(
 SUM_OF_TOKENS = Detail(
     "**Sum over tokens.** The loss sums over an answer's tokens and averages over answers. It does not "
     "divide by the answer's length, as Dr. GRPO proposes. CoMLRL does the same.",
-    "learners/groups.py",
+    "learners/configs/groups.py",
     'reduction: Literal["token_mean", "sequence_sum", "sequence_mean"] = "sequence_sum"',
     (MAGRPO_LOSS,),
 )
@@ -450,7 +450,7 @@ METHODS = {
             Detail(
                 "**Mean over tokens.** The loss is the mean over all sampled tokens of the minibatch, so long "
                 "answers weigh more.",
-                "learners/updates/policy_gradient.py",
+                "learners/configs/surrogate.py",
                 'reduction: Reduction = "token_mean"',
             ),
             OLD_LOGPROBS,
@@ -488,7 +488,7 @@ METHODS = {
             ),
             Detail(
                 "**No KL by default.** The published weight is 0.04; `kl=0.04` restores it.",
-                "learners/updates/policy_gradient.py",
+                "learners/configs/surrogate.py",
                 "kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)",
             ),
             Detail(

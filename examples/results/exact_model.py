@@ -23,7 +23,8 @@ from exact_credit import RULES, Pair, averaged, met, worth
 
 from llmzoo import make
 from llmzoo.envs.duels import exact
-from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies import load
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group

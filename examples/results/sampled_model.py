@@ -24,7 +24,8 @@ from exact_model import FORFEIT, asked, groups_of, start_in, strategies
 
 from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.exact import Node
-from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies import load
 from llmzoo.policies.transformers import TransformersPolicy
 

@@ -17,7 +17,7 @@ from gymnasium.spaces import Discrete
 from llmzoo import registry
 from llmzoo.cli.options import CommandOptions, option_hints, typed
 from llmzoo.errors import ConfigError, FallbackWarning
-from llmzoo.learners import learner_class
+from llmzoo.learners import learner_config
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.policies.devices import check_device
@@ -244,12 +244,12 @@ def env_arguments(
 def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:
     """The options of a learner, checked against its configuration; ``saved`` as above."""
     find_here(name)
-    cls = learner_class(name)
+    config = learner_config(name)
     checked = dict(args)
     if args and not saved:
-        checked = typed(option_hints(cls.Config), args, f"option of learner {name!r}")
+        checked = typed(option_hints(config), args, f"option of learner {name!r}")
     try:
-        cls(cls.Config(**checked))
+        config(**checked)
     except TypeError as error:
         if not saved:
             raise
@@ -257,18 +257,13 @@ def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False
     return checked
 
 
-def seat_learners(
-    name: str, args: Mapping[str, Any], seats: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """Refuse learners of single seats, and options of them, that the run's learner cannot be beside."""
-    from llmzoo.learners.make import made_learner
-
+def seat_learners(name: str, seats: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse learners of single seats, or options of them, that there are not."""
     for agent, settings in seats.items():
         other = settings.get("learner", name)
         find_here(other)
         what = f"option of the learner of seat {agent!r},"
-        typed(option_hints(learner_class(other).Config), settings.get("learner_args", {}), what)
-    made_learner(name, args, seats)
+        typed(option_hints(learner_config(other)), settings.get("learner_args", {}), what)
 
 
 def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

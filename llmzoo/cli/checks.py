@@ -33,15 +33,15 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     if config.eval_every < 0:
         raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
     learner_arguments(config.learner, config.learner_args, saved=saved)
-    seat_learners(config.learner, config.learner_args, config.seat_args)
-    agents = _agents(config)
-    arrangements = ("shared", "separate", "lora", *agents)
-    if isinstance(config.seats, str) and config.seats not in arrangements:
-        raise UnknownNameError("seats", config.seats, arrangements)
+    seat_learners(config.learner, config.seat_args)
     try:
         sampling = config.sampling()
     except ValueError as error:
         raise ConfigError(str(error)) from error
+    agents = _agents(config)
+    arrangements = ("shared", "separate", "lora", *agents)
+    if isinstance(config.seats, str) and config.seats not in arrangements:
+        raise UnknownNameError("seats", config.seats, arrangements)
     planned = plan(
         agents,
         config.seats,
@@ -52,8 +52,11 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
         seat_args=config.seat_args,
         model_args=config.model_args,
     )
-    from llmzoo.training.tracking import check_trackers  # with torch, so after cheaper mistakes
+    # what imports torch comes after cheaper mistakes
+    from llmzoo.learners.make import made_learner
+    from llmzoo.training.tracking import check_trackers
 
+    made_learner(config.learner, config.learner_args, config.seat_args)
     check_trackers(config.trackers)
     return planned
 

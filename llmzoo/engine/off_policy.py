@@ -19,7 +19,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.snapshot import Snapshot, copies
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
-from llmzoo.learners.updates.policy_gradient import SurrogateConfig
+from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch

@@ -35,6 +35,26 @@ LEARNERS = {
     "ppo": "llmzoo.learners.ippo:PPO",
     "sft": "llmzoo.learners.sft:SFT",
 }
+# their options, which are read without torch
+CONFIGS = {
+    "at_grpo": "groups:ATGRPOConfig",
+    "ccpo": "groups:CCPOConfig",
+    "dpo": "preferences:DPOConfig",
+    "grpo": "groups:GRPOConfig",
+    "iac": "critics:IACConfig",
+    "ippo": "critics:IPPOConfig",
+    "maac": "critics:MAACConfig",
+    "madpo": "preferences:MADPOConfig",
+    "magrpo": "groups:JointConfig",
+    "mappo": "critics:MAPPOConfig",
+    "mareinforce": "groups:JointConfig",
+    "maremax": "groups:MAREMAXConfig",
+    "marloo": "groups:JointConfig",
+    "maxrl": "groups:MaxRLConfig",
+    "opd": "groups:OPDConfig",
+    "ppo": "critics:IPPOConfig",
+    "sft": "rows:SFTConfig",
+}
 
 
 def _known() -> dict[str, str]:
@@ -61,6 +81,16 @@ def learner_class(name: str) -> Any:
         return load_object(known[name])
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"learner {name!r}", "train", error.name) from error
+
+
+def learner_config(name: str) -> Any:
+    """The configuration dataclass of a learner; for those of llmzoo without importing torch.
+
+    Raises as :func:`learner_class` does.
+    """
+    if name in CONFIGS:
+        return load_object(f"llmzoo.learners.configs.{CONFIGS[name]}")
+    return learner_class(name).Config
 
 
 def learner_summary(name: str) -> str:

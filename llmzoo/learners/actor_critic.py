@@ -9,8 +9,8 @@ from pettingzoo import AECEnv
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.updates.actor_critic import ActorCriticUpdater
-from llmzoo.learners.updates.critics import ActorCriticConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from pettingzoo import AECEnv
@@ -12,40 +11,11 @@ from torch import Tensor
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import mean_baseline
-from llmzoo.learners.groups import GroupConfig, GroupLearner
+from llmzoo.learners.configs.groups import ATGRPOConfig, GroupConfig
+from llmzoo.learners.groups import GroupLearner
 from llmzoo.records import Group
 from llmzoo.rollout.scheduler import Rollout
 from llmzoo.rollout.turn_trees import agent_turn_tree
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ATGRPOConfig(GroupConfig):
-    """Clip 0.2 and alpha 1 as published; advantages are not normalised, and any completion may go on.
-
-    The published ``normalize=True`` made sokoban worse (docs/results/archive/games.md, ablations): where
-    most groups differ only in small rewards for form, these weigh as much as a solution. The published
-    ``select="greedy"`` makes no difference to what is learned, but training episodes then show the best
-    of a group and not the policy. ``configs/options/at_grpo_paper.yaml`` has the published settings.
-
-    ``continuations=None`` plays one continuation if the agent may be paid at another agent's step,
-    except with alpha 1 if the environment declares that the answer's own step judges it.
-    """
-
-    clip: float | None = 0.2
-    alpha: float = 1.0  # weight of the team reward beside the local one
-    select: Literal["greedy", "sample", "random"] = "random"  # which answer is carried out
-    continuations: int | None = None  # continuations played after an answer; None: see above
-
-    def __post_init__(self) -> None:
-        GroupConfig.__post_init__(self)
-        if self.gamma != 1.0:
-            raise ConfigError("at_grpo learns from the turn's own reward: gamma means nothing here")
-        if self.alpha != 1.0 and self.normalize == "parts":
-            raise ConfigError(
-                "normalize='parts' divides each part by its own deviation: alpha means nothing here"
-            )
-        if self.continuations is not None and self.continuations < 1:
-            raise ConfigError(f"continuations must be at least 1, got {self.continuations}")
 
 
 class ATGRPO(GroupLearner):

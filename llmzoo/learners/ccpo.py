@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import redrawn_baseline
-from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
+from llmzoo.learners.configs.groups import CCPOConfig, GroupConfig
+from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CCPOConfig(JointConfig):
-    """``mode`` is ``align``: ``cross`` compares all combinations of answers."""
-
-    redraws: int | None = None  # other answers to compare with; None: all of the group
-
-    def __post_init__(self) -> None:
-        JointConfig.__post_init__(self)
-        if self.mode != "align":
-            raise ConfigError("ccpo compares aligned answers: leave mode at align")
-        if self.redraws is not None and not 1 <= self.redraws < self.group_size:
-            raise ConfigError(
-                f"redraws is at least 1 and below group_size ({self.group_size}), got {self.redraws}"
-            )
 
 
 class CCPO(JointLearner):

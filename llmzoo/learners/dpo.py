@@ -8,9 +8,9 @@ from typing import ClassVar
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
+from llmzoo.learners.configs.preferences import DPOConfig, MADPOConfig
 from llmzoo.learners.groups import joint_rollout
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
-from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch

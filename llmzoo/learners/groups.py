@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from pettingzoo import AECEnv
@@ -21,13 +20,13 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
 from llmzoo.learners.advantages import normalized, whitened
 from llmzoo.learners.base import Learner
+from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.rae import RoleMeans
 from llmzoo.learners.updates.credits import Credited, sampled_only
 from llmzoo.learners.updates.passes import PartLoss, passes
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
     PolicyGradientUpdater,
-    SurrogateConfig,
     named,
     surrogate_loss,
 )
@@ -37,49 +36,6 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
 from llmzoo.rollout.scheduler import Rollout
 from llmzoo.rollout.trees import joint_tree
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupConfig(SurrogateConfig):
-    """Options of every critic-free learner."""
-
-    group_size: int = 4  # K: completions of each prompt
-    gamma: float = 1.0  # discount per turn of the agent's own
-    normalize: bool | Literal["parts"] = False  # by the group's deviation; parts: each by its own
-    whiten: bool = False  # then mean 0 and deviation 1 over each batch of a policy
-    rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
-    role_baseline: float | None = None  # RAE in place of the learner's credit: a mean's decay
-    uninformative: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
-    resamples: int = 2  # most times that a batch is extended to get groups with differences
-    mask_truncated: bool = False  # answers cut off by the token limit are judged, not trained
-    replay: int = 0  # earlier batches to learn from again; needs clip
-
-    def __post_init__(self) -> None:
-        SurrogateConfig.__post_init__(self)
-        if self.group_size < 1:
-            raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
-        if self.group_size == 1 and (self.normalize or self.uninformative != "keep"):
-            raise ConfigError(
-                "one answer alone never differs: normalize=False, uninformative='keep'"
-            )
-        if not 0.0 <= self.gamma <= 1.0:
-            raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
-        returns.parse(self.rewards)
-        if self.normalize not in (False, True, "parts"):
-            raise ConfigError(f"normalize must be true, false or parts, got {self.normalize!r}")
-        if self.normalize == "parts" and self.rewards:
-            raise ConfigError("rewards are functions of the whole return: normalize is not 'parts'")
-        if self.role_baseline is not None:
-            if not 0.0 <= self.role_baseline < 1.0:
-                raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
-            if self.normalize or self.whiten:
-                raise ConfigError(
-                    "role_baseline replaces the group's baseline: normalize and whiten are False"
-                )
-        if self.resamples < 1 or self.replay < 0:
-            raise ConfigError("resamples is at least 1, replay at least 0")
-        if self.replay and self.clip is None:
-            raise ConfigError("answers learned from again need the clipped ratio: set clip")
 
 
 class GroupLearner(Learner):
@@ -297,16 +253,6 @@ def _without_truncated(credited: Credited) -> Credited:
     """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
     whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
     return Credited(credited.group.only(whole), credited.advantages[whole])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointConfig(GroupConfig):
-    """Options of learners that pair the answers of all seats."""
-
-    mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
-    expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
-    reduction: Literal["token_mean", "sequence_sum", "sequence_mean"] = "sequence_sum"
-    weigh_by_reach: bool = True  # multiply credit by the probability of reaching the node
 
 
 class JointLearner(GroupLearner):

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import mean_baseline
-from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
-from llmzoo.learners.losses import Reduction
+from llmzoo.learners.configs.groups import GroupConfig, GRPOConfig
+from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GRPOConfig(JointConfig):
-    """The published settings: standard-deviation normalisation, clip 0.2, mean over each answer.
-
-    The published KL weight of 0.04 is left at 0, as has become usual; set ``kl`` for it.
-    """
-
-    group_size: int = 8
-    normalize: bool | Literal["parts"] = True
-    clip: float | None = 0.2
-    reduction: Reduction = "sequence_mean"
 
 
 class GRPO(JointLearner):

@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from llmzoo.learners.actor_critic import ActorCritic
-from llmzoo.learners.updates.critics import ActorCriticConfig
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IPPOConfig(ActorCriticConfig):
-    """PPO's usual settings: clip 0.2, GAE with lambda 0.95, four passes, clipped values.
-
-    Small models take half the rate of other learners: each batch has four updates. On sudoku 1e-4 ends 7
-    to 22 points above 3e-4 (docs/results/archive/learners_by_environments.md, learning rates).
-    """
-
-    rates_of_small: ClassVar[tuple[float, float]] = (1e-4, 1e-3)
-
-    clip: float | None = 0.2
-    epochs: int = 4
+from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig
 
 
 class IPPO(ActorCritic):

@@ -7,12 +7,10 @@ a scalar.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
-Reduction = Literal["token_mean", "sequence_sum", "sequence_mean"]
+from llmzoo.learners.configs.surrogate import Reduction
 
 
 def token_log_ratio(logprobs: Tensor, old_logprobs: Tensor) -> Tensor:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import greedy_baseline, max_baseline
-from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
+from llmzoo.learners.configs.groups import GroupConfig, MAREMAXConfig
+from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MAREMAXConfig(JointConfig):
-    """``greedy``: ReMax's own baseline; ``group_max``: the group's best return, also in use."""
-
-    baseline: Literal["greedy", "group_max"] = "greedy"  # what is subtracted
-
-    def __post_init__(self) -> None:
-        JointConfig.__post_init__(self)
-        if self.baseline == "group_max" and self.group_size == 1:
-            raise ConfigError("one answer alone is the group's best: set group_size to at least 2")
 
 
 class MAREMAX(JointLearner):

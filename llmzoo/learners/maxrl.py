@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import success_weighted
-from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
+from llmzoo.learners.configs.groups import GroupConfig, MaxRLConfig
+from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaxRLConfig(JointConfig):
-    """The published number of answers; more of them come closer to maximum likelihood."""
-
-    group_size: int = 16
-    success: float | None = None  # least return of a success; None: a return is a share of one
-
-    def __post_init__(self) -> None:
-        JointConfig.__post_init__(self)
-        if self.normalize:
-            raise ConfigError("maxrl divides by the mean of the group: normalize is False")
-        if self.success is not None and not math.isfinite(self.success):
-            raise ConfigError(f"success must be a finite return, got {self.success}")
 
 
 class MaxRL(JointLearner):

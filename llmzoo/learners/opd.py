@@ -6,69 +6,21 @@ The per-token reverse KL as advantage follows Lu and Thinking Machines Lab, "On-
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import check_names
 from llmzoo.learners.advantages import mean_baseline
-from llmzoo.learners.groups import GroupConfig, JointConfig, JointLearner
-from llmzoo.learners.losses import Reduction
+from llmzoo.learners.configs.groups import GroupConfig, OPDConfig
+from llmzoo.learners.groups import JointLearner
 from llmzoo.learners.updates.distillation import DistillationUpdater
 from llmzoo.learners.updates.teachers import teachers_of
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OPDConfig(JointConfig):
-    """A ``teacher`` must be named."""
-
-    teacher: Mapping[str, str] | str | None = None  # model, folder or run; or one for each seat
-    loss: Literal["reverse_kl", "jsd"] = "reverse_kl"  # of sampled tokens, or whole distributions
-    beta: float | None = None  # of jsd: 0 is KL(teacher || student), 1 the reverse; None: 0.5
-    discount: float = 0.0  # of the later tokens' part in a token's credit, with reverse_kl
-    reward_weight: float = 0.0  # of the return minus the mean of its group
-    group_size: int = 1
-    reduction: Reduction = "token_mean"
-
-    def __post_init__(self) -> None:
-        JointConfig.__post_init__(self)
-        if self.loss not in ("reverse_kl", "jsd"):
-            raise ConfigError(f"loss is reverse_kl or jsd, got {self.loss!r}")
-        if self.loss == "reverse_kl" and self.beta is not None:
-            raise ConfigError("beta chooses among divergences of distributions: set loss='jsd'")
-        if self.beta is not None and not 0.0 <= self.beta <= 1.0:
-            raise ConfigError(f"beta must be in [0, 1], got {self.beta}")
-        if not 0.0 <= self.discount <= 1.0:
-            raise ConfigError(f"discount must be in [0, 1], got {self.discount}")
-        if self.discount and self.loss == "jsd":
-            raise ConfigError("discount is of sampled tokens: set loss='reverse_kl'")
-        if self.reward_weight < 0:
-            raise ConfigError(f"reward_weight must be at least 0, got {self.reward_weight}")
-        if self.uninformative != "keep":
-            raise ConfigError(
-                "every answer has something from the teacher: uninformative is 'keep'"
-            )
-        if self.reward_weight and self.group_size == 1 and self.role_baseline is None:
-            raise ConfigError(
-                "rewards are compared within groups: set group_size to at least 2, or role_baseline"
-            )
-        of_rewards = {"normalize": False, "role_baseline": None, "rewards": (), "gamma": 1.0}
-        of_rewards["whiten"] = False
-        for name, default in of_rewards.items() if not self.reward_weight else ():
-            if getattr(self, name) != default:
-                raise ConfigError(f"{name} is about rewards, which do not count: set reward_weight")
-        if self.clip is not None and self.loss == "jsd" and not self.reward_weight:
-            raise ConfigError("the divergence has no ratio to clip: leave clip at None")
-
-    @property
-    def learns_from_all(self) -> bool:
-        return bool(self.kl or self.entropy) or self.loss == "jsd"
 
 
 class OPD(JointLearner):

@@ -10,16 +10,10 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.groups import (
-    GroupConfig,
-    GroupLearner,
-    JointConfig,
-    JointLearner,
-    by_learner,
-    joint_rollout,
-)
+from llmzoo.learners.configs.groups import GroupConfig, JointConfig
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.learners.groups import GroupLearner, JointLearner, by_learner, joint_rollout
 from llmzoo.learners.updates.credits import Credited
-from llmzoo.learners.updates.optimizer import OptimizerConfig
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch

@@ -16,47 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from llmzoo.errors import ConfigError, UnknownNameError
-
-DIVERGENCES = ("reverse_kl", "forward_kl", "js_divergence", "alpha_divergence")
-# losses for which f-divergences are defined
-_OF_SCORES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossOptions:
-    """Which losses are summed, and their parameters, named as in TRL."""
-
-    beta: float = 0.1
-    losses: tuple[str, ...] = ("sigmoid",)
-    loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
-    label_smoothing: float = 0.0  # how probable it is that a preference is the wrong way round
-    discopop_tau: float = 0.05  # temperature of discopop
-    ld_alpha: float | None = None  # weight of the longer answer's surplus tokens (LD-DPO)
-    f_divergence_type: str = "reverse_kl"  # what holds the policy to the reference
-    f_alpha_divergence_coef: float = 0.5  # alpha of alpha_divergence
-
-    def __post_init__(self) -> None:
-        if not self.losses:
-            raise ConfigError(f"loss_type names no loss: one of {', '.join(LOSSES)}")
-        if self.loss_weights is not None and len(self.loss_weights) != len(self.losses):
-            raise ConfigError(
-                f"{len(self.loss_weights)} loss_weights for {len(self.losses)} losses"
-            )
-        if self.f_divergence_type not in DIVERGENCES:
-            raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
-        for name in self.losses if self.f_divergence_type != "reverse_kl" else ():
-            if name not in _OF_SCORES:
-                raise ConfigError(f"{name} has no f_divergence_type: leave it out")
-        if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
-            raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
-        if "exo_pair" in self.losses and not self.label_smoothing > 0:
-            raise ConfigError("exo_pair needs trl_args' label_smoothing above 0, such as 0.001")
-        if not 0.0 <= self.label_smoothing < (0.5 if "robust" in self.losses else 1.0):
-            raise ConfigError(
-                f"label_smoothing must be in [0, 1), and below 0.5 for robust; got "
-                f"{self.label_smoothing}"
-            )
+from llmzoo.learners.configs.preferences import LossOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,27 +159,22 @@ def _smoothed(margin: Tensor, epsilon: float) -> Tensor:
     return -logsigmoid(margin) * (1 - epsilon) - logsigmoid(-margin) * epsilon
 
 
-# a loss of one pair alone, whatever the answers' lengths: a joint answer can take an answer's place
-JOINT_LOSSES: Mapping[str, Callable[[Pairs], Tensor]] = {
-    "sigmoid": sigmoid,
-    "hinge": hinge,
-    "exo_pair": exo_pair,
-    "nca_pair": nca_pair,
-    "robust": robust,
-    "bco_pair": bco_pair,
-    "sppo_hard": sppo_hard,
-    "apo_zero": apo_zero,
-    "apo_down": apo_down,
-    "discopop": discopop,
-}
-LOSSES: Mapping[str, Callable[[Pairs], Tensor]] = {
-    **JOINT_LOSSES,
-    "ipo": ipo,
-    "aot": aot,
-    "aot_unpaired": aot_unpaired,
-    "sft": sft,
-    "sigmoid_norm": sigmoid_norm,
-}
+_LOSSES = (
+    *(
+        sigmoid,
+        hinge,
+        exo_pair,
+        nca_pair,
+        robust,
+        bco_pair,
+        sppo_hard,
+        apo_zero,
+        apo_down,
+        discopop,
+    ),
+    *(ipo, aot, aot_unpaired, sft, sigmoid_norm),
+)
+LOSSES: Mapping[str, Callable[[Pairs], Tensor]] = {loss.__name__: loss for loss in _LOSSES}
 
 
 def pair_losses(pairs: Pairs) -> Tensor:

@@ -11,14 +11,15 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.records import Group
 
-ReturnFunction = Callable[[Sequence[Tensor]], list[Tensor]]
+if TYPE_CHECKING:  # options name these functions, and are read without torch
+    from torch import Tensor
+
+ReturnFunction = Callable[["Sequence[Tensor]"], "list[Tensor]"]
 
 
 def scale(factor: float) -> ReturnFunction:
@@ -80,7 +81,7 @@ def standardised() -> ReturnFunction:
     def apply(returns: Sequence[Tensor]) -> list[Tensor]:
         mean, deviation = _moments(returns)
         if deviation == 0:
-            return [torch.zeros_like(group) for group in returns]
+            return [group.new_zeros(group.shape) for group in returns]
         return [(group - mean) / deviation for group in returns]
 
     return apply
@@ -122,6 +123,8 @@ def reshaped(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
     """The groups after functions of their returns, those of greedy and redrawn answers included."""
     if not spec:
         return groups
+    import torch
+
     greedy = [torch.tensor([g.greedy]) for g in groups if g.greedy is not None]
     redrawn = [torch.tensor(g.redrawn) for g in groups if g.redrawn]
     change = parse(spec)
@@ -153,6 +156,6 @@ def _moments(returns: Sequence[Tensor]) -> tuple[float, float]:
     """Mean and (biased) standard deviation of all returns; the latter 0 where it is rounding."""
     if not returns:
         return 0.0, 0.0
-    everything = torch.cat(list(returns)).double()
+    everything = returns[0].new_tensor([r for group in returns for r in group.tolist()]).double()
     mean, deviation = everything.mean().item(), everything.std(correction=0).item()
     return mean, deviation if deviation > 1e-6 * max(1.0, everything.abs().max().item()) else 0.0

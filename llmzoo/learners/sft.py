@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
-from llmzoo.learners.updates.sft import Demonstrations, SFTConfig, SFTUpdater, demonstrators
+from llmzoo.learners.configs.rows import SFTConfig
+from llmzoo.learners.updates.sft import Demonstrations, SFTUpdater, demonstrators
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Episode

@@ -180,6 +180,11 @@ def base_parameters(model: Any) -> list[nn.Parameter]:
     return [p for n, p in model.named_parameters() if not adapters.intersection(n.split("."))]
 
 
+def parameter_count(model: Any) -> int:
+    """The size of a model, without its adapters."""
+    return sum(p.numel() for p in base_parameters(model))
+
+
 def has_no_effect(model: Any, adapter: str) -> bool:
     """Whether the bare base is the same, as with an adapter that was not trained yet."""
     own = own_parameters(model, adapter)

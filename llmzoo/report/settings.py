@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from llmzoo.errors import LlmzooError
-from llmzoo.learners import learner_class
+from llmzoo.learners import learner_config
 from llmzoo.policies import run_models
 from llmzoo.policies.base import answer_limit
 from llmzoo.registry import is_path
@@ -92,7 +92,7 @@ def _of_learner(config: Mapping[str, Any]) -> dict[str, Any]:
     if is_path(name):
         return {}
     try:
-        options = fields(learner_class(name).Config)
+        options = fields(learner_config(name))
     except LlmzooError:  # of another version
         return {}
     return {option.name: _default(option) for option in options}

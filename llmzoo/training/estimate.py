@@ -23,7 +23,7 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.base import draws, models_among
 from llmzoo.engine.local import play_rollouts
 from llmzoo.errors import ConfigError
-from llmzoo.learners.updates.policy_gradient import SurrogateConfig
+from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.policies.base import Policy, Request
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group

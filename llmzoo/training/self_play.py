@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
 from llmzoo.training.config import FitConfig
-
-# weight of the KL to the starting policy, from docs/results/archive/weak_starts.md
-SELF_PLAY_KL = 0.2
 
 
 def is_self_play(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> bool:
@@ -20,23 +17,30 @@ def is_self_play(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> bool
     return opposed and len(trained) > 1 and config.opponents == "self"
 
 
-def with_default_kl(
+def with_self_play_options(
     config: FitConfig, learner: Learner, *, by_name: bool
 ) -> tuple[FitConfig, list[str]]:
-    """The configuration with ``kl`` as a default, and what to tell the user.
+    """The configuration with ``learner.config.self_play`` as defaults, and what to tell the user.
 
-    ``by_name``: whether ``config`` makes ``learner``. It is left as it is where ``kl`` or ``entropy`` is set, and for
-    learners that follow no rewards: imitation, distillation and preferences.
+    ``by_name``: whether ``config`` makes ``learner``. Its options are left as they are where one of these, or
+    ``entropy``, is given.
     """
-    options = learner.config
-    if not hasattr(options, "kl") or not learner.needs_differences:
+    options = getattr(learner.config, "self_play", {})
+    if not options:
         return config, []
-    if by_name and not {"kl", "entropy"} & config.learner_args.keys():
-        note = f"the agents play against each other, so kl is {SELF_PLAY_KL} (docs/leagues.md)"
-        return replace(config, learner_args={**config.learner_args, "kl": SELF_PLAY_KL}), [note]
-    if options.kl or options.entropy:
+    anchors = {*options, "entropy"}
+    if by_name and not anchors & config.learner_args.keys():
+        said = " and ".join(f"{name} is {value}" for name, value in options.items())
+        note = f"the agents play against each other, so {said} (docs/leagues.md)"
+        return replace(config, learner_args={**config.learner_args, **options}), [note]
+    if any(
+        getattr(learner.config, f.name) != f.default
+        for f in fields(learner.config)
+        if f.name in anchors
+    ):
         return config, []
+    said = " and ".join(f"{name} to {value}" for name, value in options.items())
     return config, [
         "the agents play against each other, and nothing holds them to where they began: such runs can "
-        f"end weaker. Set kl, such as {SELF_PLAY_KL}, or opponents (docs/leagues.md)"
+        f"end weaker. Set {said}, or opponents (docs/leagues.md)"
     ]

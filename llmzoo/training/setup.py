@@ -168,7 +168,7 @@ def set_up(
     if config.seats == "separate" and len(example.possible_agents) == 1:
         notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
     if self_play.is_self_play(config, example, taught):
-        config, notes = self_play.with_default_kl(
+        config, notes = self_play.with_self_play_options(
             config, algorithm, by_name=isinstance(learner, str)
         )
         algorithm = _learner(learner, config)

@@ -20,8 +20,9 @@ from llmzoo.envs import sources
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.math.gsm8k import read
 from llmzoo.errors import ConfigError
+from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.magrpo import MAGRPO
-from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec

@@ -12,7 +12,7 @@ from toy_envs import Matcher
 import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.learners.groups import GroupConfig
+from llmzoo.learners.configs.groups import GroupConfig
 from llmzoo.policies import scripted
 from llmzoo.policies.base import Request
 from llmzoo.records import Completion, Group

@@ -7,7 +7,7 @@ import torch
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.advantages import success_weighted
-from llmzoo.learners.maxrl import MaxRLConfig
+from llmzoo.learners.configs.groups import MaxRLConfig
 
 
 def test_a_success_counts_more_where_it_is_rare():

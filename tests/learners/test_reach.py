@@ -19,7 +19,8 @@ from toy_envs import Adder
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.learners import learner_class
-from llmzoo.learners.groups import GroupUpdater, JointConfig
+from llmzoo.learners.configs.groups import JointConfig
+from llmzoo.learners.groups import GroupUpdater
 from llmzoo.learners.mareinforce import MAREINFORCE
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.trees import joint_tree

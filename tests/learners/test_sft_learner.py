@@ -13,9 +13,9 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import trajectories
+from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.examples import answer_ids
-from llmzoo.learners.updates.sft import SFTConfig
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy

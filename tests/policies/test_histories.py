@@ -12,9 +12,10 @@ import torch
 from float64 import LIMIT, assert_equal
 
 import llmzoo
+from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.parts import parts, tokens_of
-from llmzoo.learners.updates.policy_gradient import SurrogateConfig, surrogate_loss
+from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies import histories
 from llmzoo.policies.packing import Packed
 from llmzoo.policies.sampling import Sampling

@@ -8,7 +8,8 @@ from toy_envs import Matcher
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
-from llmzoo.learners.ccpo import CCPO, CCPOConfig
+from llmzoo.learners.ccpo import CCPO
+from llmzoo.learners.configs.groups import CCPOConfig
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.rollout import joint_tree
 from llmzoo.rollout.scheduler import run

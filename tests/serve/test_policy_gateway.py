@@ -23,8 +23,9 @@ from waiting import until
 
 import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
-from llmzoo.learners.updates.sft import Demonstrations, SFTConfig
+from llmzoo.learners.updates.sft import Demonstrations
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy

@@ -617,7 +617,7 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "noted"),
     [
-        ({}, ["the agents play against each other, so kl is 0.2"]),
+        ({}, ["the agents play against each other, so kl is 0.2 (docs/leagues.md)"]),
         (
             {"learner_args": {"kl": 0.0}},
             ["the agents play against each other, and nothing holds them"],
@@ -642,30 +642,33 @@ def test_what_a_user_may_not_expect_is_noted(settings, noted, tmp_path):
     assert [note[: len(begin)] for note, begin in zip(setup.notes, noted, strict=True)] == noted
 
 
+KL = {"kl": 0.2}
+
+
 @pytest.mark.parametrize(
-    ("settings", "kl"),
+    ("settings", "options"),
     [
-        ({}, 0.2),
-        ({"learner": "ippo"}, 0.2),
-        ({"learner": "at_grpo", "learner_args": {"group_size": 2}}, 0.2),
-        ({"learner_args": {"kl": 0.0}}, 0.0),
-        ({"learner_args": {"entropy": 0.1}}, 0.0),
-        ({"opponents": "uniform"}, 0.0),
-        ({"env": "tiny_hanabi_v0"}, 0.0),
-        (
-            {"learner": "opd", "learner_args": {"teacher": "tiny"}},
-            0.0,
-        ),  # its teacher is what it follows
+        ({}, KL),
+        ({"learner": "ippo"}, KL),
+        ({"learner": "at_grpo", "learner_args": {"group_size": 2}}, KL),
+        ({"learner": "maxrl"}, {"kl": 1.0}),
+        ({"learner": "dpo"}, {"rounds": 1, "beta": 0.2}),
+        ({"learner_args": {"kl": 0.0}}, {}),
+        ({"learner_args": {"entropy": 0.1}}, {}),
+        ({"opponents": "uniform"}, {}),
+        ({"env": "tiny_hanabi_v0"}, {}),
+        ({"learner": "opd", "learner_args": {"teacher": "tiny"}}, {}),  # it follows its teacher
     ],
 )
-def test_agents_that_play_against_each_other_are_held_to_their_start(settings, kl, tmp_path):
+def test_agents_that_play_against_each_other_are_held_to_their_start(settings, options, tmp_path):
     given = {"learner": "magrpo", "env": "kuhn_poker_v0", "model": "tiny", **settings}
     learner, env, args = given.pop("learner"), given.pop("env"), given.get("learner_args", {})
     with ExitStack() as opened:
         setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
-    assert setup.learner.config.kl == kl
+    expected = {**args, **options}
+    assert {name: getattr(setup.learner.config, name) for name in expected} == expected
     stored = json.loads((tmp_path / "run" / "config.json").read_text())["learner_args"]
-    assert stored == (args if not kl else {**args, "kl": kl})  # a resumed run has it too
+    assert stored == expected  # a resumed run has it too
 
 
 def test_a_learner_given_as_an_object_keeps_its_options(tmp_path):

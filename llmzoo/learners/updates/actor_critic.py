@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.advantages import whitened
-from llmzoo.learners.updates.critics import ActorCriticConfig, HeadCritic, ModelCritic
+from llmzoo.learners.configs.critics import ActorCriticConfig
+from llmzoo.learners.updates.critics import HeadCritic, ModelCritic
 from llmzoo.learners.updates.passes import passes
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,

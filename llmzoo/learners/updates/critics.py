@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -15,14 +13,16 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.errors import ConfigError
+from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt
 from llmzoo.learners.updates.passes import SMALLER, minibatches, optimizer_step
-from llmzoo.learners.updates.policy_gradient import Metrics, SurrogateConfig
+from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
 from llmzoo.learners.values import value_loss
 from llmzoo.policies import check_model, stored
 from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.lora import parameter_count
 from llmzoo.policies.memory import limited_by
 from llmzoo.policies.packing import Segments, packs
 from llmzoo.policies.settings import Chat
@@ -30,43 +30,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
 
-TimeLimit = Literal["auto", "bootstrap", "end"]
-CriticForm = Literal["separate", "value_head"]
 HEAD_RATE = 1e-3  # learning rate of a head; it starts at zero, so a high rate is safe
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActorCriticConfig(SurrogateConfig):
-    """Options of every learner with a critic."""
-
-    gamma: float = 1.0  # discount per turn of the agent's own
-    lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
-    time_limit: TimeLimit = "auto"  # what an episode that was cut off is worth then
-    values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
-    critic: CriticForm = "separate"  # a model of its own, or a head on the actor
-    critic_model: str | None = None  # folder or hub id of a separate critic; None: as the actor
-    critic_learning_rate: float | None = None  # None: the actor's, and 1e-3 for a head
-    value_weight: float = 0.5  # of a head's loss beside the actor's
-    value_clip: float | None = 0.2  # farthest that a value moves from the one that played
-    whiten: bool = True  # advantages of mean 0 and deviation 1 over a batch's turns, or its tokens
-    target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
-
-    def __post_init__(self) -> None:
-        SurrogateConfig.__post_init__(self)
-        for name in ("gamma", "lam"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ConfigError(f"{name} must be in [0, 1], got {value}")
-        for name in ("value_clip", "target_kl", "critic_learning_rate"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ConfigError(f"{name} must be above 0 or None, got {value}")
-        if self.critic == "value_head" and self.critic_model is not None:
-            raise ConfigError("critic_model means nothing beside critic='value_head'")
-        if self.target_kl is not None and self.clip is None:
-            raise ConfigError("target_kl means nothing without clip")
-        if self.value_weight < 0:
-            raise ConfigError(f"value_weight must be at least 0, got {self.value_weight}")
 
 
 class ModelCritic:
@@ -120,7 +84,9 @@ class ModelCritic:
         self.optimizer = Optimizer(
             self.model.parameters(),
             config,
-            rate=config.critic_learning_rate or own or config.rate_for(self.model.body),
+            rate=config.critic_learning_rate
+            or own
+            or config.rate_for(parameter_count(self.model.body)),
             total=max(1, total_steps * config.epochs * config.minibatches),
             name=f"the critic of {name}",
         )

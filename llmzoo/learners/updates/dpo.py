@@ -15,9 +15,14 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import gathered
 from llmzoo.errors import ConfigError
-from llmzoo.learners.preference_losses import LossOptions, Pairs, pair_losses
+from llmzoo.learners.configs.preferences import (
+    DPOConfig,
+    LossOptions,
+    MADPOConfig,
+    PreferenceConfig,
+)
+from llmzoo.learners.preference_losses import Pairs, pair_losses
 from llmzoo.learners.preferences import conversational, load_preferences
-from llmzoo.learners.updates.dpo_config import DPOConfig, MADPOConfig, PreferenceConfig
 from llmzoo.learners.updates.dpo_reference import RoundReference
 from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joint_pairs, own_pairs
 from llmzoo.learners.updates.passes import SMALLER

@@ -14,10 +14,11 @@ from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.errors import DivergedError
+from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt, parts, tokens_of
-from llmzoo.learners.updates.policy_gradient import Metrics, SurrogateConfig
+from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from llmzoo.errors import ConfigError
+from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.losses import (
-    Reduction,
     approximate_kl,
     clip_fraction,
     clipped_ratio,
@@ -25,7 +23,7 @@ from llmzoo.learners.losses import (
 )
 from llmzoo.learners.updates.credits import Credited, credits_of
 from llmzoo.learners.updates.kl_reference import StartingPolicies
-from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
@@ -34,51 +32,6 @@ from llmzoo.records import Batch
 
 # of a loss, by name; tensors are scalars, which stay on their device until a minibatch has ended
 Metrics = dict[str, "Tensor | float"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurrogateConfig(OptimizerConfig):
-    """Options of every policy gradient."""
-
-    clip: float | None = None  # clips the ratio to [1 - clip, 1 + clip]; None: no ratio
-    clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
-    dual_clip: float | None = None  # most that a bad answer's ratio counts for, above 1
-    ratio: Literal["token", "sequence"] = "token"  # of each token, or of the whole answer (GSPO)
-    kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate); fit: 0.2 in a game's self-play
-    entropy: float = 0.0  # weight of the entropy bonus
-    reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
-    epochs: int = 1  # passes over each batch
-    minibatches: int = 1  # optimiser steps in a pass
-    tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
-
-    def __post_init__(self) -> None:
-        OptimizerConfig.__post_init__(self)
-        at_once = 1 if self.tokens_at_once is None else self.tokens_at_once
-        if min(self.epochs, self.minibatches, at_once) < 1:
-            raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
-        if self.clip is None:
-            if self.epochs > 1 or self.minibatches > 1:
-                raise ConfigError(
-                    "several updates from one batch need the clipped ratio: set clip, such as 0.2"
-                )
-            for name in ("clip_high", "dual_clip"):
-                if getattr(self, name) is not None:
-                    raise ConfigError(f"{name} means nothing without clip")
-            if self.ratio != "token":
-                raise ConfigError("ratio means nothing without clip")
-        for name in ("clip", "clip_high"):
-            bound = getattr(self, name)
-            if bound is not None and bound <= 0:
-                raise ConfigError(f"{name} must be above 0 or None, got {bound}")
-        if self.kl < 0:
-            raise ConfigError(f"kl must be at least 0, got {self.kl}")
-        if self.dual_clip is not None and self.dual_clip <= 1:
-            raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
-
-    @property
-    def learns_from_all(self) -> bool:
-        """Whether answers without an advantage have a gradient too."""
-        return bool(self.kl or self.entropy)
 
 
 def surrogate_loss(

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError
-from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.configs.rows import RowsConfig
+from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt
 from llmzoo.learners.updates.passes import optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
@@ -30,24 +30,6 @@ from llmzoo.records import Batch, Completion, Group
 Row = TypeVar("Row")
 Ids = tuple[int, ...]
 Loss = Callable[[Sequence[Row]], tuple[Tensor, Metrics]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowsConfig(OptimizerConfig):
-    """Options of every learner that trains on rows."""
-
-    epochs: int = 1  # passes over each iteration's rows
-    batch_size: int = 32  # rows of an optimiser step
-    rows_at_once: int = 256  # rows in one forward pass; the rest is accumulated
-    trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
-
-    def __post_init__(self) -> None:
-        OptimizerConfig.__post_init__(self)
-        if self.epochs < 1 or self.batch_size < 1 or self.rows_at_once < 1:
-            raise ConfigError("epochs, batch_size and rows_at_once are at least 1")
-        length = self.trl_args.get("max_length")
-        if length is not None and length < 2:
-            raise ConfigError(f"max_length must be at least 2, got {length}")
 
 
 def answers_likelihood(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.errors import ConfigError
 from llmzoo.learners import episode_rows, trajectories
+from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.examples import (
     Example,
     answer_ids,
@@ -26,71 +25,13 @@ from llmzoo.learners.updates.examples import (
     world_model_example,
 )
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.rows import RowsConfig, RowsUpdater, answers_likelihood, batches
-from llmzoo.learners.updates.trl_args import check_trl_args
+from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches
 from llmzoo.policies import amateur, expert, mixed
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Decision, Episode
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SFTConfig(RowsConfig):
-    """Options of supervised fine-tuning."""
-
-    source: str = "oracle"  # oracle, amateur, mixed, self, or a file, folder or hub id of episodes
-    expert_share: float = 0.5  # of the decisions, with source="mixed"
-    min_return: float | None = None  # learn from what was paid at least this in its episode
-    success_only: bool = False  # learn from episodes that succeeded
-    top: float | None = None  # learn from this share of an iteration's episodes, the best ones
-    mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # answers, or what came of them
-    world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
-    learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
-
-    rates: ClassVar[tuple[float, float]] = (2e-5, 2e-4)
-
-    def __post_init__(self) -> None:
-        RowsConfig.__post_init__(self)
-        check_trl_args(self.trl_args, ("loss_type", "max_length"))
-        if self.trl_args.get("loss_type", "nll") not in ("nll", "dft"):
-            raise UnknownNameError("loss_type", self.trl_args["loss_type"], ("nll", "dft"))
-        known = [*_PLAYERS, "self"]
-        meant = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
-        if meant and self.source not in known and not Path(self.source).exists():
-            raise UnknownNameError("source of demonstrations", self.source, known)
-        if self.expert_share != 0.5 and self.source != "mixed":
-            raise ConfigError("expert_share has no effect unless source is 'mixed'")
-        if self.world_model_weight != 1.0 and self.mode != "mix":
-            raise ConfigError("world_model_weight has no effect unless mode is 'mix'")
-        if not 0.0 <= self.expert_share <= 1.0:
-            raise ConfigError(f"expert_share must be in [0, 1], got {self.expert_share}")
-        if self.top is not None and not 0.0 < self.top <= 1.0:
-            raise ConfigError(f"top must be above 0 and at most 1, got {self.top}")
-        if self.mode not in ("behaviour", "world_model", "mix"):
-            raise ConfigError(f"mode is behaviour, world_model or mix; got {self.mode!r}")
-        if not self.world_model_weight > 0:
-            raise ConfigError(f"world_model_weight must be above 0, got {self.world_model_weight}")
-        if self.mode == "world_model" and self.filters:
-            raise ConfigError(
-                "min_return, success_only and top choose what to imitate: they mean nothing with "
-                "mode='world_model'"
-            )
-        if self.source == "self" and self.mode != "world_model" and not self.filters:
-            raise ConfigError(
-                "source='self' imitates the model's own best: set top, min_return or success_only"
-            )
-
-    @property
-    def filters(self) -> bool:
-        return self.top is not None or self.min_return is not None or self.success_only
-
-    @property
-    def played(self) -> bool:
-        """Whether episodes are played, rather than read."""
-        return self.source in (*_PLAYERS, "self")
-
-
-_PLAYERS = {
+_SCRIPTED = {
     "oracle": lambda config: expert(),
     "amateur": lambda config: amateur(),
     "mixed": lambda config: mixed(config.expert_share),
@@ -99,7 +40,7 @@ _PLAYERS = {
 
 def demonstrators(config: SFTConfig, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
     """The policies that play: scripted players in all seats, or the seats' own policies."""
-    player = _PLAYERS.get(config.source)
+    player = _SCRIPTED.get(config.source)
     return dict.fromkeys(seats, player(config)) if player else seats
 
 

@@ -15,8 +15,9 @@ from trl import DPOTrainer
 from trl.trainer.dpo_trainer import DataCollatorForPreference
 
 from llmzoo.engine.local import LocalEngine
+from llmzoo.learners.configs.preferences import JOINT_LOSS_NAMES, LOSS_NAMES
 from llmzoo.learners.dpo import DPO, MADPO
-from llmzoo.learners.preference_losses import JOINT_LOSSES, LOSSES
+from llmzoo.learners.preference_losses import LOSSES
 from llmzoo.learners.updates.dpo import pair_logps
 from llmzoo.learners.updates.pairs import Pair
 from llmzoo.policies.base import ScriptedPolicy
@@ -317,6 +318,10 @@ def test_seats_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
     check_joint(*adapters(checkpointing))
 
 
+def test_options_accept_the_losses_that_there_are():
+    assert set(LOSSES) == set(LOSS_NAMES)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
@@ -325,7 +330,7 @@ def test_seats_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
         name
         if name in ("hinge", "bco_pair", "robust")
         else pytest.param(name, marks=pytest.mark.slow)
-        for name in JOINT_LOSSES
+        for name in JOINT_LOSS_NAMES
     ],
 )
 def test_every_joint_loss_is_of_the_sums(loss_type):

@@ -10,7 +10,7 @@ from toy_envs import Parity
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.learners.groups import GroupConfig
+from llmzoo.learners.configs.groups import GroupConfig
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling

@@ -6,10 +6,12 @@ import pytest
 import tiny_models
 from toy_envs import Parities
 
-from llmzoo.learners.groups import GroupConfig
-from llmzoo.learners.updates.critics import ActorCriticConfig, ModelCritic
+from llmzoo.learners.configs.critics import ActorCriticConfig
+from llmzoo.learners.configs.groups import GroupConfig
+from llmzoo.learners.configs.rows import SFTConfig
+from llmzoo.learners.updates.critics import ModelCritic
 from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
-from llmzoo.learners.updates.sft import SFTConfig
+from llmzoo.policies.lora import parameter_count
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
@@ -43,10 +45,10 @@ def rates(policies, config):
 )
 def test_an_adapter_learns_at_ten_times_the_rate_of_full_weights(config, sizes, full, adapter):
     model = tiny_models.model(**sizes)
-    assert config.rate_for(model) == full
+    assert config.rate_for(parameter_count(model)) == full
     base = TransformersPolicy(model, tiny_models.tokenizer())
     (policy,) = base.with_adapters(["a"]).values()
-    assert config.rate_for(policy.model, adapter=True) == adapter
+    assert config.rate_for(parameter_count(policy.model), adapter=True) == adapter
 
 
 def test_the_updater_asks_for_what_its_policies_train():

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.updates.optimizer import Optimizer, OptimizerConfig
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.learners.updates.optimizer import Optimizer
 
 
 def stepped(momentum: float) -> list[float]:

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.updates.passes import minibatches
-from llmzoo.learners.updates.policy_gradient import SurrogateConfig
 
 
 @pytest.mark.parametrize(

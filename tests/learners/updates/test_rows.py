@@ -11,11 +11,12 @@ from float64 import LIMIT, assert_equal
 from torch.nn import functional as F
 
 from llmzoo.errors import ConfigError, DivergedError, UnknownNameError
+from llmzoo.learners.configs.rows import SFTConfig
+from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.updates.examples import Example, cut_off
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.rows import batches
-from llmzoo.learners.updates.sft import SFTConfig, SFTUpdater
-from llmzoo.learners.updates.trl_args import check_trl_args
+from llmzoo.learners.updates.sft import SFTUpdater
 from llmzoo.policies.lora import own_parameters
 from llmzoo.policies.sampling import Sampling
 

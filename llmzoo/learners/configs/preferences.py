@@ -2,15 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from llmzoo.errors import ConfigError, UnknownNameError, check_names
-from llmzoo.learners.preference_losses import JOINT_LOSSES, LOSSES, LossOptions
+from llmzoo.learners.configs.rows import RowsConfig
+from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.preferences import Choice
-from llmzoo.learners.updates.rows import RowsConfig
-from llmzoo.learners.updates.trl_args import check_trl_args
+
+# losses of one pair alone, whatever the answers' lengths: a joint answer can take an answer's place
+JOINT_LOSS_NAMES = (
+    "sigmoid",
+    "hinge",
+    "exo_pair",
+    "nca_pair",
+    "robust",
+    "bco_pair",
+    "sppo_hard",
+    "apo_zero",
+    "apo_down",
+    "discopop",
+)
+LOSS_NAMES = (*JOINT_LOSS_NAMES, "ipo", "aot", "aot_unpaired", "sft", "sigmoid_norm")
+DIVERGENCES = ("reverse_kl", "forward_kl", "js_divergence", "alpha_divergence")
+# losses for which f-divergences are defined
+_OF_SCORES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossOptions:
+    """Which losses are summed, and their parameters, named as in TRL."""
+
+    beta: float = 0.1
+    losses: tuple[str, ...] = ("sigmoid",)
+    loss_weights: tuple[float, ...] | None = None  # one for each loss; None: all 1
+    label_smoothing: float = 0.0  # how probable it is that a preference is the wrong way round
+    discopop_tau: float = 0.05  # temperature of discopop
+    ld_alpha: float | None = None  # weight of the longer answer's surplus tokens (LD-DPO)
+    f_divergence_type: str = "reverse_kl"  # what holds the policy to the reference
+    f_alpha_divergence_coef: float = 0.5  # alpha of alpha_divergence
+
+    def __post_init__(self) -> None:
+        if not self.losses:
+            raise ConfigError(f"loss_type names no loss: one of {', '.join(LOSS_NAMES)}")
+        if self.loss_weights is not None and len(self.loss_weights) != len(self.losses):
+            raise ConfigError(
+                f"{len(self.loss_weights)} loss_weights for {len(self.losses)} losses"
+            )
+        if self.f_divergence_type not in DIVERGENCES:
+            raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
+        for name in self.losses if self.f_divergence_type != "reverse_kl" else ():
+            if name not in _OF_SCORES:
+                raise ConfigError(f"{name} has no f_divergence_type: leave it out")
+        if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
+            raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
+        if "exo_pair" in self.losses and not self.label_smoothing > 0:
+            raise ConfigError("exo_pair needs trl_args' label_smoothing above 0, such as 0.001")
+        if not 0.0 <= self.label_smoothing < (0.5 if "robust" in self.losses else 1.0):
+            raise ConfigError(
+                f"label_smoothing must be in [0, 1), and below 0.5 for robust; got "
+                f"{self.label_smoothing}"
+            )
+
 
 _OF_THE_LOSS = tuple(f.name for f in fields(LossOptions) if f.name not in ("beta", "losses"))
 
@@ -30,7 +84,9 @@ class PreferenceConfig(RowsConfig):
     pairs: Choice = "all"  # of a group: best against worst, one at random, or all that differ
     min_gap: float = 0.0  # least difference of the returns of a pair
 
-    allowed_losses: ClassVar[Collection[str]] = LOSSES
+    allowed_losses: ClassVar[Collection[str]] = LOSS_NAMES
+    # from docs/results/archive/weak_starts.md
+    self_play: ClassVar[Mapping[str, Any]] = {"rounds": 1, "beta": 0.2}
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
@@ -108,7 +164,7 @@ class DPOConfig(PreferenceConfig):
 class MADPOConfig(PreferenceConfig):
     """Options of multi-agent DPO. Answers are paired in mode align; a batch is of joint pairs."""
 
-    allowed_losses: ClassVar[Collection[str]] = JOINT_LOSSES
+    allowed_losses: ClassVar[Collection[str]] = JOINT_LOSS_NAMES
     mode: ClassVar[str] = "align"  # a joint answer is the g-th of every seat
 
     def __post_init__(self) -> None:

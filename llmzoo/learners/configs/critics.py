@@ -1,0 +1,102 @@
+"""Options of the learners with a critic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.configs.surrogate import SurrogateConfig
+
+TimeLimit = Literal["auto", "bootstrap", "end"]
+
+
+CriticForm = Literal["separate", "value_head"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorCriticConfig(SurrogateConfig):
+    """Options of every learner with a critic."""
+
+    gamma: float = 1.0  # discount per turn of the agent's own
+    lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
+    time_limit: TimeLimit = "auto"  # what an episode that was cut off is worth then
+    values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
+    critic: CriticForm = "separate"  # a model of its own, or a head on the actor
+    critic_model: str | None = None  # folder or hub id of a separate critic; None: as the actor
+    critic_learning_rate: float | None = None  # None: the actor's, and 1e-3 for a head
+    value_weight: float = 0.5  # of a head's loss beside the actor's
+    value_clip: float | None = 0.2  # farthest that a value moves from the one that played
+    whiten: bool = True  # advantages of mean 0 and deviation 1 over a batch's turns, or its tokens
+    target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
+
+    def __post_init__(self) -> None:
+        SurrogateConfig.__post_init__(self)
+        for name in ("gamma", "lam"):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1.0:
+                raise ConfigError(f"{name} must be in [0, 1], got {value}")
+        for name in ("value_clip", "target_kl", "critic_learning_rate"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {value}")
+        if self.critic == "value_head" and self.critic_model is not None:
+            raise ConfigError("critic_model means nothing beside critic='value_head'")
+        if self.target_kl is not None and self.clip is None:
+            raise ConfigError("target_kl means nothing without clip")
+        if self.value_weight < 0:
+            raise ConfigError(f"value_weight must be at least 0, got {self.value_weight}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IACConfig(ActorCriticConfig):
+    """One step ahead, one pass, plain gradients."""
+
+    lam: float = 0.0
+    value_clip: float | None = None
+    whiten: bool = False
+
+    def __post_init__(self) -> None:
+        ActorCriticConfig.__post_init__(self)
+        if self.lam != 0.0:
+            raise ConfigError("lam is 0: one step ahead is what this learner is; ippo has GAE")
+
+
+def check_central(config: ActorCriticConfig) -> None:
+    """Refuse options that a critic of the global state cannot use."""
+    if config.critic != "separate":
+        raise ConfigError("a central critic is a model of its own: critic is 'separate'")
+    if config.values != "turn":
+        raise ConfigError("a central critic judges states, of which a turn has one: values='turn'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MAACConfig(IACConfig):
+    """IAC's settings with a central critic."""
+
+    def __post_init__(self) -> None:
+        IACConfig.__post_init__(self)
+        check_central(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IPPOConfig(ActorCriticConfig):
+    """PPO's usual settings: clip 0.2, GAE with lambda 0.95, four passes, clipped values.
+
+    Small models take half the rate of other learners: each batch has four updates. On sudoku 1e-4 ends 7
+    to 22 points above 3e-4 (docs/results/archive/learners_by_environments.md, learning rates).
+    """
+
+    rates_of_small: ClassVar[tuple[float, float]] = (1e-4, 1e-3)
+
+    clip: float | None = 0.2
+    epochs: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MAPPOConfig(IPPOConfig):
+    """IPPO's settings; the critic is always a model of its own and judges turns."""
+
+    def __post_init__(self) -> None:
+        IPPOConfig.__post_init__(self)
+        check_central(self)

@@ -1,0 +1,60 @@
+"""Options of every optimiser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from llmzoo.errors import ConfigError
+
+SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerConfig:
+    """Options of every learner's optimiser."""
+
+    learning_rate: float | None = None  # None: 1e-6 (2e-4 below 10M parameters), LoRA 10 x that
+    schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
+    warmup: int = 0  # optimiser steps of linear warm-up
+    momentum: float = 0.9  # AdamW's beta1; with 0, self-play goes less in circles
+    weight_decay: float = 0.0  # of AdamW
+    max_grad_norm: float = 1.0  # gradient-norm clipping threshold
+
+    # defaults for the full weights of a model, and for an adapter of it
+    rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
+    rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)
+    # defaults where what one agent that learns wins is lost by another
+    self_play: ClassVar[Mapping[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        if self.learning_rate is not None and self.learning_rate <= 0:
+            raise ConfigError(f"learning_rate must be above 0, got {self.learning_rate}")
+        if not 0.0 <= self.momentum < 1.0:
+            raise ConfigError(f"momentum must be in [0, 1), got {self.momentum}")
+        if self.warmup < 0 or self.weight_decay < 0 or self.max_grad_norm <= 0:
+            raise ConfigError("warmup and weight_decay are at least 0, max_grad_norm is above 0")
+
+    def rate_for(self, parameters: int, *, adapter: bool = False) -> float:
+        """The configured learning rate, or the default for full weights or for an adapter.
+
+        ``parameters``: of the model, adapters not counted. ``adapter``: an adapter of it is trained.
+        An adapter starts at zero and changes each weight less, so it needs a higher rate: about
+        ten times that of full weights (Schulman and Thinking Machines Lab, "LoRA Without Regret",
+        2025). A model below 10 million parameters is small.
+        """
+        if self.learning_rate is not None:
+            return self.learning_rate
+        full, of_adapter = self.rates_of_small if parameters < SMALL else self.rates
+        return of_adapter if adapter else full
+
+    def factor(self, step: int, total: int) -> float:
+        """The schedule's factor on the learning rate at optimiser step ``step`` of ``total``."""
+        if step < self.warmup:
+            return (step + 1) / (self.warmup + 1)
+        if self.schedule == "constant":
+            return 1.0
+        done = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
+        return 1.0 - done if self.schedule == "linear" else 0.5 * (1 + math.cos(math.pi * done))

@@ -1,0 +1,89 @@
+"""Options of the learners that train on rows of prompts and given answers: SFT."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.learners.configs.trl_args import check_trl_args
+
+SCRIPTED = ("oracle", "amateur", "mixed")  # players of demonstrations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsConfig(OptimizerConfig):
+    """Options of every learner that trains on rows."""
+
+    epochs: int = 1  # passes over each iteration's rows
+    batch_size: int = 32  # rows of an optimiser step
+    rows_at_once: int = 256  # rows in one forward pass; the rest is accumulated
+    trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
+
+    def __post_init__(self) -> None:
+        OptimizerConfig.__post_init__(self)
+        if self.epochs < 1 or self.batch_size < 1 or self.rows_at_once < 1:
+            raise ConfigError("epochs, batch_size and rows_at_once are at least 1")
+        length = self.trl_args.get("max_length")
+        if length is not None and length < 2:
+            raise ConfigError(f"max_length must be at least 2, got {length}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SFTConfig(RowsConfig):
+    """Options of supervised fine-tuning."""
+
+    source: str = "oracle"  # oracle, amateur, mixed, self, or a file, folder or hub id of episodes
+    expert_share: float = 0.5  # of the decisions, with source="mixed"
+    min_return: float | None = None  # learn from what was paid at least this in its episode
+    success_only: bool = False  # learn from episodes that succeeded
+    top: float | None = None  # learn from this share of an iteration's episodes, the best ones
+    mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # answers, or what came of them
+    world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
+    learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
+
+    rates: ClassVar[tuple[float, float]] = (2e-5, 2e-4)
+
+    def __post_init__(self) -> None:
+        RowsConfig.__post_init__(self)
+        check_trl_args(self.trl_args, ("loss_type", "max_length"))
+        if self.trl_args.get("loss_type", "nll") not in ("nll", "dft"):
+            raise UnknownNameError("loss_type", self.trl_args["loss_type"], ("nll", "dft"))
+        known = [*SCRIPTED, "self"]
+        meant = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
+        if meant and self.source not in known and not Path(self.source).exists():
+            raise UnknownNameError("source of demonstrations", self.source, known)
+        if self.expert_share != 0.5 and self.source != "mixed":
+            raise ConfigError("expert_share has no effect unless source is 'mixed'")
+        if self.world_model_weight != 1.0 and self.mode != "mix":
+            raise ConfigError("world_model_weight has no effect unless mode is 'mix'")
+        if not 0.0 <= self.expert_share <= 1.0:
+            raise ConfigError(f"expert_share must be in [0, 1], got {self.expert_share}")
+        if self.top is not None and not 0.0 < self.top <= 1.0:
+            raise ConfigError(f"top must be above 0 and at most 1, got {self.top}")
+        if self.mode not in ("behaviour", "world_model", "mix"):
+            raise ConfigError(f"mode is behaviour, world_model or mix; got {self.mode!r}")
+        if not self.world_model_weight > 0:
+            raise ConfigError(f"world_model_weight must be above 0, got {self.world_model_weight}")
+        if self.mode == "world_model" and self.filters:
+            raise ConfigError(
+                "min_return, success_only and top choose what to imitate: they mean nothing with "
+                "mode='world_model'"
+            )
+        if self.source == "self" and self.mode != "world_model" and not self.filters:
+            raise ConfigError(
+                "source='self' imitates the model's own best: set top, min_return or success_only"
+            )
+
+    @property
+    def filters(self) -> bool:
+        return self.top is not None or self.min_return is not None or self.success_only
+
+    @property
+    def played(self) -> bool:
+        """Whether episodes are played, rather than read."""
+        return self.source in (*SCRIPTED, "self")

@@ -1,0 +1,60 @@
+"""Options of every policy gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from llmzoo.errors import ConfigError
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+
+Reduction = Literal["token_mean", "sequence_sum", "sequence_mean"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurrogateConfig(OptimizerConfig):
+    """Options of every policy gradient."""
+
+    clip: float | None = None  # clips the ratio to [1 - clip, 1 + clip]; None: no ratio
+    clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
+    dual_clip: float | None = None  # most that a bad answer's ratio counts for, above 1
+    ratio: Literal["token", "sequence"] = "token"  # of each token, or of the whole answer (GSPO)
+    kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
+    entropy: float = 0.0  # weight of the entropy bonus
+    reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
+    epochs: int = 1  # passes over each batch
+    minibatches: int = 1  # optimiser steps in a pass
+    tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
+
+    # from docs/results/archive/weak_starts.md
+    self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.2}
+
+    def __post_init__(self) -> None:
+        OptimizerConfig.__post_init__(self)
+        at_once = 1 if self.tokens_at_once is None else self.tokens_at_once
+        if min(self.epochs, self.minibatches, at_once) < 1:
+            raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
+        if self.clip is None:
+            if self.epochs > 1 or self.minibatches > 1:
+                raise ConfigError(
+                    "several updates from one batch need the clipped ratio: set clip, such as 0.2"
+                )
+            for name in ("clip_high", "dual_clip"):
+                if getattr(self, name) is not None:
+                    raise ConfigError(f"{name} means nothing without clip")
+            if self.ratio != "token":
+                raise ConfigError("ratio means nothing without clip")
+        for name in ("clip", "clip_high"):
+            bound = getattr(self, name)
+            if bound is not None and bound <= 0:
+                raise ConfigError(f"{name} must be above 0 or None, got {bound}")
+        if self.kl < 0:
+            raise ConfigError(f"kl must be at least 0, got {self.kl}")
+        if self.dual_clip is not None and self.dual_clip <= 1:
+            raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
+
+    @property
+    def learns_from_all(self) -> bool:
+        """Whether answers without an advantage have a gradient too."""
+        return bool(self.kl or self.entropy)

@@ -50,7 +50,7 @@ LORA_REFERENCE = Detail(
 )
 ROUNDS = Detail(
     "**Rounds.** The reference becomes a copy of the policy at the start of each round, and plays during it. "
-    "`rounds=1` is the paper's DPO.",
+    "`rounds=1` is the paper's DPO, and the default where agents that learn play against each other, with `beta` 0.5.",
     "learners/updates/dpo.py",
     "reference.renew()",
 )

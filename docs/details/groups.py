@@ -86,7 +86,7 @@ KL = Detail(
     "**KL penalty.** `kl` weighs the k3 estimate of the KL to the starting policy, which stays frozen. "
     "Each token's estimate is multiplied by its ratio, so that the gradient is that of the KL. TRL "
     "does the same by default (`use_bias_correction_kl`). Where agents that learn play against each other, "
-    "its default is 0.2 (1.0 for `maxrl`), unless `entropy` is given ([self-play](../leagues.md)).",
+    "its default is 0.2, 0.5 with a critic and 1.0 for `maxrl` ([self-play](../leagues.md)).",
     "learners/updates/policy_gradient.py",
     "per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()",
     (GRPO_LOSS,),

@@ -10,6 +10,7 @@ from readings import by_task, in_order, markdown, of_arm
 
 MAKES = {"gpt2": "GPT-2", "llama": "Llama", "neox": "GPT-NeoX"}
 KUHN = "kuhn"  # its runs are measured exactly: by exploitability, in chips a hand
+FREE = "_free"  # ends the name of an arm whose learner nothing holds to its start
 CHANGED = 0.02  # exploitability that counts as a change
 BETTER, SAME, WORSE = "better", "same", "worse"
 
@@ -25,19 +26,17 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 
 def _reached(rows: Sequence[Row], *, kuhn: bool) -> str:
     rows = [row for row in rows if row["task"].endswith(KUHN) == kuhn]
-    arms = in_order(rows, "arm")
+    learners = [arm for arm in in_order(rows, "arm") if not arm.endswith(FREE)]
+    kinds = {"as shipped": "", "without an anchor": FREE} if kuhn else {"": ""}
     lines = []
     for task, runs in by_task(rows).items():
         make, _, name = task.partition("_")
         start = (_chips if kuhn else _percent)(runs[0], "before")
-        cells = [_each(of_arm(runs, arm), kuhn=kuhn) for arm in arms]
-        lines.append([*([] if kuhn else [name]), MAKES[make], start, *cells])
-    head = [*([] if kuhn else ["task"]), "model", "before", *map(_called, arms)]
-    return markdown(head, lines)
-
-
-def _called(arm: str) -> str:
-    return "`magrpo`, `kl: 0.2`" if arm == "magrpo_anchored" else f"`{arm}`"
+        for options, kind in kinds.items():
+            cells = [_each(of_arm(runs, learner + kind), kuhn=kuhn) for learner in learners]
+            lines.append([options or name, MAKES[make], start, *cells])
+    called = [f"`{learner}`" for learner in learners]
+    return markdown(["options" if kuhn else "task", "model", "before", *called], lines)
 
 
 def _each(runs: Sequence[Row], *, kuhn: bool) -> str:
@@ -67,7 +66,8 @@ def _counted(rows: Sequence[Row]) -> str:
             " / ".join(str(counts[kind, verdict]) for verdict in (BETTER, SAME, WORSE))
             for kind in ("sampled", "greedy", "exploitability")
         ]
-        lines.append([_called(arm), *cells])
+        learner = arm.removesuffix(FREE)
+        lines.append([f"`{learner}`" + " without an anchor" * (learner != arm), *cells])
     head = ["better / same / worse", "sampled", "greedy", "exploitability"]
     return markdown(head, lines)
 

@@ -207,11 +207,8 @@ def _ended(config: Any, run: Path) -> bool:
     """Whether a run with these settings has ended."""
     if not (run / "after.json").exists():
         return False
-    saved = run_folder.settings(run)
-    wanted = json.loads(json.dumps(asdict(config)))
-    other = [
-        name for name in wanted if name not in run_folder.FREE and saved.get(name) != wanted[name]
-    ]
+    saved, wanted = run_folder.settings(run), asdict(config)
+    other = run_folder.differing(saved, wanted, without=run_folder.FREE)
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} belongs to a bench with another {differ}: choose another --out")

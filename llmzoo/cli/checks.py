@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -165,8 +164,7 @@ def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -
     if not (folder / "after.json").exists():
         return
     saved = run_folder.filled(run_folder.settings(folder), asdict(FitConfig()))
-    wanted = json.loads(json.dumps(asdict(config)))
-    other = [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
+    other = run_folder.differing(saved, asdict(config), without=without)
     if other:
         raise ConfigError(
             f"{folder} has ended with other settings ({', '.join(other)}): choose another --out"

@@ -77,7 +77,7 @@ class TextEnv(AECEnv[str, str, str]):
         known.
     judged_at_once: those of them whose own step already pays for their answer, by a separate measure.
     retries: whether an agent whose answer was refused may answer again in the same turn.
-    opposed: whether what one agent wins is lost by others.
+    sides: the agents of each side, if what one side wins is lost by others; else empty.
     attempts: the seats that answer several times in a row to the same observation, and how often. No
         attempt changes what another one is paid; each is paid at its own step, and none but the last ends
         the episode. Trees take the attempts as a group (:mod:`llmzoo.rollout.attempts`).
@@ -96,7 +96,7 @@ class TextEnv(AECEnv[str, str, str]):
         "paid_by_others": None,
         "judged_at_once": [],
         "retries": False,
-        "opposed": False,
+        "sides": [],
         "attempts": {},
     }
     fallback: bool = False

@@ -1,4 +1,4 @@
-"""Learners on groups of answers to one prompt, without a critic: options, learner, update.
+"""Learners on groups of answers to one prompt, without a critic: the learner and its update.
 
 A learner defines the advantage of each completion of a group (:meth:`GroupLearner.credit`).
 """

@@ -27,7 +27,8 @@ class MaxRL(JointLearner):
     estimates the gradient of the log of the expected return. The scale of returns cancels. A negative
     return counts as 0: an answer that is fined has failed, and log p has no room for less. Where all
     returns are negative, or only those above a mark are right, set ``success``: answers with at least
-    this return count as 1, others as 0.
+    this return count as 1, others as 0. It is for tasks that succeed or fail: in a game with stakes, losing
+    a little and losing much count the same.
     """
 
     Config: ClassVar[type[GroupConfig]] = MaxRLConfig

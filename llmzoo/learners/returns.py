@@ -156,6 +156,6 @@ def _moments(returns: Sequence[Tensor]) -> tuple[float, float]:
     """Mean and (biased) standard deviation of all returns; the latter 0 where it is rounding."""
     if not returns:
         return 0.0, 0.0
-    everything = returns[0].new_tensor([r for group in returns for r in group.tolist()]).double()
+    everything = returns[0].double().new_tensor([r for group in returns for r in group.tolist()])
     mean, deviation = everything.mean().item(), everything.std(correction=0).item()
     return mean, deviation if deviation > 1e-6 * max(1.0, everything.abs().max().item()) else 0.0

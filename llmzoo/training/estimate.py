@@ -149,6 +149,10 @@ def _estimate(setup: Setup) -> Estimate:
     models = [policy.model for policy in models_among(setup.seats)]
     weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
     trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
+    frozen = 0  # the copies that kl compares with
+    if getattr(learner, "kl", 0.0):
+        whole_models = [policy for policy in engine.policies.values() if policy.adapter is None]
+        frozen = sum(p.numel() * p.element_size() for m in whole_models for p in m.parameters())
     answers = sum(count.answers for count in learning)
     return Estimate(
         answers_per_episode=answers,
@@ -156,7 +160,11 @@ def _estimate(setup: Setup) -> Estimate:
         tokens_read=sum(count.read for count in learning) * episodes,
         tokens=sum(count.most for count in learning) * episodes,
         at_once=at_once,
-        memory=_LIBRARIES + sum(weights.values()) + 4 * _ADAM * sum(trained.values()) + activations,
+        memory=_LIBRARIES
+        + sum(weights.values())
+        + frozen
+        + 4 * _ADAM * sum(trained.values())
+        + activations,
         sampling_seconds=sampling,
         update_seconds=update,
         steps=config.steps,

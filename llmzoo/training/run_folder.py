@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from typing import Any
 from llmzoo import files, registry
 from llmzoo.distributed import ranks
 from llmzoo.errors import RENAMED, CheckpointError
+from llmzoo.learners import learner_config
 from llmzoo.policies.base import answer_limit
 from llmzoo.policies.run_models import CHECKPOINTS, checkpoints_in, is_run
 
@@ -131,7 +132,27 @@ def prepare(
 
 def filled(saved: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Saved settings, and the defaults of those that the run's version of llmzoo did not have yet."""
-    return {**json.loads(json.dumps(dict(defaults), default=str)), **saved}
+    return {**as_json(defaults), **saved}
+
+
+def as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as ``config.json`` has them."""
+    return dict(json.loads(json.dumps(dict(settings), default=str)))
+
+
+def differing(
+    saved: Mapping[str, Any], config: Mapping[str, Any], *, without: Collection[str]
+) -> list[str]:
+    """The settings in which a run folder differs from a configuration, but for those in ``without``.
+
+    Options that the learner took as its defaults in self-play make no difference.
+    """
+    wanted = as_json(config)
+    if wanted["learner_args"] != saved.get("learner_args"):
+        held = getattr(learner_config(wanted["learner"]), "self_play", {})
+        if saved.get("learner_args") == {**held, **wanted["learner_args"]}:
+            saved = {**saved, "learner_args": wanted["learner_args"]}
+    return [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
 
 
 def check_unchanged(
@@ -144,10 +165,8 @@ def check_unchanged(
     saved = saved_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
-    now = json.loads(json.dumps(config, default=str))
-    saved = filled(saved, defaults)
-    changed = [k for k in now if k not in FREE and saved.get(k) != now[k]]
-    if changed:
+    now, saved = as_json(config), filled(saved, defaults)
+    if changed := differing(saved, now, without=FREE):
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)

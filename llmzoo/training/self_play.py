@@ -1,46 +1,57 @@
-"""Self-play where what one agent wins is lost by others: its runs can end weaker than they began."""
+"""Self-play of opponents: its runs can end weaker than they began, so learners are held to their start."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
+from llmzoo.learners.per_seat import PerSeat
 from llmzoo.training.config import FitConfig
 
 
 def is_self_play(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> bool:
     """Whether agents that learn play against each other, and against nobody else."""
-    opposed = bool(env.metadata.get("opposed"))
-    return opposed and len(trained) > 1 and config.opponents == "self"
+    sides = env.metadata.get("sides", ())
+    learning = [side for side in sides if not set(side).isdisjoint(trained)]
+    return len(learning) > 1 and config.opponents == "self"
 
 
-def with_self_play_options(
-    config: FitConfig, learner: Learner, *, by_name: bool
-) -> tuple[FitConfig, list[str]]:
-    """The configuration with ``learner.config.self_play`` as defaults, and what to tell the user.
+def anchored(
+    config: FitConfig, learner: Learner, make: Callable[[FitConfig], Learner] | None
+) -> tuple[FitConfig, Learner, list[str]]:
+    """The configuration and its learner with the ``self_play`` options as defaults, and what to tell the user.
 
-    ``by_name``: whether ``config`` makes ``learner``. Its options are left as they are where one of these, or
-    ``entropy``, is given.
+    ``make``: the learner of a configuration; None if it was given as an object. A learner that is held to its
+    start already is left as it is, and so is one whose seats have such options of their own.
     """
-    options = getattr(learner.config, "self_play", {})
-    if not options:
-        return config, []
-    anchors = {*options, "entropy"}
-    if by_name and not anchors & config.learner_args.keys():
-        said = " and ".join(f"{name} is {value}" for name, value in options.items())
-        note = f"the agents play against each other, so {said} (docs/leagues.md)"
-        return replace(config, learner_args={**config.learner_args, **options}), [note]
-    if any(
-        getattr(learner.config, f.name) != f.default
-        for f in fields(learner.config)
-        if f.name in anchors
-    ):
-        return config, []
-    said = " and ".join(f"{name} to {value}" for name, value in options.items())
-    return config, [
+    options: Mapping[str, Any] = getattr(_parts(learner)[0].config, "self_play", {})
+    if not options or not _is_free(learner):
+        return config, learner, []
+    said = " and ".join(f"{name}: {value}" for name, value in options.items())
+    seats = [seat.get("learner_args", {}) for seat in config.seat_args.values()]
+    if make is not None and not any({*options, "entropy"} & args.keys() for args in seats):
+        held = replace(config, learner_args={**options, **config.learner_args})
+        if not _is_free(made := make(held)):
+            said = f"the agents play against each other, so the default is {said} (docs/leagues.md)"
+            return held, made, [said]
+    free = (
         "the agents play against each other, and nothing holds them to where they began: such runs can "
         f"end weaker. Set {said}, or opponents (docs/leagues.md)"
-    ]
+    )
+    return config, learner, [free]
+
+
+def _is_free(learner: Learner) -> bool:
+    """Whether nothing holds some agent to the model that it starts from."""
+    return not all(getattr(part.config, "anchored", True) for part in _parts(learner))
+
+
+def _parts(learner: Learner) -> list[Learner]:
+    """The learner of the run, then those of single seats."""
+    if isinstance(learner, PerSeat):
+        return [learner.others, *learner.learners.values()]
+    return [learner]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import made_learner
 from llmzoo.policies.base import Policy, seat_policies
-from llmzoo.training import checkpoints, self_play, sharpening
+from llmzoo.training import checkpoints, run_folder, self_play, sharpening
 from llmzoo.training.collecting import made_env, refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, opened_engine
@@ -168,10 +169,9 @@ def set_up(
     if config.seats == "separate" and len(example.possible_agents) == 1:
         notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
     if self_play.is_self_play(config, example, taught):
-        config, notes = self_play.with_self_play_options(
-            config, algorithm, by_name=isinstance(learner, str)
-        )
-        algorithm = _learner(learner, config)
+        named = isinstance(learner, str) and not (resume and _began_without(folder, config))
+        make = partial(_learner, learner) if named else None
+        config, algorithm, notes = self_play.anchored(config, algorithm, make)
     algorithm.check(example, taught)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
@@ -195,6 +195,13 @@ def set_up(
         model=config.model if policies is None else None,
         game=example if can_be_asked(example, seats) else None,
         notes=notes,
+    )
+
+
+def _began_without(folder: Path, config: FitConfig) -> bool:
+    """Whether the run began with the learner's options as they are given, and with no others."""
+    return bool(
+        run_folder.settings(folder).get("learner_args") == run_folder.as_json(config.learner_args)
     )
 
 

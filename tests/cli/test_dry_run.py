@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from llmzoo.policies.transformers import TransformersPolicy
+
 
 @pytest.fixture
 def dry(llmzoo, small, tmp_path, monkeypatch):
@@ -35,6 +37,14 @@ def test_a_limit_on_a_pass_lowers_the_memory(dry):
     limited = json.loads(dry(*argv, "--learner.tokens_at_once", 20).out)
     assert limited["at_once"] == 20 < whole["at_once"]
     assert limited["memory"] < whole["memory"]
+
+
+@pytest.mark.slow
+def test_the_copy_that_kl_compares_with_is_counted(dry):
+    argv = ["--learner", "magrpo", "--learner.tokens_at_once", 20, "--json"]
+    free, held = (json.loads(dry(*argv, "--learner.kl", kl).out) for kl in (0, 0.1))
+    weights = sum(p.numel() for p in TransformersPolicy.load("tiny").parameters()) * 4
+    assert held["memory"] - free["memory"] == pytest.approx(weights, rel=0.01)
 
 
 @pytest.mark.slow

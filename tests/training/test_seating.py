@@ -11,6 +11,8 @@ import torch
 from tiny_models import policy as new_policy
 from toy_envs import Matcher
 
+import llmzoo
+from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.policies.base import Request
@@ -617,7 +619,7 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "noted"),
     [
-        ({}, ["the agents play against each other, so kl is 0.2 (docs/leagues.md)"]),
+        ({}, ["the agents play against each other, so the default is kl: 0.2 (docs/leagues.md)"]),
         (
             {"learner_args": {"kl": 0.0}},
             ["the agents play against each other, and nothing holds them"],
@@ -643,21 +645,34 @@ def test_what_a_user_may_not_expect_is_noted(settings, noted, tmp_path):
 
 
 KL = {"kl": 0.2}
+SIDES = {"per_side": 2, "reward": "zero-sum"}
+FROZEN = {agent: {"policy": "random"} for agent in ("con_1", "con_3")}
 
 
 @pytest.mark.parametrize(
     ("settings", "options"),
     [
         ({}, KL),
-        ({"learner": "ippo"}, KL),
+        ({"learner": "ippo"}, {"kl": 0.5}),
         ({"learner": "at_grpo", "learner_args": {"group_size": 2}}, KL),
         ({"learner": "maxrl"}, {"kl": 1.0}),
-        ({"learner": "dpo"}, {"rounds": 1, "beta": 0.2}),
+        ({"learner": "dpo"}, {"rounds": 1, "beta": 0.5}),
+        ({"learner": "dpo", "learner_args": {"beta": 0.05}}, {"rounds": 1}),
+        ({"learner": "dpo", "learner_args": {"rounds": 0}}, {}),
         ({"learner_args": {"kl": 0.0}}, {}),
         ({"learner_args": {"entropy": 0.1}}, {}),
         ({"opponents": "uniform"}, {}),
         ({"env": "tiny_hanabi_v0"}, {}),
         ({"learner": "opd", "learner_args": {"teacher": "tiny"}}, {}),  # it follows its teacher
+        # an agent with such an option of its own
+        ({"seat_args": {"player_1": {"learner_args": {"entropy": 0.1}}}}, {}),
+        (
+            {"learner": "maxrl", "seat_args": {"player_1": {"learner_args": {"gamma": 1.0}}}},
+            {"kl": 1.0},
+        ),
+        # one side learns
+        ({"env": "debate_v0", "env_args": SIDES, "seat_args": FROZEN}, {}),
+        ({"env": "debate_v0", "env_args": SIDES}, KL),
     ],
 )
 def test_agents_that_play_against_each_other_are_held_to_their_start(settings, options, tmp_path):
@@ -666,7 +681,8 @@ def test_agents_that_play_against_each_other_are_held_to_their_start(settings, o
     with ExitStack() as opened:
         setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
     expected = {**args, **options}
-    assert {name: getattr(setup.learner.config, name) for name in expected} == expected
+    config = getattr(setup.learner, "others", setup.learner).config
+    assert {name: getattr(config, name) for name in expected} == expected
     stored = json.loads((tmp_path / "run" / "config.json").read_text())["learner_args"]
     assert stored == expected  # a resumed run has it too
 
@@ -678,3 +694,26 @@ def test_a_learner_given_as_an_object_keeps_its_options(tmp_path):
         )
     assert setup.learner.config.kl == 0
     assert "nothing holds them" in setup.notes[0]
+
+
+@pytest.mark.slow
+def test_runs_in_self_play_go_on_with_the_options_that_they_began_with(tmp_path):
+    given = {"env": "kuhn_poker_v0", "model": "tiny", "episodes_per_step": 2, "eval_tasks": 1}
+    given |= {"control_tasks": 0, "out": tmp_path / "run", "quiet": True}
+    llmzoo.fit("magrpo", steps=1, **given)
+    llmzoo.fit("magrpo", steps=2, resume=True, **given)  # of the same settings as they were given
+    path = tmp_path / "old" / "config.json"  # as before there were such defaults
+    llmzoo.fit("magrpo", steps=1, **given | {"out": path.parent, "learner_args": {"kl": 0.0}})
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"learner_args": {}}))
+    llmzoo.fit("magrpo", steps=2, resume=True, **given | {"out": path.parent})
+    assert json.loads(path.read_text())["learner_args"] == {}
+
+
+@pytest.mark.slow
+def test_a_bench_in_self_play_is_repeated(tmp_path):
+    options = (
+        "--learners magrpo --seeds 0 --model tiny --steps 1 --episodes_per_step 2 --eval_tasks 2"
+    )
+    command = f"bench --envs kuhn_poker_v0 {options} --control_tasks 0 --out {tmp_path / 'bench'}"
+    main(command.split())
+    main(command.split())

@@ -173,7 +173,9 @@ class DebateEnv(TextEnv):
             "team_parts": [*parts] if reward == "cooperative" else [],
             "team_and_local": False,
             "paid_by_others": [*self.team],
-            "opposed": reward == "zero-sum" and not self.alone,
+            "sides": [self.team[::2], self.team[1::2]]
+            if reward == "zero-sum" and not self.alone
+            else [],
         }
         names = [topic.id for topic in shipped()]
         self.tasks = Listed(shipped(), canonical, split=split, source="shipped", names=names)

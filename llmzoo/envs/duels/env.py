@@ -65,7 +65,9 @@ class Duel(MoveGame, Generic[S]):
             split=split,
             render_mode=render_mode,
         )
-        self.metadata["opposed"] = not self.rules.common
+        self.metadata["sides"] = (
+            [] if self.rules.common else [[agent] for agent in self.possible_agents]
+        )
         if self.rules.common:
             self.metadata |= {"team_parts": ["game"], "team_and_local": True}
         self.episode: Playing[S]

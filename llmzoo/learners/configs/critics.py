@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
@@ -29,6 +30,8 @@ class ActorCriticConfig(SurrogateConfig):
     value_clip: float | None = 0.2  # farthest that a value moves from the one that played
     whiten: bool = True  # advantages of mean 0 and deviation 1 over a batch's turns, or its tokens
     target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
+
+    self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.5}
 
     def __post_init__(self) -> None:
         SurrogateConfig.__post_init__(self)

@@ -166,8 +166,6 @@ class OPDConfig(JointConfig):
     group_size: int = 1
     reduction: Reduction = "token_mean"
 
-    self_play: ClassVar[Mapping[str, Any]] = {}  # the teacher holds it
-
     def __post_init__(self) -> None:
         JointConfig.__post_init__(self)
         if self.loss not in ("reverse_kl", "jsd"):
@@ -197,6 +195,10 @@ class OPDConfig(JointConfig):
                 raise ConfigError(f"{name} is about rewards, which do not count: set reward_weight")
         if self.clip is not None and self.loss == "jsd" and not self.reward_weight:
             raise ConfigError("the divergence has no ratio to clip: leave clip at None")
+
+    @property
+    def anchored(self) -> bool:
+        return True  # by the teacher
 
     @property
     def learns_from_all(self) -> bool:

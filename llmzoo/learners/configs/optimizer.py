@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from llmzoo.errors import ConfigError
 
@@ -26,8 +25,6 @@ class OptimizerConfig:
     # defaults for the full weights of a model, and for an adapter of it
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
     rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)
-    # defaults where what one agent that learns wins is lost by another
-    self_play: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None and self.learning_rate <= 0:

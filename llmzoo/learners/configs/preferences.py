@@ -85,8 +85,7 @@ class PreferenceConfig(RowsConfig):
     min_gap: float = 0.0  # least difference of the returns of a pair
 
     allowed_losses: ClassVar[Collection[str]] = LOSS_NAMES
-    # from docs/results/archive/weak_starts.md
-    self_play: ClassVar[Mapping[str, Any]] = {"rounds": 1, "beta": 0.2}
+    self_play: ClassVar[Mapping[str, Any]] = {"rounds": 1, "beta": 0.5}
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
@@ -109,6 +108,11 @@ class PreferenceConfig(RowsConfig):
     def round_count(self) -> int:
         """``rounds``, or its default."""
         return self.rounds or 0
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the reference stays the model that a policy starts from for a while."""
+        return self.round_count > 0
 
     @property
     def loss_options(self) -> LossOptions:

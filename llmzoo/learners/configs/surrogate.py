@@ -27,7 +27,7 @@ class SurrogateConfig(OptimizerConfig):
     minibatches: int = 1  # optimiser steps in a pass
     tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
 
-    # from docs/results/archive/weak_starts.md
+    # defaults where agents that learn play against each other (docs/results/archive/weak_starts.md)
     self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.2}
 
     def __post_init__(self) -> None:
@@ -53,6 +53,11 @@ class SurrogateConfig(OptimizerConfig):
             raise ConfigError(f"kl must be at least 0, got {self.kl}")
         if self.dual_clip is not None and self.dual_clip <= 1:
             raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
+
+    @property
+    def anchored(self) -> bool:
+        """Whether something holds a policy to the model that it starts from."""
+        return bool(self.kl or self.entropy)
 
     @property
     def learns_from_all(self) -> bool:

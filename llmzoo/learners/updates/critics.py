@@ -1,4 +1,4 @@
-"""Critics: options, what turns are worth, and how that is learned."""
+"""Critics: what turns are worth, and how that is learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy gradient: options, surrogate loss, and what an updater by policy gradient holds."""
+"""The policy gradient: its surrogate loss, and what an updater holds."""
 
 from __future__ import annotations
 

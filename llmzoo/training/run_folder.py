@@ -166,7 +166,8 @@ def check_unchanged(
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
     now, saved = as_json(config), filled(saved, defaults)
-    if changed := differing(saved, now, without=FREE):
+    changed = [name for name in now if name not in FREE and saved.get(name) != now[name]]
+    if changed:
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)

@@ -11,6 +11,7 @@ from readings import by_task, in_order, markdown, of_arm
 MAKES = {"gpt2": "GPT-2", "llama": "Llama", "neox": "GPT-NeoX"}
 KUHN = "kuhn"  # its runs are measured exactly: by exploitability, in chips a hand
 FREE = "_free"  # ends the name of an arm whose learner nothing holds to its start
+HELD = "_kl"  # of one that is held by more than its defaults
 CHANGED = 0.02  # exploitability that counts as a change
 BETTER, SAME, WORSE = "better", "same", "worse"
 
@@ -35,8 +36,14 @@ def _reached(rows: Sequence[Row], *, kuhn: bool) -> str:
         for options, kind in kinds.items():
             cells = [_each(of_arm(runs, learner + kind), kuhn=kuhn) for learner in learners]
             lines.append([options or name, MAKES[make], start, *cells])
-    called = [f"`{learner}`" for learner in learners]
-    return markdown(["options" if kuhn else "task", "model", "before", *called], lines)
+    head = ["options" if kuhn else "task", "model", "before", *map(_called, learners)]
+    return markdown(head, lines)
+
+
+def _called(arm: str) -> str:
+    learner = arm.removesuffix(FREE).removesuffix(HELD)
+    options = " without an anchor" if arm.endswith(FREE) else ", `kl: 0.05`" * (learner != arm)
+    return f"`{learner}`{options}"
 
 
 def _each(runs: Sequence[Row], *, kuhn: bool) -> str:
@@ -66,8 +73,7 @@ def _counted(rows: Sequence[Row]) -> str:
             " / ".join(str(counts[kind, verdict]) for verdict in (BETTER, SAME, WORSE))
             for kind in ("sampled", "greedy", "exploitability")
         ]
-        learner = arm.removesuffix(FREE)
-        lines.append([f"`{learner}`" + " without an anchor" * (learner != arm), *cells])
+        lines.append([_called(arm), *cells])
     head = ["better / same / worse", "sampled", "greedy", "exploitability"]
     return markdown(head, lines)
 

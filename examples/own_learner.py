@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import torch
 
 import llmzoo
-from llmzoo.learners.configs.groups import JointConfig
-from llmzoo.learners.groups import JointLearner
+from llmzoo.learners.groups import JointConfig, JointLearner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,18 +31,22 @@ def anchored(
     options: Mapping[str, Any] = getattr(_parts(learner)[0].config, "self_play", {})
     if not options or not _is_free(learner):
         return config, learner, []
-    said = " and ".join(f"{name}: {value}" for name, value in options.items())
+    missing = {n: value for n, value in options.items() if n not in config.learner_args}
     seats = [seat.get("learner_args", {}) for seat in config.seat_args.values()]
     if make is not None and not any({*options, "entropy"} & args.keys() for args in seats):
-        held = replace(config, learner_args={**options, **config.learner_args})
+        held = replace(config, learner_args={**missing, **config.learner_args})
         if not _is_free(made := make(held)):
-            said = f"the agents play against each other, so the default is {said} (docs/leagues.md)"
-            return held, made, [said]
+            default = f"the default is {_said(missing)} (docs/leagues.md)"
+            return held, made, [f"the agents play against each other, so {default}"]
     free = (
         "the agents play against each other, and nothing holds them to where they began: such runs can "
-        f"end weaker. Set {said}, or opponents (docs/leagues.md)"
+        f"end weaker. Set {_said(options)}, or opponents (docs/leagues.md)"
     )
     return config, learner, [free]
+
+
+def _said(options: Mapping[str, Any]) -> str:
+    return " and ".join(f"{name}: {value}" for name, value in options.items())
 
 
 def _is_free(learner: Learner) -> bool:

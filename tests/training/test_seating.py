@@ -625,6 +625,10 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
             ["the agents play against each other, and nothing holds them"],
         ),
         ({"learner_args": {"kl": 0.2}}, []),
+        (
+            {"learner": "dpo", "learner_args": {"beta": 0.05}},
+            ["the agents play against each other, so the default is rounds: 1 (docs/leagues.md)"],
+        ),
         ({"learner_args": {"entropy": 0.1}}, []),
         ({"seats": "player_0"}, []),
         ({"env": "tiny_hanabi_v0"}, []),  # they are paid alike

@@ -207,7 +207,8 @@ def _ended(config: Any, run: Path) -> bool:
     """Whether a run with these settings has ended."""
     if not (run / "after.json").exists():
         return False
-    saved, wanted = run_folder.settings(run), asdict(config)
+    wanted = run_folder.as_json(asdict(config))
+    saved = run_folder.as_given(run_folder.settings(run), wanted)
     other = run_folder.differing(saved, wanted, without=run_folder.FREE)
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])

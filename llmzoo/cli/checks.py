@@ -164,7 +164,8 @@ def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -
     if not (folder / "after.json").exists():
         return
     saved = run_folder.filled(run_folder.settings(folder), asdict(FitConfig()))
-    other = run_folder.differing(saved, asdict(config), without=without)
+    wanted = run_folder.as_json(asdict(config))
+    other = run_folder.differing(run_folder.as_given(saved, wanted), wanted, without=without)
     if other:
         raise ConfigError(
             f"{folder} has ended with other settings ({', '.join(other)}): choose another --out"

@@ -141,18 +141,18 @@ def as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differing(
-    saved: Mapping[str, Any], config: Mapping[str, Any], *, without: Collection[str]
+    saved: Mapping[str, Any], wanted: Mapping[str, Any], *, without: Collection[str]
 ) -> list[str]:
-    """The settings in which a run folder differs from a configuration, but for those in ``without``.
-
-    Options that the learner took as its defaults in self-play make no difference.
-    """
-    wanted = as_json(config)
-    if wanted["learner_args"] != saved.get("learner_args"):
-        held = getattr(learner_config(wanted["learner"]), "self_play", {})
-        if saved.get("learner_args") == {**held, **wanted["learner_args"]}:
-            saved = {**saved, "learner_args": wanted["learner_args"]}
+    """The settings that differ, but for those in ``without``; both as JSON has them."""
     return [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
+
+
+def as_given(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Saved settings of a run, without the defaults of self-play that ``wanted`` would get too."""
+    options = getattr(learner_config(wanted["learner"]), "self_play", {})
+    if saved.get("learner_args") == {**options, **wanted["learner_args"]}:
+        return {**saved, "learner_args": wanted["learner_args"]}
+    return saved
 
 
 def check_unchanged(
@@ -166,8 +166,7 @@ def check_unchanged(
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
     now, saved = as_json(config), filled(saved, defaults)
-    changed = [name for name in now if name not in FREE and saved.get(name) != now[name]]
-    if changed:
+    if changed := differing(saved, now, without=FREE):
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)

@@ -13,7 +13,7 @@ from llmzoo.learners.per_seat import PerSeat
 from llmzoo.training.config import FitConfig
 
 
-def is_self_play(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> bool:
+def trains_opponents(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> bool:
     """Whether agents that learn play against each other, and against nobody else."""
     sides = env.metadata.get("sides", ())
     learning = [side for side in sides if not set(side).isdisjoint(trained)]

@@ -168,7 +168,7 @@ def set_up(
     notes = []
     if config.seats == "separate" and len(example.possible_agents) == 1:
         notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
-    if self_play.is_self_play(config, example, taught):
+    if self_play.trains_opponents(config, example, taught):
         named = isinstance(learner, str) and not (resume and _began_without(folder, config))
         make = partial(_learner, learner) if named else None
         config, algorithm, notes = self_play.anchored(config, algorithm, make)

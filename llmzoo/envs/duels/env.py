@@ -65,11 +65,10 @@ class Duel(MoveGame, Generic[S]):
             split=split,
             render_mode=render_mode,
         )
-        self.metadata["sides"] = (
-            [] if self.rules.common else [[agent] for agent in self.possible_agents]
-        )
         if self.rules.common:
             self.metadata |= {"team_parts": ["game"], "team_and_local": True}
+        else:
+            self.metadata["sides"] = [[agent] for agent in self.possible_agents]
         self.episode: Playing[S]
 
     # What a game may supply

@@ -10,8 +10,6 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
 
 TimeLimit = Literal["auto", "bootstrap", "end"]
-
-
 CriticForm = Literal["separate", "value_head"]
 
 

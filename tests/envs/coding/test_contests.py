@@ -606,12 +606,14 @@ def test_livecodebench_days(tmp_path):
 
 # Real records
 
+AMPLE = 60.0  # seconds for a program that ends, on a busy machine too
+
 
 @pytest.mark.slow
 def test_code_contests_solutions_pass(shared_data):
     def env():
         path = str(shared_data / "codecontests_dev.jsonl")
-        return llmzoo.make("code_contests_v0", source=path, split="all")
+        return llmzoo.make("code_contests_v0", source=path, split="all", time_limit=AMPLE)
 
     assert len(set(testing.task_ids(env(), 100))) == 40
     testing.check_oracle(env, range(0, 40, 8), best=2.0)
@@ -627,12 +629,14 @@ def test_apps_records_are_judged_right(shared_data):
         listed = tuple(dict.fromkeys(problem.public + problem.hidden))
         for number, solution in enumerate(record["solutions"]):
             code = trying.program(solution, problem)
-            result = trying.try_out(code, problem, listed, Limits())
+            result = trying.try_out(code, problem, listed, Limits(time_limit=AMPLE))
             if result.passed < len(listed):
                 wrong.setdefault(record["problem_id"], []).append(number)
     # a tree may be labelled in several ways, of which the tests know one
     assert set(wrong) == {"2287"}
     assert len(wrong["2287"]) == 3
     testing.check_oracle(
-        lambda: llmzoo.make("apps_v0", source=str(path), split="all"), range(5), best=2.0
+        lambda: llmzoo.make("apps_v0", source=str(path), split="all", time_limit=AMPLE),
+        range(5),
+        best=2.0,
     )

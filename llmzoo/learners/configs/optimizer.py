@@ -9,6 +9,26 @@ from typing import ClassVar, Literal
 from llmzoo.errors import ConfigError
 
 SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
+STEP_KL = 0.001  # nats a token that a step at that rate may move a policy
+
+
+def step_kl_limit(
+    max_step_kl: float | None, parameters: int, *, learning_rate: float | None
+) -> float:
+    """The option ``max_step_kl`` as a number; without one, its default (infinity: no bound).
+
+    The default rate of small models was found on the embedded one. Others of that size can be moved a
+    hundred times as far by a step at this rate, so such steps are bounded (docs/results/archive/weak_starts.md).
+    Whoever sets a learning rate has chosen the size of steps.
+    """
+    if max_step_kl is not None:
+        return max_step_kl
+    return STEP_KL if learning_rate is None and parameters < SMALL else math.inf
+
+
+def check_step_kl(max_step_kl: float | None) -> None:
+    if max_step_kl is not None and not max_step_kl > 0:
+        raise ConfigError(f"max_step_kl must be above 0, got {max_step_kl}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +66,10 @@ class OptimizerConfig:
             return self.learning_rate
         full, of_adapter = self.rates_of_small if parameters < SMALL else self.rates
         return of_adapter if adapter else full
+
+    def step_kl_for(self, parameters: int, *, learning_rate: float | None) -> float:
+        """The largest KL of a step: none, unless learners have the option ``max_step_kl``."""
+        return math.inf
 
     def factor(self, step: int, total: int) -> float:
         """The schedule's factor on the learning rate at optimiser step ``step`` of ``total``."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from llmzoo.errors import ConfigError, UnknownNameError, check_names
+from llmzoo.learners.configs.optimizer import check_step_kl, step_kl_limit
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.preferences import Choice
@@ -77,6 +78,7 @@ class PreferenceConfig(RowsConfig):
     rows_at_once: int = 64  # pairs in one forward pass; the rest is accumulated
     beta: float = 0.1  # how strongly the policy is held to the reference
     loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
+    max_step_kl: float | None = None  # largest KL of a step; None: 0.001 for small models
     rounds: int | None = None  # each with a new reference; 0: every iteration, as None in play
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
@@ -89,6 +91,7 @@ class PreferenceConfig(RowsConfig):
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
+        check_step_kl(self.max_step_kl)
         check_trl_args(self.trl_args, ("max_length", *_OF_THE_LOSS))
         check_names("loss_type", self.loss_options.losses, self.allowed_losses)
         if self.beta <= 0:
@@ -103,6 +106,10 @@ class PreferenceConfig(RowsConfig):
             raise UnknownNameError("pairs", self.pairs, ("gap", "random", "all"))
         if self.min_gap < 0:
             raise ConfigError(f"min_gap must be at least 0, got {self.min_gap}")
+
+    def step_kl_for(self, parameters: int, *, learning_rate: float | None) -> float:
+        """See :func:`llmzoo.learners.configs.optimizer.step_kl_limit`."""
+        return step_kl_limit(self.max_step_kl, parameters, learning_rate=learning_rate)
 
     @property
     def round_count(self) -> int:

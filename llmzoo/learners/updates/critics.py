@@ -118,7 +118,7 @@ class ModelCritic:
         """Train on turns with targets, with one optimiser step for each minibatch."""
         losses, norms = [], []
         for minibatch in minibatches(items, self._config, rng):
-            norm, metrics = optimizer_step(
+            step, metrics = optimizer_step(
                 [self.optimizer],
                 dealt(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
@@ -126,7 +126,7 @@ class ModelCritic:
                 whose="the critic",
                 remedy="lower critic_learning_rate",
             )
-            norms.append(norm)
+            norms.append(step["grad_norm"])
             losses.append(metrics["loss"])
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 

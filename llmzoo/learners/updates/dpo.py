@@ -28,6 +28,7 @@ from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joi
 from llmzoo.learners.updates.passes import SMALLER
 from llmzoo.learners.updates.policy_gradient import Metrics, named
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
+from llmzoo.learners.updates.step_bound import SAMPLE
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.memory import limited_by
@@ -187,7 +188,13 @@ class PreferenceUpdater(RowsUpdater):
             batch=batch,
             mean_over=mean_over,
         )
-        return self.step(name, batch, loss)
+        few = [compared.pair for compared in batch[: SAMPLE // 2]]
+
+        def sample() -> list[Likelihood]:
+            read = chunks(few, self.config.rows_at_once)
+            return [pair_logps(self.policies[name], part)[1] for part in read]
+
+        return self.step(name, batch, loss, sample)
 
     def save(self, folder: Path) -> None:
         super().save(folder)

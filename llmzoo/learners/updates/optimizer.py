@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 import torch
@@ -21,6 +21,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 class Optimizer:
     """Trains ``parameters``. ``name`` appears in errors; ``total`` is the run's number of steps.
+    ``step_kl``: the largest KL of a step, for :class:`llmzoo.learners.updates.step_bound.StepBound`.
 
     bfloat16 parameters are trained through float32 copies, which are part of the state.
     """
@@ -33,11 +34,13 @@ class Optimizer:
         rate: float,
         total: int,
         name: str,
+        step_kl: float = math.inf,
     ):
         self.parameters = list(parameters)
         self.steps = 0  # taken so far
         self.total = total  # at which the schedule ends
-        self._config, self._rate, self._name = config, rate, name
+        self.name, self.step_kl = name, step_kl
+        self._config, self._rate = config, rate
         self._masters = MasterWeights(self.parameters)
         masters = self._masters.masters
         # fused steps do not mix tensors that are divided over ranks with those that are not
@@ -56,10 +59,15 @@ class Optimizer:
         cls, policy: TransformersPolicy, config: OptimizerConfig, *, total: int, name: str
     ) -> Optimizer:
         """The optimiser of a policy's own parameters, at its learning rate or the default."""
-        rate = policy.learning_rate or config.rate_for(
-            parameter_count(policy.model), adapter=policy.adapter is not None
+        size, own = parameter_count(policy.model), policy.learning_rate
+        return cls(
+            policy.parameters(),
+            config,
+            rate=own or config.rate_for(size, adapter=policy.adapter is not None),
+            total=total,
+            name=name,
+            step_kl=config.step_kl_for(size, learning_rate=own or config.learning_rate),
         )
-        return cls(policy.parameters(), config, rate=rate, total=total, name=name)
 
     @property
     def rate(self) -> float:
@@ -88,15 +96,24 @@ class Optimizer:
         if any(master.grad is not None for master in masters):
             norm = bounded(masters, self._config.max_grad_norm)
             if not math.isfinite(norm):
-                raise DivergedError(
-                    f"the gradient of {self._name!r} is {norm}: lower learning_rate"
-                )
+                raise DivergedError(f"the gradient of {self.name!r} is {norm}: lower learning_rate")
             for group in self._adamw.param_groups:
                 group["lr"] = self.rate
             self._adamw.step()
             self._masters.publish()
         self.steps += 1
         return norm
+
+    def weights(self) -> list[Tensor]:
+        """Copies of the weights."""
+        return [master.detach().clone() for master in self._masters.masters]
+
+    @torch.no_grad()
+    def interpolate(self, before: Sequence[Tensor], share: float) -> None:
+        """Move the weights to ``before``, which :meth:`weights` returned, plus ``share`` of the way to here."""
+        for master, old in zip(self._masters.masters, before, strict=True):
+            master.copy_(old + share * (master - old) if share else old)
+        self._masters.publish()
 
     def state(self) -> dict[str, Tensor]:
         """All state but the weights: ``"number.name"``, ``"master.number"`` and ``"steps"``."""

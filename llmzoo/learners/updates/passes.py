@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Protocol, TypeVar
 
 import torch
@@ -19,6 +19,8 @@ from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt, parts, tokens_of
 from llmzoo.learners.updates.policy_gradient import Metrics
+from llmzoo.learners.updates.step_bound import SAMPLE, StepBound
+from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -56,31 +58,35 @@ def passes(
     see :func:`llmzoo.learners.updates.parts.parts`.
     """
     cut = partial(parts, policy, loss_of=loss_of)
+    at_once = config.tokens_at_once or policy.tokens_at_once
+
+    def sample(minibatch: Sequence[Credited]) -> list[Likelihood]:
+        read = cut(_first(minibatch), at_once)
+        return [policy.likelihood([c.group for c in part]) for part in read]
+
     totals: dict[str, float] = {}
-    norms: list[float] = []
-    losses: list[float] = []
+    steps: list[dict[str, float]] = []
     for minibatch in minibatches(credited, config, rng):
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
         # a group with equal returns adds nothing to the gradient, but counts in the mean
         needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
-        norm, metrics = optimizer_step(
+        step, metrics = optimizer_step(
             optimizers,
-            dealt(needed, config.tokens_at_once or policy.tokens_at_once, cut),
+            dealt(needed, at_once, cut),
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),
+            sample=partial(sample, minibatch),
             remedy="lower learning_rate or set clip",
         )
-        norms.append(norm)
-        losses.append(metrics.pop("loss"))
+        steps.append({"loss": metrics.pop("loss"), **step})
         for key, amount in metrics.items():
             totals[key] = totals.get(key, 0.0) + amount
         if enough(_per_token(metrics)):
             break
     return {
-        "loss": sum(losses) / max(1, len(losses)),
-        "grad_norm": sum(norms) / max(1, len(norms)),
+        **means(steps),
         "learning_rate": optimizers[0].rate,
         **_per_token(totals),
     }
@@ -93,14 +99,16 @@ def optimizer_step(
     *,
     at_once: tuple[str, Callable[[Part], int]],
     whose: str,
+    sample: Callable[[], Sequence[Likelihood]] | None = None,
     remedy: str = "lower learning_rate",
-) -> tuple[float, dict[str, float]]:
+) -> tuple[dict[str, float], dict[str, float]]:
     """One step of each optimiser on the gradient of a batch that is read in ``parts``.
 
     ``loss`` returns a part's share of the batch's loss, and its shares of metrics. ``at_once``: the
     setting that bounds a part, and a part's size in its unit. Parts that do not count are run
-    without effect, see :func:`llmzoo.learners.updates.parts.dealt`. Returns the gradient norm of the
-    first optimiser, and the sums over parts and ranks, ``loss`` among them.
+    without effect, see :func:`llmzoo.learners.updates.parts.dealt`. ``sample``: likelihoods of some answers, by
+    which the first optimiser's step is bounded (:class:`StepBound`). Returns the first optimiser's
+    ``grad_norm`` and metrics of the bound, and the sums over parts and ranks, ``loss`` among them.
 
     Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
     :class:`OutOfMemoryError` if a part does not fit into a GPU's memory.
@@ -121,8 +129,12 @@ def optimizer_step(
     sums = ranks.summed(on_host(shares))
     if not math.isfinite(sums["loss"]):
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
-    norms = [optimizer.step() for optimizer in optimizers]
-    return norms[0], sums
+    first, *others = optimizers
+    bound = StepBound(first.step_kl, sample) if sample and math.isfinite(first.step_kl) else None
+    norm, bounded = (first.step(), {}) if bound is None else bound.step(first)
+    for optimizer in others:
+        optimizer.step()
+    return {"grad_norm": norm, **bounded}, sums
 
 
 def on_host(metrics: Metrics) -> dict[str, float]:
@@ -148,6 +160,19 @@ def minibatches(
         cuts = [len(order) * i // count for i in range(count + 1)] if count else []
         cut_up += [order[start:end] for start, end in pairwise(cuts)]
     return cut_up
+
+
+def means(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Means over the optimiser steps of an iteration; 0 where there were none."""
+    keys = steps[0] if steps else ("loss", "grad_norm")
+    return {key: sum(step[key] for step in steps) / max(1, len(steps)) for key in keys}
+
+
+def _first(minibatch: Sequence[Credited]) -> list[Credited]:
+    """The first groups, in their random order, with about :data:`SAMPLE` completions."""
+    counts = accumulate(len(c.group.completions) for c in minibatch)
+    few = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE]
+    return few or [*minibatch[:1]]
 
 
 def _tokens_in(part: Sequence[Credited]) -> int:

@@ -19,7 +19,7 @@ from llmzoo.distributed import ranks
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt
-from llmzoo.learners.updates.passes import optimizer_step
+from llmzoo.learners.updates.passes import means, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
@@ -105,25 +105,31 @@ class RowsUpdater:
         optimizer = self.optimizers[name]
         optimizer.total = optimizer.steps + steps * max(1, self.total_steps - self.iterations)
 
-    def step(self, name: str, rows: Sequence[Row], loss: Loss[Row]) -> dict[str, float]:
+    def step(
+        self,
+        name: str,
+        rows: Sequence[Row],
+        loss: Loss[Row],
+        sample: Callable[[], Sequence[Likelihood]] | None = None,
+    ) -> dict[str, float]:
         """One optimiser step of a policy on a batch of rows; returns the step's metrics.
 
-        ``loss`` gives a part's share of the batch's loss, and its shares of metrics.
+        ``loss`` gives a part's share of the batch's loss, and its shares of metrics. ``sample``: see
+        :func:`llmzoo.learners.updates.passes.optimizer_step`.
         """
-        norm, metrics = optimizer_step(
+        step, metrics = optimizer_step(
             [self.optimizers[name]],
             dealt(rows, self.config.rows_at_once, chunks),
             loss,
             at_once=("rows_at_once", len),
             whose=repr(name),
+            sample=sample,
         )
-        return {**metrics, "grad_norm": norm}
+        return {**metrics, **step}
 
     def averaged(self, name: str, steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
         """An iteration's metrics: means over its optimiser steps."""
-        keys = steps[0] if steps else ("loss", "grad_norm")
-        means = {key: sum(step[key] for step in steps) / max(1, len(steps)) for key in keys}
-        return {**means, "learning_rate": self.optimizers[name].rate, "steps": len(steps)}
+        return {**means(steps), "learning_rate": self.optimizers[name].rate, "steps": len(steps)}
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():

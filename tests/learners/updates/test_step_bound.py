@@ -1,0 +1,125 @@
+"""A bound on the KL of an optimiser step: worked out by hand, and in the updates of learners."""
+
+import math
+
+import pytest
+import tiny_models
+import torch
+from test_groups import a_group
+
+from llmzoo.engine.local import LocalEngine
+from llmzoo.errors import ConfigError, DivergedError
+from llmzoo.learners import learner_class, learner_config
+from llmzoo.learners.configs.optimizer import OptimizerConfig
+from llmzoo.learners.updates.optimizer import Optimizer
+from llmzoo.learners.updates.step_bound import StepBound
+from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.sampling import Sampling
+from llmzoo.records import Batch
+
+ANSWERS = a_group([(20, 0), (22, 0)], [1.0, 0.0])
+
+
+def a_coin():
+    """Logits 0, 0 of two answers, with a gradient towards the first; and the likelihood of each answer once."""
+    logits = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    logits.grad = torch.tensor([-1.0, 1.0], dtype=torch.float64)
+
+    def sample():
+        logprobs = logits.log_softmax(0).unsqueeze(1)
+        return [Likelihood(logprobs, torch.zeros_like(logprobs), torch.ones_like(logprobs))]
+
+    optimizer = Optimizer([logits], OptimizerConfig(), rate=0.5, total=1, name="coin")
+    return logits, optimizer, sample
+
+
+def test_a_step_too_far_is_shortened_by_the_root_of_its_kl():
+    """AdamW's first step is the rate: the logits become 0.5 and -0.5. The KL of two equal answers to these
+    is log cosh 0.5 = 0.1201. A limit of a quarter of that halves the step."""
+    logits, optimizer, sample = a_coin()
+    kl = math.log(math.cosh(0.5))
+    norm, metrics = StepBound(kl / 4, sample).step(optimizer)
+    assert norm == pytest.approx(math.sqrt(2))
+    assert metrics == pytest.approx({"step_kl": kl, "step_scale": 0.5}, abs=1e-7)
+    assert logits.tolist() == pytest.approx([0.25, -0.25], abs=1e-7)
+
+
+def test_a_step_within_the_limit_is_taken_as_it_is():
+    logits, optimizer, sample = a_coin()
+    free, alone, _ = a_coin()
+    _, metrics = StepBound(0.2, sample).step(optimizer)
+    alone.step()
+    assert metrics["step_scale"] == 1.0
+    assert torch.equal(logits, free)
+
+
+def test_a_step_to_nowhere_is_taken_back():
+    logits, optimizer, sample = a_coin()
+
+    def broken():
+        (found,) = sample()
+        return [
+            Likelihood(found.logprobs * (1.0 if logits[0] == 0 else math.nan), *[found.mask] * 2)
+        ]
+
+    with pytest.raises(DivergedError, match="'coin' is nan from the policy before it"):
+        StepBound(0.2, broken).step(optimizer)
+    assert logits.tolist() == [0.0, 0.0]
+
+
+def test_weights_in_bfloat16_are_moved_through_their_copies():
+    weight = torch.nn.Parameter(torch.ones(1, dtype=torch.bfloat16))
+    weight.grad = torch.ones_like(weight)
+    optimizer = Optimizer([weight], OptimizerConfig(), rate=0.25, total=1, name="policy")
+    before = optimizer.weights()
+    optimizer.step()
+    assert weight.item() == 0.75
+    optimizer.interpolate(before, 0.5)
+    assert weight.item() == 0.875
+
+
+def updated(name, batch, **options):
+    policy = tiny_models.policy(sampling=Sampling(max_new_tokens=2))
+    cls = learner_class(name)
+    engine = LocalEngine(cls(cls.Config(**options)), {"p": policy}, {"a_0": policy}, total_steps=1)
+    return engine.updater.update(batch, seed=0), policy
+
+
+@pytest.mark.parametrize("name", ["magrpo", "at_grpo", "maxrl", "dpo", "madpo"])
+def test_updates_are_held_to_the_limit(name):
+    batch = Batch(episodes=[], groups=[ANSWERS])
+    free, far = updated(name, batch, learning_rate=0.05)
+    held, near = updated(name, batch, learning_rate=0.05, max_step_kl=0.01)
+    assert "step_kl" not in free
+    assert held["step_kl"] > 0.02
+    assert held["step_scale"] == pytest.approx(math.sqrt(0.01 / held["step_kl"]))
+    assert held["loss"] == free["loss"]
+    start = tiny_models.policy()
+    for begin, there, here in zip(*(p.model.parameters() for p in (start, far, near)), strict=True):
+        expected = begin + held["step_scale"] * (there - begin)
+        torch.testing.assert_close(here, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_only_the_default_rate_of_a_small_model_has_a_bound():
+    config = learner_config("magrpo")
+    small, large = 9_999_999, 10_000_000
+    assert config().step_kl_for(small, learning_rate=None) == 0.001
+    assert config().step_kl_for(large, learning_rate=None) == math.inf
+    assert config().step_kl_for(small, learning_rate=2e-4) == math.inf
+    assert config(max_step_kl=0.5).step_kl_for(large, learning_rate=2e-4) == 0.5
+    assert learner_config("sft")().step_kl_for(small, learning_rate=None) == math.inf
+
+
+def test_a_policys_own_rate_is_a_chosen_one():
+    policy = tiny_models.policy()
+    config = learner_config("magrpo")()
+    assert Optimizer.of(policy, config, total=1, name="p").step_kl == 0.001
+    policy.learning_rate = 1e-3
+    assert Optimizer.of(policy, config, total=1, name="p").step_kl == math.inf
+
+
+@pytest.mark.parametrize("name", ["ippo", "dpo"])
+@pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
+def test_a_limit_is_above_0(name, limit):
+    with pytest.raises(ConfigError, match="max_step_kl must be above 0"):
+        learner_config(name)(max_step_kl=limit)

@@ -10,10 +10,10 @@ from readings import by_task, in_order, markdown, of_arm
 
 MAKES = {"gpt2": "GPT-2", "llama": "Llama", "neox": "GPT-NeoX"}
 KUHN = "kuhn"  # its runs are measured exactly: by exploitability, in chips a hand
-FREE = "_free"  # ends the name of an arm whose learner nothing holds to its start
-HELD = "_kl"  # of one that is held by more than its defaults
+# what ends the name of an arm, for each set of options
+OPTIONS = {"as shipped": "", "former defaults": "_free", "former, `kl: 0.05`": "_kl"}
 CHANGED = 0.02  # exploitability that counts as a change
-BETTER, SAME, WORSE = "better", "same", "worse"
+VERDICTS = BETTER, SAME, WORSE = "better", "same", "worse"
 
 
 def tables(rows: Sequence[Row]) -> dict[str, str]:
@@ -27,23 +27,23 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 
 def _reached(rows: Sequence[Row], *, kuhn: bool) -> str:
     rows = [row for row in rows if row["task"].endswith(KUHN) == kuhn]
-    learners = [arm for arm in in_order(rows, "arm") if not arm.endswith(FREE)]
-    kinds = {"as shipped": "", "without an anchor": FREE} if kuhn else {"": ""}
+    learners = _learners(rows)
     lines = []
     for task, runs in by_task(rows).items():
         make, _, name = task.partition("_")
-        start = (_chips if kuhn else _percent)(runs[0], "before")
-        for options, kind in kinds.items():
-            cells = [_each(of_arm(runs, learner + kind), kuhn=kuhn) for learner in learners]
-            lines.append([options or name, MAKES[make], start, *cells])
-    head = ["options" if kuhn else "task", "model", "before", *map(_called, learners)]
+        for options, ending in OPTIONS.items():
+            own = [of_arm(runs, learner + ending) for learner in learners]
+            if any(own):
+                start = (_chips if kuhn else _percent)(next(filter(None, own))[0], "before")
+                cells = [_each(found, kuhn=kuhn) for found in own]
+                lines.append([name, MAKES[make], options, start, *cells])
+    head = ["task", "model", "options", "before", *(f"`{learner}`" for learner in learners)]
     return markdown(head, lines)
 
 
-def _called(arm: str) -> str:
-    learner = arm.removesuffix(FREE).removesuffix(HELD)
-    options = " without an anchor" if arm.endswith(FREE) else ", `kl: 0.05`" * (learner != arm)
-    return f"`{learner}`{options}"
+def _learners(rows: Sequence[Row]) -> list[str]:
+    endings = tuple(ending for ending in OPTIONS.values() if ending)
+    return [arm for arm in in_order(rows, "arm") if not arm.endswith(endings)]
 
 
 def _each(runs: Sequence[Row], *, kuhn: bool) -> str:
@@ -66,16 +66,20 @@ def _exploited(row: Row, when: str) -> float:
 
 
 def _counted(rows: Sequence[Row]) -> str:
+    learners = _learners(rows)
+    counts = Counter(
+        (row["task"].partition("_")[2], kind, row["arm"], verdict)
+        for row in rows
+        for kind, verdict in verdicts(row)
+    )
     lines = []
-    for arm in in_order(rows, "arm"):
-        counts = Counter(pair for row in of_arm(rows, arm) for pair in verdicts(row))
-        cells = [
-            " / ".join(str(counts[kind, verdict]) for verdict in (BETTER, SAME, WORSE))
-            for kind in ("sampled", "greedy", "exploitability")
-        ]
-        lines.append([_called(arm), *cells])
-    head = ["better / same / worse", "sampled", "greedy", "exploitability"]
-    return markdown(head, lines)
+    for task, kind in dict.fromkeys((task, kind) for task, kind, _, _ in counts):
+        for options, ending in OPTIONS.items():
+            own = [[counts[task, kind, lr + ending, v] for v in VERDICTS] for lr in learners]
+            if any(map(any, own)):
+                cells = [" / ".join(map(str, each)) if any(each) else "not run" for each in own]
+                lines.append([task, kind, options, *cells])
+    return markdown(["task", "measure", "options", *(f"`{name}`" for name in learners)], lines)
 
 
 def verdicts(row: Row) -> Iterator[tuple[str, str]]:

@@ -382,8 +382,10 @@ def test_only_checkpoints_are_cleared_away(run, small_model):
     notes = run / "checkpoints" / "step_by_step"
     notes.mkdir()
     train(run, small_model, resume=True, checkpoint_every=1, steps=6)
-    kept = sorted(path.name for path in (run / "checkpoints").iterdir())
-    assert kept == ["step_000004", "step_000005", "step_000006", "step_by_step"]
+    *best, fourth, fifth, sixth, notes = sorted((run / "checkpoints").iterdir())
+    assert [fourth.name, fifth.name, sixth.name] == ["step_000004", "step_000005", "step_000006"]
+    assert notes.name == "step_by_step"
+    assert len(best) <= 1  # of the highest return, if it is older
 
 
 # Two processes, and one that was killed

@@ -472,7 +472,7 @@ METHODS = {
         details=(
             Detail(
                 "**One agent.** Environments with a choice of seats are made with `num_agents=1`.",
-                "learners/grpo.py",
+                "learners/configs/groups.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}',
             ),
             DEVIATION,

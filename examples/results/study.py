@@ -376,9 +376,9 @@ def episodes_of(run: Run, policy: Any) -> list[Settings]:
 
 def env_args_of(run: Run) -> Settings:
     """The arguments of the run's environment, those that its learner needs among them."""
-    from llmzoo.learners import learner_class
+    from llmzoo.learners import learner_config
 
-    defaults = learner_class(run.settings["learner"]).env_defaults
+    defaults = learner_config(run.settings["learner"]).env_defaults
     return {**defaults, **run.settings.get("env_args", {})}
 
 

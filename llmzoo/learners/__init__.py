@@ -52,7 +52,7 @@ CONFIGS = {
     "marloo": "groups:JointConfig",
     "maxrl": "groups:MaxRLConfig",
     "opd": "groups:OPDConfig",
-    "ppo": "critics:IPPOConfig",
+    "ppo": "critics:PPOConfig",
     "sft": "rows:SFTConfig",
 }
 

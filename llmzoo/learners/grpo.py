@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -23,7 +22,6 @@ class GRPO(JointLearner):
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig
     compares = True
-    env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
 
     def credit(self, group: Group) -> Tensor:
         return mean_baseline(torch.tensor(group.returns))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from llmzoo.learners.actor_critic import ActorCritic
-from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig
+from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig, PPOConfig
 
 
 class IPPO(ActorCritic):
@@ -33,4 +32,4 @@ class PPO(IPPO):
     PPO (arXiv 1707.06347): environments with a choice of seats are made with ``num_agents=1``.
     """
 
-    env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
+    Config: ClassVar[type[ActorCriticConfig]] = PPOConfig

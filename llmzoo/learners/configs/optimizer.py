@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from llmzoo.errors import ConfigError
 
@@ -42,6 +43,7 @@ class OptimizerConfig:
     weight_decay: float = 0.0  # of AdamW
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
+    env_defaults: ClassVar[Mapping[str, Any]] = {}  # environment arguments that the learner needs
     # defaults for the full weights of a model, and for an adapter of it
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
     rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)

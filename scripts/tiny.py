@@ -131,6 +131,7 @@ def build_model(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> Qwen2ForC
         pad_token_id=tokenizer.pad_token_id,
     )
     config.llmzoo_prompt = "terse"  # what TransformersPolicy.prompt_style reads
+    config.llmzoo_rates = "found"  # on this model: the default learning rates of small ones
     return Qwen2ForCausalLM(config)
 
 

@@ -127,8 +127,10 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         if precision is not None:
             cast_weights(model, precision)
         self.name = name
-        # the embedded model's configuration says so; others have no such entry
-        self.prompt_style: str | None = model.config.to_dict().get("llmzoo_prompt")
+        # the embedded model's configuration says so; others have no such entries
+        told = model.config.to_dict()
+        self.prompt_style: str | None = told.get("llmzoo_prompt")
+        self.has_known_rates = told.get("llmzoo_rates") == "found"
         # may be a PeftModel, which forwards all attributes to the model inside
         self.model = model
         self.adapter: str | None = _active_adapter(model)

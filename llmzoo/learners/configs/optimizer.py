@@ -10,21 +10,19 @@ from typing import Any, ClassVar, Literal
 from llmzoo.errors import ConfigError
 
 SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
-STEP_KL = 0.001  # nats a token that a step at that rate may move a policy
+STEP_KL = 0.001  # nats a token that a step at that rate may move a model on which it was not found
 
 
-def step_kl_limit(
-    max_step_kl: float | None, parameters: int, *, learning_rate: float | None
-) -> float:
+def step_kl_limit(max_step_kl: float | None, parameters: int, *, known_rate: bool) -> float:
     """The option ``max_step_kl`` as a number; without one, its default (infinity: no bound).
 
-    The default rate of small models was found on the embedded one. Others of that size can be moved a
-    hundred times as far by a step at this rate, so such steps are bounded (docs/results/archive/weak_starts.md).
-    Whoever sets a learning rate has chosen the size of steps.
+    The default rate of small models was found on the embedded one. On a task that another model has just begun
+    to solve, steps at this rate can undo everything, so they are bounded (docs/results/archive/weak_starts.md).
+    ``known_rate``: it was chosen, or the model is the embedded one or began as it.
     """
     if max_step_kl is not None:
         return max_step_kl
-    return STEP_KL if learning_rate is None and parameters < SMALL else math.inf
+    return STEP_KL if not known_rate and parameters < SMALL else math.inf
 
 
 def check_step_kl(max_step_kl: float | None) -> None:
@@ -69,7 +67,7 @@ class OptimizerConfig:
         full, of_adapter = self.rates_of_small if parameters < SMALL else self.rates
         return of_adapter if adapter else full
 
-    def step_kl_for(self, parameters: int, *, learning_rate: float | None) -> float:
+    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """The largest KL of a step: none, unless learners have the option ``max_step_kl``."""
         return math.inf
 

@@ -78,7 +78,7 @@ class PreferenceConfig(RowsConfig):
     rows_at_once: int = 64  # pairs in one forward pass; the rest is accumulated
     beta: float = 0.1  # how strongly the policy is held to the reference
     loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
-    max_step_kl: float | None = None  # largest KL of a step; None: 0.001 for small models
+    max_step_kl: float | None = None  # largest KL of a step; None: 0.001 for unknown small models
     rounds: int | None = None  # each with a new reference; 0: every iteration, as None in play
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
@@ -107,9 +107,9 @@ class PreferenceConfig(RowsConfig):
         if self.min_gap < 0:
             raise ConfigError(f"min_gap must be at least 0, got {self.min_gap}")
 
-    def step_kl_for(self, parameters: int, *, learning_rate: float | None) -> float:
+    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """See :func:`llmzoo.learners.configs.optimizer.step_kl_limit`."""
-        return step_kl_limit(self.max_step_kl, parameters, learning_rate=learning_rate)
+        return step_kl_limit(self.max_step_kl, parameters, known_rate=known_rate)
 
     @property
     def round_count(self) -> int:

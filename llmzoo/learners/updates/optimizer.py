@@ -60,14 +60,10 @@ class Optimizer:
     ) -> Optimizer:
         """The optimiser of a policy's own parameters, at its learning rate or the default."""
         size, own = parameter_count(policy.model), policy.learning_rate
-        return cls(
-            policy.parameters(),
-            config,
-            rate=own or config.rate_for(size, adapter=policy.adapter is not None),
-            total=total,
-            name=name,
-            step_kl=config.step_kl_for(size, learning_rate=own or config.learning_rate),
-        )
+        rate = own or config.rate_for(size, adapter=policy.adapter is not None)
+        known = bool(own or config.learning_rate or policy.has_known_rates)
+        bound = config.step_kl_for(size, known_rate=known)
+        return cls(policy.parameters(), config, rate=rate, total=total, name=name, step_kl=bound)
 
     @property
     def rate(self) -> float:

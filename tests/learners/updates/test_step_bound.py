@@ -13,6 +13,7 @@ from llmzoo.learners import learner_class, learner_config
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.step_bound import StepBound
+from llmzoo.policies import load
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch
@@ -100,22 +101,34 @@ def test_updates_are_held_to_the_limit(name):
         torch.testing.assert_close(here, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_only_the_default_rate_of_a_small_model_has_a_bound():
+def test_only_a_small_model_of_unknown_rate_has_a_bound():
     config = learner_config("magrpo")
     small, large = 9_999_999, 10_000_000
-    assert config().step_kl_for(small, learning_rate=None) == 0.001
-    assert config().step_kl_for(large, learning_rate=None) == math.inf
-    assert config().step_kl_for(small, learning_rate=2e-4) == math.inf
-    assert config(max_step_kl=0.5).step_kl_for(large, learning_rate=2e-4) == 0.5
-    assert learner_config("sft")().step_kl_for(small, learning_rate=None) == math.inf
+    assert config().step_kl_for(small, known_rate=False) == 0.001
+    assert config().step_kl_for(large, known_rate=False) == math.inf
+    assert config().step_kl_for(small, known_rate=True) == math.inf
+    assert config(max_step_kl=0.5).step_kl_for(large, known_rate=True) == 0.5
+    assert learner_config("sft")().step_kl_for(small, known_rate=False) == math.inf
 
 
-def test_a_policys_own_rate_is_a_chosen_one():
+def bound(policy, **options):
+    config = learner_config("magrpo")(**options)
+    return Optimizer.of(policy, config, total=1, name="p").step_kl
+
+
+def test_a_rate_is_known_if_it_was_chosen():
     policy = tiny_models.policy()
-    config = learner_config("magrpo")()
-    assert Optimizer.of(policy, config, total=1, name="p").step_kl == 0.001
+    assert bound(policy) == 0.001
+    assert bound(policy, learning_rate=2e-4) == math.inf
     policy.learning_rate = 1e-3
-    assert Optimizer.of(policy, config, total=1, name="p").step_kl == math.inf
+    assert bound(policy) == math.inf
+
+
+def test_the_default_rates_were_found_on_the_embedded_model(tmp_path):
+    embedded = load("tiny")
+    assert bound(embedded) == math.inf
+    embedded.save(tmp_path / "trained_further")
+    assert bound(load(str(tmp_path / "trained_further"))) == math.inf
 
 
 @pytest.mark.parametrize("name", ["ippo", "dpo"])

@@ -266,6 +266,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "counterfactual": counterfactual.tables,
     "several_longer": several.longer_tables,
     "strangers": weak_starts.tables,
+    "step_bound": weak_starts.of_bound,
 }
 # of models and games without runs of fit, from logs of one line a run or a measurement
 EXACT: dict[str, Callable[[Sequence[Any]], str]] = {

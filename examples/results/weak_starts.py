@@ -12,6 +12,7 @@ MAKES = {"gpt2": "GPT-2", "llama": "Llama", "neox": "GPT-NeoX"}
 KUHN = "kuhn"  # its runs are measured exactly: by exploitability, in chips a hand
 # what ends the name of an arm, for each set of options
 OPTIONS = {"as shipped": "", "former defaults": "_free", "former, `kl: 0.05`": "_kl"}
+BOUND = "_bound"  # of the embedded model, in a study of its own
 CHANGED = 0.02  # exploitability that counts as a change
 VERDICTS = BETTER, SAME, WORSE = "better", "same", "worse"
 
@@ -22,6 +23,22 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
         "weak starts": _reached(rows, kuhn=False),
         "weak starts kuhn": _reached(rows, kuhn=True),
         "weak starts counted": _counted(rows),
+    }
+
+
+def of_bound(rows: Sequence[Row]) -> dict[str, str]:
+    """What the embedded model reached with a bound on its steps and without one."""
+    lines = []
+    for task, runs in by_task(rows).items():
+        for learner in _learners(runs):
+            free, bound = of_arm(runs, learner), of_arm(runs, learner + BOUND)
+            start = ", ".join(_percent(row, "before") for row in free)
+            cells = [_each(found, kuhn=False) for found in (free, bound)]
+            lines.append([task, f"`{learner}`", start, *cells])
+    return {
+        "step bound": markdown(
+            ["task", "learner", "before", "no bound", "`max_step_kl: 0.001`"], lines
+        )
     }
 
 
@@ -42,7 +59,7 @@ def _reached(rows: Sequence[Row], *, kuhn: bool) -> str:
 
 
 def _learners(rows: Sequence[Row]) -> list[str]:
-    endings = tuple(ending for ending in OPTIONS.values() if ending)
+    endings = (BOUND, *filter(None, OPTIONS.values()))
     return [arm for arm in in_order(rows, "arm") if not arm.endswith(endings)]
 
 

@@ -23,6 +23,7 @@ STUDIES = (
     *BUDGETED,
     *("games_long", "games_cells_long"),
     *("signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours", "strangers"),
+    "step_bound",
 )
 FEW_RUNS = {"longer": 2, "tic_tac_toe": 2, "games_long": 1, "games_cells_long": 1}
 PAGES = ROOT / "docs" / "results"

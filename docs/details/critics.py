@@ -221,8 +221,8 @@ torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
         details=(
             Detail(
                 "**One agent.** Environments with a choice of seats are made with `num_agents=1`.",
-                "learners/configs/critics.py",
-                'env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}',
+                "learners/ippo.py",
+                'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]',
             ),
             *_PPO,
             ONE_VALUE,

@@ -472,8 +472,8 @@ METHODS = {
         details=(
             Detail(
                 "**One agent.** Environments with a choice of seats are made with `num_agents=1`.",
-                "learners/configs/groups.py",
-                'env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}',
+                "learners/grpo.py",
+                'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["grpo"]',
             ),
             DEVIATION,
             PARTS,

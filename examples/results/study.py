@@ -376,10 +376,9 @@ def episodes_of(run: Run, policy: Any) -> list[Settings]:
 
 def env_args_of(run: Run) -> Settings:
     """The arguments of the run's environment, those that its learner needs among them."""
-    from llmzoo.learners import learner_config
+    from llmzoo.learners import env_defaults
 
-    defaults = learner_config(run.settings["learner"]).env_defaults
-    return {**defaults, **run.settings.get("env_args", {})}
+    return {**env_defaults(run.settings["learner"]), **run.settings.get("env_args", {})}
 
 
 def told(settings: Mapping[str, Any]) -> Settings:

@@ -11,7 +11,7 @@ from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments, learner_arguments, seat_learners
 from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners import learner_config
+from llmzoo.learners import env_defaults
 from llmzoo.training import run_folder
 from llmzoo.training.collecting import number_of_tasks
 from llmzoo.training.config import FitConfig
@@ -62,7 +62,7 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
 
 def _agents(config: FitConfig) -> list[str]:
     """The seats of the environment as the learner will have it made."""
-    needed = getattr(learner_config(config.learner), "env_defaults", {})
+    needed = env_defaults(config.learner)
     env_args = {**needed, **config.env_args}
     try:
         env = registry.make(config.env, **env_args)

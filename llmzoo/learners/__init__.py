@@ -8,6 +8,7 @@ instead of a name, or passed to ``fit`` as an object.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,9 +53,11 @@ CONFIGS = {
     "marloo": "groups:JointConfig",
     "maxrl": "groups:MaxRLConfig",
     "opd": "groups:OPDConfig",
-    "ppo": "critics:PPOConfig",
+    "ppo": "critics:IPPOConfig",
     "sft": "rows:SFTConfig",
 }
+# environment arguments that they need
+ENV_DEFAULTS = {"grpo": {"num_agents": 1}, "ppo": {"num_agents": 1}}
 
 
 def _known() -> dict[str, str]:
@@ -81,6 +84,17 @@ def learner_class(name: str) -> Any:
         return load_object(known[name])
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"learner {name!r}", "train", error.name) from error
+
+
+def env_defaults(name: str) -> Mapping[str, Any]:
+    """Environment arguments that a learner needs; for those of llmzoo without importing torch.
+
+    Raises as :func:`learner_class` does.
+    """
+    found: Mapping[str, Any] = (
+        ENV_DEFAULTS.get(name, {}) if name in LEARNERS else learner_class(name).env_defaults
+    )
+    return found
 
 
 def learner_config(name: str) -> Any:

@@ -59,14 +59,10 @@ class Learner:
     """Base of all learners. ``Config`` is the dataclass of its options."""
 
     Config: ClassVar[type]
+    env_defaults: ClassVar[Mapping[str, Any]] = {}  # environment arguments that it needs
 
     def __init__(self, config: Any = None):
         self.config: Any = config or self.Config()
-
-    @property
-    def env_defaults(self) -> Mapping[str, Any]:
-        """Environment arguments that it needs: a class variable of its ``Config``."""
-        return getattr(self.config, "env_defaults", {})
 
     @property
     def separable(self) -> bool:

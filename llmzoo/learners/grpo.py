@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from llmzoo.learners import ENV_DEFAULTS
 from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.configs.groups import GroupConfig, GRPOConfig
 from llmzoo.learners.groups import JointLearner
@@ -22,6 +24,7 @@ class GRPO(JointLearner):
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig
     compares = True
+    env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["grpo"]
 
     def credit(self, group: Group) -> Tensor:
         return mean_baseline(torch.tensor(group.returns))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from llmzoo.learners import ENV_DEFAULTS
 from llmzoo.learners.actor_critic import ActorCritic
-from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig, PPOConfig
+from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig
 
 
 class IPPO(ActorCritic):
@@ -32,4 +34,4 @@ class PPO(IPPO):
     PPO (arXiv 1707.06347): environments with a choice of seats are made with ``num_agents=1``.
     """
 
-    Config: ClassVar[type[ActorCriticConfig]] = PPOConfig
+    env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]

@@ -32,9 +32,8 @@ def made_learner(
         what = f"seat {agent!r} has the learner {other!r}"
         own_cls = learner_class(other)
         for called, one in ((name, cls), (other, own_cls)):
-            alone = getattr(one.Config, "env_defaults", {})
-            if alone or not issubclass(one, GroupLearner):
-                why = "plays alone" if alone else "has no groups for each seat"
+            if not issubclass(one, GroupLearner) or one.env_defaults:
+                why = "plays alone" if one.env_defaults else "has no groups for each seat"
                 raise ConfigError(
                     f"{what}, and {called!r} {why}: seats differ in learners that compare the answers of a "
                     "group, such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with other options"

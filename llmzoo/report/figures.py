@@ -39,6 +39,8 @@ MEASURES = {
     "grad_norm": Measure(title="Gradient norm", unit="before clipping"),
     "drift": Measure(title="Drift from the sampler", unit="nats"),
     "update_kl": Measure(title="KL of the update", unit="nats"),
+    "step_kl": Measure(title="KL of a step", unit="nats per token"),
+    "step_scale": Measure(title="Shortening of steps", unit="factor"),
     "kl": Measure(title="KL to the start", unit="nats per token"),
     "ratio": Measure(title="Probability ratio", unit="mean"),
     "clip_fraction": Measure(title="Clipped tokens", unit="share"),

@@ -27,15 +27,20 @@ from llmzoo.training import fit
 SEATS = ("writer_0", "writer_1")
 STEPS = 2  # the second has moments of the first
 
+BOUND = {"max_step_kl": 1e-4}  # which the steps of these runs exceed
 # learner, its options, who sits where; options that make batches uneven and keep much state
 RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
-    "magrpo": ("magrpo", {"clip": 0.2, "epochs": 2, "minibatches": 3, "kl": 0.1}, "shared"),
-    "at_grpo": ("at_grpo", {"role_baseline": 0.9, "normalize": False}, "lora"),
+    "magrpo": (
+        "magrpo",
+        {"clip": 0.2, "epochs": 2, "minibatches": 3, "kl": 0.1, **BOUND},
+        "shared",
+    ),
+    "at_grpo": ("at_grpo", {"role_baseline": 0.9, "normalize": False, **BOUND}, "lora"),
     "ippo": ("ippo", {"minibatches": 2}, "separate"),
     "ippo_head": ("ippo", {"critic": "value_head", "values": "token"}, "shared"),
     "mappo": ("mappo", {}, "lora"),
     "sft": ("sft", {"batch_size": 3, "epochs": 2, "mode": "mix"}, "separate"),
-    "dpo": ("dpo", {"rounds": 2, "batch_size": 4}, "separate"),
+    "dpo": ("dpo", {"rounds": 2, "batch_size": 4, **BOUND}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
     "gdpo": ("magrpo", {"normalize": "parts", "whiten": True}, "separate"),
     "opd": ("opd", {"reward_weight": 0.5, "group_size": 2}, "shared"),

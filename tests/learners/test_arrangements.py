@@ -8,7 +8,7 @@ from tiny_models import model, needed, tokenizer
 from toy_envs import Parities
 
 from llmzoo.engine.local import LocalEngine
-from llmzoo.learners import learner_class, list_learners
+from llmzoo.learners import env_defaults, learner_class, list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training.seating import take_seats
@@ -81,6 +81,12 @@ CASES = [
         )
     ),
 ]
+
+
+def test_what_a_learner_needs_of_its_environment_is_known_without_its_class():
+    needed = {name: learner_class(name).env_defaults for name in list_learners()}
+    assert needed == {name: env_defaults(name) for name in list_learners()}
+    assert {name for name, args in needed.items() if args} == {"grpo", "ppo"}
 
 
 def test_there_is_a_case_for_every_learner():

@@ -95,13 +95,6 @@ class IPPOConfig(ActorCriticConfig):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PPOConfig(IPPOConfig):
-    """The settings of ``ippo``, for one agent."""
-
-    env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MAPPOConfig(IPPOConfig):
     """IPPO's settings; the critic is always a model of its own and judges turns."""
 

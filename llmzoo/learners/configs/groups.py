@@ -118,8 +118,6 @@ class GRPOConfig(JointConfig):
     The published KL weight of 0.04 is left at 0, as has become usual; set ``kl`` for it.
     """
 
-    env_defaults: ClassVar[Mapping[str, Any]] = {"num_agents": 1}
-
     group_size: int = 8
     normalize: bool | Literal["parts"] = True
     clip: float | None = 0.2

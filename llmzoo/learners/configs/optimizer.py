@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from llmzoo.errors import ConfigError
 
 SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
-STEP_KL = 0.001  # nats a token that a step at that rate may move a model on which it was not found
+STEP_KL = 0.001  # nats a token that steps at that rate may move a model on which it was not found
 
 
-def step_kl_limit(max_step_kl: float | None, parameters: int, *, known_rate: bool) -> float:
+def step_kl_limit(
+    max_step_kl: float | None, parameters: int, *, known_rate: bool, steps: int = 1
+) -> float:
     """The option ``max_step_kl`` as a number; without one, its default (infinity: no bound).
 
     The default rate of small models was found on the embedded one. On a task that another model has just begun
     to solve, steps at this rate can undo everything, so they are bounded (docs/results/archive/weak_starts.md).
-    ``known_rate``: it was chosen, or the model is the embedded one or began as it.
+    ``known_rate``: it was chosen, or the model is the embedded one or began as it. ``steps``: from one batch.
+    They go the same way, and the KL grows with the square of their sum.
     """
     if max_step_kl is not None:
         return max_step_kl
-    return STEP_KL if not known_rate and parameters < SMALL else math.inf
+    return STEP_KL / steps**2 if not known_rate and parameters < SMALL else math.inf
 
 
 def check_step_kl(max_step_kl: float | None) -> None:
@@ -41,7 +43,6 @@ class OptimizerConfig:
     weight_decay: float = 0.0  # of AdamW
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
-    env_defaults: ClassVar[Mapping[str, Any]] = {}  # environment arguments that the learner needs
     # defaults for the full weights of a model, and for an adapter of it
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-5)
     rates_of_small: ClassVar[tuple[float, float]] = (2e-4, 2e-3)

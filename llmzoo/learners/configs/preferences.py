@@ -78,7 +78,7 @@ class PreferenceConfig(RowsConfig):
     rows_at_once: int = 64  # pairs in one forward pass; the rest is accumulated
     beta: float = 0.1  # how strongly the policy is held to the reference
     loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
-    max_step_kl: float | None = None  # largest KL of a step; None: 0.001 for unknown small models
+    max_step_kl: float | None = None  # largest KL of a step; None: by model (docs/training.md)
     rounds: int | None = None  # each with a new reference; 0: every iteration, as None in play
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
@@ -162,6 +162,11 @@ class DPOConfig(PreferenceConfig):
         else:
             played = ["group_size", "gamma", "expand", "mode", "pairs", "min_gap"]
             self.refuse_beside(played, "preferences, with which nothing is played")
+
+    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
+        """As of others; given preferences have no default, since the estimate needs sampled answers."""
+        known = known_rate or self.preferences is not None
+        return PreferenceConfig.step_kl_for(self, parameters, known_rate=known)
 
     @property
     def round_count(self) -> int:

@@ -23,7 +23,7 @@ class SurrogateConfig(OptimizerConfig):
     kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
     entropy: float = 0.0  # weight of the entropy bonus
     reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
-    max_step_kl: float | None = None  # largest KL of a step; None: 0.001 for unknown small models
+    max_step_kl: float | None = None  # largest KL of a step; None: by model (docs/training.md)
     epochs: int = 1  # passes over each batch
     minibatches: int = 1  # optimiser steps in a pass
     tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
@@ -58,7 +58,8 @@ class SurrogateConfig(OptimizerConfig):
 
     def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """See :func:`llmzoo.learners.configs.optimizer.step_kl_limit`."""
-        return step_kl_limit(self.max_step_kl, parameters, known_rate=known_rate)
+        steps = self.epochs * self.minibatches
+        return step_kl_limit(self.max_step_kl, parameters, known_rate=known_rate, steps=steps)
 
     @property
     def anchored(self) -> bool:

@@ -28,7 +28,7 @@ from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joi
 from llmzoo.learners.updates.passes import SMALLER
 from llmzoo.learners.updates.policy_gradient import Metrics, named
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
-from llmzoo.learners.updates.step_bound import SAMPLE
+from llmzoo.learners.updates.step_bound import SAMPLE, step_bound
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.memory import limited_by
@@ -188,13 +188,12 @@ class PreferenceUpdater(RowsUpdater):
             batch=batch,
             mean_over=mean_over,
         )
-        few = [compared.pair for compared in batch[: SAMPLE // 2]]
+        policy, few = self.policies[name], [compared.pair for compared in batch[: SAMPLE // 2]]
 
         def sample() -> list[Likelihood]:
-            read = chunks(few, self.config.rows_at_once)
-            return [pair_logps(self.policies[name], part)[1] for part in read]
+            return [pair_logps(policy, part)[1] for part in chunks(few, self.config.rows_at_once)]
 
-        return self.step(name, batch, loss, sample)
+        return self.step(name, batch, loss, step_bound(policy, self.optimizers[name], sample))
 
     def save(self, folder: Path) -> None:
         super().save(folder)

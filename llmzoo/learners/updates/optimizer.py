@@ -106,7 +106,7 @@ class Optimizer:
 
     @torch.no_grad()
     def interpolate(self, before: Sequence[Tensor], share: float) -> None:
-        """Move the weights to ``before``, which :meth:`weights` returned, plus ``share`` of the way to here."""
+        """Move the weights to ``before``, which :meth:`weights` returned, plus ``share`` of the way from there."""
         for master, old in zip(self._masters.masters, before, strict=True):
             master.copy_(old + share * (master - old) if share else old)
         self._masters.publish()

@@ -19,7 +19,7 @@ from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt, parts, tokens_of
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.step_bound import SAMPLE, StepBound
+from llmzoo.learners.updates.step_bound import SAMPLE, StepBound, step_bound
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
@@ -77,7 +77,7 @@ def passes(
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),
-            sample=partial(sample, minibatch),
+            bound=step_bound(policy, optimizers[0], partial(sample, minibatch)),
             remedy="lower learning_rate or set clip",
         )
         steps.append({"loss": metrics.pop("loss"), **step})
@@ -99,21 +99,22 @@ def optimizer_step(
     *,
     at_once: tuple[str, Callable[[Part], int]],
     whose: str,
-    sample: Callable[[], Sequence[Likelihood]] | None = None,
+    bound: StepBound | None = None,
     remedy: str = "lower learning_rate",
 ) -> tuple[dict[str, float], dict[str, float]]:
     """One step of each optimiser on the gradient of a batch that is read in ``parts``.
 
     ``loss`` returns a part's share of the batch's loss, and its shares of metrics. ``at_once``: the
     setting that bounds a part, and a part's size in its unit. Parts that do not count are run
-    without effect, see :func:`llmzoo.learners.updates.parts.dealt`. ``sample``: likelihoods of some answers, by
-    which the first optimiser's step is bounded (:class:`StepBound`). Returns the first optimiser's
-    ``grad_norm`` and metrics of the bound, and the sums over parts and ranks, ``loss`` among them.
+    without effect, see :func:`llmzoo.learners.updates.parts.dealt`. ``bound``: of the first
+    optimiser's step. Returns the first optimiser's ``grad_norm`` and metrics of the bound, and the sums
+    over parts and ranks, ``loss`` among them.
 
     Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
     :class:`OutOfMemoryError` if a part does not fit into a GPU's memory.
     """
     setting, size_of = at_once
+    parts = list(parts)
     shares: Metrics = {"loss": 0.0}
     for optimizer in optimizers:
         optimizer.zero_grad()
@@ -130,8 +131,11 @@ def optimizer_step(
     if not math.isfinite(sums["loss"]):
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
     first, *others = optimizers
-    bound = StepBound(first.step_kl, sample) if sample and math.isfinite(first.step_kl) else None
-    norm, bounded = (first.step(), {}) if bound is None else bound.step(first)
+    bounded: dict[str, float] = {}
+    if bound is None or not parts:  # without a gradient there is no step
+        norm = first.step()
+    else:
+        norm, bounded = bound.step(first)
     for optimizer in others:
         optimizer.step()
     return {"grad_norm": norm, **bounded}, sums
@@ -164,8 +168,11 @@ def minibatches(
 
 def means(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Means over the optimiser steps of an iteration; 0 where there were none."""
-    keys = steps[0] if steps else ("loss", "grad_norm")
-    return {key: sum(step[key] for step in steps) / max(1, len(steps)) for key in keys}
+    found: dict[str, list[float]] = {"loss": [], "grad_norm": []}
+    for step in steps:
+        for key, value in step.items():
+            found.setdefault(key, []).append(value)
+    return {key: sum(values) / max(1, len(values)) for key, values in found.items()}
 
 
 def _first(minibatch: Sequence[Credited]) -> list[Credited]:

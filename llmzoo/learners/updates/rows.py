@@ -21,6 +21,7 @@ from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.parts import dealt
 from llmzoo.learners.updates.passes import means, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
+from llmzoo.learners.updates.step_bound import StepBound
 from llmzoo.policies import stored
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
@@ -110,12 +111,12 @@ class RowsUpdater:
         name: str,
         rows: Sequence[Row],
         loss: Loss[Row],
-        sample: Callable[[], Sequence[Likelihood]] | None = None,
+        bound: StepBound | None = None,
     ) -> dict[str, float]:
         """One optimiser step of a policy on a batch of rows; returns the step's metrics.
 
-        ``loss`` gives a part's share of the batch's loss, and its shares of metrics. ``sample``: see
-        :func:`llmzoo.learners.updates.passes.optimizer_step`.
+        ``loss`` gives a part's share of the batch's loss, and its shares of metrics. ``bound``: of
+        the step.
         """
         step, metrics = optimizer_step(
             [self.optimizers[name]],
@@ -123,7 +124,7 @@ class RowsUpdater:
             loss,
             at_once=("rows_at_once", len),
             whose=repr(name),
-            sample=sample,
+            bound=bound,
         )
         return {**metrics, **step}
 

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from llmzoo.distributed import ranks
+from llmzoo.distributed.sharding import gathered
 from llmzoo.errors import DivergedError
 from llmzoo.learners.losses import kl_k3
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies.likelihood import Likelihood
+from llmzoo.policies.transformers import TransformersPolicy
 
 SAMPLE = 32  # answers of a batch on which a step is measured
 
@@ -22,13 +24,16 @@ SAMPLE = 32  # answers of a batch on which a step is measured
 class StepBound:
     """Shortens steps that move a policy by more than ``limit`` nats a token, as a trust region does.
 
-    ``sample``: likelihoods of some of the batch's answers by the policy as it is now. They are computed before
-    and after a step and give a k3 estimate of the KL from the policy before it to that after it. For small
-    steps this KL grows with the square of the step, so a step that goes too far is multiplied by
-    sqrt(limit / KL). TRPO (arXiv 1502.05477) holds its steps to a KL too, and searches for the factor.
+    The KL from the policy before a step to the policy after it is estimated (k3) on the answers of
+    ``sample``, which gives their likelihoods by the policy as it is now. This KL grows with the square of
+    a small step, so a step that goes too far is multiplied by sqrt(limit / KL). A step that needs less
+    than half its length is measured again, and shortened until at most twice the limit is left.
+
+    TRPO (arXiv 1502.05477) holds its steps to a KL too, and searches for their length.
     """
 
     limit: float
+    model: nn.Module
     sample: Callable[[], Sequence[Likelihood]]
 
     @torch.no_grad()
@@ -37,25 +42,43 @@ class StepBound:
 
         Raises :class:`DivergedError`, with the weights as they were, if the KL is not finite.
         """
-        weights = optimizer.weights()
-        before = [now.logprobs for now in self.sample()]
+        weights, before = optimizer.weights(), self._likelihoods()
         norm = optimizer.step()
-        kl = ranks.told(_kl(before, self.sample()))
+        kl = step_kl = self._kl(before)
         if not math.isfinite(kl):
             optimizer.interpolate(weights, 0.0)
             raise DivergedError(
-                f"after a step, {optimizer.name!r} is {kl} from the policy before it"
+                f"a step of {optimizer.name!r} moves it by a KL of {kl}: lower learning_rate"
             )
-        scale = min(1.0, math.sqrt(self.limit / kl)) if kl > 0 else 1.0
-        if scale < 1.0:
-            optimizer.interpolate(weights, scale)
-        return norm, {"step_kl": kl, "step_scale": scale}
+        scale, allowed = 1.0, self.limit
+        while kl > allowed:
+            share = math.sqrt(self.limit / kl)
+            optimizer.interpolate(weights, share)
+            scale *= share
+            if share > 0.5:
+                break
+            kl, allowed = self._kl(before), 2 * self.limit
+        return norm, {"step_kl": step_kl, "step_scale": scale}
+
+    def _likelihoods(self) -> Sequence[Likelihood]:
+        with gathered([self.model]):  # of sharded weights, those after the step
+            return self.sample()
+
+    def _kl(self, before: Sequence[Likelihood]) -> float:
+        """The mean over the tokens of all answers; the same on all ranks."""
+        pairs = list(zip(before, self._likelihoods(), strict=True))
+        tokens = sum(float(then.mask.sum()) for then, _ in pairs)
+        total = sum(_summed(kl_k3(then.logprobs, now.logprobs), then.mask) for then, now in pairs)
+        return float(ranks.told(total / max(1.0, tokens)))
 
 
-def _kl(before: Sequence[Tensor], after: Sequence[Likelihood]) -> float:
-    """The mean over the tokens of all answers."""
-    tokens = sum(float(now.mask.sum()) for now in after)
-    pairs = zip(before, after, strict=True)
-    return sum(float((kl_k3(b, now.logprobs) * now.mask).sum()) for b, now in pairs) / max(
-        1.0, tokens
-    )
+def step_bound(
+    policy: TransformersPolicy, optimizer: Optimizer, sample: Callable[[], Sequence[Likelihood]]
+) -> StepBound | None:
+    """The bound of a policy's optimiser, if it has one."""
+    limit = optimizer.step_kl
+    return StepBound(limit, policy.model, sample) if math.isfinite(limit) else None
+
+
+def _summed(values: Tensor, mask: Tensor) -> float:
+    return float((values * mask).sum())

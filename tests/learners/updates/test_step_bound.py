@@ -21,7 +21,7 @@ from llmzoo.records import Batch
 ANSWERS = a_group([(20, 0), (22, 0)], [1.0, 0.0])
 
 
-def a_coin():
+def a_coin(rate=0.5):
     """Logits 0, 0 of two answers, with a gradient towards the first; and the likelihood of each answer once."""
     logits = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     logits.grad = torch.tensor([-1.0, 1.0], dtype=torch.float64)
@@ -30,7 +30,7 @@ def a_coin():
         logprobs = logits.log_softmax(0).unsqueeze(1)
         return [Likelihood(logprobs, torch.zeros_like(logprobs), torch.ones_like(logprobs))]
 
-    optimizer = Optimizer([logits], OptimizerConfig(), rate=0.5, total=1, name="coin")
+    optimizer = Optimizer([logits], OptimizerConfig(), rate=rate, total=1, name="coin")
     return logits, optimizer, sample
 
 
@@ -39,16 +39,25 @@ def test_a_step_too_far_is_shortened_by_the_root_of_its_kl():
     is log cosh 0.5 = 0.1201. A limit of a quarter of that halves the step."""
     logits, optimizer, sample = a_coin()
     kl = math.log(math.cosh(0.5))
-    norm, metrics = StepBound(kl / 4, sample).step(optimizer)
+    norm, metrics = StepBound(kl / 4, torch.nn.Identity(), sample).step(optimizer)
     assert norm == pytest.approx(math.sqrt(2))
     assert metrics == pytest.approx({"step_kl": kl, "step_scale": 0.5}, abs=1e-7)
     assert logits.tolist() == pytest.approx([0.25, -0.25], abs=1e-7)
 
 
+def test_a_step_far_too_long_is_shortened_until_it_is_near_the_limit():
+    """The KL of logits 5 and -5 is log cosh 5 = 4.3, which grows by a straight line there, not by a square."""
+    logits, optimizer, sample = a_coin(rate=5.0)
+    _, metrics = StepBound(0.001, torch.nn.Identity(), sample).step(optimizer)
+    assert metrics["step_kl"] == pytest.approx(math.log(math.cosh(5.0)), abs=1e-6)
+    assert 0.0005 < math.log(math.cosh(logits[0].item())) <= 0.002
+    assert logits[0].item() == pytest.approx(5.0 * metrics["step_scale"], abs=1e-6)
+
+
 def test_a_step_within_the_limit_is_taken_as_it_is():
     logits, optimizer, sample = a_coin()
     free, alone, _ = a_coin()
-    _, metrics = StepBound(0.2, sample).step(optimizer)
+    _, metrics = StepBound(0.2, torch.nn.Identity(), sample).step(optimizer)
     alone.step()
     assert metrics["step_scale"] == 1.0
     assert torch.equal(logits, free)
@@ -63,8 +72,8 @@ def test_a_step_to_nowhere_is_taken_back():
             Likelihood(found.logprobs * (1.0 if logits[0] == 0 else math.nan), *[found.mask] * 2)
         ]
 
-    with pytest.raises(DivergedError, match="'coin' is nan from the policy before it"):
-        StepBound(0.2, broken).step(optimizer)
+    with pytest.raises(DivergedError, match="'coin' moves it by a KL of nan: lower learning_rate"):
+        StepBound(0.2, torch.nn.Identity(), broken).step(optimizer)
     assert logits.tolist() == [0.0, 0.0]
 
 
@@ -93,12 +102,26 @@ def test_updates_are_held_to_the_limit(name):
     held, near = updated(name, batch, learning_rate=0.05, max_step_kl=0.01)
     assert "step_kl" not in free
     assert held["step_kl"] > 0.02
-    assert held["step_scale"] == pytest.approx(math.sqrt(0.01 / held["step_kl"]))
+    assert held["step_scale"] < math.sqrt(0.01 / held["step_kl"]) + 1e-9
     assert held["loss"] == free["loss"]
     start = tiny_models.policy()
     for begin, there, here in zip(*(p.model.parameters() for p in (start, far, near)), strict=True):
         expected = begin + held["step_scale"] * (there - begin)
         torch.testing.assert_close(here, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_batch_without_a_gradient_is_not_measured():
+    same = a_group([(20, 0), (22, 0)], [1.0, 1.0])
+    metrics, _ = updated("magrpo", Batch(episodes=[], groups=[same]), max_step_kl=0.01)
+    assert metrics["grad_norm"] == 0.0
+    assert "step_kl" not in metrics
+
+
+def test_given_preferences_have_no_bound_by_default():
+    """The estimate needs answers that the policy sampled."""
+    config = learner_config("dpo")
+    assert config(preferences="pairs.jsonl").step_kl_for(1, known_rate=False) == math.inf
+    assert config().step_kl_for(1, known_rate=False) == 0.001
 
 
 def test_only_a_small_model_of_unknown_rate_has_a_bound():
@@ -108,6 +131,8 @@ def test_only_a_small_model_of_unknown_rate_has_a_bound():
     assert config().step_kl_for(large, known_rate=False) == math.inf
     assert config().step_kl_for(small, known_rate=True) == math.inf
     assert config(max_step_kl=0.5).step_kl_for(large, known_rate=True) == 0.5
+    ippo = learner_config("ippo")  # four steps from each batch
+    assert ippo().step_kl_for(small, known_rate=False) == 0.001 / 16
     assert learner_config("sft")().step_kl_for(small, known_rate=False) == math.inf
 
 

@@ -104,7 +104,8 @@ ONE_UPDATE = Detail(
     '"several updates from one batch need the clipped ratio: set clip, such as 0.2"',
 )
 OPTIMIZER = Detail(
-    "**Optimiser.** AdamW with betas 0.9 (`momentum`) and 0.99, no weight decay, and a gradient norm of at most 1.",
+    "**Optimiser.** AdamW with betas 0.9 (`momentum`) and 0.99, no weight decay, and a gradient norm of at most 1. Small models whose "
+    "rates are not known have [a bound on steps](../training.md#who-sits-where) too.",
     "learners/updates/optimizer.py",
     "betas=(float(config.momentum), 0.99),",
 )

@@ -37,7 +37,7 @@ def of_bound(rows: Sequence[Row]) -> dict[str, str]:
             lines.append([task, f"`{learner}`", start, *cells])
     return {
         "step bound": markdown(
-            ["task", "learner", "before", "no bound", "`max_step_kl: 0.001`"], lines
+            ["task", "learner", "before", "no bound", "`max_update_kl: 0.001`"], lines
         )
     }
 

@@ -27,7 +27,7 @@ from llmzoo.training import fit
 SEATS = ("writer_0", "writer_1")
 STEPS = 2  # the second has moments of the first
 
-BOUND = {"max_step_kl": 1e-4}  # which the steps of these runs exceed
+BOUND = {"max_update_kl": 1e-4}  # which the steps of these runs exceed
 # learner, its options, who sits where; options that make batches uneven and keep much state
 RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "magrpo": (

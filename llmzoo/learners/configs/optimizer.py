@@ -9,27 +9,24 @@ from typing import ClassVar, Literal
 from llmzoo.errors import ConfigError
 
 SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
-STEP_KL = 0.001  # nats a token that steps at that rate may move a model on which it was not found
+UPDATE_KL = 0.001  # nats a token that an update may move a model on which that rate was not found
 
 
-def step_kl_limit(
-    max_step_kl: float | None, parameters: int, *, known_rate: bool, steps: int = 1
-) -> float:
-    """The option ``max_step_kl`` as a number; without one, its default (infinity: no bound).
+def update_kl_limit(max_update_kl: float | None, parameters: int, *, known_rate: bool) -> float:
+    """The option ``max_update_kl`` as a number; without one, its default (infinity: no bound).
 
     The default rate of small models was found on the embedded one. On a task that another model has just begun
-    to solve, steps at this rate can undo everything, so they are bounded (docs/results/archive/weak_starts.md).
-    ``known_rate``: it was chosen, or the model is the embedded one or began as it. ``steps``: from one batch.
-    They go the same way, and the KL grows with the square of their sum.
+    to solve, updates at this rate can undo everything, so they are bounded (docs/results/archive/weak_starts.md).
+    ``known_rate``: it was chosen, or the model is the embedded one or began as it.
     """
-    if max_step_kl is not None:
-        return max_step_kl
-    return STEP_KL / steps**2 if not known_rate and parameters < SMALL else math.inf
+    if max_update_kl is not None:
+        return max_update_kl
+    return UPDATE_KL if not known_rate and parameters < SMALL else math.inf
 
 
-def check_step_kl(max_step_kl: float | None) -> None:
-    if max_step_kl is not None and not max_step_kl > 0:
-        raise ConfigError(f"max_step_kl must be above 0, got {max_step_kl}")
+def check_update_kl(max_update_kl: float | None) -> None:
+    if max_update_kl is not None and not max_update_kl > 0:
+        raise ConfigError(f"max_update_kl must be above 0, got {max_update_kl}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +65,8 @@ class OptimizerConfig:
         full, of_adapter = self.rates_of_small if parameters < SMALL else self.rates
         return of_adapter if adapter else full
 
-    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
-        """The largest KL of a step: none, unless learners have the option ``max_step_kl``."""
+    def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
+        """The largest KL of an update: none, unless learners have the option ``max_update_kl``."""
         return math.inf
 
     def factor(self, step: int, total: int) -> float:

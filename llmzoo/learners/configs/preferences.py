@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from llmzoo.errors import ConfigError, UnknownNameError, check_names
-from llmzoo.learners.configs.optimizer import check_step_kl, step_kl_limit
+from llmzoo.learners.configs.optimizer import check_update_kl, update_kl_limit
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.preferences import Choice
@@ -78,7 +78,7 @@ class PreferenceConfig(RowsConfig):
     rows_at_once: int = 64  # pairs in one forward pass; the rest is accumulated
     beta: float = 0.1  # how strongly the policy is held to the reference
     loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
-    max_step_kl: float | None = None  # largest KL of a step; None: by model (docs/training.md)
+    max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
     rounds: int | None = None  # each with a new reference; 0: every iteration, as None in play
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
@@ -91,7 +91,7 @@ class PreferenceConfig(RowsConfig):
 
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
-        check_step_kl(self.max_step_kl)
+        check_update_kl(self.max_update_kl)
         check_trl_args(self.trl_args, ("max_length", *_OF_THE_LOSS))
         check_names("loss_type", self.loss_options.losses, self.allowed_losses)
         if self.beta <= 0:
@@ -107,9 +107,9 @@ class PreferenceConfig(RowsConfig):
         if self.min_gap < 0:
             raise ConfigError(f"min_gap must be at least 0, got {self.min_gap}")
 
-    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
-        """See :func:`llmzoo.learners.configs.optimizer.step_kl_limit`."""
-        return step_kl_limit(self.max_step_kl, parameters, known_rate=known_rate)
+    def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
+        """See :func:`llmzoo.learners.configs.optimizer.update_kl_limit`."""
+        return update_kl_limit(self.max_update_kl, parameters, known_rate=known_rate)
 
     @property
     def round_count(self) -> int:
@@ -163,10 +163,10 @@ class DPOConfig(PreferenceConfig):
             played = ["group_size", "gamma", "expand", "mode", "pairs", "min_gap"]
             self.refuse_beside(played, "preferences, with which nothing is played")
 
-    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
+    def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """As of others; given preferences have no default, since the estimate needs sampled answers."""
         known = known_rate or self.preferences is not None
-        return PreferenceConfig.step_kl_for(self, parameters, known_rate=known)
+        return PreferenceConfig.update_kl_for(self, parameters, known_rate=known)
 
     @property
     def round_count(self) -> int:

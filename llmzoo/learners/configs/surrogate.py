@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.configs.optimizer import OptimizerConfig, check_step_kl, step_kl_limit
+from llmzoo.learners.configs.optimizer import OptimizerConfig, check_update_kl, update_kl_limit
 
 Reduction = Literal["token_mean", "sequence_sum", "sequence_mean"]
 
@@ -23,7 +23,7 @@ class SurrogateConfig(OptimizerConfig):
     kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
     entropy: float = 0.0  # weight of the entropy bonus
     reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
-    max_step_kl: float | None = None  # largest KL of a step; None: by model (docs/training.md)
+    max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
     epochs: int = 1  # passes over each batch
     minibatches: int = 1  # optimiser steps in a pass
     tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
@@ -33,7 +33,7 @@ class SurrogateConfig(OptimizerConfig):
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
-        check_step_kl(self.max_step_kl)
+        check_update_kl(self.max_update_kl)
         at_once = 1 if self.tokens_at_once is None else self.tokens_at_once
         if min(self.epochs, self.minibatches, at_once) < 1:
             raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
@@ -56,10 +56,9 @@ class SurrogateConfig(OptimizerConfig):
         if self.dual_clip is not None and self.dual_clip <= 1:
             raise ConfigError(f"dual_clip must be above 1, got {self.dual_clip}")
 
-    def step_kl_for(self, parameters: int, *, known_rate: bool) -> float:
-        """See :func:`llmzoo.learners.configs.optimizer.step_kl_limit`."""
-        steps = self.epochs * self.minibatches
-        return step_kl_limit(self.max_step_kl, parameters, known_rate=known_rate, steps=steps)
+    def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
+        """See :func:`llmzoo.learners.configs.optimizer.update_kl_limit`."""
+        return update_kl_limit(self.max_update_kl, parameters, known_rate=known_rate)
 
     @property
     def anchored(self) -> bool:

@@ -178,9 +178,9 @@ class PreferenceUpdater(RowsUpdater):
         return torch.stack(values) if values else torch.zeros(0, 2)
 
     def preference_step(
-        self, name: str, batch: Sequence[ComparedPair], mean_over: int
+        self, name: str, batch: Sequence[ComparedPair], mean_over: int, *, steps: int
     ) -> dict[str, float]:
-        """One optimiser step of a policy; returns metrics."""
+        """One of the ``steps`` of a policy's optimiser in an iteration; returns metrics."""
         loss = partial(
             preference_loss,
             self.policies[name],
@@ -193,7 +193,8 @@ class PreferenceUpdater(RowsUpdater):
         def sample() -> list[Likelihood]:
             return [pair_logps(policy, part)[1] for part in chunks(few, self.config.rows_at_once)]
 
-        return self.step(name, batch, loss, step_bound(policy, self.optimizers[name], sample))
+        bound = step_bound(policy, self.optimizers[name], sample, steps=steps)
+        return self.step(name, batch, loss, bound)
 
     def save(self, folder: Path) -> None:
         super().save(folder)
@@ -230,7 +231,7 @@ class DPOUpdater(PreferenceUpdater):
             compared = [ComparedPair(*both) for both in zip(pairs, reference, strict=True)]
             todo = batches(compared, self.config, order)
             self.expect(name, len(todo))
-            steps = [self.preference_step(name, part, len(part)) for part in todo]
+            steps = [self.preference_step(name, p, len(p), steps=len(todo)) for p in todo]
             learned = {"pairs": len(pairs), **counts, **self.averaged(name, steps)}
             metrics |= named(name, learned, self.policies)
         return metrics
@@ -283,14 +284,14 @@ class MADPOUpdater(PreferenceUpdater):
         for name in self.policies:
             self.expect(name, len(todo))
         for joint in todo:
-            for name, learned in self._joint_step(joint).items():
+            for name, learned in self._joint_step(joint, steps=len(todo)).items():
                 steps[name].append(learned)
         metrics: dict[str, Any] = {"pairs": len(chosen.pairs), "ties": chosen.ties}
         for name in self.policies:
             metrics |= named(name, self.averaged(name, steps[name]), self.policies)
         return metrics
 
-    def _joint_step(self, joint: Sequence[JointPair]) -> dict[str, dict[str, float]]:
+    def _joint_step(self, joint: Sequence[JointPair], *, steps: int) -> dict[str, dict[str, float]]:
         """One optimiser step of every policy that has a part in the joint pairs."""
         parts: dict[str, list[tuple[int, Pair]]] = {name: [] for name in self.policies}
         for number, pairs in enumerate(joint):
@@ -312,7 +313,7 @@ class MADPOUpdater(PreferenceUpdater):
                 ComparedPair(pair, row)
                 for (_, pair), row in zip(part, references[name] - others, strict=True)
             ]
-            metrics[name] = self.preference_step(name, compared, len(joint))
+            metrics[name] = self.preference_step(name, compared, len(joint), steps=steps)
         return metrics
 
     def _name_of(self, agent: str) -> str:

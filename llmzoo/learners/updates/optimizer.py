@@ -21,7 +21,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 class Optimizer:
     """Trains ``parameters``. ``name`` appears in errors; ``total`` is the run's number of steps.
-    ``step_kl``: the largest KL of a step, for :class:`llmzoo.learners.updates.step_bound.StepBound`.
+    ``update_kl``: the largest KL of an update, for :mod:`llmzoo.learners.updates.step_bound`.
 
     bfloat16 parameters are trained through float32 copies, which are part of the state.
     """
@@ -34,12 +34,12 @@ class Optimizer:
         rate: float,
         total: int,
         name: str,
-        step_kl: float = math.inf,
+        update_kl: float = math.inf,
     ):
         self.parameters = list(parameters)
         self.steps = 0  # taken so far
         self.total = total  # at which the schedule ends
-        self.name, self.step_kl = name, step_kl
+        self.name, self.update_kl = name, update_kl
         self._config, self._rate = config, rate
         self._masters = MasterWeights(self.parameters)
         masters = self._masters.masters
@@ -62,8 +62,8 @@ class Optimizer:
         size, own = parameter_count(policy.model), policy.learning_rate
         rate = own or config.rate_for(size, adapter=policy.adapter is not None)
         known = bool(own or config.learning_rate or policy.has_known_rates)
-        bound = config.step_kl_for(size, known_rate=known)
-        return cls(policy.parameters(), config, rate=rate, total=total, name=name, step_kl=bound)
+        bound = config.update_kl_for(size, known_rate=known)
+        return cls(policy.parameters(), config, rate=rate, total=total, name=name, update_kl=bound)
 
     @property
     def rate(self) -> float:

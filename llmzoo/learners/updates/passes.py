@@ -66,7 +66,8 @@ def passes(
 
     totals: dict[str, float] = {}
     steps: list[dict[str, float]] = []
-    for minibatch in minibatches(credited, config, rng):
+    todo = minibatches(credited, config, rng)
+    for minibatch in todo:
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
         # a group with equal returns adds nothing to the gradient, but counts in the mean
@@ -77,7 +78,7 @@ def passes(
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),
-            bound=step_bound(policy, optimizers[0], partial(sample, minibatch)),
+            bound=step_bound(policy, optimizers[0], partial(sample, minibatch), steps=len(todo)),
             remedy="lower learning_rate or set clip",
         )
         steps.append({"loss": metrics.pop("loss"), **step})

@@ -73,10 +73,17 @@ class StepBound:
 
 
 def step_bound(
-    policy: TransformersPolicy, optimizer: Optimizer, sample: Callable[[], Sequence[Likelihood]]
+    policy: TransformersPolicy,
+    optimizer: Optimizer,
+    sample: Callable[[], Sequence[Likelihood]],
+    *,
+    steps: int,
 ) -> StepBound | None:
-    """The bound of a policy's optimiser, if it has one."""
-    limit = optimizer.step_kl
+    """The bound of each of the ``steps`` of an update, if the policy's optimiser has one.
+
+    Steps on one batch go much the same way, and the KL grows with the square of their sum.
+    """
+    limit = optimizer.update_kl / steps**2
     return StepBound(limit, policy.model, sample) if math.isfinite(limit) else None
 
 

@@ -12,7 +12,7 @@ from llmzoo.errors import ConfigError, DivergedError
 from llmzoo.learners import learner_class, learner_config
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.step_bound import StepBound
+from llmzoo.learners.updates.step_bound import StepBound, step_bound
 from llmzoo.policies import load
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.sampling import Sampling
@@ -99,7 +99,7 @@ def updated(name, batch, **options):
 def test_updates_are_held_to_the_limit(name):
     batch = Batch(episodes=[], groups=[ANSWERS])
     free, far = updated(name, batch, learning_rate=0.05)
-    held, near = updated(name, batch, learning_rate=0.05, max_step_kl=0.01)
+    held, near = updated(name, batch, learning_rate=0.05, max_update_kl=0.01)
     assert "step_kl" not in free
     assert held["step_kl"] > 0.02
     assert held["step_scale"] < math.sqrt(0.01 / held["step_kl"]) + 1e-9
@@ -110,9 +110,17 @@ def test_updates_are_held_to_the_limit(name):
         torch.testing.assert_close(here, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_the_steps_of_an_update_share_its_limit():
+    """Two steps of one batch have a quarter of it each, so that together they move as far as one alone."""
+    policy, optimizer = tiny_models.policy(), a_coin()[1]
+    optimizer.update_kl = 0.01
+    assert step_bound(policy, optimizer, list, steps=1).limit == 0.01
+    assert step_bound(policy, optimizer, list, steps=2).limit == 0.0025
+
+
 def test_a_batch_without_a_gradient_is_not_measured():
     same = a_group([(20, 0), (22, 0)], [1.0, 1.0])
-    metrics, _ = updated("magrpo", Batch(episodes=[], groups=[same]), max_step_kl=0.01)
+    metrics, _ = updated("magrpo", Batch(episodes=[], groups=[same]), max_update_kl=0.01)
     assert metrics["grad_norm"] == 0.0
     assert "step_kl" not in metrics
 
@@ -120,25 +128,23 @@ def test_a_batch_without_a_gradient_is_not_measured():
 def test_given_preferences_have_no_bound_by_default():
     """The estimate needs answers that the policy sampled."""
     config = learner_config("dpo")
-    assert config(preferences="pairs.jsonl").step_kl_for(1, known_rate=False) == math.inf
-    assert config().step_kl_for(1, known_rate=False) == 0.001
+    assert config(preferences="pairs.jsonl").update_kl_for(1, known_rate=False) == math.inf
+    assert config().update_kl_for(1, known_rate=False) == 0.001
 
 
 def test_only_a_small_model_of_unknown_rate_has_a_bound():
     config = learner_config("magrpo")
     small, large = 9_999_999, 10_000_000
-    assert config().step_kl_for(small, known_rate=False) == 0.001
-    assert config().step_kl_for(large, known_rate=False) == math.inf
-    assert config().step_kl_for(small, known_rate=True) == math.inf
-    assert config(max_step_kl=0.5).step_kl_for(large, known_rate=True) == 0.5
-    ippo = learner_config("ippo")  # four steps from each batch
-    assert ippo().step_kl_for(small, known_rate=False) == 0.001 / 16
-    assert learner_config("sft")().step_kl_for(small, known_rate=False) == math.inf
+    assert config().update_kl_for(small, known_rate=False) == 0.001
+    assert config().update_kl_for(large, known_rate=False) == math.inf
+    assert config().update_kl_for(small, known_rate=True) == math.inf
+    assert config(max_update_kl=0.5).update_kl_for(large, known_rate=True) == 0.5
+    assert learner_config("sft")().update_kl_for(small, known_rate=False) == math.inf
 
 
 def bound(policy, **options):
     config = learner_config("magrpo")(**options)
-    return Optimizer.of(policy, config, total=1, name="p").step_kl
+    return Optimizer.of(policy, config, total=1, name="p").update_kl
 
 
 def test_a_rate_is_known_if_it_was_chosen():
@@ -159,5 +165,5 @@ def test_the_default_rates_were_found_on_the_embedded_model(tmp_path):
 @pytest.mark.parametrize("name", ["ippo", "dpo"])
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
 def test_a_limit_is_above_0(name, limit):
-    with pytest.raises(ConfigError, match="max_step_kl must be above 0"):
-        learner_config(name)(max_step_kl=limit)
+    with pytest.raises(ConfigError, match="max_update_kl must be above 0"):
+        learner_config(name)(max_update_kl=limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from logs import Row
 from readings import by_task, in_order, markdown, of_arm
@@ -59,8 +60,10 @@ def _reached(rows: Sequence[Row], *, kuhn: bool) -> str:
 
 
 def _learners(rows: Sequence[Row]) -> list[str]:
-    endings = (BOUND, *filter(None, OPTIONS.values()))
-    return [arm for arm in in_order(rows, "arm") if not arm.endswith(endings)]
+    """The learners of all arms, whatever the options."""
+    ends = (BOUND, *filter(None, OPTIONS.values()))
+    arms = in_order(rows, "arm")
+    return list(dict.fromkeys(reduce(str.removesuffix, ends, arm) for arm in arms))
 
 
 def _each(runs: Sequence[Row], *, kuhn: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import gathered
@@ -66,9 +66,12 @@ class StepBound:
 
     def _kl(self, before: Sequence[Likelihood]) -> float:
         """The mean over the tokens of all answers; the same on all ranks."""
-        pairs = list(zip(before, self._likelihoods(), strict=True))
-        tokens = sum(float(then.mask.sum()) for then, _ in pairs)
-        total = sum(_summed(kl_k3(then.logprobs, now.logprobs), then.mask) for then, now in pairs)
+        pairs = zip(before, self._likelihoods(), strict=True)
+        summed = [
+            torch.stack([(kl_k3(then.logprobs, now.logprobs) * then.mask).sum(), then.mask.sum()])
+            for then, now in pairs
+        ]
+        total, tokens = torch.stack(summed).sum(0).tolist()  # a single read of the device
         return float(ranks.told(total / max(1.0, tokens)))
 
 
@@ -85,7 +88,3 @@ def step_bound(
     """
     limit = optimizer.update_kl / steps**2
     return StepBound(limit, policy.model, sample) if math.isfinite(limit) else None
-
-
-def _summed(values: Tensor, mask: Tensor) -> float:
-    return float((values * mask).sum())

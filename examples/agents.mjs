@@ -14,7 +14,7 @@ async function ask(role, text) {
   });
   const reply = await response.json();
   if (!response.ok) throw new Error(reply.error.message);
-  return reply.choices[0].message.content.trim().slice(0, 1);
+  return [...reply.choices[0].message.content.trim()][0] ?? ""; // a character, never half of a 🙂
 }
 
 const first = await ask("caller", `sudoku ${task.prompt} digit`);

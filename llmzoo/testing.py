@@ -23,7 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium.spaces import Text
@@ -36,6 +36,7 @@ from llmzoo.parallel_forms import to_parallel
 from llmzoo.policies.base import Policy
 
 EnvFn = Callable[[], AECEnv]
+AnyEnv = TypeVar("AnyEnv", AECEnv, ParallelEnv)
 Act = Callable[[AECEnv, str], str]  # the answer of an agent whose turn it is
 
 # PettingZoo's tests expect arrays; text environments cannot avoid these warnings
@@ -77,9 +78,9 @@ def check_env(
     EnvLogger.flush()
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
-        api_test(env_fn(), num_cycles=cycles)
+        api_test(_seeded(env_fn()), num_cycles=cycles)
         seed_test(env_fn, num_cycles=cycles)
-        parallel_api_test(make_parallel(), num_cycles=cycles)
+        parallel_api_test(_seeded(make_parallel()), num_cycles=cycles)
         parallel_seed_test(make_parallel, num_cycles=cycles)
     meant = [w for w in caught if not issubclass(w.category, FallbackWarning)]
     said = {str(warning.message) for warning in meant} | {str(m) for m in EnvLogger.mqueue}
@@ -449,11 +450,17 @@ def _sampled(env: AECEnv, agent: str) -> str:
     return env.action_space(agent).sample()
 
 
+def _seeded(env: AnyEnv, seed: int = 0) -> AnyEnv:
+    """``env``, whose action spaces sample the same actions at every check."""
+    for number, agent in enumerate(env.possible_agents):
+        env.action_space(agent).seed(seed + number)
+    return env
+
+
 def _visits(env: AECEnv, seed: int, act: Act | None) -> Iterator[str]:
     """Plays an episode; yields each agent at its turns and once more at the end."""
     env.reset(seed=seed)
-    for number, agent in enumerate(env.possible_agents):
-        env.action_space(agent).seed(seed + number)
+    _seeded(env, seed)
     for agent in env.agent_iter():
         yield agent
         over = env.terminations[agent] or env.truncations[agent]
@@ -465,8 +472,7 @@ def _record(env: AECEnv, seed: int, act: Act | None) -> list[Any]:
 
 
 def _play_on(env: AECEnv, act: Act | None) -> list[Any]:
-    for number, agent in enumerate(env.possible_agents):
-        env.action_space(agent).seed(number)
+    _seeded(env)
     seen = []
     while env.agents:
         agent = env.agent_selection

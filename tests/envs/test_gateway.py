@@ -349,6 +349,16 @@ def test_agents_in_javascript():
         assert env.infos["echo_1"]["success"] is False
 
 
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+@pytest.mark.parametrize(("answer", "heard"), [("🙂🙂", "echo 🙂"), (" \n", "echo ")])
+def test_agents_in_javascript_pass_whole_characters_on(answer, heard):
+    """JavaScript cuts texts into halves of surrogate pairs, which no request may hold."""
+    env = runpy.run_path(str(EXAMPLES / "javascript_program.py"))["make"]()
+    env.reset(seed=0)
+    env.step(answer)
+    assert env.observe("echo_1") == heard
+
+
 def test_a_tool_call_in_a_stream_has_its_place(episode):
     opened = episode(Echo())
     talk = [{"role": "user", "content": '<tool_call>{"name": "add"}</tool_call>'}]

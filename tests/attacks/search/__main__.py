@@ -1,7 +1,7 @@
-"""Searches the rewards of built-in environments with scripts, and prints the table of the documentation.
+"""Searches the rewards of built-in environments, and prints the table of the documentation.
 
-python -m tests.attacks.search                    every environment, 14 seconds each
-python -m tests.attacks.search tldr_v0 --time_budget 60
+python -m tests.attacks.search                    every environment, scripts only, 14 seconds each
+python -m tests.attacks.search tldr_v0 --time_budget 300 --steps 10    the embedded model trains too
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attacks.search")
     parser.add_argument("envs", nargs="*", help="ids; every environment by default")
     parser.add_argument("--time_budget", type=float, default=14.0, help="seconds for each")
+    parser.add_argument("--steps", type=int, default=0, help="of the embedded model's training")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print(
@@ -28,7 +29,7 @@ def main() -> int:
     alarms = 0
     for id in args.envs or llmzoo.list_envs():
         make = partial(llmzoo.make, id, **llmzoo.spec(id).offline)
-        report = search_attacks(make, time_budget=args.time_budget, steps=0)
+        report = search_attacks(make, time_budget=args.time_budget, steps=args.steps)
         alarms += len(report.alarms)
         for each in report.alarms or report.findings[:1]:
             shown = each.attack.replace("|", "/").replace("\n", " ")[:90]

@@ -31,7 +31,11 @@ from llmzoo.rollout.scheduler import rollout_keys
 from llmzoo.rollout.stepping import Clock
 from llmzoo.training.setup import Setup, set_up
 
-_NEW_TOKENS, _ROWS = 8, 4  # of the answers whose sampling is timed
+_NEW_TOKENS, _ROWS = (
+    8,
+    64,
+)  # of the answers whose sampling is timed, if the run samples as many at once
+_PASS = 2048  # tokens of the pass with gradients that is timed, if the run has as many
 _LIBRARIES = 0.4e9  # bytes of the interpreter with torch and transformers
 _WORKING = 1.5  # what a pass takes, as a multiple of what it keeps for the gradients
 _ADAM = 3  # numbers for each trained weight: a gradient and two moments
@@ -74,6 +78,7 @@ class Counting:
         self.name = policy.name
         self.prompt_style = policy.prompt_style
         self.answers = self.read = self.most = 0
+        self.group_size = self.prompts = 1  # of the largest request, which are sampled together
         self.longest: tuple[int, ...] = ()  # prompt
         self.agent, self.observation = "", ""  # of that prompt
         self.env: AECEnv | None = None
@@ -82,6 +87,8 @@ class Counting:
     def respond(
         self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
+        self.prompts = max(self.prompts, len(requests))
+        self.group_size = max(self.group_size, group_size)
         return [self._answers(request, group_size) for request in requests]
 
     def _answers(self, request: Request, group_size: int) -> list[Completion]:
@@ -142,7 +149,7 @@ def _estimate(setup: Setup) -> Estimate:
             continue
         whole = (count.read + count.most) * episodes
         at_once = max(at_once, min(size or policy.tokens_at_once, whole))
-        cost = _measure(policy, count)
+        cost = _measure(policy, count, episodes, size or policy.tokens_at_once)
         sampling += cost.sampling * count.most * episodes
         update += cost.update * whole * passes
         activations = max(activations, cost.activations * at_once)
@@ -178,27 +185,41 @@ class _Cost:
     activations: float  # bytes for each such token
 
 
-def _measure(policy: TransformersPolicy, count: Counting) -> _Cost:
+def _measure(policy: TransformersPolicy, count: Counting, episodes: int, most: int) -> _Cost:
     """Sample a few tokens after the longest prompt, and run passes with gradients on them.
 
-    Both are done twice: the first time sets up what later ones use, and is not timed.
+    As many answers are sampled together as the run samples, up to 64, and as many tokens are in a pass,
+    up to 2048 and to ``most``. Both are done twice: the first time sets up what later ones use, and is
+    not timed.
     """
     short = policy.with_sampling(max_new_tokens=_NEW_TOKENS)
-    request = Request(agent=count.agent, observation=count.observation, env=count.env)
+    prompts = min(count.prompts * episodes, max(1, _ROWS // count.group_size))
+    text = count.observation
+    requests = [  # prompts that differ: what is equal is computed once
+        Request(agent=count.agent, observation=text[i:] + text[:i], env=count.env)
+        for i in range(prompts)
+    ]
     for _ in range(2):
         started = time.monotonic()
-        (completions,) = short.respond([request], _ROWS)
+        answers = short.respond(requests, count.group_size)
         sampling_seconds = time.monotonic() - started
-    sampled = sum(len(completion.ids) for completion in completions)
+    sampled = sum(len(completion.ids) for completions in answers for completion in completions)
     if sampled == 0:
         raise ConfigError(f"the longest prompt of {count.agent} leaves no room for an answer")
-    group = Group(
-        agent=count.agent,
-        turn=0,
-        key=(),
-        prompt_ids=count.longest,
-        completions=tuple(completions),
-        returns=(0.0,) * len(completions),
+    longest = len(count.longest) + count.group_size * _NEW_TOKENS
+    groups = [
+        Group(
+            agent=count.agent,
+            turn=0,
+            key=(),
+            prompt_ids=completions[0].prompt_ids,
+            completions=tuple(completions),
+            returns=(0.0,) * len(completions),
+        )
+        for completions in answers[: max(1, min(_PASS, most) // longest)]
+    ]
+    tokens = sum(
+        len(group.prompt_ids) + sum(len(each.ids) for each in group.completions) for group in groups
     )
     weights = {p.untyped_storage().data_ptr() for p in policy.model.parameters()}
     for _ in range(2):
@@ -212,12 +233,11 @@ def _measure(policy: TransformersPolicy, count: Counting) -> _Cost:
 
         started = time.monotonic()
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            loss = policy.likelihood([group]).logprobs.sum()
+            loss = policy.likelihood(groups).logprobs.sum()
         loss.backward()
         update_seconds = time.monotonic() - started
         for parameter in policy.parameters():
             parameter.grad = None
-    tokens = len(count.longest) + sampled
     return _Cost(
         sampling=sampling_seconds / sampled,
         update=update_seconds / tokens,

@@ -43,7 +43,7 @@ def test_a_limit_on_a_pass_lowers_the_memory(dry):
 @pytest.mark.slow
 def test_the_copy_that_kl_compares_with_is_counted(dry, monkeypatch):
     cost = estimate._Cost(sampling=0.0, update=0.0, activations=0.0)
-    monkeypatch.setattr(estimate, "_measure", lambda policy, count: cost)
+    monkeypatch.setattr(estimate, "_measure", lambda *_: cost)
     argv = ["--learner", "magrpo", "--model", "tiny", "--json"]
     free, held = (json.loads(dry(*argv, "--learner.kl", kl).out) for kl in (0, 0.1))
     weights = sum(p.numel() for p in TransformersPolicy.load("tiny").parameters()) * 4
@@ -71,3 +71,23 @@ def test_what_has_no_dry_run(llmzoo):
     assert "--dry_run is of one new run" in said.err
     said = llmzoo("train", "--engine", "ray", "--dry_run", "--model", "tiny")
     assert "a dry run is of one process and engine='local'" in said.err
+
+
+def test_it_samples_and_updates_as_many_different_prompts_as_the_run(dry, monkeypatch):
+    sampled, passed = [], []
+    respond, likelihood = TransformersPolicy.respond, TransformersPolicy.likelihood
+
+    def responding(self, requests, group_size=1, **named):
+        sampled.append((len({request.observation for request in requests}), group_size))
+        return respond(self, requests, group_size, **named)
+
+    def passing(self, groups):
+        passed.append(len({group.prompt_ids for group in groups}))
+        return likelihood(self, groups)
+
+    monkeypatch.setattr(TransformersPolicy, "respond", responding)
+    monkeypatch.setattr(TransformersPolicy, "likelihood", passing)
+    dry("--learner", "grpo", "--learner.group_size", 4, "--episodes_per_step", 24)
+    # 24 prompts with 4 answers each are cut to 64 answers, all of which fit into 2,048 tokens
+    assert sampled == [(16, 4)] * 2
+    assert passed == [16, 16]

@@ -180,7 +180,11 @@ class PreferenceUpdater(RowsUpdater):
     def preference_step(
         self, name: str, batch: Sequence[ComparedPair], mean_over: int, *, steps: int
     ) -> dict[str, float]:
-        """One of the ``steps`` of a policy's optimiser in an iteration; returns metrics."""
+        """One of the ``steps`` of a policy's optimiser in an iteration; returns metrics.
+
+        A bounded step on fewer than ``batch_size`` pairs is as much shorter, as if the rest of the batch
+        had no gradient: Adam's step is as long for one pair as for many.
+        """
         loss = partial(
             preference_loss,
             self.policies[name],
@@ -193,7 +197,8 @@ class PreferenceUpdater(RowsUpdater):
         def sample() -> list[Likelihood]:
             return [pair_logps(policy, part)[1] for part in chunks(few, self.config.rows_at_once)]
 
-        bound = step_bound(policy, self.optimizers[name], sample, steps=steps)
+        share = min(1.0, mean_over / self.config.batch_size) / steps
+        bound = step_bound(policy, self.optimizers[name], sample, share=share)
         return self.step(name, batch, loss, bound)
 
     def save(self, folder: Path) -> None:

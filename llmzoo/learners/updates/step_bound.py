@@ -44,12 +44,17 @@ class StepBound:
         """
         weights, before = optimizer.weights(), self._likelihoods()
         norm = optimizer.step()
-        kl = step_kl = self._kl(before)
-        if not math.isfinite(kl):
-            optimizer.interpolate(weights, 0.0)
-            raise DivergedError(
-                f"a step of {optimizer.name!r} moves it by a KL of {kl}: lower learning_rate"
-            )
+
+        def moved() -> float:
+            kl = self._kl(before)
+            if not math.isfinite(kl):
+                optimizer.interpolate(weights, 0.0)
+                raise DivergedError(
+                    f"a step of {optimizer.name!r} moves it by a KL of {kl}: lower learning_rate"
+                )
+            return kl
+
+        kl = step_kl = moved()
         scale, allowed = 1.0, self.limit
         while kl > allowed:
             share = math.sqrt(self.limit / kl)
@@ -57,7 +62,7 @@ class StepBound:
             scale *= share
             if share > 0.5:
                 break
-            kl, allowed = self._kl(before), 2 * self.limit
+            kl, allowed = moved(), 2 * self.limit
         return norm, {"step_kl": step_kl, "step_scale": scale}
 
     def _likelihoods(self) -> Sequence[Likelihood]:
@@ -80,11 +85,11 @@ def step_bound(
     optimizer: Optimizer,
     sample: Callable[[], Sequence[Likelihood]],
     *,
-    steps: int,
+    share: float,
 ) -> StepBound | None:
-    """The bound of each of the ``steps`` of an update, if the policy's optimiser has one.
+    """The bound of a step that may go ``share`` of the way of an update, if the optimiser has one.
 
-    Steps on one batch go much the same way, and the KL grows with the square of their sum.
+    The steps of an update go much the same way, and the KL grows with the square of their sum.
     """
-    limit = optimizer.update_kl / steps**2
+    limit = optimizer.update_kl * share**2
     return StepBound(limit, policy.model, sample) if math.isfinite(limit) else None

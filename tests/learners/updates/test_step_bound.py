@@ -95,6 +95,19 @@ def updated(name, batch, **options):
     return engine.updater.update(batch, seed=0), policy
 
 
+def test_a_shortened_step_to_nowhere_is_taken_back():
+    logits, optimizer, sample = a_coin()
+    measured = iter([1.0, 1.0, math.nan])  # before, after the step, after it was shortened
+
+    def breaks():
+        (found,) = sample()
+        return [Likelihood(found.logprobs * next(measured), *[found.mask] * 2)]
+
+    with pytest.raises(DivergedError, match="'coin' moves it by a KL of nan: lower learning_rate"):
+        StepBound(1e-6, torch.nn.Identity(), breaks).step(optimizer)
+    assert logits.tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("name", ["magrpo", "at_grpo", "maxrl", "dpo", "madpo"])
 def test_updates_are_held_to_the_limit(name):
     batch = Batch(episodes=[], groups=[ANSWERS])
@@ -114,8 +127,20 @@ def test_the_steps_of_an_update_share_its_limit():
     """Two steps of one batch have a quarter of it each, so that together they move as far as one alone."""
     policy, optimizer = tiny_models.policy(), a_coin()[1]
     optimizer.update_kl = 0.01
-    assert step_bound(policy, optimizer, list, steps=1).limit == 0.01
-    assert step_bound(policy, optimizer, list, steps=2).limit == 0.0025
+    assert step_bound(policy, optimizer, list, share=1.0).limit == 0.01
+    assert step_bound(policy, optimizer, list, share=0.5).limit == 0.0025
+
+
+@pytest.mark.parametrize("name", ["dpo", "madpo"])
+@pytest.mark.parametrize(("batch_size", "share"), [(1, 1.0), (4, 0.25)])
+def test_a_step_on_few_pairs_is_as_much_shorter(name, batch_size, share):
+    """One pair of answers, of a full batch or of a quarter of one; Adam's step is as long for both."""
+    batch = Batch(episodes=[], groups=[a_group([(20, 0), (22, 0)], [1.0, 0.0])])
+    options = {"learning_rate": 0.002, "batch_size": batch_size}
+    free, far = updated(name, batch, **options)
+    held, near = updated(name, batch, **options, max_update_kl=1e-6)
+    assert free["pairs"] == 1
+    assert held["step_scale"] == pytest.approx(share * math.sqrt(1e-6 / held["step_kl"]), rel=0.1)
 
 
 def test_a_batch_without_a_gradient_is_not_measured():

@@ -142,6 +142,10 @@ class FallbackWarning(UserWarning):
     """A shipped sample is played, since the public set that was asked for cannot be reached."""
 
 
+class NoGraphWarning(UserWarning):
+    """A GPU's decoding steps run without a CUDA graph, since they cannot be captured."""
+
+
 class SkippedWarning(UserWarning):
     """Bad records of a source were skipped, as ``on_bad_record="skip"`` says."""
 

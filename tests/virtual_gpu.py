@@ -117,7 +117,8 @@ class OnGPU(Tensor):
 class VirtualGPU:
     """Counts what passes between host and device, by the line of llmzoo that asked for it.
 
-    ``reads``: the host waits for numbers of the device. ``writes``: copies to the device.
+    ``reads``: the host waits for numbers of the device. ``writes``: copies to the device. ``sent``: copies
+    to the host that it does not wait for; until it waits for an event after them, they hold nonsense.
     ``generator``: the device's own random numbers, at first seeded like no other.
     """
 
@@ -126,6 +127,8 @@ class VirtualGPU:
     def __init__(self) -> None:
         self.reads: Counter[str] = Counter()
         self.writes: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
+        self.under_way: list[Callable[[], Any]] = []
         self.generator = torch.Generator()
         self.generator.seed()
 
@@ -246,12 +249,36 @@ def _moved(func: Any, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         args = (CUDA if func is Tensor.cuda else "cpu",)
     elif args and isinstance(args[0], Tensor):
         args = (args[0].device, args[0].dtype)
-    device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
+    device, dtype, waits_not, *_ = torch._C._nn._parse_to(*args, **kwargs)
     result = tensor if dtype is None else Tensor.to(tensor, dtype)
+    if waits_not and isinstance(result, OnGPU) and device is not None and device.type == "cpu":
+        return _sent(result)
     if device is None or device.type == result.device.type:
         return result.clone() if kwargs.get("copy") and result is tensor else result
     moved: Tensor = _Move.apply(result)
     return moved
+
+
+def _sent(tensor: OnGPU) -> Tensor:
+    """The numbers of the device, which arrive with the next event that the host waits for."""
+    gpu, arriving = VirtualGPU.current(), tensor.inside.clone()
+    gpu.sent[_place()] += 1
+    here = torch.full_like(arriving, 99)
+    gpu.under_way.append(partial(here.copy_, arriving))
+    return here
+
+
+class _Event:
+    def __init__(self, **_: Any) -> None:
+        self._before: list[Callable[[], Any]] = []
+
+    def record(self) -> None:
+        gpu = VirtualGPU.current()
+        self._before, gpu.under_way = gpu.under_way, []
+
+    def synchronize(self) -> None:
+        for arrives in self._before:
+            arrives()
 
 
 class _Move(torch.autograd.Function):
@@ -299,6 +326,7 @@ def virtual_gpu() -> Iterator[VirtualGPU]:
         "is_bf16_supported": lambda *emulated: True,
         "get_device_properties": lambda device: SimpleNamespace(name="virtual", total_memory=2**33),
         "manual_seed_all": seed,
+        "Event": _Event,
         "get_rng_state": lambda *device: gpu.generator.get_state(),
         "set_rng_state": lambda state, *device: gpu.generator.set_state(state),
     }

@@ -4,14 +4,16 @@ Each distinct prompt is read once. Rows that have ended leave the batch, so a si
 not slow down the others.
 
 A GPU computes while the host prepares the next operations, until the host asks for a number. So the
-host reads the tokens of several steps at once. Rows may then grow beyond their end; the surplus is
-cut off. Noise belongs to a row and a step, so this changes no answer.
+host reads the tokens of several steps at once, and only after it has started the next ones. Rows may
+then grow beyond their end; the surplus is cut off. Noise belongs to a row and a step, so this changes
+no answer.
 
 Shapes: N rows alive, V vocabulary.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,10 +23,11 @@ import torch
 from torch import Tensor
 
 from llmzoo.errors import LlmzooError
-from llmzoo.policies import attention, recurrent
+from llmzoo.policies import attention, recurrent, static
+from llmzoo.policies.decoded import DecodedRows, Decoder
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
-from llmzoo.policies.sampling import Sampling, Uniforms, draw, warp
+from llmzoo.policies.sampling import Sampling, Uniforms
 
 _COMPACT_BELOW = 0.85  # share of rows alive below which copying the rest into a smaller batch pays
 # steps between two reads: at first few, so that short answers end soon, then twice as many each time
@@ -40,17 +43,19 @@ class Tokens:
     ended: bool  # with the end-of-sequence token or a stop string, not at the token limit
 
 
-class Decoder(Protocol):
-    """Rows of tokens that a model continues together, one token at a time."""
+class Rows(Protocol):
+    """N rows of tokens that grow together."""
 
-    logits: Tensor  # [N, V] of each row's next token
-
-    def step(self, tokens: Tensor) -> None:
-        """Append a token [N] to each row."""
+    def grow(self, count: int) -> Tensor:
+        """Sample ``count`` tokens more for each row: [count, 2, N], tokens and log-probabilities, float64."""
         ...
 
     def keep(self, rows: Sequence[int]) -> None:
         """Keep only these rows: indices in ascending order."""
+        ...
+
+    def close(self) -> None:
+        """Free what they hold. No call follows."""
         ...
 
 
@@ -84,36 +89,42 @@ def sample(
     true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
-    decoder = _decoder(model, runs, group_size, sampling.max_new_tokens, pad_id)
     uniforms = Uniforms(keys, group_size, model.device)
+    rows = _rows(model, runs, group_size, sampling, uniforms, pad_id, greedy=greedy)
     growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, given_up)
     batch = growth.alive
-    batch_N = torch.arange(len(batch), device=model.device)  # the same on the device
-    unread: list[Tensor] = []  # [2, N] of each step: tokens and log-probabilities
     on_cpu = model.device.type == "cpu"  # where a read costs nothing
-    wait = 1 if on_cpu else _FIRST_READ
-    for step in range(sampling.max_new_tokens):
-        logprobs_NV = warp(decoder.logits, sampling)
-        if greedy:
-            token_N = logprobs_NV.argmax(dim=-1)
-        else:
-            token_N = draw(logprobs_NV, uniforms.at(step)[batch_N])
-        logprob_N = logprobs_NV.gather(-1, token_N.unsqueeze(-1)).squeeze(-1)
-        unread.append(torch.stack([token_N.double(), logprob_N.double()]))
-        last = step + 1 == sampling.max_new_tokens
-        if len(unread) == wait or last:
-            growth.append(batch, torch.stack(unread).tolist())
-            unread, wait = [], 1 if on_cpu else min(2 * wait, _READ_EVERY)
-            if last or not growth.alive:
-                break
-            if len(growth.alive) < len(batch):
+    left, count = sampling.max_new_tokens, 1 if on_cpu else _FIRST_READ
+    unread: deque[tuple[Sequence[int], Callable[[], Any]]] = deque()
+    while growth.alive and (left or unread):
+        if left:
+            count = min(count, left)
+            unread.append((batch, _sent(rows.grow(count))))
+            left, count = left - count, 1 if on_cpu else min(2 * count, _READ_EVERY)
+        if on_cpu or not left or len(unread) > 1:
+            grown, read = unread.popleft()
+            growth.append(grown, read())
+            if left and 0 < len(growth.alive) < len(batch):
                 alive = set(growth.alive)
-                kept = [n for n, row in enumerate(batch) if row in alive]
-                decoder.keep(kept)
-                kept_M = torch.tensor(kept, device=model.device)
-                token_N, batch_N, batch = token_N[kept_M], batch_N[kept_M], growth.alive
-        decoder.step(token_N)
+                rows.keep([n for n, row in enumerate(batch) if row in alive])
+                batch = growth.alive
+    rows.close()
     return growth.finish()
+
+
+def _sent(found: Tensor) -> Callable[[], Any]:
+    """Send a tensor to the host, which does not wait. Calling the result waits, and gives the numbers."""
+    if found.device.type == "cpu":
+        return found.tolist
+    here = found.to("cpu", non_blocking=True)
+    arrived = torch.cuda.Event()
+    arrived.record()
+
+    def read() -> Any:
+        arrived.synchronize()
+        return here.tolist()
+
+    return read
 
 
 class _Growth:
@@ -188,16 +199,27 @@ class _Growth:
         return self.rows[prompt * self._group_size : (prompt + 1) * self._group_size]
 
 
-def _decoder(
-    model: Any, runs: Sequence[tuple[tuple[int, ...], int]], group_size: int, room: int, pad_id: int
-) -> Decoder:
-    """A decoder of ``count * group_size`` rows per prompt; with shared prefixes if the model allows."""
+def _rows(
+    model: Any,
+    runs: Sequence[tuple[tuple[int, ...], int]],
+    group_size: int,
+    sampling: Sampling,
+    uniforms: Uniforms,
+    pad_id: int,
+    *,
+    greedy: bool,
+) -> Rows:
+    """``count * group_size`` rows per prompt; with shared prefixes if the model allows."""
     prompts, counts = [prompt for prompt, _ in runs], [count * group_size for _, count in runs]
     if attention.supported(model.config):
-        return SharedPrefixDecoder(model, prompts, counts, room)
-    if recurrent.carries_state(model):
-        return recurrent.RereadDecoder(model, prompts, counts)
-    return CacheDecoder(model, prompts, counts, pad_id)
+        if static.fits(model):
+            return static.StaticRows(model, prompts, counts, sampling, uniforms, greedy=greedy)
+        decoder: Decoder = SharedPrefixDecoder(model, prompts, counts, sampling.max_new_tokens)
+    elif recurrent.carries_state(model):
+        decoder = recurrent.RereadDecoder(model, prompts, counts)
+    else:
+        decoder = CacheDecoder(model, prompts, counts, pad_id)
+    return DecodedRows(decoder, sampling, uniforms, greedy=greedy)
 
 
 class SamplerError(LlmzooError, RuntimeError):

@@ -1,9 +1,9 @@
-"""A small model's decoding step in few operations.
+"""A decoding step in few operations.
 
-On a CPU, a decoding step of a model with a few million weights spends most of its time on the
-framework's overhead for some two hundred small operations per layer. Here a Llama layer takes about
-forty: projections of the same input are one product, the query's weights include the scale of the
-scores, and the products add the residuals themselves. Adapters are added to the copies of the
+A decoding step of a small model spends most of its time on the framework's overhead for some two
+hundred small operations per layer, and so does one of a larger model on a GPU. Here a Llama layer takes
+about forty: projections of the same input are one product, the query's weights include the scale of
+the scores, and the products add the residuals themselves. Adapters are added to the copies of the
 weights, so they cost nothing in a step.
 
 Shapes: N tokens, H hidden size, A query heads, D the size of a head.
@@ -22,8 +22,10 @@ from torch.nn import functional as F
 from llmzoo.policies.lora import is_mergeable, merged_weight
 from llmzoo.policies.precision import FULL
 
-_FAMILIES = frozenset({"llama", "mistral", "qwen2"})
-_MOST = 2**26  # weights; larger models gain little, and the copies of their projections are large
+_FAMILIES = frozenset({"llama", "mistral", "qwen2", "qwen3", "smollm3"})
+_MOST = (
+    2**26
+)  # weights; on a CPU larger models gain little, and the copies of their weights are large
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
@@ -32,8 +34,10 @@ Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 @dataclass(frozen=True, slots=True)
 class _Layer:
     norm: Tensor
-    qkv: Tensor  # [(A + 2 kv) * D, H], with the query's part scaled
+    qkv: Tensor  # [(A + 2 kv) * D, H], with the query's part scaled unless it is normalized
     qkv_bias: Tensor | None
+    qk_norm: Tensor | None  # [A + kv, D], with the query's part scaled
+    rotates: bool
     out: Tensor  # [A * D, H]
     mlp_norm: Tensor
     gate_up: Tensor  # [2 * M, H]
@@ -42,24 +46,31 @@ class _Layer:
 
 
 def fits(model: Any) -> bool:
-    """Whether a model is small, of a supported family, unmodified, and not in half precision."""
-    if model.config.model_type not in _FAMILIES or model.num_parameters() > _MOST:
-        return False
-    if torch.is_autocast_enabled(model.device.type):
+    """Whether a model gains on a CPU: it is supported, small, and not in half precision."""
+    return (
+        supports(model)
+        and model.num_parameters() <= _MOST
+        and all(weights.dtype in FULL for weights in model.parameters())
+    )
+
+
+def supports(model: Any) -> bool:
+    """Whether a model is of a supported family, unmodified but for adapters, and in one precision."""
+    if model.config.model_type not in _FAMILIES or torch.is_autocast_enabled(model.device.type):
         return False
     layers = model.get_decoder().layers
     linear = [
         projection
         for layer in layers
         for projection in (*layer.self_attn.children(), *layer.mlp.children())
-        if projection is not layer.mlp.act_fn
+        if projection is not layer.mlp.act_fn and projection not in _qk_norms(layer.self_attn)
     ]
     added = [layer.self_attn.o_proj for layer in layers]
     added += [layer.mlp.down_proj for layer in layers]
     return (
         all(map(is_mergeable, linear))
         and all(projection.bias is None for projection in added)
-        and all(weights.dtype in FULL for weights in model.parameters())
+        and len({weights.dtype for weights in model.parameters()}) == 1
     )
 
 
@@ -68,25 +79,44 @@ class LeanBody:
 
     def __init__(self, model: Any):
         body = model.get_decoder()
-        self._embed, self._rotary = body.embed_tokens, body.rotary_emb
+        self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
         self._layers = [_layer(layer) for layer in body.layers]
         self._norm, self._eps = body.norm.weight, body.norm.variance_epsilon
-        self._head_size = body.layers[0].self_attn.head_dim
-        self._heads = body.layers[0].self_attn.q_proj.out_features // self._head_size
+        self.head_size = body.layers[0].self_attn.head_dim
+        self.heads = body.layers[0].self_attn.q_proj.out_features // self.head_size
+        self.kv_heads = body.layers[0].self_attn.k_proj.out_features // self.head_size
+        self.layers = len(self._layers)
 
-    def states(self, tokens: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-        """The last hidden states [N, H] of tokens [N] at ``positions`` [N]."""
+    def refresh(self) -> None:
+        """Copy the model's current weights again, to where the copies are."""
+        for old, layer in zip(self._layers, self._body.layers, strict=True):
+            new = _layer(layer)
+            for name in ("qkv", "qkv_bias", "qk_norm", "out", "gate_up", "down"):
+                to, weights = getattr(old, name), getattr(new, name)
+                if to is not None and to.data_ptr() != weights.data_ptr():  # the weights themselves
+                    to.copy_(weights)
+
+    def rotation(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """The cosines and sines [N, D] that turn queries and keys at ``positions`` [N]."""
+        cos, sin = self._rotary(self._norm, positions.unsqueeze(0))
+        return cos[0], sin[0]
+
+    def states(self, tokens: Tensor, rotation: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
+        """The last hidden states [N, H] of tokens [N] at positions with this ``rotation``."""
         x: Tensor = self._embed(tokens)
-        n, size, d = *x.shape, self._head_size
-        cos, sin = self._rotary(x, positions.unsqueeze(0))
-        cos = cos[0].unsqueeze(1)  # [N, 1, D]
-        low, high = sin[0].unsqueeze(1).chunk(2, dim=-1)
+        n, size, d = *x.shape, self.head_size
+        cos, sin = (each.unsqueeze(1) for each in rotation)  # [N, 1, D]
+        low, high = sin.chunk(2, dim=-1)
+        kv = self.kv_heads
         for number, layer in enumerate(self._layers):
             h = F.rms_norm(x, (size,), layer.norm, self._eps)
             qkv = F.linear(h, layer.qkv, layer.qkv_bias).view(n, -1, d)
-            kv = (qkv.shape[1] - self._heads) // 2
-            turned, value = qkv.split([self._heads + kv, kv], dim=1)
-            query, key = _rotated(turned, cos, low, high).split([self._heads, kv], dim=1)
+            turned, value = qkv.split([self.heads + kv, kv], dim=1)
+            if layer.qk_norm is not None:
+                turned = F.rms_norm(turned, (d,), None, self._eps) * layer.qk_norm
+            if layer.rotates:
+                turned = _rotated(turned, cos, low, high)
+            query, key = turned.split([self.heads, kv], dim=1)
             x = torch.addmm(x, attend(number, query, key, value), layer.out)
             h = F.rms_norm(x, (size,), layer.mlp_norm, self._eps)
             gate, up = F.linear(h, layer.gate_up).chunk(2, dim=-1)
@@ -104,20 +134,33 @@ def _rotated(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return turned
 
 
+def _qk_norms(attention: Any) -> list[Any]:
+    """The norms of queries and keys, where a family has them."""
+    return [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
+
+
 def _layer(layer: Any) -> _Layer:
     at, mlp = layer.self_attn, layer.mlp
+    norms = [norm.weight for norm in _qk_norms(at)]
+    scaling = 1.0 if norms else at.scaling
     weights = [
-        merged_weight(at.q_proj) * at.scaling,
+        merged_weight(at.q_proj) * scaling,
         merged_weight(at.k_proj),
         merged_weight(at.v_proj),
     ]
-    biases = None
+    biases = qk_norm = None
     if at.q_proj.bias is not None:
-        biases = torch.cat([at.q_proj.bias * at.scaling, at.k_proj.bias, at.v_proj.bias])
+        biases = torch.cat([at.q_proj.bias * scaling, at.k_proj.bias, at.v_proj.bias])
+    if norms:
+        heads = [at.q_proj.out_features // at.head_dim, at.k_proj.out_features // at.head_dim]
+        of_heads = [norm.expand(count, -1) for norm, count in zip(norms, heads, strict=True)]
+        qk_norm = torch.cat([of_heads[0] * at.scaling, of_heads[1]])
     return _Layer(
         norm=layer.input_layernorm.weight,
         qkv=torch.cat(weights),
         qkv_bias=biases,
+        qk_norm=qk_norm,
+        rotates=bool(getattr(at, "use_rope", True)),
         out=merged_weight(at.o_proj).T,
         mlp_norm=layer.post_attention_layernorm.weight,
         gate_up=torch.cat([merged_weight(mlp.gate_proj), merged_weight(mlp.up_proj)]),

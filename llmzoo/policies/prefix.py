@@ -34,7 +34,7 @@ class SharedPrefixDecoder:
         self._model = model
         self._lean = lean.LeanBody(model) if lean.fits(model) else None
         self._room, self._grown = room, 0
-        read = _KeptPrompts(prompts, model.device)
+        read = KeptPrompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
         self._prompts: Segments = read.segments
         self._prefixes = read.kept
@@ -50,7 +50,7 @@ class SharedPrefixDecoder:
         if self._lean is None:
             states = attention.run(self._model, tokens, positions, self)
         else:
-            states = self._lean.states(tokens, positions, self._attend)
+            states = self._lean.states(tokens, self._lean.rotation(positions), self._attend)
         self._grown += 1
         self.logits = self._head(states)
 
@@ -147,7 +147,7 @@ def _taken(kept: Tensor, positions: Tensor, width: int) -> Tensor:
     return kept[positions // width, :, positions % width].transpose(1, 2).contiguous()
 
 
-class _KeptPrompts(PackedTexts):
+class KeptPrompts(PackedTexts):
     """Prompts that keep each layer's keys [B, kv, D, P] and values [B, kv, P, D]."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], device: torch.device):

@@ -88,12 +88,19 @@ class Uniforms:
         """The numbers of all rows at ``step``: float64 [keys * K]."""
         block, column = divmod(step, _DRAWN_AT_ONCE)
         if block != self._block:
-            self._block = block
-            numbers = torch.empty(
-                len(self._keys), self._group_size, _DRAWN_AT_ONCE, dtype=torch.float64
-            )
-            for row, key in zip(numbers, self._keys, strict=True):
-                self._generator.manual_seed(noise_key(key, "block", block))
-                row.uniform_(generator=self._generator)
-            self._numbers = numbers.flatten(0, 1).T.contiguous().to(self._device)
+            self._block, self._numbers = block, self._drawn(block)
         return self._numbers[column]
+
+    def block(self, step: int) -> Tensor | None:
+        """The numbers [64, keys * K] from ``step`` on, if 64 steps begin with it; else None."""
+        number, column = divmod(step, _DRAWN_AT_ONCE)
+        return self._drawn(number) if column == 0 else None
+
+    def _drawn(self, block: int) -> Tensor:
+        numbers = torch.empty(
+            len(self._keys), self._group_size, _DRAWN_AT_ONCE, dtype=torch.float64
+        )
+        for row, key in zip(numbers, self._keys, strict=True):
+            self._generator.manual_seed(noise_key(key, "block", block))
+            row.uniform_(generator=self._generator)
+        return numbers.flatten(0, 1).T.contiguous().to(self._device)

@@ -78,7 +78,9 @@ def passes(
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),
-            bound=step_bound(policy, optimizers[0], partial(sample, minibatch), share=1 / len(todo)),
+            bound=step_bound(
+                policy, optimizers[0], partial(sample, minibatch), share=1 / len(todo)
+            ),
             remedy="lower learning_rate or set clip",
         )
         steps.append({"loss": metrics.pop("loss"), **step})

@@ -137,8 +137,8 @@ def test_a_step_on_few_pairs_is_as_much_shorter(name, batch_size, share):
     """One pair of answers, of a full batch or of a quarter of one; Adam's step is as long for both."""
     batch = Batch(episodes=[], groups=[a_group([(20, 0), (22, 0)], [1.0, 0.0])])
     options = {"learning_rate": 0.002, "batch_size": batch_size}
-    free, far = updated(name, batch, **options)
-    held, near = updated(name, batch, **options, max_update_kl=1e-6)
+    free, _ = updated(name, batch, **options)
+    held, _ = updated(name, batch, **options, max_update_kl=1e-6)
     assert free["pairs"] == 1
     assert held["step_scale"] == pytest.approx(share * math.sqrt(1e-6 / held["step_kl"]), rel=0.1)
 

@@ -1,0 +1,183 @@
+"""Rows that grow by static steps: the host starts step after step and reads nothing in between.
+
+The steps of a model, their buffers and CUDA graphs are kept for the next call.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from llmzoo.policies import attention, lean
+from llmzoo.policies.lean import LeanBody
+from llmzoo.policies.prefix import KeptPrompts
+from llmzoo.policies.sampling import Uniforms
+from llmzoo.policies.settings import Sampling
+from llmzoo.policies.static_step import Shape, StaticStep
+
+_WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
+_KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
+_KEPT = 8  # such steps
+_SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
+
+
+def fits(model: Any) -> bool:
+    """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory."""
+    if model.device.type != "cuda" or not lean.supports(model):
+        return False
+    weights = sum(p.numel() * p.element_size() for p in model.parameters())
+    if weights > _WEIGHTS_SHARE * _memory(model.device):
+        return False
+    return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in ("dynamic", "longrope")
+
+
+class StaticRows:
+    """``counts[b]`` rows after ``prompts[b]``, as of :class:`llmzoo.policies.decode.Rows`."""
+
+    def __init__(
+        self,
+        model: Any,
+        prompts: Sequence[Sequence[int]],
+        counts: Sequence[int],
+        sampling: Sampling,
+        uniforms: Uniforms,
+        *,
+        greedy: bool,
+    ):
+        self._device, self._uniforms = model.device, uniforms
+        self._steps = _steps_of(model)
+        self._settings = (sampling, greedy)
+        read = KeptPrompts(prompts, model.device)
+        states = attention.run(model, read.ids, read.positions, read)
+        self._lengths = [len(prompt) for prompt in prompts]
+        self._prompt_of = [b for b, count in enumerate(counts) for _ in range(count)]
+        self._numbers = self._indices(
+            range(len(self._prompt_of))
+        )  # of the rows, among the uniforms
+        self._step = self._fitting()
+        self._step.begin(self._lengths, read.kept)
+        self._slots = self._indices(self._slots_of())
+        prompt_of = [min(b, len(prompts) - 1) for b in range(self._step.shape.prompts)]
+        logits = model.get_output_embeddings()(states[read.ends[self._indices(prompt_of)]])
+        self._first = logits.unsqueeze(1).expand(-1, self._step.shape.rows, -1).flatten(0, 1)
+        self._count = 0  # tokens of each row
+
+    def grow(self, count: int) -> Tensor:
+        begun = self._count
+        for _ in range(count):
+            self._draw_noise()
+            if self._count:
+                self._step.run()
+            else:
+                self._step.sample(self._first)
+            self._count += 1
+        return self._step.found[begun : self._count].index_select(2, self._slots)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        kept, old, before = self._indices(rows), self._step, self._slots
+        self._numbers = self._numbers[kept]
+        prompt_of = [self._prompt_of[row] for row in rows]
+        left = sorted(set(prompt_of))
+        counts = [prompt_of.count(b) for b in left]
+        lengths = [self._lengths[b] for b in left]
+        shape = Shape.of(counts, lengths, old.shape.room)
+        if shape.slots > _SHRINKS * old.shape.slots:
+            self._slots, self._prompt_of = before[kept], prompt_of
+            return
+        self._lengths, self._prompt_of = lengths, [left.index(b) for b in prompt_of]
+        self._step = self._steps.taken(shape, *self._settings)
+        self._step.begin(lengths, {}, self._count - 1)
+        self._slots = self._indices(self._slots_of())
+        self._step.take(old, self._slots, before[kept], self._indices(left), self._count - 1)
+        self._steps.give_back(old, *self._settings)
+
+    def close(self) -> None:
+        """Give the step back. No call follows."""
+        self._steps.give_back(self._step, *self._settings)
+
+    def _fitting(self) -> StaticStep:
+        counts = [len(list(same)) for _, same in groupby(self._prompt_of)]
+        room = self._settings[0].max_new_tokens
+        return self._steps.taken(Shape.of(counts, self._lengths, room), *self._settings)
+
+    def _slots_of(self) -> list[int]:
+        """The slots of the rows, which stand in the order of their prompts."""
+        width = self._step.shape.rows
+        return [
+            b * width + r for b, same in groupby(self._prompt_of) for r in range(len(list(same)))
+        ]
+
+    def _draw_noise(self) -> None:
+        """Bring the numbers of the tokens that are sampled next, as many as are drawn together."""
+        numbers = self._uniforms.block(self._count)
+        if numbers is not None and not self._settings[1]:
+            room = self._step.shape.room - self._count
+            mine = numbers[:room].index_select(1, self._numbers)
+            into = self._step.uniforms[self._count : self._count + len(mine)]
+            into.index_copy_(1, self._slots, mine)
+
+    def _indices(self, numbers: Sequence[int]) -> Tensor:
+        return torch.tensor(numbers, device=self._device)
+
+
+class _Steps:
+    """The steps of a model with one adapter, and the copy of its weights that they share."""
+
+    def __init__(self, model: Any):
+        self.body = LeanBody(model)
+        self._head = model.get_output_embeddings()
+        self._like = next(model.parameters())
+        self._waiting: OrderedDict[Any, StaticStep] = OrderedDict()
+
+    def taken(self, shape: Shape, sampling: Sampling, greedy: bool) -> StaticStep:
+        """A step that nobody else uses until it is given back."""
+        found = self._waiting.pop(_key(shape, sampling, greedy), None)
+        if found is None:
+            found = StaticStep(
+                self.body, self._head, shape, sampling, greedy=greedy, like=self._like
+            )
+        return found
+
+    def give_back(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
+        """Keep a step for its next use. The oldest others go when they take too much memory."""
+        self._waiting[_key(step.shape, sampling, greedy)] = step
+        most = _KEPT_SHARE * _memory(self._like.device)
+        while len(self._waiting) > _KEPT or (
+            len(self._waiting) > 1 and sum(each.size for each in self._waiting.values()) > most
+        ):
+            self._waiting.popitem(last=False)
+
+
+def _key(shape: Shape, sampling: Sampling, greedy: bool) -> Any:
+    return shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
+
+
+_KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()
+
+
+def _steps_of(model: Any) -> _Steps:
+    """The steps of a model as it computes now, with a copy of its current weights."""
+    of_adapters = _KNOWN.setdefault(model, {})
+    projection = model.get_decoder().layers[0].self_attn.q_proj
+    adapters = None
+    if hasattr(projection, "base_layer") and not projection.disable_adapters:
+        adapters = tuple(projection.active_adapters)
+    if adapters not in of_adapters:
+        of_adapters[adapters] = _Steps(model)
+    else:
+        of_adapters[adapters].body.refresh()
+    return of_adapters[adapters]
+
+
+def _memory(device: torch.device) -> float:
+    """Bytes of a GPU. On a CPU, where only tests come here, any number."""
+    if device.type != "cuda":
+        return 2.0**33
+    total: int = torch.cuda.get_device_properties(device).total_memory
+    return float(total)

@@ -1,0 +1,204 @@
+"""Static decoding steps sample what the decoder samples: the same tokens, and in float64 the same numbers."""
+
+import random
+from functools import partial
+
+import pytest
+import torch
+from quick_cases import slow_but
+from recorded import recorded
+from test_layouts import VOCABULARY, a_model, adapted
+
+from llmzoo.policies import lean, lora, static, static_step
+from llmzoo.policies.decode import sample
+from llmzoo.policies.sampling import Sampling
+
+FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
+EOS = 7  # made likely, so that rows end at different times
+
+
+@pytest.fixture
+def static_steps(monkeypatch):
+    """Call it, and samples grow by static steps, on this CPU too."""
+
+    def use():
+        static._KNOWN.clear()
+        monkeypatch.setattr(static, "fits", lean.supports)
+
+    return use
+
+
+def drawn(seed):
+    """Prompts and settings of a call, at random."""
+    rng = random.Random(seed)
+    prompts = [
+        tuple(rng.randrange(8, VOCABULARY) for _ in range(rng.choice([1, 3, 20, 70])))
+        for _ in range(rng.randint(1, 5))
+    ]
+    prompts.insert(0, prompts[0])  # read once, with twice as many rows
+    settings = Sampling(
+        max_new_tokens=rng.choice([1, 2, 9, 33, 70]),
+        temperature=rng.choice([0.3, 1.0, 1.5]),
+        top_k=rng.choice([0, 0, 5]),
+        top_p=rng.choice([1.0, 1.0, 0.8]),
+    )
+    given_up = rng.randrange(20) if rng.random() < 0.3 else None
+    ends = rng.sample(range(8, VOCABULARY), 3) if rng.random() < 0.5 else []
+
+    def call(model):
+        asked = 0
+
+        def gives_up(prompt):
+            nonlocal asked
+            asked += 1
+            return given_up is not None and prompt == 0 and asked > given_up
+
+        return sample(
+            model,
+            prompts,
+            rng_group,
+            settings,
+            eos_ids=[EOS],
+            pad_id=0,
+            keys=[3 * seed + n for n in range(len(prompts))],
+            greedy=greedy,
+            stopped=(lambda ids: ids[-1] in ends) if ends else None,
+            given_up=gives_up if given_up is not None else None,
+        )
+
+    rng_group, greedy = rng.choice([1, 2, 3, 8]), rng.random() < 0.2
+    return call
+
+
+def ending(model):
+    """The model, for which :data:`EOS` is a likelier token."""
+    with torch.no_grad():
+        head = model.get_output_embeddings().weight
+        head[EOS] = head[8:12].mean(0)
+    return model
+
+
+def same(found, wanted):
+    for rows, others in zip(found, wanted, strict=True):
+        for row, other in zip(rows, others, strict=True):
+            assert (row.ids, row.ended) == (other.ids, other.ended)
+            assert row.logprobs == pytest.approx(other.logprobs, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    slow_but(
+        [("qwen3", "adapted"), ("smollm3", "plain")],
+        [(family, kind) for family in FAMILIES for kind in ("plain", "adapted")],
+    ),
+)
+def test_200_calls_at_random_sample_the_same(family, kind, static_steps):
+    """20 calls each: rows and prompts of all lengths, ends, filters, stops, prompts that are given up.
+
+    Their steps are repeated as a CUDA graph repeats them: operations on the same tensors, no Python.
+    """
+    model = ending(a_model(family))
+    if kind == "adapted":
+        model = adapted(model)
+    calls = [drawn(seed) for seed in range(20)]
+    wanted = [call(model) for call in calls]
+    assert len({len(row.ids) for rows in wanted for each in rows for row in each}) > 10
+    static_steps()
+    with recorded() as graphs:
+        for call, expected in zip(calls, wanted, strict=True):
+            same(call(model), expected)
+    assert graphs.replays > 100
+
+
+@pytest.mark.usefixtures("float64")
+def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
+    model = adapted(a_model("qwen2"))
+    call = drawn(1)
+
+    def each_way():
+        return [call(model), bare(), first()]
+
+    def bare():
+        with lora.bare(model):
+            return call(model)
+
+    def first():
+        model.set_adapter("first")
+        try:
+            return call(model)
+        finally:
+            model.set_adapter("second")
+
+    def trained():
+        with torch.no_grad():
+            for weights in model.parameters():
+                weights.add_(
+                    torch.sin(torch.arange(weights.numel())).view(weights.shape), alpha=0.05
+                )
+
+    wanted = [each_way()]
+    before = {name: weights.clone() for name, weights in model.named_parameters()}
+    trained()
+    wanted.append(each_way())
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            weights.copy_(before[name])
+    static_steps()
+    with recorded():
+        for found, expected in zip(each_way(), wanted[0], strict=True):
+            same(found, expected)
+        trained()
+        for found, expected in zip(each_way(), wanted[1], strict=True):
+            same(found, expected)
+    different = [[row.logprobs for row in rows[0]] for way in wanted for rows in way]
+    assert len({str(each) for each in different}) == 5  # adapters "first" do nothing yet
+
+
+def test_shapes_are_few():
+    of = static_step.Shape.of
+    assert of([3, 8], [5, 64], 20) == static_step.Shape(2, 8, 64, 32)
+    assert of([8] * 33, [65], 129) == static_step.Shape(64, 8, 128, 256)
+    assert of([1], [1], 1).slots == 1
+
+
+def test_rows_move_to_a_smaller_step_when_half_have_left(static_steps):
+    static_steps()
+    model = ending(a_model("llama"))
+    sizes = []
+    run = static_step.StaticStep.begin
+
+    def begin(step, *args):
+        sizes.append(step.shape.slots)
+        run(step, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static_step.StaticStep, "begin", begin)
+        sample(
+            model,
+            [(20, 21), (22,), (23, 24), (25,)],
+            8,
+            Sampling(max_new_tokens=60),
+            eos_ids=[EOS, *range(8, 20)],
+            pad_id=0,
+            keys=range(4),
+        )
+    assert sizes[0] == 32
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] <= 8
+
+
+def test_a_step_is_made_once_for_calls_of_one_shape(static_steps):
+    static_steps()
+    model = a_model("llama")
+    call = partial(
+        sample, model, group_size=2, sampling=Sampling(max_new_tokens=5), eos_ids=[], pad_id=0
+    )
+    with recorded() as graphs:
+        call(prompts=[(20, 21), (22,)], keys=[0, 1])
+        assert graphs.captures == 1
+        call(prompts=[(20,), (22, 23, 24)], keys=[0, 1])
+        assert graphs.captures == 1
+        call(prompts=[(20,)], keys=[0])
+        assert graphs.captures == 2
+    assert graphs.replays == 3 * 4

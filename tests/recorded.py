@@ -19,7 +19,7 @@ from llmzoo.policies import static_step
 
 
 class Graphs:
-    """``captures``, ``replays``: how many there were. ``operations``: of each captured step."""
+    """``captures``, ``replays``: how many there were. ``operations``: that compute, of each captured step."""
 
     def __init__(self) -> None:
         self.captures = self.replays = 0
@@ -30,7 +30,8 @@ class Graphs:
         with record:
             step()
         self.captures += 1
-        self.operations.append(len(record.calls))
+        computing = [bool(own) or func._schema.is_mutable for func, _, _, own in record.calls]
+        self.operations.append(sum(computing))  # without views
 
         def replay() -> None:
             self.replays += 1

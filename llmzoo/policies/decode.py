@@ -77,6 +77,7 @@ def sample(
     pad_id: int,
     keys: Sequence[int],
     greedy: bool = False,
+    cuda_graphs: bool = True,
     stopped: Callable[[list[int]], bool] | None = None,
     finished: Finished = _ignore,
     given_up: Callable[[int], bool] | None = None,
@@ -86,11 +87,19 @@ def sample(
     ``keys``: one number per prompt. It fixes the prompt's noise, whatever else is in the batch.
     ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
     soon as all its rows are known to be complete. ``given_up(prompt)``: asked for each token; if
-    true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once.
+    true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
+    a GPU, sample by :mod:`llmzoo.policies.static` if it fits the model.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     uniforms = Uniforms(keys, group_size, model.device)
-    rows = _rows(model, runs, group_size, sampling, uniforms, pad_id, greedy=greedy)
+    prompts_read, counts = [prompt for prompt, _ in runs], [n * group_size for _, n in runs]
+    if cuda_graphs and attention.supported(model.config) and static.fits(model):
+        rows: Rows = static.StaticRows(
+            model, prompts_read, counts, sampling, uniforms, greedy=greedy
+        )
+    else:
+        decoder = _decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
+        rows = DecodedRows(decoder, sampling, uniforms, greedy=greedy)
     growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, given_up)
     batch = growth.alive
     on_cpu = model.device.type == "cpu"  # where a read costs nothing
@@ -199,27 +208,15 @@ class _Growth:
         return self.rows[prompt * self._group_size : (prompt + 1) * self._group_size]
 
 
-def _rows(
-    model: Any,
-    runs: Sequence[tuple[tuple[int, ...], int]],
-    group_size: int,
-    sampling: Sampling,
-    uniforms: Uniforms,
-    pad_id: int,
-    *,
-    greedy: bool,
-) -> Rows:
-    """``count * group_size`` rows per prompt; with shared prefixes if the model allows."""
-    prompts, counts = [prompt for prompt, _ in runs], [count * group_size for _, count in runs]
+def _decoder(
+    model: Any, prompts: Sequence[tuple[int, ...]], counts: Sequence[int], room: int, pad_id: int
+) -> Decoder:
+    """A decoder of ``counts[b]`` rows after ``prompts[b]``; with shared prefixes if the model allows."""
     if attention.supported(model.config):
-        if static.fits(model):
-            return static.StaticRows(model, prompts, counts, sampling, uniforms, greedy=greedy)
-        decoder: Decoder = SharedPrefixDecoder(model, prompts, counts, sampling.max_new_tokens)
-    elif recurrent.carries_state(model):
-        decoder = recurrent.RereadDecoder(model, prompts, counts)
-    else:
-        decoder = CacheDecoder(model, prompts, counts, pad_id)
-    return DecodedRows(decoder, sampling, uniforms, greedy=greedy)
+        return SharedPrefixDecoder(model, prompts, counts, room)
+    if recurrent.carries_state(model):
+        return recurrent.RereadDecoder(model, prompts, counts)
+    return CacheDecoder(model, prompts, counts, pad_id)
 
 
 class SamplerError(LlmzooError, RuntimeError):

@@ -86,6 +86,8 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     compile: ``"on"`` runs the layers of likelihoods with gradients as compiled code, ``"auto"``
         does so on a GPU that has Triton (:mod:`llmzoo.policies.compiling`).
 
+    ``cuda_graphs``: whether decoding steps may be repeated as CUDA graphs (:mod:`llmzoo.policies.static`).
+
     ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains: at first the
     active one. Every use activates it. None, with a ``PeftModel``, means the bare base.
 
@@ -138,6 +140,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
         self.compiled = is_compiled(model, compile)
+        self.cuda_graphs = True  # on a GPU
         self.tokenizer = tokenizer
         self.sampling: Sampling = sampling or Sampling()
         self.seats = dict(seats or {})
@@ -531,6 +534,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                         pad_id=self.pad_id,
                         keys=keys[here],
                         greedy=greedy,
+                        cuda_graphs=self.cuda_graphs,
                         stopped=self._stopped(sampling),
                         finished=partial(_counted_on, finished, part.start),
                         given_up=_any_set(given_up[here]),

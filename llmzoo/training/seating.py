@@ -19,7 +19,7 @@ from llmzoo.policies.lora import is_adapter
 from llmzoo.policies.precision import Precision
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.policies.vllm.config import is_server, sampler_config
+from llmzoo.policies.vllm.config import ModelArgs, is_server, sampler_config
 from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.training import run_folder
 from llmzoo.training.seats import OTHERS, Arrangement, Seat, kind, plan
@@ -352,18 +352,19 @@ def sampling_from(
 
     ``sampler``: ``"transformers"`` (the policies' own models), ``"vllm"`` (in this process) or the
     address of a vLLM server, with one address per rank, separated by commas. ``args``: the fields of
-    :class:`llmzoo.policies.vllm.config.VllmArgs` or
-    :class:`llmzoo.policies.vllm.config.ServerArgs`.
+    ``ModelArgs``, ``VllmArgs`` or ``ServerArgs`` in :mod:`llmzoo.policies.vllm.config`.
 
     Raises :class:`ConfigError` for settings that exclude each other, and
     :class:`llmzoo.policies.decode.SamplerError` for a server that cannot be reached.
     """
     config = sampler_config(sampler, args)
-    if config is None:
-        yield []
-        return
     models = {id(policy.model) for policy in learning.values()}
     there = [p for p in learning_among(seats).values() if id(p.model) in models]
+    if isinstance(config, ModelArgs):
+        for policy in there:
+            policy.cuda_graphs = config.cuda_graphs
+        yield []
+        return
     try:
         give_samplers(there, _own(sampler), config)
         yield [policy.sampler for policy in learning.values() if policy.sampler is not None]

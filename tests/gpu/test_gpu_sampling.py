@@ -9,10 +9,11 @@ from tiny_models import model, tokenizer
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 from virtual_gpu import virtual_gpu
 
-from llmzoo.policies import decode
+from llmzoo.policies import decode, static
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.training.seating import sampling_from
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +65,19 @@ def test_the_host_never_reads_while_rows_grow(family, group_size):
     assert {len(c.ids) for answers in found for c in answers} == {32}
     assert gpu.reads.total() == 0, gpu.reads
     assert gpu.sent.total() == 6, gpu.sent  # of 2, 4, 8, 8, 8 and 2 tokens
+
+
+def test_without_cuda_graphs_the_ordinary_decoder_samples(monkeypatch):
+    def no_static_rows(*_args, **_options):
+        raise AssertionError
+
+    monkeypatch.setattr(static, "StaticRows", no_static_rows)
+    with virtual_gpu():
+        asked = player("cuda", max_new_tokens=4)
+        with pytest.raises(AssertionError):
+            asked.respond(requests())
+        with sampling_from("transformers", {"cuda_graphs": False}, {"a": asked}, {"a_0": asked}):
+            assert len(asked.respond(requests())) == len(PROMPTS)
 
 
 FILTERED = {"max_new_tokens": 21, "temperature": 0.7, "top_p": 0.8, "top_k": 20}

@@ -155,6 +155,22 @@ def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
     assert len({str(each) for each in different}) == 5  # adapters "first" do nothing yet
 
 
+@pytest.mark.parametrize(("family", "most"), [("llama", 23), ("qwen3", 25)])
+def test_a_layer_takes_few_operations(family, most, static_steps):
+    """The model's own layers take 51 (86 with an adapter) and 67 (102)."""
+    static_steps()
+
+    def operations(layers):
+        model = adapted(a_model(family, num_hidden_layers=layers))
+        with recorded() as graphs:
+            drawn(0)(model)
+        return graphs.operations[0]
+
+    two, four = operations(2), operations(4)
+    assert (four - two) / 2 <= most
+    assert two - (four - two) <= 55  # what comes before and after the layers, with sampling
+
+
 def test_shapes_are_few():
     of = static_step.Shape.of
     assert of([3, 8], [5, 64], 20) == static_step.Shape(2, 8, 64, 32)

@@ -1,4 +1,4 @@
-"""Settings of vLLM as a sampler, which are checked before a model is loaded."""
+"""Settings of samplers, which are checked before a model is loaded."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ _OURS = {
 }
 _OURS |= {"enable_lora", "max_loras", "max_lora_rank", "skip_tokenizer_init", "enable_sleep_mode"}
 _ALONE = {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelArgs:
+    """The model that trains samples."""
+
+    cuda_graphs: bool = True  # on a GPU, repeat decoding steps as CUDA graphs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,18 +85,16 @@ def is_server(sampler: str) -> bool:
     return sampler.startswith(("http://", "https://"))
 
 
-def sampler_config(sampler: str, args: Mapping[str, Any]) -> VllmArgs | ServerArgs | None:
-    """The settings of ``"vllm"`` or of a server; None for ``"transformers"``, which has none.
+def sampler_config(sampler: str, args: Mapping[str, Any]) -> ModelArgs | VllmArgs | ServerArgs:
+    """The settings of ``"transformers"``, of ``"vllm"`` or of a server.
 
     Raises :class:`UnknownNameError` and :class:`ConfigError`, and :class:`MissingExtraError` if vLLM
     is needed in this process but not installed.
     """
+    cls: type[ModelArgs | VllmArgs | ServerArgs]
     if sampler == "transformers":
-        if args:
-            raise ConfigError("sampler_args mean nothing with sampler='transformers'")
-        return None
-    cls: type[VllmArgs | ServerArgs]
-    if sampler == "vllm":
+        cls = ModelArgs
+    elif sampler == "vllm":
         cls = VllmArgs
     elif is_server(sampler):
         for url in sampler.split(","):  # one server per process
@@ -101,7 +106,7 @@ def sampler_config(sampler: str, args: Mapping[str, Any]) -> VllmArgs | ServerAr
         raise UnknownNameError("sampler", sampler, ["transformers", "vllm", "http://HOST:PORT"])
     check_names(f"option of sampler {sampler!r}", args, [f.name for f in fields(cls)])
     config = cls(**args)
-    here = isinstance(config, VllmArgs) or config.weights == "nccl"
+    here = isinstance(config, VllmArgs) or getattr(config, "weights", None) == "nccl"
     if here and importlib.util.find_spec("vllm") is None:
         raise MissingExtraError(f"sampler={sampler!r}", "vllm", "vllm")
     return config

@@ -46,6 +46,17 @@ def policy_gradient(logprobs: Tensor, advantages: Tensor) -> Tensor:
     return -per_token(advantages) * logprobs
 
 
+def truncated_importance(log_ratio: Tensor, cap: float) -> Tensor:
+    """min(pi / mu, cap) of each token [N, C], a constant: the weight of a token that mu sampled.
+
+    Times the loss of :func:`policy_gradient` it corrects for a sampler that is not quite the policy, with
+    a bounded variance. ``log_ratio``: log pi - log mu. The truncated weights of the policy gradient in
+    IMPALA (arXiv 1802.01561); for language models whose sampler and trainer differ, Yao et al., "Your
+    Efficient RL Framework Secretly Brings You Off-Policy RL Training" (2025).
+    """
+    return log_ratio.detach().exp().clamp(max=cap)
+
+
 def clipped_ratio(log_ratio: Tensor, advantages: Tensor, low: float, high: float) -> Tensor:
     """PPO's pessimistic surrogate per token [N, C]: -min(r A, clip(r, 1-low, 1+high) A).
 

@@ -22,7 +22,7 @@ from llmzoo.rollout.scheduler import Rollout
 # options of the update of a policy's weights, in which the seats that share them agree
 _OF_UPDATES = (
     *(field.name for field in fields(OptimizerConfig)),
-    *("max_update_kl", "epochs", "minibatches", "tokens_at_once", "replay"),
+    *("max_update_kl", "importance_cap", "epochs", "minibatches", "tokens_at_once", "replay"),
 )
 
 

@@ -38,6 +38,7 @@ MEASURES = {
     "entropy": Measure(title="Entropy", unit="nats per token"),
     "grad_norm": Measure(title="Gradient norm", unit="before clipping"),
     "drift": Measure(title="Drift from the sampler", unit="nats"),
+    "sampler_kl": Measure(title="KL from the sampler, before the update", unit="nats"),
     "update_kl": Measure(title="KL of the update", unit="nats"),
     "step_kl": Measure(title="KL of a step", unit="nats per token"),
     "step_scale": Measure(title="Shortening of steps", unit="factor"),

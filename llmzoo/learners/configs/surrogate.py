@@ -20,6 +20,7 @@ class SurrogateConfig(OptimizerConfig):
     clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
     dual_clip: float | None = None  # most that a bad answer's ratio counts for, above 1
     ratio: Literal["token", "sequence"] = "token"  # of each token, or of the whole answer (GSPO)
+    importance_cap: float | None = None  # without clip, most that a token's ratio weighs (TIS)
     kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
     entropy: float = 0.0  # weight of the entropy bonus
     reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
@@ -47,6 +48,10 @@ class SurrogateConfig(OptimizerConfig):
                     raise ConfigError(f"{name} means nothing without clip")
             if self.ratio != "token":
                 raise ConfigError("ratio means nothing without clip")
+        elif self.importance_cap is not None:
+            raise ConfigError("clip weighs tokens by their ratio already: leave importance_cap out")
+        if self.importance_cap is not None and not self.importance_cap > 0:
+            raise ConfigError(f"importance_cap must be above 0, got {self.importance_cap}")
         for name in ("clip", "clip_high"):
             bound = getattr(self, name)
             if bound is not None and bound <= 0:

@@ -27,6 +27,8 @@ from llmzoo.policies.transformers import TransformersPolicy
 Item = TypeVar("Item")
 Part = TypeVar("Part")
 
+AGREEMENT = ("sampler_difference", "sampler_kl")  # metrics of a batch before any step on it
+
 SMALLER = "gradient_checkpointing, precision=bf16 and seats=lora need less memory too."
 
 
@@ -65,6 +67,7 @@ def passes(
         return [policy.likelihood([c.group for c in part]) for part in read]
 
     totals: dict[str, float] = {}
+    agreement: dict[str, float] = {}
     steps: list[dict[str, float]] = []
     todo = minibatches(credited, config, rng)
     for minibatch in todo:
@@ -84,6 +87,8 @@ def passes(
             remedy="lower learning_rate or set clip",
         )
         steps.append({"loss": metrics.pop("loss"), **step})
+        if not totals:
+            agreement = _per_token({k: metrics[k] for k in (*AGREEMENT, "tokens") if k in metrics})
         for key, amount in metrics.items():
             totals[key] = totals.get(key, 0.0) + amount
         if enough(_per_token(metrics)):
@@ -92,6 +97,7 @@ def passes(
         **means(steps),
         "learning_rate": optimizers[0].rate,
         **_per_token(totals),
+        **agreement,
     }
 
 

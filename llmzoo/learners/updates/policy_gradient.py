@@ -20,6 +20,7 @@ from llmzoo.learners.losses import (
     sequence_log_ratio,
     token_log_ratio,
     token_weights,
+    truncated_importance,
 )
 from llmzoo.learners.updates.credits import Credited, credits_of
 from llmzoo.learners.updates.kl_reference import StartingPolicies
@@ -59,6 +60,8 @@ def surrogate_loss(
     metrics: Metrics = {}
     if config.clip is None:
         per_token = policy_gradient(now.logprobs, advantages)
+        if config.importance_cap is not None:
+            per_token = per_token * truncated_importance(log_ratio, config.importance_cap)
     else:
         high = config.clip if config.clip_high is None else config.clip_high
         per_token = clipped_ratio(log_ratio, advantages, config.clip, high)
@@ -82,7 +85,10 @@ def surrogate_loss(
         per_token = per_token - config.entropy * now.entropy
     weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
     metrics["entropy"] = now.entropy.detach().sum()
-    metrics["drift"] = ((old - now.logprobs.detach()) * now.mask).sum()
+    apart = (now.logprobs.detach() - old) * now.mask
+    metrics["drift"] = -apart.sum()
+    metrics["sampler_difference"] = apart.abs().sum()
+    metrics["sampler_kl"] = approximate_kl(apart, now.mask) * now.mask.sum()
     metrics["tokens"] = now.mask.sum()
     return (per_token * weights).sum(), metrics
 

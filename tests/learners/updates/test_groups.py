@@ -1,16 +1,20 @@
 """Options of the group learners: each does what it says, and is counted."""
 
+import math
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
+from float64 import assert_equal
 from tiny_models import policy
 from toy_envs import Parity
 
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners import learner_class
+from llmzoo.learners import learner_class, learner_config
 from llmzoo.learners.configs.groups import GroupConfig
+from llmzoo.learners.updates.credits import Credited
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling
@@ -212,6 +216,64 @@ def test_replayed_groups_are_learned_from_again(tmp_path):
         strict=True,
     ):
         assert torch.equal(a, b)
+
+
+def as_if_sampled_at(ratio, engine, answers=((20,),), returns=(1.0,)):
+    """A group of answers, whose tokens are ``ratio`` times as likely now as when they were sampled."""
+    group = a_group(answers, returns)
+    now = engine.policies["policy"].likelihood([group]).logprobs.tolist()
+    sampled = [
+        replace(answer, logprobs=tuple(logprob - math.log(ratio) for logprob in row))
+        for answer, row in zip(group.completions, now, strict=True)
+    ]
+    return replace(group, completions=tuple(sampled))
+
+
+def gradient(engine, group):
+    player = engine.policies["policy"]
+    player.model.zero_grad()
+    part = [Credited(group, torch.tensor([1.0]))]
+    loss, metrics = surrogate_loss(player, part, engine.learner.config, rows=1, tokens=1)
+    loss.backward()
+    grads = [p.grad.flatten() for p in player.model.parameters() if p.grad is not None]
+    return torch.cat(grads), metrics
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    ("cap", "ratio", "weight"),
+    [(2.0, 1.5, 1.5), (2.0, 8.0, 2.0), (2.0, 0.25, 0.25), (0.5, 1.0, 0.5)],
+)
+def test_truncated_importance_weighs_a_token_by_its_ratio_up_to_the_cap(cap, ratio, weight):
+    plain, capped = an_engine("magrpo"), an_engine("magrpo", importance_cap=cap)
+    group = as_if_sampled_at(ratio, plain)
+    without, _ = gradient(plain, group)
+    found, metrics = gradient(capped, group)
+    assert_equal(found, weight * without)
+    assert metrics["sampler_difference"].item() == pytest.approx(abs(math.log(ratio)), abs=1e-12)
+    assert metrics["sampler_kl"].item() == pytest.approx(ratio - 1 - math.log(ratio), abs=1e-12)
+
+
+@pytest.mark.usefixtures("float64")
+def test_the_agreement_of_sampler_and_trainer_is_that_before_any_step():
+    engine = an_engine("magrpo", clip=0.2, epochs=3, minibatches=2, learning_rate=0.01)
+    group = as_if_sampled_at(1.0, engine, [(20,), (22,)], [1.0, 0.0])
+    metrics = engine.update(Batch(groups=(group, group)), seed=0)
+    assert metrics["sampler_difference"] < 1e-12
+    assert metrics["sampler_kl"] < 1e-12
+    assert metrics["update_kl"] > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"importance_cap": 2.0, "clip": 0.2}, "clip weighs tokens by their ratio already"),
+        ({"importance_cap": 0.0}, "importance_cap must be above 0, got 0"),
+    ],
+)
+def test_importance_caps_that_mean_nothing(options, says):
+    with pytest.raises(ConfigError, match=says):
+        learner_config("magrpo")(**options)
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,9 @@ class _Recording(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        given = {each.untyped_storage().data_ptr() for each in _tensors((args, kwargs))}
+        given = {_memory(each) for each in _tensors((args, kwargs))}
         own = [  # results with memory of their own: no views, and nothing that was changed in place
-            (at, each)
-            for at, each in enumerate(_tensors(result))
-            if each.untyped_storage().data_ptr() not in given
+            (at, each) for at, each in enumerate(_tensors(result)) if _memory(each) not in given
         ]
         self.calls.append((func, args, kwargs, own))
         return result
@@ -63,6 +61,11 @@ class _Recording(TorchDispatchMode):
 
 def _tensors(tree: Any) -> list[Tensor]:
     return [each for each in tree_leaves(tree) if isinstance(each, Tensor)]
+
+
+def _memory(tensor: Tensor) -> int:
+    inside: Tensor = getattr(tensor, "inside", tensor)  # of a virtual GPU
+    return inside.untyped_storage().data_ptr()
 
 
 @contextmanager

@@ -323,6 +323,8 @@ def virtual_gpu() -> Iterator[VirtualGPU]:
         "set_device": lambda device: None,
         "synchronize": lambda *device: None,
         "empty_cache": lambda: None,
+        "reset_peak_memory_stats": lambda: None,
+        "max_memory_allocated": lambda: 0,
         "is_bf16_supported": lambda *emulated: True,
         "get_device_properties": lambda device: SimpleNamespace(name="virtual", total_memory=2**33),
         "manual_seed_all": seed,

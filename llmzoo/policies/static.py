@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 import torch
 from torch import Tensor
@@ -23,7 +23,6 @@ from llmzoo.policies.static_step import Shape, StaticStep
 
 _WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
 _KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
-_KEPT = 8  # such steps
 _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
 
 
@@ -32,7 +31,8 @@ def fits(model: Any) -> bool:
     if model.device.type != "cuda" or not lean.supports(model):
         return False
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    if weights > _WEIGHTS_SHARE * _memory(model.device):
+    copies = max(1, len(getattr(model, "peft_config", {})))  # one for each adapter
+    if copies * weights > _WEIGHTS_SHARE * _memory(model.device):
         return False
     return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in ("dynamic", "longrope")
 
@@ -133,11 +133,11 @@ class _Steps:
         self.body = LeanBody(model)
         self._head = model.get_output_embeddings()
         self._like = next(model.parameters())
-        self._waiting: OrderedDict[Any, StaticStep] = OrderedDict()
+        finalize(self, _forget, id(self))
 
     def taken(self, shape: Shape, sampling: Sampling, greedy: bool) -> StaticStep:
         """A step that nobody else uses until it is given back."""
-        found = self._waiting.pop(_key(shape, sampling, greedy), None)
+        found = _WAITING.pop(self._key(shape, sampling, greedy), None)
         if found is None:
             found = StaticStep(
                 self.body, self._head, shape, sampling, greedy=greedy, like=self._like
@@ -145,17 +145,23 @@ class _Steps:
         return found
 
     def give_back(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
-        """Keep a step for its next use. The oldest others go when they take too much memory."""
-        self._waiting[_key(step.shape, sampling, greedy)] = step
+        """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
+        _WAITING[self._key(step.shape, sampling, greedy)] = step
         most = _KEPT_SHARE * _memory(self._like.device)
-        while len(self._waiting) > _KEPT or (
-            len(self._waiting) > 1 and sum(each.size for each in self._waiting.values()) > most
-        ):
-            self._waiting.popitem(last=False)
+        while len(_WAITING) > 1 and sum(each.size for each in _WAITING.values()) > most:
+            _WAITING.popitem(last=False)
+
+    def _key(self, shape: Shape, sampling: Sampling, greedy: bool) -> tuple[Any, ...]:
+        return id(self), shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
 
 
-def _key(shape: Shape, sampling: Sampling, greedy: bool) -> Any:
-    return shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
+_WAITING: OrderedDict[tuple[Any, ...], StaticStep] = OrderedDict()  # the one used last is last
+
+
+def _forget(steps: int) -> None:
+    """Drop the steps of a model that is gone."""
+    for key in [key for key in _WAITING if key[0] == steps]:
+        del _WAITING[key]
 
 
 _KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()

@@ -4,6 +4,7 @@ Sampling noise is drawn on the CPU, so both sample the same tokens; what differs
 """
 
 import copy
+import warnings
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from tiny_models import group, model, tokenizer
 
 from llmzoo.errors import OutOfMemoryError
 from llmzoo.learners import list_learners
+from llmzoo.policies.base import Request
+from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = [
@@ -46,6 +49,32 @@ def test_a_run_resumes(name, tmp_path):
     trained(name, tmp_path / "run", "cuda")
     _, resumed = trained(name, tmp_path / "run", "cuda", steps=3, resume=True)
     assert_near(resumed, whole)
+
+
+@pytest.mark.parametrize(("precision", "apart"), [("float32", 1e-4), ("bf16", 0.1)])
+def test_cuda_graphs_sample_what_the_decoder_samples(precision, apart):
+    """No warning that a step could not be captured; in float32 the same tokens."""
+    player = TransformersPolicy(
+        model().to("cuda"), tokenizer(), sampling=Sampling(max_new_tokens=40), precision=precision
+    )
+    requests = [
+        Request(agent="a_0", observation=text, env=None, noise=n) for n, text in enumerate("ab")
+    ]
+
+    def answers(cuda_graphs):
+        player.cuda_graphs = cuda_graphs
+        return [each for given in player.respond(requests, 8) for each in given]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, again = answers(True), answers(True)
+    assert [each.ids for each in found] == [each.ids for each in again]
+    same = 0
+    for ours, theirs in zip(found, answers(False), strict=True):
+        if ours.ids == theirs.ids:
+            same += 1
+            assert ours.logprobs == pytest.approx(theirs.logprobs, abs=apart)
+    assert same == len(found) if precision == "float32" else same > 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Static decoding steps sample what the decoder samples: the same tokens, and in float64 the same numbers."""
 
+import gc
 import random
 from functools import partial
 
@@ -202,6 +203,31 @@ def test_rows_move_to_a_smaller_step_when_half_have_left(static_steps):
     assert sizes[0] == 32
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] <= 8
+
+
+def test_the_steps_of_a_model_go_with_it_and_the_oldest_when_memory_is_short(
+    static_steps, monkeypatch
+):
+    static_steps()
+    gc.collect()
+    static._WAITING.clear()
+    sampling = Sampling(max_new_tokens=5)
+
+    def call(model, prompts):
+        keys = range(len(prompts))
+        sample(model, prompts, 1, sampling, eos_ids=[], pad_id=0, keys=keys)
+        return [key[1].slots for key in static._WAITING]
+
+    first, second = a_model("llama"), a_model("llama")
+    assert call(first, [(20,)]) == [1]
+    assert call(second, [(20,), (21,)]) == [1, 2]
+    size = sum(step.size for step in static._WAITING.values())
+    monkeypatch.setattr(static, "_memory", lambda device: 10.0 * size)  # of which a tenth
+    assert call(first, [(20,)]) == [2, 1]
+    assert call(first, [(20,), (21,), (22,)]) == [4]  # as large as all that was allowed
+    del first
+    gc.collect()
+    assert not static._WAITING
 
 
 def test_a_step_is_made_once_for_calls_of_one_shape(static_steps):

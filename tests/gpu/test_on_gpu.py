@@ -1,0 +1,44 @@
+"""scripts/on_gpu.py from end to end on the virtual GPU: its rows, and what a second call leaves out."""
+
+import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from recorded import recorded
+from virtual_gpu import virtual_gpu
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "on_gpu.py"
+
+
+@pytest.mark.slow
+def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsys):
+    script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+    started = []
+
+    def run(args, **_options):
+        started.append(args[1:3])
+        return SimpleNamespace(returncode=0, stdout="passed", stderr="")
+
+    monkeypatch.setattr(script.main.__globals__["subprocess"], "run", run)
+    argv = ["--out", str(tmp_path / "gpu.jsonl"), "--quick", "--minutes", "60"]
+    with virtual_gpu(), recorded() as graphs:
+        assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
+        rows = [json.loads(line) for line in (tmp_path / "gpu.jsonl").read_text().splitlines()]
+        begun = len(started)
+        assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
+    assert [row["name"] for row in rows if "error" in row] == []
+    assert len(rows) == 1 + 8 + 2 + 2
+    assert graphs.replays > 0
+    assert {row["where"]["device"] for row in rows} == {"virtual"}
+    decoded = [row for row in rows if row["name"].startswith("decode")]
+    assert all(row["ms_a_step"] > 0 and row["tokens_a_second"] > 0 for row in decoded)
+    assert started[begun:] == [["rev-parse", "--short"]]  # all is known
+    assert len((tmp_path / "gpu.jsonl").read_text().splitlines()) == len(rows)
+
+
+def test_without_a_gpu_it_says_so(tmp_path, capsys):
+    script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+    assert script.main(["--out", str(tmp_path / "gpu.jsonl")]) == 2
+    assert "no GPU of CUDA" in capsys.readouterr().err

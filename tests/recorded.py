@@ -13,7 +13,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from llmzoo.policies import static_step
 
@@ -55,8 +55,14 @@ class _Recording(TorchDispatchMode):
         own = [  # results with memory of their own: no views, and nothing that was changed in place
             (at, each) for at, each in enumerate(_tensors(result)) if _memory(each) not in given
         ]
+        # a graph knows addresses: a tensor that is given other memory later stays the old one here
+        args, kwargs, own = tree_map(_alias, (args, kwargs, own))
         self.calls.append((func, args, kwargs, own))
         return result
+
+
+def _alias(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _tensors(tree: Any) -> list[Tensor]:

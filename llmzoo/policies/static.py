@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, finalize
 import torch
 from torch import Tensor
 
+from llmzoo.distributed.sharding import is_sharded
 from llmzoo.policies import attention, lean
 from llmzoo.policies.lean import LeanBody
 from llmzoo.policies.prefix import KeptPrompts
@@ -27,8 +28,11 @@ _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a 
 
 
 def fits(model: Any) -> bool:
-    """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory."""
-    if model.device.type != "cuda" or not lean.supports(model):
+    """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory.
+
+    Sharded weights are gathered somewhere else each time, where a graph would not find them.
+    """
+    if model.device.type != "cuda" or is_sharded(model) or not lean.supports(model):
         return False
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     copies = max(1, len(getattr(model, "peft_config", {})))  # one for each adapter
@@ -130,6 +134,7 @@ class _Steps:
     """The steps of a model with one adapter, and the copy of its weights that they share."""
 
     def __init__(self, model: Any):
+        self.places = _places(model)
         self.body = LeanBody(model)
         self._head = model.get_output_embeddings()
         self._like = next(model.parameters())
@@ -174,11 +179,18 @@ def _steps_of(model: Any) -> _Steps:
     adapters = None
     if hasattr(projection, "base_layer") and not projection.disable_adapters:
         adapters = tuple(projection.active_adapters)
-    if adapters not in of_adapters:
-        of_adapters[adapters] = _Steps(model)
+    steps = of_adapters.get(adapters)
+    if steps is None or steps.places != _places(
+        model
+    ):  # a graph reads some weights where they were
+        steps = of_adapters[adapters] = _Steps(model)
     else:
-        of_adapters[adapters].body.refresh()
-    return of_adapters[adapters]
+        steps.body.refresh()
+    return steps
+
+
+def _places(model: Any) -> tuple[int, ...]:
+    return tuple(weights.data_ptr() for weights in model.parameters())
 
 
 def _memory(device: torch.device) -> float:

@@ -9,6 +9,7 @@ import torch
 from quick_cases import slow_but
 from recorded import recorded
 from test_layouts import VOCABULARY, a_model, adapted
+from virtual_gpu import virtual_gpu
 
 from llmzoo.policies import lean, lora, static, static_step
 from llmzoo.policies.decode import sample
@@ -138,10 +139,16 @@ def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
                     torch.sin(torch.arange(weights.numel())).view(weights.shape), alpha=0.05
                 )
 
+    def replaced():
+        """Other weights, at other places."""
+        for weights in model.parameters():
+            weights.data = weights.data + 0.1 * torch.cos(weights.data)
+
     wanted = [each_way()]
     before = {name: weights.clone() for name, weights in model.named_parameters()}
-    trained()
-    wanted.append(each_way())
+    for change in (trained, replaced):
+        change()
+        wanted.append(each_way())
     with torch.no_grad():
         for name, weights in model.named_parameters():
             weights.copy_(before[name])
@@ -149,11 +156,12 @@ def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
     with recorded():
         for found, expected in zip(each_way(), wanted[0], strict=True):
             same(found, expected)
-        trained()
-        for found, expected in zip(each_way(), wanted[1], strict=True):
-            same(found, expected)
+        for change, after in zip((trained, replaced), wanted[1:], strict=True):
+            change()
+            for found, expected in zip(each_way(), after, strict=True):
+                same(found, expected)
     different = [[row.logprobs for row in rows[0]] for way in wanted for rows in way]
-    assert len({str(each) for each in different}) == 5  # adapters "first" do nothing yet
+    assert len({str(each) for each in different}) == 8  # the adapter "first" did nothing at first
 
 
 @pytest.mark.parametrize(("family", "most"), [("llama", 23), ("qwen3", 25)])
@@ -170,6 +178,15 @@ def test_a_layer_takes_few_operations(family, most, static_steps):
     two, four = operations(2), operations(4)
     assert (four - two) / 2 <= most
     assert two - (four - two) <= 55  # what comes before and after the layers, with sampling
+
+
+def test_sharded_models_have_no_static_steps(monkeypatch):
+    monkeypatch.setattr(static, "is_sharded", lambda model: True)
+    with virtual_gpu():
+        assert not static.fits(a_model("llama").to("cuda"))
+    monkeypatch.undo()
+    with virtual_gpu():
+        assert static.fits(a_model("llama").to("cuda"))
 
 
 def test_shapes_are_few():

@@ -225,6 +225,13 @@ def test_sleep_while_the_weights_change(vllm, lora):
     assert difference(plays) < CLOSE  # asked before it was synced: it wakes with the weights of now
 
 
+def test_engines_apart_do_not_sleep(vllm):
+    """vLLM puts all engines of a process to sleep at once (verl#1193)."""
+    with pytest.raises(ConfigError, match="only one engine of a process can sleep, and 2 models"):
+        started(policy(seed=0), policy(seed=1), sleep=True)
+    assert not vllm.made
+
+
 def test_without_sleep_it_stays_awake(vllm):
     plays = policy()
     engine = started(plays)

@@ -87,8 +87,8 @@ def give_samplers(
     """Let policies sample from vLLM. Policies that share a model share an engine.
 
     ``config``: from :func:`llmzoo.policies.vllm.config.sampler_config`. Raises
-    :class:`ConfigError` for several models on one server, and for a policy that is the bare base of
-    others' adapters.
+    :class:`ConfigError` for several models on one server, for several engines here that are to sleep, and
+    for a policy that is the bare base of others' adapters.
     """
     by_model: dict[int, list[TransformersPolicy]] = {}
     for policy in policies:
@@ -99,6 +99,11 @@ def give_samplers(
         raise ConfigError(
             f"{sampler} serves one model, and {len(by_model)} are to sample there: share one "
             "(seats='shared' or 'lora'), or sample here"
+        )
+    if isinstance(config, VllmArgs) and config.sleep and len(by_model) > 1:
+        raise ConfigError(
+            f"only one engine of a process can sleep, and {len(by_model)} models have one each: leave "
+            "sleep out, or share one model (seats='shared' or 'lora')"
         )
     for sharing in by_model.values():
         engine: VllmEngine = (

@@ -11,7 +11,7 @@ import pytest
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.decode import SamplerError
 from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.vllm.config import ServerArgs, VllmArgs, sampler_config
+from llmzoo.policies.vllm.config import ModelArgs, ServerArgs, VllmArgs, sampler_config
 from llmzoo.policies.vllm.requests import row, seed_of, settings
 
 SERVER = "http://localhost:8000"
@@ -62,7 +62,7 @@ def test_answers_that_are_none(ids, logprobs, reason, said):
 
 
 def test_settings_by_name():
-    assert sampler_config("transformers", {}) is None
+    assert sampler_config("transformers", {"cuda_graphs": False}) == ModelArgs(cuda_graphs=False)
     assert sampler_config(SERVER, {"concurrency": 2}) == ServerArgs(concurrency=2)
     with fake_vllm.installed():
         assert sampler_config("vllm", {"sleep": True}) == VllmArgs(sleep=True)
@@ -72,7 +72,7 @@ def test_settings_by_name():
     ("sampler", "args", "error", "said"),
     [
         ("vlm", {}, UnknownNameError, "Did you mean 'vllm'"),
-        ("transformers", {"sleep": True}, ConfigError, "mean nothing"),
+        ("transformers", {"sleep": True}, UnknownNameError, "option of sampler .transformers"),
         ("vllm", {"slep": True}, UnknownNameError, "Did you mean 'sleep'"),
         ("vllm", {"gpu_memory_utilization": 1.5}, ConfigError, "a share"),
         ("vllm", {"max_model_len": 1}, ConfigError, "at least 2"),

@@ -272,7 +272,7 @@ class _Event:
     def __init__(self, **_: Any) -> None:
         self._before: list[Callable[[], Any]] = []
 
-    def record(self) -> None:
+    def record(self, stream: Any = None) -> None:
         gpu = VirtualGPU.current()
         self._before, gpu.under_way = gpu.under_way, []
 
@@ -329,6 +329,7 @@ def virtual_gpu() -> Iterator[VirtualGPU]:
         "get_device_properties": lambda device: SimpleNamespace(name="virtual", total_memory=2**33),
         "manual_seed_all": seed,
         "Event": _Event,
+        "current_stream": lambda *device: None,
         "get_rng_state": lambda *device: gpu.generator.get_state(),
         "set_rng_state": lambda state, *device: gpu.generator.set_state(state),
     }

@@ -127,7 +127,7 @@ def _sent(found: Tensor) -> Callable[[], Any]:
         return found.tolist
     here = found.to("cpu", non_blocking=True)
     arrived = torch.cuda.Event()
-    arrived.record()
+    arrived.record(torch.cuda.current_stream(found.device))
 
     def read() -> Any:
         arrived.synchronize()

@@ -83,7 +83,7 @@ def _tests(sizes: Sizes) -> Iterator[Cell]:
 
 
 def _decoding(sizes: Sizes) -> Iterator[Cell]:
-    for precision in ("bf16", "float32"):
+    for precision in PRECISIONS:
         for adapters in (0, 2):
             for rows in sizes.rows:
                 for graphs in (True, False):

@@ -46,17 +46,18 @@ class _Layer:
 
 
 def fits(model: Any) -> bool:
-    """Whether a model gains on a CPU: it is supported, small, and not in half precision."""
+    """Whether a model gains on a CPU: it is supported, small, and computes in full precision."""
     return (
         supports(model)
+        and not torch.is_autocast_enabled(model.device.type)
         and model.num_parameters() <= _MOST
         and all(weights.dtype in FULL for weights in model.parameters())
     )
 
 
 def supports(model: Any) -> bool:
-    """Whether a model is of a supported family, unmodified but for adapters, and in one precision."""
-    if model.config.model_type not in _FAMILIES or torch.is_autocast_enabled(model.device.type):
+    """Whether a model is of a supported family, unmodified but for adapters, with weights in one format."""
+    if model.config.model_type not in _FAMILIES:
         return False
     layers = model.get_decoder().layers
     linear = [
@@ -65,6 +66,8 @@ def supports(model: Any) -> bool:
         for projection in (*layer.self_attn.children(), *layer.mlp.children())
         if projection is not layer.mlp.act_fn and projection not in _qk_norms(layer.self_attn)
     ]
+    if torch.is_autocast_enabled(model.device.type):  # its weights are copied too
+        linear.append(model.get_output_embeddings())
     added = [layer.self_attn.o_proj for layer in layers]
     added += [layer.mlp.down_proj for layer in layers]
     return (
@@ -75,12 +78,23 @@ def supports(model: Any) -> bool:
 
 
 class LeanBody:
-    """A model's layers, with copies of their current weights."""
+    """A model's layers, with copies of their current weights.
+
+    Under autocast the copies of matrices are in its format, ``dtype``, and what the layers add up stays in
+    that of the weights.
+    """
 
     def __init__(self, model: Any):
         body = model.get_decoder()
+        device = model.device.type
+        self.dtype: torch.dtype = body.norm.weight.dtype
+        self._casts = torch.is_autocast_enabled(device)
+        if self._casts:
+            self.dtype = torch.get_autocast_dtype(device)
+        self._output = model.get_output_embeddings()
+        self._head = self._cast_head()
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
-        self._layers = [_layer(layer) for layer in body.layers]
+        self._layers = [_layer(layer, self.dtype) for layer in body.layers]
         self._norm, self._eps = body.norm.weight, body.norm.variance_epsilon
         self.head_size = body.layers[0].self_attn.head_dim
         self.heads = body.layers[0].self_attn.q_proj.out_features // self.head_size
@@ -90,11 +104,24 @@ class LeanBody:
     def refresh(self) -> None:
         """Copy the model's current weights again, to where the copies are."""
         for old, layer in zip(self._layers, self._body.layers, strict=True):
-            new = _layer(layer)
+            new = _layer(layer, self.dtype)
             for name in ("qkv", "qkv_bias", "qk_norm", "out", "gate_up", "down"):
                 to, weights = getattr(old, name), getattr(new, name)
                 if to is not None and to.data_ptr() != weights.data_ptr():  # the weights themselves
                     to.copy_(weights)
+        if self._head is not None:
+            self._head.copy_(merged_weight(self._output))
+
+    def _cast_head(self) -> Tensor | None:
+        """A copy of the output layer's weights under autocast, which would cast them at each step."""
+        return merged_weight(self._output).to(self.dtype) if self._casts else None
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Of the next tokens [N, V], from the last hidden states [N, H]."""
+        if self._head is None:
+            found: Tensor = self._output(states)
+            return found
+        return F.linear(states.to(self.dtype), self._head, self._output.bias)
 
     def rotation(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """The cosines and sines [N, D] that turn queries and keys at ``positions`` [N]."""
@@ -104,24 +131,30 @@ class LeanBody:
     def states(self, tokens: Tensor, rotation: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
         """The last hidden states [N, H] of tokens [N] at positions with this ``rotation``."""
         x: Tensor = self._embed(tokens)
+        to = self.dtype
         n, size, d = *x.shape, self.head_size
         cos, sin = (each.unsqueeze(1) for each in rotation)  # [N, 1, D]
         low, high = sin.chunk(2, dim=-1)
         kv = self.kv_heads
         for number, layer in enumerate(self._layers):
-            h = F.rms_norm(x, (size,), layer.norm, self._eps)
+            h = F.rms_norm(x, (size,), layer.norm, self._eps).to(to)
             qkv = F.linear(h, layer.qkv, layer.qkv_bias).view(n, -1, d)
             turned, value = qkv.split([self.heads + kv, kv], dim=1)
             if layer.qk_norm is not None:
                 turned = F.rms_norm(turned, (d,), None, self._eps) * layer.qk_norm
             if layer.rotates:
-                turned = _rotated(turned, cos, low, high)
-            query, key = turned.split([self.heads, kv], dim=1)
-            x = torch.addmm(x, attend(number, query, key, value), layer.out)
-            h = F.rms_norm(x, (size,), layer.mlp_norm, self._eps)
+                turned = _rotated(turned.to(cos.dtype), cos, low, high)
+            query, key = turned.to(to).split([self.heads, kv], dim=1)
+            x = _plus(x, attend(number, query, key, value), layer.out)
+            h = F.rms_norm(x, (size,), layer.mlp_norm, self._eps).to(to)
             gate, up = F.linear(h, layer.gate_up).chunk(2, dim=-1)
-            x = torch.addmm(x, layer.act(gate).mul_(up), layer.down)
+            x = _plus(x, layer.act(gate).mul_(up), layer.down)
         return F.rms_norm(x, (size,), self._norm, self._eps)
+
+
+def _plus(x: Tensor, h: Tensor, weights: Tensor) -> Tensor:
+    """x + h @ weights; under autocast in the format of ``x``."""
+    return torch.addmm(x, h, weights) if x.dtype == h.dtype else x + h @ weights
 
 
 def _rotated(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -139,7 +172,7 @@ def _qk_norms(attention: Any) -> list[Any]:
     return [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
 
 
-def _layer(layer: Any) -> _Layer:
+def _layer(layer: Any, dtype: torch.dtype) -> _Layer:
     at, mlp = layer.self_attn, layer.mlp
     norms = [norm.weight for norm in _qk_norms(at)]
     scaling = 1.0 if norms else at.scaling
@@ -157,13 +190,13 @@ def _layer(layer: Any) -> _Layer:
         qk_norm = torch.cat([of_heads[0] * at.scaling, of_heads[1]])
     return _Layer(
         norm=layer.input_layernorm.weight,
-        qkv=torch.cat(weights),
-        qkv_bias=biases,
+        qkv=torch.cat(weights).to(dtype),
+        qkv_bias=None if biases is None else biases.to(dtype),
         qk_norm=qk_norm,
         rotates=bool(getattr(at, "use_rope", True)),
-        out=merged_weight(at.o_proj).T,
+        out=merged_weight(at.o_proj).to(dtype).T,
         mlp_norm=layer.post_attention_layernorm.weight,
-        gate_up=torch.cat([merged_weight(mlp.gate_proj), merged_weight(mlp.up_proj)]),
-        down=merged_weight(mlp.down_proj).T,
+        gate_up=torch.cat([merged_weight(mlp.gate_proj), merged_weight(mlp.up_proj)]).to(dtype),
+        down=merged_weight(mlp.down_proj).to(dtype).T,
         act=mlp.act_fn,
     )

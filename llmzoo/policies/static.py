@@ -136,23 +136,20 @@ class _Steps:
     def __init__(self, model: Any):
         self.places = _places(model)
         self.body = LeanBody(model)
-        self._head = model.get_output_embeddings()
-        self._like = next(model.parameters())
+        self._device = model.device
         finalize(self, _forget, id(self))
 
     def taken(self, shape: Shape, sampling: Sampling, greedy: bool) -> StaticStep:
         """A step that nobody else uses until it is given back."""
         found = _WAITING.pop(self._key(shape, sampling, greedy), None)
         if found is None:
-            found = StaticStep(
-                self.body, self._head, shape, sampling, greedy=greedy, like=self._like
-            )
+            found = StaticStep(self.body, shape, sampling, greedy=greedy, device=self._device)
         return found
 
     def give_back(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
         """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
         _WAITING[self._key(step.shape, sampling, greedy)] = step
-        most = _KEPT_SHARE * _memory(self._like.device)
+        most = _KEPT_SHARE * _memory(self._device)
         while len(_WAITING) > 1 and sum(each.size for each in _WAITING.values()) > most:
             _WAITING.popitem(last=False)
 
@@ -179,11 +176,12 @@ def _steps_of(model: Any) -> _Steps:
     adapters = None
     if hasattr(projection, "base_layer") and not projection.disable_adapters:
         adapters = tuple(projection.active_adapters)
-    steps = of_adapters.get(adapters)
+    key = adapters, torch.is_autocast_enabled(model.device.type)
+    steps = of_adapters.get(key)
     if steps is None or steps.places != _places(
         model
     ):  # a graph reads some weights where they were
-        steps = of_adapters[adapters] = _Steps(model)
+        steps = of_adapters[key] = _Steps(model)
     else:
         steps.body.refresh()
     return steps

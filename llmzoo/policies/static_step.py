@@ -7,7 +7,7 @@ heads, D the size of a head; V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -62,14 +62,14 @@ class StaticStep:
     def __init__(
         self,
         body: LeanBody,
-        head: Callable[[Tensor], Tensor],
         shape: Shape,
         sampling: Sampling,
         *,
         greedy: bool,
-        like: Tensor,
+        device: torch.device,
     ):
-        self.shape, self._body, self._head = shape, body, head
+        self.shape, self._body = shape, body
+        like = torch.empty(0, dtype=body.dtype, device=device)
         self._sampling, self._greedy = sampling, greedy
         b, r, p, c = shape.prompts, shape.rows, shape.prompt, shape.room
         layers, kv, d = body.layers, body.kv_heads, body.head_size
@@ -85,8 +85,9 @@ class StaticStep:
         self._prompt_values = like.new_zeros(layers, b, kv, p, d)
         self._keys = like.new_zeros(layers, b, kv, r, c, d)
         self._values = like.new_zeros(layers, b, kv, r, c, d)
-        self._cos, self._sin = body.rotation(torch.arange(p + c, device=like.device))
-        self.run = repeatable(self._step, like.device)
+        self._cos, self._sin = body.rotation(torch.arange(p + c, device=device))
+        self._device = device
+        self.run = repeatable(self._step, device)
 
     @property
     def size(self) -> int:
@@ -132,9 +133,12 @@ class StaticStep:
         self._mask.index_fill_(3, self.last + self.shape.prompt, 0.0)
         positions = self._starts + self.last
         turned = self._cos.index_select(0, positions), self._sin.index_select(0, positions)
-        states = self._body.states(self._token, turned, self._attend)
+        # the body casts by itself: autocast would keep what it casts, which belongs to the graph
+        with torch.autocast(self._device.type, enabled=False):
+            states = self._body.states(self._token, turned, self._attend)
+            logits = self._body.logits(states)
         self.last.add_(1)
-        self.sample(self._head(states))
+        self.sample(logits)
 
     def _attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Outputs [S, A * D] of scaled queries [S, A, D] on keys and values [S, kv, D]."""

@@ -51,7 +51,9 @@ def test_a_run_resumes(name, tmp_path):
     assert_near(resumed, whole)
 
 
-@pytest.mark.parametrize(("precision", "apart"), [("float32", 1e-4), ("bf16", 0.1)])
+@pytest.mark.parametrize(
+    ("precision", "apart"), [("float32", 1e-4), ("bf16", 0.1), ("bf16_autocast", 0.1)]
+)
 def test_cuda_graphs_sample_what_the_decoder_samples(precision, apart):
     """No warning that a step could not be captured; in float32 the same tokens."""
     player = TransformersPolicy(

@@ -13,6 +13,7 @@ from virtual_gpu import virtual_gpu
 
 from llmzoo.policies import lean, lora, static, static_step
 from llmzoo.policies.decode import sample
+from llmzoo.policies.precision import autocast
 from llmzoo.policies.sampling import Sampling
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
@@ -25,6 +26,7 @@ def static_steps(monkeypatch):
 
     def use():
         static._KNOWN.clear()
+        static._WAITING.clear()
         monkeypatch.setattr(static, "fits", lean.supports)
 
     return use
@@ -178,6 +180,37 @@ def test_a_layer_takes_few_operations(family, most, static_steps):
     two, four = operations(2), operations(4)
     assert (four - two) / 2 <= most
     assert two - (four - two) <= 55  # what comes before and after the layers, with sampling
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen3"])
+@pytest.mark.parametrize("precision", ["bf16", "bf16_autocast"])
+def test_in_half_precision_it_rounds_no_more_than_the_decoder(family, precision, static_steps):
+    """Mean distance of log-probabilities from those of float32, as long as the tokens are the same."""
+    exact, model = adapted(a_model(family)), adapted(a_model(family))
+    if precision == "bf16":
+        model = model.to(torch.bfloat16)
+    call = drawn(5)
+
+    def rows():
+        with autocast(model.device, precision):
+            return [row for given in call(model) for row in given]
+
+    def rounded(found):
+        apart = []
+        for ours, theirs in zip(found, wanted, strict=True):
+            for at, pair in enumerate(zip(ours.logprobs, theirs.logprobs, strict=False)):
+                if ours.ids[: at + 1] != theirs.ids[: at + 1]:
+                    break
+                apart.append(abs(pair[0] - pair[1]))
+        assert len(apart) > 50
+        return sum(apart) / len(apart)
+
+    wanted = [row for given in call(exact) for row in given]
+    decoded = rounded(rows())
+    static_steps()
+    with recorded():
+        assert rounded(rows()) < 1.5 * decoded + 0.005 < 0.05
+    assert {step._keys.dtype for step in static._WAITING.values()} == {torch.bfloat16}
 
 
 def test_sharded_models_have_no_static_steps(monkeypatch):

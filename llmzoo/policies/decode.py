@@ -23,11 +23,12 @@ import torch
 from torch import Tensor
 
 from llmzoo.errors import LlmzooError
-from llmzoo.policies import attention, recurrent, static
+from llmzoo.policies import attention, recurrent
 from llmzoo.policies.decoded import DecodedRows, Decoder
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling, Uniforms
+from llmzoo.policies.static import static_rows
 
 _COMPACT_BELOW = 0.85  # share of rows alive below which copying the rest into a smaller batch pays
 # steps between two reads: at first few, so that short answers end soon, then twice as many each time
@@ -93,11 +94,10 @@ def sample(
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     uniforms = Uniforms(keys, group_size, model.device)
     prompts_read, counts = [prompt for prompt, _ in runs], [n * group_size for _, n in runs]
-    if cuda_graphs and attention.supported(model.config) and static.fits(model):
-        rows: Rows = static.StaticRows(
-            model, prompts_read, counts, sampling, uniforms, greedy=greedy
-        )
-    else:
+    rows: Rows | None = None
+    if cuda_graphs and attention.supported(model.config):
+        rows = static_rows(model, prompts_read, counts, sampling, uniforms, greedy=greedy)
+    if rows is None:
         decoder = _decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
         rows = DecodedRows(decoder, sampling, uniforms, greedy=greedy)
     growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, given_up)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -13,44 +14,75 @@ from llmzoo.errors import NoGraphWarning
 
 Step = Callable[[], None]
 
+_CAPTURING = threading.RLock()
 _WARM_UP = 2  # runs before the capture, in which libraries set up what they need
 
 
-def repeatable(step: Step, device: torch.device) -> Step:
-    """``step`` as a CUDA graph on a GPU; elsewhere, or where it cannot be captured, ``step`` itself.
+def captured(step: Step, device: torch.device) -> Step | None:
+    """``step`` as a CUDA graph; None if the device is no GPU, or if it cannot be captured.
 
     ``step`` reads and writes tensors that stay where they are, has no result, and never asks the device
-    for a number. It runs three times here.
+    for a number. It runs three times here. Raises torch's ``OutOfMemoryError``.
     """
     if device.type != "cuda":
-        return step
+        return None
     try:
-        return _captured(step, device)
-    except (RuntimeError, AttributeError) as error:  # of drivers, allocators, builds without CUDA
+        with _CAPTURING:  # torch captures one graph of a process at a time
+            return _captured(step, device)
+    except torch.OutOfMemoryError:
+        raise
+    except (
+        RuntimeError,
+        AttributeError,
+        UserWarning,
+    ) as error:  # of drivers, allocators, builds without CUDA
         _warn_once(str(error).partition("\n")[0])
-        return step
+        return None
 
 
 def _captured(step: Step, device: torch.device) -> Step:
-    with torch.cuda.device(device):
-        aside, here = torch.cuda.Stream(), torch.cuda.current_stream()
+    here = torch.cuda.current_stream(device)
+    # torch leaves the capture's stream current where a capture fails
+    with torch.cuda.device(device), torch.cuda.stream(here):
+        aside = torch.cuda.Stream(device)
         aside.wait_stream(here)
         with torch.cuda.stream(aside):
             for _ in range(_WARM_UP):
                 step()
         here.wait_stream(aside)
-        graph = torch.cuda.CUDAGraph()
-        # other threads may go on using the device
-        with torch.cuda.graph(graph, pool=_pool(device), capture_error_mode="thread_local"):
-            step()
+        graph = _graph(step, device)
     replay: Step = graph.replay
     return replay
 
 
+def _graph(step: Step, device: torch.device) -> Any:
+    pool, stream, _ = _shared(device)
+    return _recorded(step, pool, stream)
+
+
 @cache
-def _pool(device: torch.device) -> Any:
-    """The memory that all graphs share: none needs what it computed after it has run."""
-    return torch.cuda.graph_pool_handle()
+def _shared(device: torch.device) -> tuple[Any, Any, Any]:
+    """What the graphs of a device share: their memory, since none needs what it computed after it has run,
+    the stream of captures, and a first graph, which keeps the memory alive when all others are gone."""
+    pool, stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
+    number = torch.zeros(1, device=device)
+    return pool, stream, _recorded(lambda: _increase(number), pool, stream)
+
+
+def _increase(number: torch.Tensor) -> None:
+    number.add_(number * 2)
+
+
+def _recorded(step: Step, pool: Any, stream: Any) -> Any:
+    graph = torch.cuda.CUDAGraph()
+    # other threads may go on using the device
+    with (
+        warnings.catch_warnings(),
+        torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"),
+    ):
+        warnings.filterwarnings("error", message="The CUDA Graph is empty")
+        step()
+    return graph
 
 
 @cache

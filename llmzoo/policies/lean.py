@@ -12,7 +12,7 @@ Shapes: N tokens, H hidden size, A query heads, D the size of a head.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -84,7 +84,9 @@ class LeanBody:
     that of the weights.
     """
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any, *, owned: bool = False):
+        """``owned``: copy every matrix, so that :meth:`refresh` has where to write; else what is used as it
+        is stays the model's."""
         body = model.get_decoder()
         device = model.device.type
         self.dtype: torch.dtype = body.norm.weight.dtype
@@ -95,6 +97,10 @@ class LeanBody:
         self._head = self._cast_head()
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
         self._layers = [_layer(layer, self.dtype) for layer in body.layers]
+        if owned:
+            self._layers = [
+                replace(each, out=each.out.clone(), down=each.down.clone()) for each in self._layers
+            ]
         self._norm, self._eps = body.norm.weight, body.norm.variance_epsilon
         self.head_size = body.layers[0].self_attn.head_dim
         self.heads = body.layers[0].self_attn.q_proj.out_features // self.head_size
@@ -102,13 +108,13 @@ class LeanBody:
         self.layers = len(self._layers)
 
     def refresh(self) -> None:
-        """Copy the model's current weights again, to where the copies are."""
+        """Copy the model's current weights again, to where the copies are; they must be owned."""
         for old, layer in zip(self._layers, self._body.layers, strict=True):
             new = _layer(layer, self.dtype)
             for name in ("qkv", "qkv_bias", "qk_norm", "out", "gate_up", "down"):
-                to, weights = getattr(old, name), getattr(new, name)
-                if to is not None and to.data_ptr() != weights.data_ptr():  # the weights themselves
-                    to.copy_(weights)
+                to = getattr(old, name)
+                if to is not None:
+                    to.copy_(getattr(new, name))
         if self._head is not None:
             self._head.copy_(merged_weight(self._output))
 

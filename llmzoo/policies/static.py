@@ -5,8 +5,10 @@ The steps of a model, their buffers and CUDA graphs are kept for the next call.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import count as numbers_from
 from itertools import groupby
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
@@ -24,15 +26,20 @@ from llmzoo.policies.static_step import Shape, StaticStep
 
 _WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
 _KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
+_STEP_SHARE = 0.25  # of a GPU's memory, that a step may take
+_WASTE = 4  # slots for each row, beyond which rounding up costs more than a graph saves
 _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
 
 
 def fits(model: Any) -> bool:
     """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory.
 
-    Sharded weights are gathered somewhere else each time, where a graph would not find them.
+    Sharded weights are gathered somewhere else each time, where a graph would not find them. The merged
+    weights of a young adapter would round to those of its base in half precision.
     """
     if model.device.type != "cuda" or is_sharded(model) or not lean.supports(model):
+        return False
+    if torch.is_autocast_enabled(model.device.type) and hasattr(model, "peft_config"):
         return False
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     copies = max(1, len(getattr(model, "peft_config", {})))  # one for each adapter
@@ -41,12 +48,33 @@ def fits(model: Any) -> bool:
     return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in ("dynamic", "longrope")
 
 
+def static_rows(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    counts: Sequence[int],
+    sampling: Sampling,
+    uniforms: Uniforms,
+    *,
+    greedy: bool,
+) -> StaticRows | None:
+    """``counts[b]`` rows after ``prompts[b]``; None if the model or their step does not fit."""
+    if not prompts or not fits(model):
+        return None
+    steps = _steps_of(model)
+    shape = Shape.of(counts, [len(prompt) for prompt in prompts], sampling.max_new_tokens)
+    fit = _STEP_SHARE * _memory(model.device)
+    if shape.slots > _WASTE * sum(counts) or shape.size(steps.body) > fit:
+        return None
+    return StaticRows(model, steps, prompts, counts, sampling, uniforms, greedy=greedy)
+
+
 class StaticRows:
     """``counts[b]`` rows after ``prompts[b]``, as of :class:`llmzoo.policies.decode.Rows`."""
 
     def __init__(
         self,
         model: Any,
+        steps: _Steps,
         prompts: Sequence[Sequence[int]],
         counts: Sequence[int],
         sampling: Sampling,
@@ -55,7 +83,7 @@ class StaticRows:
         greedy: bool,
     ):
         self._device, self._uniforms = model.device, uniforms
-        self._steps = _steps_of(model)
+        self._steps = steps
         self._settings = (sampling, greedy)
         read = KeptPrompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
@@ -135,35 +163,41 @@ class _Steps:
 
     def __init__(self, model: Any):
         self.places = _places(model)
-        self.body = LeanBody(model)
+        self.body = LeanBody(model, owned=True)
         self._device = model.device
-        finalize(self, _forget, id(self))
+        self._number = next(_NUMBERS)
+        finalize(self, _forget, self._number)
 
     def taken(self, shape: Shape, sampling: Sampling, greedy: bool) -> StaticStep:
         """A step that nobody else uses until it is given back."""
-        found = _WAITING.pop(self._key(shape, sampling, greedy), None)
+        with _LOCK:
+            found = _WAITING.pop(self._key(shape, sampling, greedy), None)
         if found is None:
             found = StaticStep(self.body, shape, sampling, greedy=greedy, device=self._device)
         return found
 
     def give_back(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
         """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
-        _WAITING[self._key(step.shape, sampling, greedy)] = step
         most = _KEPT_SHARE * _memory(self._device)
-        while len(_WAITING) > 1 and sum(each.size for each in _WAITING.values()) > most:
-            _WAITING.popitem(last=False)
+        with _LOCK:
+            _WAITING[self._key(step.shape, sampling, greedy)] = step
+            while len(_WAITING) > 1 and sum(each.size for each in [*_WAITING.values()]) > most:
+                _WAITING.popitem(last=False)
 
     def _key(self, shape: Shape, sampling: Sampling, greedy: bool) -> tuple[Any, ...]:
-        return id(self), shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
+        return self._number, shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
 
 
+_NUMBERS = numbers_from()
+_LOCK = threading.RLock()  # a finalizer may run anywhere, also where the lock is held
 _WAITING: OrderedDict[tuple[Any, ...], StaticStep] = OrderedDict()  # the one used last is last
 
 
 def _forget(steps: int) -> None:
     """Drop the steps of a model that is gone."""
-    for key in [key for key in _WAITING if key[0] == steps]:
-        del _WAITING[key]
+    with _LOCK:
+        for key in [key for key in [*_WAITING] if key[0] == steps]:
+            _WAITING.pop(key, None)
 
 
 _KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()
@@ -172,11 +206,7 @@ _KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()
 def _steps_of(model: Any) -> _Steps:
     """The steps of a model as it computes now, with a copy of its current weights."""
     of_adapters = _KNOWN.setdefault(model, {})
-    projection = model.get_decoder().layers[0].self_attn.q_proj
-    adapters = None
-    if hasattr(projection, "base_layer") and not projection.disable_adapters:
-        adapters = tuple(projection.active_adapters)
-    key = adapters, torch.is_autocast_enabled(model.device.type)
+    key = _adapters(model), torch.is_autocast_enabled(model.device.type)
     steps = of_adapters.get(key)
     if steps is None or steps.places != _places(
         model
@@ -185,6 +215,17 @@ def _steps_of(model: Any) -> _Steps:
     else:
         steps.body.refresh()
     return steps
+
+
+def _adapters(model: Any) -> tuple[Any, ...]:
+    """What the layers of a ``PeftModel`` compute with."""
+    if not hasattr(model, "peft_config"):
+        return ()
+    return tuple(
+        (layer.disable_adapters, getattr(layer, "merged", False), *layer.active_adapters)
+        for layer in model.modules()
+        if isinstance(getattr(layer, "disable_adapters", None), bool)  # a method of models
+    )
 
 
 def _places(model: Any) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from llmzoo.policies.graphs import repeatable
+from llmzoo.policies.graphs import captured
 from llmzoo.policies.lean import LeanBody
 from llmzoo.policies.sampling import draw, warp
 from llmzoo.policies.settings import Sampling
@@ -44,6 +44,11 @@ class Shape:
     def slots(self) -> int:
         return self.prompts * self.rows
 
+    def size(self, body: LeanBody) -> int:
+        """Bytes of all keys and values."""
+        tokens = self.slots * self.room + self.prompts * self.prompt
+        return 2 * tokens * body.layers * body.kv_heads * body.head_size * body.dtype.itemsize
+
 
 def _power(number: int) -> int:
     """The next power of two."""
@@ -56,7 +61,7 @@ class StaticStep:
     A slot attends to its prompt and to its own tokens. Slots without a row, and rows that have ended,
     go on as well, and what they are given is not read. ``last`` [1]: the number of the newest token,
     whose keys and values are not there yet. ``found`` [C, 2, S]: tokens and log-probabilities, float64.
-    ``uniforms`` [C, S]: the noise of each token.
+    ``uniforms`` [C, S]: the noise of each token. ``size``: bytes of the keys and values.
     """
 
     def __init__(
@@ -68,7 +73,7 @@ class StaticStep:
         greedy: bool,
         device: torch.device,
     ):
-        self.shape, self._body = shape, body
+        self.shape, self._body, self.size = shape, body, shape.size(body)
         like = torch.empty(0, dtype=body.dtype, device=device)
         self._sampling, self._greedy = sampling, greedy
         b, r, p, c = shape.prompts, shape.rows, shape.prompt, shape.room
@@ -87,13 +92,14 @@ class StaticStep:
         self._values = like.new_zeros(layers, b, kv, r, c, d)
         self._cos, self._sin = body.rotation(torch.arange(p + c, device=device))
         self._device = device
-        self.run = repeatable(self._step, device)
+        self._graph = captured(self._step, device)
 
-    @property
-    def size(self) -> int:
-        """Bytes of the keys and values."""
-        kept = (self._prompt_keys, self._prompt_values, self._keys, self._values)
-        return sum(x.numel() * x.element_size() for x in kept)
+    def run(self) -> None:
+        """Read the newest token of every slot, and sample the next one."""
+        if self._graph is None:
+            self._step()
+        else:
+            self._graph()
 
     def begin(
         self, lengths: Sequence[int], prefixes: Mapping[int, tuple[Tensor, Tensor]], last: int = 0
@@ -112,6 +118,9 @@ class StaticStep:
         self._mask.copy_(mask.view(self._mask.shape))
         self._starts.copy_(sizes.repeat_interleave(self.shape.rows))
         self.last.fill_(last)
+        # what is masked counts 0 times, but 0 times the NaN of an earlier call would be NaN
+        for kept in (self._prompt_keys, self._prompt_values, self._keys, self._values):
+            kept.zero_()
         for layer, (keys, values) in prefixes.items():
             self._prompt_keys[layer, :b, ..., :width] = keys[..., :width]
             self._prompt_values[layer, :b, :, :width] = values[:, :, :width]
@@ -129,7 +138,6 @@ class StaticStep:
         self.found.index_copy_(0, self.last, found.unsqueeze(0))
 
     def _step(self) -> None:
-        """Read the newest token of every slot, and sample the next one."""
         self._mask.index_fill_(3, self.last + self.shape.prompt, 0.0)
         positions = self._starts + self.last
         turned = self._cos.index_select(0, positions), self._sin.index_select(0, positions)

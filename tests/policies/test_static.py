@@ -1,9 +1,14 @@
 """Static decoding steps sample what the decoder samples: the same tokens, and in float64 the same numbers."""
 
+import contextlib
 import gc
+import math
 import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import peft
 import pytest
 import torch
 from quick_cases import slow_but
@@ -14,7 +19,7 @@ from virtual_gpu import virtual_gpu
 from llmzoo.policies import lean, lora, static, static_step
 from llmzoo.policies.decode import sample
 from llmzoo.policies.precision import autocast
-from llmzoo.policies.sampling import Sampling
+from llmzoo.policies.sampling import Sampling, Uniforms
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
 EOS = 7  # made likely, so that rows end at different times
@@ -164,6 +169,99 @@ def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
                 same(found, expected)
     different = [[row.logprobs for row in rows[0]] for way in wanted for rows in way]
     assert len({str(each) for each in different}) == 8  # the adapter "first" did nothing at first
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target_modules": ["gate_proj", "down_proj"]},  # the bare base reads its own weights there
+        {"target_modules": ["o_proj"]},
+        {
+            "target_modules": ["k_proj"],
+            "modules_to_save": ["lm_head"],
+        },  # and not the first projection
+    ],
+    ids=["down", "out", "head"],
+)
+def test_adapters_of_few_layers_are_told_apart_and_leave_the_base_as_it_is(options, static_steps):
+    config = peft.LoraConfig(r=4, task_type="CAUSAL_LM", **options)
+    model = peft.get_peft_model(a_model("llama"), config, adapter_name="first")
+    model.add_adapter("second", config)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if "first" in name or "second" in name:
+                weights.add_(0.2 * torch.randn(weights.shape))
+    model.eval()
+    call = drawn(1)
+
+    def each_way():
+        with lora.bare(model):
+            found = [call(model)]
+        for adapter in ("first", "second", "first"):
+            model.set_adapter(adapter)
+            found.append(call(model))
+        return found
+
+    wanted = each_way()
+    before = {name: weights.clone() for name, weights in model.state_dict().items()}
+    static_steps()
+    with recorded():
+        for _ in range(2):
+            for found, expected in zip(each_way(), wanted, strict=True):
+                same(found, expected)
+    for name, weights in model.state_dict().items():
+        assert torch.equal(weights, before[name]), name
+
+
+@pytest.mark.usefixtures("float64")
+def test_weights_that_are_no_numbers_are_forgotten(static_steps):
+    static_steps()
+    model = a_model("llama")
+    call = drawn(0)
+    with recorded():
+        wanted = call(model)
+        weights = model.model.layers[0].self_attn.v_proj.weight
+        before = weights.detach().clone()
+        with torch.no_grad():
+            weights.fill_(math.nan)
+            with contextlib.suppress(RuntimeError):
+                call(model)
+            weights.copy_(before)
+        same(call(model), wanted)
+
+
+@pytest.mark.parametrize(
+    ("counts", "new"), [([256, *[8] * 32], 8), ([8], 2**20)], ids=["uneven", "long"]
+)
+def test_a_step_that_would_be_far_too_large_is_not_made(counts, new, static_steps):
+    static_steps()
+    model, prompts = a_model("llama"), [(20 + n,) for n in range(len(counts))]
+    sampling = Sampling(max_new_tokens=new)
+    uniforms = Uniforms(range(len(counts)), 8, model.device)
+    made = static.static_rows(model, prompts, counts, sampling, uniforms, greedy=True)
+    assert made is None
+    few = static.static_rows(model, [(20,)], [8], Sampling(), uniforms, greedy=True)
+    assert few is not None
+
+
+def test_models_in_threads_of_their_own_share_the_steps_in_peace(static_steps, monkeypatch):
+    static_steps()
+    monkeypatch.setattr(
+        static, "_memory", lambda device: 1e5
+    )  # so that steps are dropped all the time
+    models = [a_model("llama") for _ in range(3)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            asked = [[threads.submit(drawn(n), model) for n in range(4)] for model in models]
+            found = [[call.result() for call in calls] for calls in asked]
+    finally:
+        sys.setswitchinterval(before)
+    ids = [[[row.ids for rows in call for row in rows] for call in calls] for calls in found]
+    assert ids[0] == ids[1] == ids[2]
 
 
 @pytest.mark.parametrize(("family", "most"), [("llama", 23), ("qwen3", 25)])

@@ -3,7 +3,8 @@
     python scripts/on_gpu.py --out gpu.jsonl
     python scripts/on_gpu.py --out gpu.jsonl --parts decode,update --minutes 4
 
-Each result is appended to the file as soon as it is there, and printed. A second call with the same file
+Where nothing is installed, torch, transformers, peft, pettingzoo and gymnasium are needed. Each result is
+appended to the file as soon as it is there, and printed. A second call with the same file
 leaves out what this commit has measured on this device. Parts, in their order: ``tests`` (tests/gpu),
 ``decode`` (milliseconds a token, with and without CUDA graphs and adapters), ``kernels`` (of one step),
 ``update`` (a pass with gradients), ``trl`` (a training step beside TRL's). The model has SmolLM2-135M's
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,12 +30,14 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from llmzoo.policies import lora
-from llmzoo.policies.decode import sample
-from llmzoo.policies.likelihood import likelihood
-from llmzoo.policies.sampling import Sampling
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the machine may have nothing of ours installed
+
+from llmzoo.policies import lora, static_step  # noqa: E402
+from llmzoo.policies.decode import sample  # noqa: E402
+from llmzoo.policies.likelihood import likelihood  # noqa: E402
+from llmzoo.policies.sampling import Sampling  # noqa: E402
+
 PARTS = ("tests", "decode", "kernels", "update", "trl")
 SHAPE = {
     "vocab_size": 49_152,
@@ -84,7 +89,7 @@ def _tests(sizes: Sizes) -> Iterator[Cell]:
 
 def _decoding(sizes: Sizes) -> Iterator[Cell]:
     for precision in PRECISIONS:
-        for adapters in (0, 2):
+        for adapters in (0, 2) if precision == "float32" else (0,):
             for rows in sizes.rows:
                 for graphs in (True, False):
                     if not graphs and rows != sizes.rows[0]:
@@ -140,6 +145,13 @@ def prompts_of(sizes: Sizes) -> list[tuple[int, ...]]:
 def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool) -> Result:
     """A call of the sampler in which no answer ends, of each adapter after the other."""
     model, names = a_model(sizes, precision, adapters)
+    steps: list[bool] = []  # of each that was made: whether it was captured
+    made = static_step.captured
+
+    def counted(step: Any, device: Any) -> Any:
+        graph = made(step, device)
+        steps.append(graph is not None)
+        return graph
 
     def call() -> float:
         torch.cuda.synchronize()
@@ -160,13 +172,19 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
         torch.cuda.synchronize()
         return time.monotonic() - started
 
-    first = call()  # with the capture
-    seconds = sorted(call() for _ in range(3))
-    steps = sizes.new * max(1, adapters)
+    static_step.captured = counted
+    try:
+        first = call()  # with the capture
+        seconds = sorted(call() for _ in range(3))
+    finally:
+        static_step.captured = made
+    count = sizes.new * max(1, adapters)
     return {
         "first_seconds": first,
         "seconds": seconds,
-        "ms_a_step": 1000 * seconds[1] / steps,
+        "ms_a_step": 1000 * seconds[1] / count,
+        "static": bool(steps),
+        "captured": bool(steps) and all(steps),
         "tokens_a_second": rows * sizes.new / seconds[1],
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
     }
@@ -222,23 +240,38 @@ def update(sizes: Sizes, precision: str) -> Result:
 
 
 def run(args: Sequence[str], seconds: float) -> Result:
-    """Another program; what it printed last."""
-    done = subprocess.run(
-        [sys.executable, *args], cwd=ROOT, capture_output=True, text=True, timeout=seconds
+    """Another program; what it printed last. It ends with all its processes when its time is over."""
+    program = subprocess.Popen(
+        [sys.executable, *args],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     )
-    return {"code": done.returncode, "said": (done.stdout + done.stderr)[-4000:]}
+    try:
+        said, _ = program.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)
+        said, _ = program.communicate()
+    result = {"code": program.returncode, "said": said[-4000:]}
+    return result if program.returncode == 0 else {**result, "error": "it failed or took too long"}
 
 
 def where() -> dict[str, str]:
     """The device, the libraries and the commit of a row."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
-    )
+    try:
+        commit = subprocess.check_output(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True
+        ).strip()
+    except (OSError, subprocess.CalledProcessError):  # the files alone were copied here
+        commit = f"unknown, of {time.time():.0f}"  # so nothing counts as measured already
     return {
         "device": torch.cuda.get_device_properties(0).name,
         "torch": torch.__version__,
         "cuda": str(torch.version.cuda),
-        "commit": commit.stdout.strip(),
+        "commit": commit,
     }
 
 
@@ -249,6 +282,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=9.0, help="none begins that may end later")
     parser.add_argument("--quick", action="store_true", help="a small model")
     args = parser.parse_args(argv)
+    parts = args.parts.split(",")
+    if not set(parts) <= set(PARTS):
+        parser.error(f"--parts are of {', '.join(PARTS)}; got {args.parts}")
     if not torch.cuda.is_available():
         print("no GPU of CUDA is here", file=sys.stderr)
         return 2
@@ -260,16 +296,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         else []
     )
     known = {row["name"] for row in rows if row["where"] == here and "error" not in row}
-    for cell in cells(args.parts.split(","), QUICK if args.quick else WHOLE):
+    for cell in cells(parts, QUICK if args.quick else WHOLE):
         if cell.name in known:
             continue
         if time.monotonic() + cell.most > ends:
             print(f"{cell.name}: no time left")
             continue
         row: dict[str, Any] = {"name": cell.name, "where": here}
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
         try:
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
             row |= cell.measure()
         except Exception as error:  # the other cells are worth their time
             row |= {"error": repr(error), "trace": traceback.format_exc()[-2000:]}

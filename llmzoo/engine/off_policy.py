@@ -34,13 +34,14 @@ class _Rollouts:
     seconds: float
 
 
-def check_clipped(learner: Learner) -> None:
+def check_ratio(learner: Learner) -> None:
     """Refuse a learner that cannot learn from answers sampled with older weights."""
     config = learner.config
-    if not isinstance(config, SurrogateConfig) or config.clip is None:
+    weighs = isinstance(config, SurrogateConfig) and (config.clip or config.importance_cap)
+    if not weighs:
         raise ConfigError(
-            "max_off_policy_steps above 0 trains on answers of older weights, which needs the clipped "
-            "ratio: choose a learner by policy gradient and set its clip, such as 0.2"
+            "max_off_policy_steps above 0 trains on answers of older weights, which needs the ratio: choose "
+            "a learner by policy gradient and set its clip, such as 0.2, or its importance_cap"
         )
 
 
@@ -49,8 +50,8 @@ class OffPolicyEngine(LocalEngine):
 
     With weights W_t after t updates, batch t + 1 is played with W_t during the update from W_t to
     W_{t+1}, and is learned from by W_{t+1}. So it is exactly one update old. Batch 0 is played with
-    W_0. The surrogate's ratio is to the log-probabilities as sampled, so clipping corrects for the
-    update between; a learner without the clipped ratio is refused.
+    W_0. The surrogate's ratio is to the log-probabilities as sampled, so clipping or truncating it
+    corrects for the update between; a learner without the ratio is refused.
 
     A checkpoint holds the weights that play, but not the batch in flight: a resumed run plays it
     again. The result does not depend on whether playing or learning ends first.
@@ -68,7 +69,7 @@ class OffPolicyEngine(LocalEngine):
                 "max_off_policy_steps=1 plays in the process that updates, and needs a "
                 "single rank; engine='ray' has no such limit"
             )
-        check_clipped(learner)
+        check_ratio(learner)
         super().__init__(learner, policies, seats, **options)
         if dict(self.updater.players()) != self.seats:
             raise ConfigError(

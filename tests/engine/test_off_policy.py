@@ -231,7 +231,7 @@ def test_a_failing_play_is_told_after_the_update(folder):
 
 
 @pytest.mark.parametrize("name", ["magrpo", "dpo", "sft", "iac"])
-def test_learners_without_the_clipped_ratio_are_refused(name, folder):
+def test_learners_without_the_ratio_are_refused(name, folder):
     with pytest.raises(ConfigError, match="set its clip"):
         an_engine(folder, name=name)
 
@@ -246,7 +246,8 @@ def test_settings_that_cannot_be():
 
 
 @pytest.mark.slow
-def test_it_learns_one_update_behind(tmp_path):
+@pytest.mark.parametrize("ratio", [{"clip": 0.2}, {"importance_cap": 2.0}], ids=["clip", "cap"])
+def test_it_learns_one_update_behind(ratio, tmp_path):
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
     )
@@ -258,7 +259,7 @@ def test_it_learns_one_update_behind(tmp_path):
         steps=30,
         episodes_per_step=16,
         max_off_policy_steps=1,
-        learner_args={"learning_rate": 1e-2, "group_size": 8, "clip": 0.2},
+        learner_args={"learning_rate": 1e-2, "group_size": 8, **ratio},
         eval_tasks=100,
         quiet=True,
     )

@@ -2,10 +2,12 @@
 
 import json
 import runpy
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from recorded import recorded
 from virtual_gpu import virtual_gpu
 
@@ -17,11 +19,14 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
     started = []
 
-    def run(args, **_options):
-        started.append(args[1:3])
-        return SimpleNamespace(returncode=0, stdout="passed", stderr="")
+    def run(args, _seconds):
+        started.append(args)
+        return {"code": 0, "said": "passed"}
 
-    monkeypatch.setattr(script.main.__globals__["subprocess"], "run", run)
+    monkeypatch.setitem(script.main.__globals__, "run", run)
+    monkeypatch.setattr(
+        script.main.__globals__["subprocess"], "check_output", lambda *_, **__: "abc"
+    )
     argv = ["--out", str(tmp_path / "gpu.jsonl"), "--quick", "--minutes", "60"]
     with virtual_gpu(), recorded() as graphs:
         assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
@@ -29,16 +34,32 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
         begun = len(started)
         assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
     assert [row["name"] for row in rows if "error" in row] == []
-    assert len(rows) == 1 + 8 + 2 + 2
+    assert len(rows) == 1 + 6 + 2 + 2
     assert graphs.replays > 0
     assert {row["where"]["device"] for row in rows} == {"virtual"}
     decoded = [row for row in rows if row["name"].startswith("decode")]
     assert all(row["ms_a_step"] > 0 and row["tokens_a_second"] > 0 for row in decoded)
-    assert started[begun:] == [["rev-parse", "--short"]]  # all is known
+    assert [row["name"].endswith("graph") for row in decoded] == [
+        row["captured"] for row in decoded
+    ]
+    assert started[begun:] == []  # all is known
     assert len((tmp_path / "gpu.jsonl").read_text().splitlines()) == len(rows)
 
 
-def test_without_a_gpu_it_says_so(tmp_path, capsys):
+@pytest.mark.slow
+def test_a_program_that_takes_too_long_ends_with_its_processes(tmp_path):
+    script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+    alive = tmp_path / "alive"
+    child = f"import time, pathlib; time.sleep(3); pathlib.Path({str(alive)!r}).touch()"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    row = script.run(["-c", code], 1.0)
+    assert row["error"] == "it failed or took too long"
+    time.sleep(3)
+    assert not alive.exists()
+
+
+def test_without_a_gpu_it_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
     assert script.main(["--out", str(tmp_path / "gpu.jsonl")]) == 2
     assert "no GPU of CUDA" in capsys.readouterr().err

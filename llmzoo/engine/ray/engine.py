@@ -18,7 +18,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.engine import wire
 from llmzoo.engine.base import Draws, Iteration
-from llmzoo.engine.off_policy import check_clipped
+from llmzoo.engine.off_policy import check_ratio
 from llmzoo.engine.ray import weights
 from llmzoo.engine.ray.calls import Calls, Report
 from llmzoo.engine.ray.cluster import Room, room_for
@@ -58,7 +58,7 @@ def ray_engine(
     as they start.
     """
     if max_off_policy_steps:
-        check_clipped(learner)
+        check_ratio(learner)
     groups = list(policies) if learner.separable or len(policies) == 1 else [_ALL]
     with room_for(args.bundles(len(groups)), args) as room:
         engine = RayEngine(

@@ -248,16 +248,13 @@ def test_a_step_that_would_be_far_too_large_is_not_made(counts, new, static_step
 
 def test_models_in_threads_of_their_own_share_the_steps_in_peace(static_steps, monkeypatch):
     static_steps()
-    monkeypatch.setattr(
-        static, "_memory", lambda device: 1e5
-    )  # so that steps are dropped all the time
+    monkeypatch.setattr(static, "_memory", lambda device: 8e6)  # so that steps go all the time
     models = [a_model("llama") for _ in range(3)]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(3) as threads:
-            asked = [[threads.submit(drawn(n), model) for n in range(4)] for model in models]
-            found = [[call.result() for call in calls] for calls in asked]
+            found = [*threads.map(lambda model: [drawn(n)(model) for n in range(6)], models)]
     finally:
         sys.setswitchinterval(before)
     ids = [[[row.ids for rows in call for row in rows] for call in calls] for calls in found]

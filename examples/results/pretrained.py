@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from logs import Row
-from readings import by_task, in_order, of_arm
+from readings import by_task, in_order, markdown, of_arm
 
 from llmzoo.training.statistics import mean_interval, pooled
 
@@ -31,6 +31,22 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
         made[f"smollm2 {task}"] = _arms(mine)
         made[f"smollm2 played {task}"] = _played(mine)
     return made
+
+
+def of_rates(rows: Sequence[Row]) -> dict[str, str]:
+    """What an agent learned at each rate of its adapter: sampled and greedy success, a pair for each seed."""
+
+    def told(row: Row, when: str) -> str:
+        sampled, greedy = row[when]["success"], row[when]["greedy"]["success"]
+        return f"{sampled:.1%} / {greedy:.1%}"
+
+    lines = []
+    for arm in in_order(rows, "arm"):
+        runs = of_arm(rows, arm)
+        rates = {row["settings"]["learner_args"]["learning_rate"] for row in runs}
+        cells = [", ".join(told(row, when) for row in runs) for when in ("before", "after")]
+        lines.append([", ".join(f"{rate:g}" for rate in rates), *cells])
+    return {"adapter rates": markdown(["learning_rate", "before", "after"], lines)}
 
 
 def _arms(rows: Sequence[Row]) -> str:

@@ -18,7 +18,7 @@ from llmzoo.report.runs import RunData
 from llmzoo.report.series import differences
 from llmzoo.training.run_folder import flat
 
-RATE = "1e-6, or 2e-4 below 10M parameters; ten times that for LoRA"  # of OptimizerConfig.rate_for
+RATE = "by model: 1e-6, LoRA 1e-4; below 10M parameters 2e-4, LoRA 2e-3"  # of SurrogateConfig.rates
 
 
 def table(runs: Sequence[RunData]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ BUDGETED = (
     *("games", "longer", "ablations", "learners", "sensitivity"),
     *("learners_rates", "learners_rates_long"),
     *("games_rates", "games_cells_rates"),
-    *("smollm2", "games_cells", "several", "several_longer"),
+    *("smollm2", "adapter_rates", "games_cells", "several", "several_longer"),
 )
 STUDIES = (
     *BUDGETED,
@@ -25,7 +25,13 @@ STUDIES = (
     *("signals", "kuhn", "tic_tac_toe", "counterfactual", "neighbours", "strangers"),
     "step_bound",
 )
-FEW_RUNS = {"longer": 2, "tic_tac_toe": 2, "games_long": 1, "games_cells_long": 1}
+FEW_RUNS = {
+    "adapter_rates": 2,
+    "longer": 2,
+    "tic_tac_toe": 2,
+    "games_long": 1,
+    "games_cells_long": 1,
+}
 PAGES = ROOT / "docs" / "results"
 # arms of studies whose runs are not yet in the committed logs
 AWAITED: dict[str, set[str]] = {

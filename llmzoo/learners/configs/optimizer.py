@@ -33,7 +33,7 @@ def check_update_kl(max_update_kl: float | None) -> None:
 class OptimizerConfig:
     """Options of every learner's optimiser."""
 
-    learning_rate: float | None = None  # None: 1e-6 (2e-4 below 10M parameters), LoRA 10 x that
+    learning_rate: float | None = None  # None: by model and adapter (docs/training.md)
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
     momentum: float = 0.9  # AdamW's beta1; with 0, self-play goes less in circles
@@ -56,7 +56,7 @@ class OptimizerConfig:
         """The configured learning rate, or the default for full weights or for an adapter.
 
         ``parameters``: of the model, adapters not counted. ``adapter``: an adapter of it is trained.
-        An adapter starts at zero and changes each weight less, so it needs a higher rate: about
+        An adapter starts at zero and changes each weight less, so it needs a higher rate: at least
         ten times that of full weights (Schulman and Thinking Machines Lab, "LoRA Without Regret",
         2025). A model below 10 million parameters is small.
         """

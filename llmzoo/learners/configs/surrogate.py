@@ -29,6 +29,8 @@ class SurrogateConfig(OptimizerConfig):
     minibatches: int = 1  # optimiser steps in a pass
     tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
 
+    rates: ClassVar[tuple[float, float]] = (1e-6, 1e-4)  # docs/results/archive/smollm2.md
+
     # defaults where agents that learn play against each other (docs/results/archive/weak_starts.md)
     self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.2}
 

@@ -8,6 +8,7 @@ from toy_envs import Parities
 
 from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.configs.groups import GroupConfig
+from llmzoo.learners.configs.preferences import DPOConfig
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.critics import ModelCritic
 from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
@@ -36,14 +37,15 @@ def rates(policies, config):
     ("config", "sizes", "full", "adapter"),
     [
         (GroupConfig(), {}, 2e-4, 2e-3),
-        (GroupConfig(), LARGE, 1e-6, 1e-5),
+        (GroupConfig(), LARGE, 1e-6, 1e-4),
+        (DPOConfig(), LARGE, 1e-6, 1e-5),
         (SFTConfig(), {}, 2e-4, 2e-3),
         (SFTConfig(), LARGE, 2e-5, 2e-4),
         (GroupConfig(learning_rate=0.5), LARGE, 0.5, 0.5),
         (SFTConfig(learning_rate=0.5), LARGE, 0.5, 0.5),
     ],
 )
-def test_an_adapter_learns_at_ten_times_the_rate_of_full_weights(config, sizes, full, adapter):
+def test_an_adapter_learns_at_a_higher_rate_than_full_weights(config, sizes, full, adapter):
     model = tiny_models.model(**sizes)
     assert config.rate_for(parameter_count(model)) == full
     base = TransformersPolicy(model, tiny_models.tokenizer())
@@ -55,7 +57,7 @@ def test_the_updater_asks_for_what_its_policies_train():
     assert rates({"p": player(**LARGE)}, GroupConfig()) == {"p": 1e-6}
     adapters = player(**LARGE).with_adapters(["a", "b"])
     adapters["b"].learning_rate = 3e-4  # a seat's own
-    assert rates(adapters, GroupConfig()) == {"a": 1e-5, "b": 3e-4}
+    assert rates(adapters, GroupConfig()) == {"a": 1e-4, "b": 3e-4}
 
 
 def test_many_adapters_do_not_make_a_small_base_large():

@@ -31,11 +31,8 @@ def captured(step: Step, device: torch.device) -> Step | None:
             return _captured(step, device)
     except torch.OutOfMemoryError:
         raise
-    except (
-        RuntimeError,
-        AttributeError,
-        UserWarning,
-    ) as error:  # of drivers, allocators, builds without CUDA
+    # of drivers, allocators, graphs that are empty, builds without CUDA
+    except (RuntimeError, AttributeError, UserWarning) as error:
         _warn_once(str(error).partition("\n")[0])
         return None
 
@@ -50,14 +47,9 @@ def _captured(step: Step, device: torch.device) -> Step:
             for _ in range(_WARM_UP):
                 step()
         here.wait_stream(aside)
-        graph = _graph(step, device)
-    replay: Step = graph.replay
+        pool, stream, _ = _shared(device)
+        replay: Step = _recorded(step, pool, stream).replay
     return replay
-
-
-def _graph(step: Step, device: torch.device) -> Any:
-    pool, stream, _ = _shared(device)
-    return _recorded(step, pool, stream)
 
 
 @cache

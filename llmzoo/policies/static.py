@@ -89,9 +89,7 @@ class StaticRows:
         states = attention.run(model, read.ids, read.positions, read)
         self._lengths = [len(prompt) for prompt in prompts]
         self._prompt_of = [b for b, count in enumerate(counts) for _ in range(count)]
-        self._numbers = self._indices(
-            range(len(self._prompt_of))
-        )  # of the rows, among the uniforms
+        self._numbers = self._indices(range(len(self._prompt_of)))  # among the uniforms
         self._step = self._fitting()
         self._step.begin(self._lengths, read.kept)
         self._slots = self._indices(self._slots_of())
@@ -208,9 +206,8 @@ def _steps_of(model: Any) -> _Steps:
     of_adapters = _KNOWN.setdefault(model, {})
     key = _adapters(model), torch.is_autocast_enabled(model.device.type)
     steps = of_adapters.get(key)
-    if steps is None or steps.places != _places(
-        model
-    ):  # a graph reads some weights where they were
+    # a graph reads some weights where they were
+    if steps is None or steps.places != _places(model):
         steps = of_adapters[key] = _Steps(model)
     else:
         steps.body.refresh()

@@ -14,9 +14,10 @@ import os, time
 for n in range({count}):
     if os.fork() == 0:
         held = bytearray(b"x") * ({mb} * 10**6)
-        time.sleep(1)
+        time.sleep(2)
         os._exit(0)
-time.sleep(1)
+for n in range({count}):
+    os.wait()  # so that all of them hold theirs at some time, however busy the machine is
 """
 SHARED = """
 import os
@@ -38,7 +39,7 @@ def starting():
     ("count", "mb", "status"), [(5, 90, "memory"), (12, 60, "memory"), (2, 60, "passed")]
 )
 def test_the_processes_of_a_run_share_one_limit_of_memory(starting, count, mb, status):
-    limits = Limits(memory_mb=256, time_limit=8)
+    limits = Limits(memory_mb=256, time_limit=30)
     assert starting.run(MANY.format(count=count, mb=mb), limits=limits).status == status
 
 

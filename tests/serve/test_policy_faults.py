@@ -15,7 +15,7 @@ import tiny_models
 from policy_servers import LONG, Asking, Gated, asks, client, has_waiting, served, texts
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import check_model, decode, load
+from llmzoo.policies import check_model, decode, decoded, load
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.scripted import expert, mixed
 from llmzoo.policies.settings import Sampling
@@ -207,7 +207,7 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
     policy = tiny_models.policy(sampling=Sampling(max_new_tokens=200))
     policy.eos_ids = set()
     steps, events, begun, go_on = [], [], threading.Event(), threading.Event()
-    forward, respond = decode.warp, policy.respond_early
+    forward, respond = decoded.warp, policy.respond_early
 
     def step(logits, sampling):
         steps.append(1)
@@ -220,7 +220,7 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
         events.append(requests[0].given_up)
         return respond(requests, group_size, **options)
 
-    monkeypatch.setattr(decode, "warp", step)
+    monkeypatch.setattr(decoded, "warp", step)
     policy.respond_early = heard
     with served(policy) as (running, _):
         stream = PoliciesStub(connect(parse(running.address))).Generate(

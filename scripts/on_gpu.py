@@ -14,6 +14,7 @@ shape and random weights, so nothing is downloaded. A part that fails leaves a r
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -33,7 +34,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the machine may have nothing of ours installed
 
-from llmzoo.policies import lora, static_step  # noqa: E402
+from llmzoo.policies import lora, static  # noqa: E402
 from llmzoo.policies.decode import sample  # noqa: E402
 from llmzoo.policies.likelihood import likelihood  # noqa: E402
 from llmzoo.policies.sampling import Sampling  # noqa: E402
@@ -145,13 +146,6 @@ def prompts_of(sizes: Sizes) -> list[tuple[int, ...]]:
 def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool) -> Result:
     """A call of the sampler in which no answer ends, of each adapter after the other."""
     model, names = a_model(sizes, precision, adapters)
-    steps: list[bool] = []  # of each that was made: whether it was captured
-    made = static_step.captured
-
-    def counted(step: Any, device: Any) -> Any:
-        graph = made(step, device)
-        steps.append(graph is not None)
-        return graph
 
     def call() -> float:
         torch.cuda.synchronize()
@@ -172,19 +166,16 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
         torch.cuda.synchronize()
         return time.monotonic() - started
 
-    static_step.captured = counted
-    try:
-        first = call()  # with the capture
-        seconds = sorted(call() for _ in range(3))
-    finally:
-        static_step.captured = made
+    first = call()  # with the capture
+    seconds = sorted(call() for _ in range(3))
+    steps = static.waiting_steps()
     count = sizes.new * max(1, adapters)
     return {
         "first_seconds": first,
         "seconds": seconds,
         "ms_a_step": 1000 * seconds[1] / count,
         "static": bool(steps),
-        "captured": bool(steps) and all(steps),
+        "captured": bool(steps) and all(step.is_captured for step in steps),
         "tokens_a_second": rows * sizes.new / seconds[1],
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
     }
@@ -304,6 +295,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         row: dict[str, Any] = {"name": cell.name, "where": here}
         try:
+            gc.collect()  # the model and the steps of the cell before
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
             row |= cell.measure()

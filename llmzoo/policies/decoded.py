@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from llmzoo.policies.sampling import Sampling, Uniforms, draw, warp
+from llmzoo.policies.sampling import Sampling, Uniforms, sample_tokens
 
 
 class Decoder(Protocol):
@@ -41,14 +41,10 @@ class DecodedRows:
     def _next(self) -> Tensor:
         if self._token is not None:
             self._decoder.step(self._token)
-        logprobs = warp(self._decoder.logits, self._sampling)
-        if self._greedy:
-            token = logprobs.argmax(dim=-1)
-        else:
-            token = draw(logprobs, self._uniforms.at(self._count)[self._numbers])
-        logprob = logprobs.gather(-1, token.unsqueeze(-1)).squeeze(-1)
-        self._token, self._count = token, self._count + 1
-        return torch.stack([token.double(), logprob.double()])
+        noise = None if self._greedy else self._uniforms.at(self._count)[self._numbers]
+        sampled = sample_tokens(self._decoder.logits, self._sampling, noise)
+        self._token, self._count = sampled[0].long(), self._count + 1
+        return sampled
 
     def keep(self, rows: Sequence[int]) -> None:
         assert self._token is not None

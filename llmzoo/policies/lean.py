@@ -23,9 +23,8 @@ from llmzoo.policies.lora import is_mergeable, merged_weight
 from llmzoo.policies.precision import FULL
 
 _FAMILIES = frozenset({"llama", "mistral", "qwen2", "qwen3", "smollm3"})
-_MOST = (
-    2**26
-)  # weights; on a CPU larger models gain little, and the copies of their weights are large
+# weights; on a CPU a larger model gains little, and the copies of its weights are large
+_MOST = 2**26
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]

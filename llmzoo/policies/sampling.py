@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from llmzoo.policies.base import noise_key
 from llmzoo.policies.settings import Sampling
 
-__all__ = ["Sampling", "Uniforms", "draw", "warp"]
+__all__ = ["Sampling", "Uniforms", "draw", "sample_tokens", "warp"]
 
 _BLOCK = 256  # tokens summed at once; a longer sum would round rare tokens away
 _DRAWN_AT_ONCE = 64  # tokens of a row whose numbers are drawn together
@@ -43,6 +43,17 @@ def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tens
             removed = removed.scatter(-1, keep.unsqueeze(-1), False)
         scores = scores.masked_fill(removed, float("-inf"))
     return scores.log_softmax(dim=-1)
+
+
+def sample_tokens(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> Tensor:
+    """Sample a token for each row of ``logits`` [N, V]: ids and log-probabilities, float64 [2, N].
+
+    ``uniforms`` [N]: the rows' noise; None: the likeliest token of each.
+    """
+    logprobs = warp(logits, sampling)
+    ids = logprobs.argmax(dim=-1) if uniforms is None else draw(logprobs, uniforms)
+    chosen = logprobs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+    return torch.stack([ids.double(), chosen.double()])
 
 
 def draw(logprobs: Tensor, uniforms: Tensor) -> Tensor:

@@ -6,10 +6,9 @@ The steps of a model, their buffers and CUDA graphs are kept for the next call.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
 from itertools import count as numbers_from
-from itertools import groupby
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
@@ -60,12 +59,13 @@ def static_rows(
     """``counts[b]`` rows after ``prompts[b]``; None if the model or their step does not fit."""
     if not prompts or not fits(model):
         return None
-    steps = _steps_of(model)
     shape = Shape.of(counts, [len(prompt) for prompt in prompts], sampling.max_new_tokens)
-    fit = _STEP_SHARE * _memory(model.device)
-    if shape.slots > _WASTE * sum(counts) or shape.size(steps.body) > fit:
+    if shape.slots > _WASTE * sum(counts):
         return None
-    return StaticRows(model, steps, prompts, counts, sampling, uniforms, greedy=greedy)
+    steps = _steps_of(model)
+    if shape.size(steps.body) > _STEP_SHARE * _memory(model.device):
+        return None
+    return StaticRows(model, steps, shape, prompts, counts, sampling, uniforms, greedy=greedy)
 
 
 class StaticRows:
@@ -75,6 +75,7 @@ class StaticRows:
         self,
         model: Any,
         steps: _Steps,
+        shape: Shape,
         prompts: Sequence[Sequence[int]],
         counts: Sequence[int],
         sampling: Sampling,
@@ -87,15 +88,11 @@ class StaticRows:
         self._settings = (sampling, greedy)
         read = KeptPrompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)
-        self._lengths = [len(prompt) for prompt in prompts]
-        self._prompt_of = [b for b, count in enumerate(counts) for _ in range(count)]
-        self._numbers = self._indices(range(len(self._prompt_of)))  # among the uniforms
-        self._step = self._fitting()
-        self._step.begin(self._lengths, read.kept)
-        self._slots = self._indices(self._slots_of())
-        prompt_of = [min(b, len(prompts) - 1) for b in range(self._step.shape.prompts)]
+        self._numbers = self._indices(range(sum(counts)))  # among the uniforms
+        self._begin(shape, [len(prompt) for prompt in prompts], counts, read.kept)
+        prompt_of = [min(b, len(prompts) - 1) for b in range(shape.prompts)]
         logits = model.get_output_embeddings()(states[read.ends[self._indices(prompt_of)]])
-        self._first = logits.unsqueeze(1).expand(-1, self._step.shape.rows, -1).flatten(0, 1)
+        self._first = logits.unsqueeze(1).expand(-1, shape.rows, -1).flatten(0, 1)
         self._count = 0  # tokens of each row
 
     def grow(self, count: int) -> Tensor:
@@ -113,35 +110,35 @@ class StaticRows:
         kept, old, before = self._indices(rows), self._step, self._slots
         self._numbers = self._numbers[kept]
         prompt_of = [self._prompt_of[row] for row in rows]
-        left = sorted(set(prompt_of))
-        counts = [prompt_of.count(b) for b in left]
-        lengths = [self._lengths[b] for b in left]
-        shape = Shape.of(counts, lengths, old.shape.room)
+        counts = Counter(prompt_of)  # in ascending order, as the rows are
+        lengths = [self._lengths[b] for b in counts]
+        shape = Shape.of([*counts.values()], lengths, old.shape.room)
         if shape.slots > _SHRINKS * old.shape.slots:
             self._slots, self._prompt_of = before[kept], prompt_of
             return
-        self._lengths, self._prompt_of = lengths, [left.index(b) for b in prompt_of]
-        self._step = self._steps.taken(shape, *self._settings)
-        self._step.begin(lengths, {}, self._count - 1)
-        self._slots = self._indices(self._slots_of())
-        self._step.take(old, self._slots, before[kept], self._indices(left), self._count - 1)
+        own = self._count - 1  # the newest token has no keys and values yet
+        self._begin(shape, lengths, [*counts.values()], {}, own)
+        self._step.take(old, self._slots, before[kept], self._indices([*counts]), own)
         self._steps.give_back(old, *self._settings)
 
     def close(self) -> None:
         """Give the step back. No call follows."""
         self._steps.give_back(self._step, *self._settings)
 
-    def _fitting(self) -> StaticStep:
-        counts = [len(list(same)) for _, same in groupby(self._prompt_of)]
-        room = self._settings[0].max_new_tokens
-        return self._steps.taken(Shape.of(counts, self._lengths, room), *self._settings)
-
-    def _slots_of(self) -> list[int]:
-        """The slots of the rows, which stand in the order of their prompts."""
-        width = self._step.shape.rows
-        return [
-            b * width + r for b, same in groupby(self._prompt_of) for r in range(len(list(same)))
-        ]
+    def _begin(
+        self,
+        shape: Shape,
+        lengths: Sequence[int],
+        counts: Sequence[int],
+        prefixes: Mapping[int, tuple[Tensor, Tensor]],
+        own: int = 0,
+    ) -> None:
+        """Take a step for ``counts[b]`` rows with ``own`` tokens after a prompt of ``lengths[b]``."""
+        rows = [(b, row) for b, count in enumerate(counts) for row in range(count)]
+        self._lengths, self._prompt_of = lengths, [b for b, _ in rows]
+        self._slots = self._indices([b * shape.rows + row for b, row in rows])
+        self._step = self._steps.taken(shape, *self._settings)
+        self._step.begin(lengths, prefixes, own)
 
     def _draw_noise(self) -> None:
         """Bring the numbers of the tokens that are sampled next, as many as are drawn together."""
@@ -196,6 +193,12 @@ def _forget(steps: int) -> None:
     with _LOCK:
         for key in [key for key in [*_WAITING] if key[0] == steps]:
             _WAITING.pop(key, None)
+
+
+def waiting_steps() -> list[StaticStep]:
+    """The steps of all models that wait for their next call."""
+    with _LOCK:
+        return [*_WAITING.values()]
 
 
 _KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()

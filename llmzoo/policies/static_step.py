@@ -15,7 +15,7 @@ from torch import Tensor
 
 from llmzoo.policies.graphs import captured
 from llmzoo.policies.lean import LeanBody
-from llmzoo.policies.sampling import draw, warp
+from llmzoo.policies.sampling import sample_tokens
 from llmzoo.policies.settings import Sampling
 
 _LEAST_PROMPT, _LEAST_ROOM = 64, 32  # tokens
@@ -94,6 +94,11 @@ class StaticStep:
         self._device = device
         self._graph = captured(self._step, device)
 
+    @property
+    def is_captured(self) -> bool:
+        """Whether the step is a CUDA graph."""
+        return self._graph is not None
+
     def run(self) -> None:
         """Read the newest token of every slot, and sample the next one."""
         if self._graph is None:
@@ -127,15 +132,10 @@ class StaticStep:
 
     def sample(self, logits: Tensor) -> None:
         """Sample the token number ``last`` of every slot from ``logits`` [S, V]."""
-        logprobs = warp(logits, self._sampling)
-        if self._greedy:
-            token = logprobs.argmax(dim=-1)
-        else:
-            token = draw(logprobs, self.uniforms.index_select(0, self.last).squeeze(0))
-        logprob = logprobs.gather(-1, token.unsqueeze(-1)).squeeze(-1)
-        self._token.copy_(token)
-        found = torch.stack([token.double(), logprob.double()])
-        self.found.index_copy_(0, self.last, found.unsqueeze(0))
+        noise = None if self._greedy else self.uniforms.index_select(0, self.last).squeeze(0)
+        sampled = sample_tokens(logits, self._sampling, noise)
+        self._token.copy_(sampled[0])
+        self.found.index_copy_(0, self.last, sampled.unsqueeze(0))
 
     def _step(self) -> None:
         self._mask.index_fill_(3, self.last + self.shape.prompt, 0.0)

@@ -18,8 +18,6 @@ from llmzoo.report.runs import RunData
 from llmzoo.report.series import differences
 from llmzoo.training.run_folder import flat
 
-RATE = "by model: 1e-6, LoRA 1e-4; below 10M parameters 2e-4, LoRA 2e-3"  # of SurrogateConfig.rates
-
 
 def table(runs: Sequence[RunData]) -> dict[str, Any]:
     """The settings that differ between runs; for one run, those that are not the defaults.
@@ -87,15 +85,19 @@ def defaults(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_learner(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a learner of llmzoo and their defaults; code of others is not imported."""
-    name = str(config.get("learner"))
-    if is_path(name):
-        return {}
+    """The options of a learner of llmzoo and their defaults."""
+    known = _config_of(str(config.get("learner")))
+    return {} if known is None else {option.name: _default(option) for option in fields(known)}
+
+
+def _config_of(learner: str) -> Any:
+    """The configuration class of a learner of llmzoo; None for others, whose code is not imported."""
+    if is_path(learner):
+        return None
     try:
-        options = fields(learner_config(name))
+        return learner_config(learner)
     except LlmzooError:  # of another version
-        return {}
-    return {option.name: _default(option) for option in options}
+        return None
 
 
 def _of_environment(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,8 +117,9 @@ def _null(config: Mapping[str, Any]) -> dict[str, Any]:
     model = str(config.get("model", ""))
     if model and not run_models.is_run(model):
         told["max_new_tokens"] = answer_limit(model)
-    if _of_learner(config).get("learning_rate", 0) is None:
-        told["learner_args.learning_rate"] = RATE
+    known = _config_of(str(config.get("learner")))
+    if hasattr(known, "default_rates"):
+        told["learner_args.learning_rate"] = known.default_rates()
     return told
 
 

@@ -7,10 +7,11 @@ import json
 from made_runs import learning, make
 
 from llmzoo.report.runs import read
-from llmzoo.report.settings import RATE, effective, table, unusual
+from llmzoo.report.settings import effective, table, unusual
 
 
 def test_settings_that_are_not_the_defaults():
+    rates = "by model: 1e-6, LoRA 1e-4; below 10M parameters 2e-4, LoRA 2e-3"
     config = {
         "env": "sudoku_v0",
         "env_args": {"max_turns": 2, "size": 4},  # the size is the environment's default
@@ -25,11 +26,20 @@ def test_settings_that_are_not_the_defaults():
         ("env_args.max_turns", 2, 4),
         ("learner", "magrpo", "at_grpo"),
         ("learner_args.group_size", 8, 4),
-        ("learner_args.learning_rate", 1e-5, RATE),
+        ("learner_args.learning_rate", 1e-5, rates),
         ("max_new_tokens", 32, 64),  # of the embedded model
         ("steps", 7, 100),
         ("mine", 1, None),
     ]
+
+
+def test_a_default_rate_is_that_of_the_learner():
+    rates = {}
+    for learner in ("dpo", "sft"):
+        config = {"learner": learner, "learner_args": {"learning_rate": 3e-3}}
+        ((_, _, rates[learner]),) = [row for row in unusual(config) if row[1] == 3e-3]
+    assert "LoRA 1e-5;" in rates["dpo"]
+    assert "by model: 2e-5, LoRA 2e-4;" in rates["sft"]
 
 
 def test_a_null_that_stands_for_a_default_is_one():

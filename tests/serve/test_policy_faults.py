@@ -207,20 +207,20 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
     policy = tiny_models.policy(sampling=Sampling(max_new_tokens=200))
     policy.eos_ids = set()
     steps, events, begun, go_on = [], [], threading.Event(), threading.Event()
-    forward, respond = decoded.warp, policy.respond_early
+    forward, respond = decoded.sample_tokens, policy.respond_early
 
-    def step(logits, sampling):
+    def step(logits, sampling, noise):
         steps.append(1)
         if len(steps) == 5:
             begun.set()
             assert go_on.wait(LONG)
-        return forward(logits, sampling)
+        return forward(logits, sampling, noise)
 
     def heard(requests, group_size, **options):
         events.append(requests[0].given_up)
         return respond(requests, group_size, **options)
 
-    monkeypatch.setattr(decoded, "warp", step)
+    monkeypatch.setattr(decoded, "sample_tokens", step)
     policy.respond_early = heard
     with served(policy) as (running, _):
         stream = PoliciesStub(connect(parse(running.address))).Generate(

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from llmzoo.errors import ConfigError
 
 SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
@@ -64,6 +66,18 @@ class OptimizerConfig:
             return self.learning_rate
         full, of_adapter = self.rates_of_small if parameters < SMALL else self.rates
         return of_adapter if adapter else full
+
+    @classmethod
+    def default_rates(cls) -> str:
+        """What ``learning_rate: null`` stands for, in words."""
+        full, adapter, small, small_adapter = (
+            np.format_float_scientific(rate, trim="-", exp_digits=1)
+            for rate in (*cls.rates, *cls.rates_of_small)
+        )
+        return (
+            f"by model: {full}, LoRA {adapter}; "
+            f"below {SMALL // 10**6}M parameters {small}, LoRA {small_adapter}"
+        )
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """The largest KL of an update: none, unless learners have the option ``max_update_kl``."""

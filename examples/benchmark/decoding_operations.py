@@ -1,0 +1,151 @@
+"""How many operations a decoding step launches: on a GPU each of them is a kernel.
+
+    python examples/benchmark/decoding_operations.py
+    python examples/benchmark/decoding_operations.py --layers 2 --compiled
+
+Three decoders of the same models, with and without an adapter: ``model``, the layers of transformers;
+``lean``, copies of the weights in fewer operations; ``static``, the step that becomes a CUDA graph.
+Operations that only view a tensor are not counted. A step ends with a sampled token. With
+``--compiled``, also the kernels that ``torch.compile`` makes of a static step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from llmzoo.policies import lora
+from llmzoo.policies.lean import LeanBody
+from llmzoo.policies.prefix import SharedPrefixDecoder
+from llmzoo.policies.sampling import Sampling, sample_tokens
+from llmzoo.policies.static_step import Shape, StaticStep
+
+SHAPES = {  # vocabulary, hidden size, size inside the MLP, heads, key-value heads, layers
+    "tiny": (128, 128, 384, 4, 4, 4),
+    "135M": (49_152, 576, 1536, 9, 3, 30),
+}
+# in the code that torch.compile writes for a CPU: its own kernels, products, other operations
+_LAUNCH = re.compile(
+    r"^ +(?:\w+ = )?(?:cpp_fused_\w+|extern_kernels\.\w+|torch\.ops\.[\w.]+)\(", re.MULTILINE
+)
+COUNTS, LENGTHS, NEW = [4, 4], [20, 30], 8
+SAMPLING = Sampling(max_new_tokens=NEW)
+
+
+class Counted(TorchDispatchMode):
+    """``count``: the operations so far that compute or write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        given = {_memory(each) for each in _tensors((args, kwargs))}
+        made = any(_memory(each) not in given for each in _tensors(result))
+        self.count += made or func._schema.is_mutable
+        return result
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(tree) if isinstance(each, torch.Tensor)]
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def build_model(name: str, layers: int | None, *, adapter: bool) -> Any:
+    vocabulary, hidden, inside, heads, kv_heads, its_layers = SHAPES[name]
+    config = LlamaConfig(
+        vocab_size=vocabulary,
+        hidden_size=hidden,
+        intermediate_size=inside,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        num_hidden_layers=layers or its_layers,
+        tie_word_embeddings=True,
+    )
+    torch.manual_seed(0)
+    model: Any = LlamaForCausalLM(config).eval()
+    if adapter:
+        model, _ = lora.add_adapters(model, "base", ["agent"], seed=0, options={})
+    return model
+
+
+def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
+    """A step of the ordinary decoder, on the model's own layers or on copies of them."""
+    decoder = SharedPrefixDecoder(model, [list(range(n)) for n in LENGTHS], COUNTS, NEW)
+    decoder._lean = LeanBody(model) if lean else None
+    noise = torch.full([sum(COUNTS)], 0.5, dtype=torch.float64)
+
+    def step() -> None:
+        decoder.step(sample_tokens(decoder.logits, SAMPLING, noise)[0].long())
+
+    return step
+
+
+def static_step(model: Any) -> StaticStep:
+    shape = Shape.of(COUNTS, LENGTHS, NEW)
+    device = torch.device("cpu")
+    step = StaticStep(LeanBody(model, owned=True), shape, SAMPLING, greedy=False, device=device)
+    step.begin(LENGTHS, {})
+    return step
+
+
+@torch.inference_mode()
+def operations(model: Any) -> dict[str, int]:
+    steps = {
+        "model": decoding_step(model, lean=False),
+        "lean": decoding_step(model, lean=True),
+        "static": static_step(model).run,
+    }
+    found = {}
+    for name, step in steps.items():
+        step()  # the first one allocates
+        with Counted() as counted:
+            step()
+        found[name] = counted.count
+    return found
+
+
+@torch.inference_mode()
+def compiled_kernels(model: Any) -> tuple[int, float]:
+    """The kernels of a compiled static step; how far its log-probabilities are from the step's own."""
+    from torch._inductor.utils import run_and_get_code
+
+    own, compiled = static_step(model), static_step(model)
+    for _ in range(NEW - 1):
+        own.run()
+    torch._dynamo.reset()  # or a compiled step of the model before has to fit this one
+    _, (code, *_) = run_and_get_code(torch.compile(compiled._step, fullgraph=True))
+    for _ in range(NEW - 2):
+        compiled.run()
+    apart = (own.found - compiled.found).abs().max().item()
+    return len(_LAUNCH.findall(code)), apart
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--layers", type=int, help="layers of every model")
+    parser.add_argument("--compiled", action="store_true", help="needs a C++ compiler")
+    args = parser.parse_args()
+    for name in SHAPES:
+        for adapter in (False, True):
+            model = build_model(name, args.layers, adapter=adapter)
+            found = ", ".join(f"{way} {count}" for way, count in operations(model).items())
+            if args.compiled:
+                kernels, apart = compiled_kernels(model)
+                found += f", compiled {kernels} (differs by {apart:.1e})"
+            print(f"{name}{' with an adapter' if adapter else ''}: {found}")
+
+
+if __name__ == "__main__":
+    main()

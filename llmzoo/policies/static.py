@@ -83,6 +83,9 @@ class StaticRows:
         *,
         greedy: bool,
     ):
+        self._step: StaticStep
+        self._slots: Tensor
+        self._prompt_of: Sequence[int]
         self._device, self._uniforms = model.device, uniforms
         self._steps = steps
         self._settings = (sampling, greedy)

@@ -37,6 +37,7 @@ sys.path.insert(0, str(ROOT))  # the machine may have nothing of ours installed
 from llmzoo.policies import lora, static  # noqa: E402
 from llmzoo.policies.decode import sample  # noqa: E402
 from llmzoo.policies.likelihood import likelihood  # noqa: E402
+from llmzoo.policies.precision import cast_weights  # noqa: E402
 from llmzoo.policies.sampling import Sampling  # noqa: E402
 
 PARTS = ("tests", "decode", "kernels", "update", "trl")
@@ -50,7 +51,7 @@ SHAPE = {
     "tie_word_embeddings": True,
 }
 SMALL = {**SHAPE, "vocab_size": 300, "num_hidden_layers": 2}
-PRECISIONS = {"float32": torch.float32, "bf16": torch.bfloat16}
+PRECISIONS = ("float32", "bf16")
 Result = Mapping[str, Any]
 
 
@@ -90,7 +91,7 @@ def _tests(sizes: Sizes) -> Iterator[Cell]:
 
 def _decoding(sizes: Sizes) -> Iterator[Cell]:
     for precision in PRECISIONS:
-        for adapters in (0, 2) if precision == "float32" else (0,):
+        for adapters in (0, 2):
             for rows in sizes.rows:
                 for graphs in (True, False):
                     if not graphs and rows != sizes.rows[0]:
@@ -127,13 +128,13 @@ _CELLS: Mapping[str, Callable[[Sizes], Iterator[Cell]]] = {
 def a_model(sizes: Sizes, precision: str, adapters: int = 0) -> tuple[Any, list[str]]:
     """A model, and the names of its adapters."""
     torch.manual_seed(0)
-    model: Any = LlamaForCausalLM(LlamaConfig(**sizes.shape)).to(PRECISIONS[precision])
-    model = model.to("cuda").eval()
-    if not adapters:
-        return model, []
-    names = [f"agent_{n}" for n in range(adapters)]
-    model, added = lora.add_adapters(model, "base", names, seed=0, options={})
-    return model, list(added.values())
+    model: Any = LlamaForCausalLM(LlamaConfig(**sizes.shape)).eval()
+    added: Mapping[str, str] = {}
+    if adapters:
+        names = [f"agent_{n}" for n in range(adapters)]
+        model, added = lora.add_adapters(model, "base", names, seed=0, options={})
+    cast_weights(model, precision)
+    return model.to("cuda"), list(added.values())
 
 
 def prompts_of(sizes: Sizes) -> list[tuple[int, ...]]:
@@ -150,8 +151,8 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
     def call() -> float:
         torch.cuda.synchronize()
         started = time.monotonic()
-        for name in names or [None]:
-            if name is not None:
+        for name in names or [""]:
+            if name:
                 model.set_adapter(name)
             sample(
                 model,

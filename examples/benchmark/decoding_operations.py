@@ -138,13 +138,15 @@ def main() -> None:
     parser.add_argument("--compiled", action="store_true", help="needs a C++ compiler")
     args = parser.parse_args()
     for name in SHAPES:
-        for adapter in (False, True):
+        for adapter, half in ((False, False), (True, False), (True, True)):
             model = build_model(name, args.layers, adapter=adapter)
+            model = model.to(torch.bfloat16) if half else model
             found = ", ".join(f"{way} {count}" for way, count in operations(model).items())
             if args.compiled:
                 kernels, apart = compiled_kernels(model)
                 found += f", compiled {kernels} (differs by {apart:.1e})"
-            print(f"{name}{' with an adapter' if adapter else ''}: {found}")
+            kind = " with an adapter" * adapter + " in bfloat16" * half
+            print(f"{name}{kind}: {found}")
 
 
 if __name__ == "__main__":

@@ -2,24 +2,26 @@
 
 A decoding step of a small model spends most of its time on the framework's overhead for some two
 hundred small operations per layer, and so does one of a larger model on a GPU. Here a Llama layer takes
-about forty: projections of the same input are one product, the query's weights include the scale of
+half of them: projections of the same input are one product, the query's weights include the scale of
 the scores, and the products add the residuals themselves. Adapters are added to the copies of the
-weights, so they cost nothing in a step.
+weights, so they cost nothing in a step. In half precision the sum would round a young adapter away;
+there its factors are products of their own.
 
 Shapes: N tokens, H hidden size, A query heads, D the size of a head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import mul
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from llmzoo.policies.lora import is_mergeable, merged_weight
+from llmzoo.policies.lora import factored_weight, is_mergeable, merged_weight
 from llmzoo.policies.precision import FULL
 
 _FAMILIES = frozenset({"llama", "mistral", "qwen2", "qwen3", "smollm3"})
@@ -30,18 +32,54 @@ _MOST = 2**26
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
+class _Product:
+    """h @ weight.T + bias, for h [N, I], and what an adapter of rank r adds that is not merged."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None, *factors: Tensor):
+        """``weight`` [O, I]; ``bias`` [O]; ``factors``: none, or an adapter's [I, r] and [r, O]."""
+        self._weight, self._columns = weight, weight.T
+        self._bias, self._factors = bias, factors
+
+    def __call__(self, h: Tensor) -> Tensor:
+        found = F.linear(h, self._weight, self._bias)
+        return self._adapted(found, h)
+
+    def plus(self, x: Tensor, h: Tensor) -> Tensor:
+        """``x`` [N, O] and the product, without a bias; under autocast in the format of ``x``."""
+        return self._adapted(_plus(x, h, self._columns), h)
+
+    def _adapted(self, found: Tensor, h: Tensor) -> Tensor:
+        if not self._factors:
+            return found
+        down, up = self._factors
+        return _plus(found, h @ down, up)
+
+    def owned(self) -> _Product:
+        bias = None if self._bias is None else self._bias.clone()
+        return _Product(self._weight.clone(), bias, *(each.clone() for each in self._factors))
+
+    def copy_(self, other: _Product) -> None:
+        self._weight.copy_(other._weight)
+        if self._bias is not None and other._bias is not None:
+            self._bias.copy_(other._bias)
+        for old, new in zip(self._factors, other._factors, strict=True):
+            old.copy_(new)
+
+
 @dataclass(frozen=True, slots=True)
 class _Layer:
     norm: Tensor
-    qkv: Tensor  # [(A + 2 kv) * D, H], with the query's part scaled unless it is normalized
-    qkv_bias: Tensor | None
+    qkv: _Product  # to [(A + 2 kv) * D], with the query's part scaled unless it is normalized
     qk_norm: Tensor | None  # [A + kv, D], with the query's part scaled
     rotates: bool
-    out: Tensor  # [A * D, H]
+    out: _Product
     mlp_norm: Tensor
-    gate_up: Tensor  # [2 * M, H]
-    down: Tensor  # [M, H]
+    gate_up: _Product
+    down: _Product
     act: Callable[[Tensor], Tensor]
+
+    def products(self) -> tuple[_Product, ...]:
+        return self.qkv, self.out, self.gate_up, self.down
 
 
 def fits(model: Any) -> bool:
@@ -65,8 +103,9 @@ def supports(model: Any) -> bool:
         for projection in (*layer.self_attn.children(), *layer.mlp.children())
         if projection is not layer.mlp.act_fn and projection not in _qk_norms(layer.self_attn)
     ]
-    if torch.is_autocast_enabled(model.device.type):  # its weights are copied too
-        linear.append(model.get_output_embeddings())
+    head = model.get_output_embeddings()
+    if torch.is_autocast_enabled(model.device.type) and type(head) is not nn.Linear:
+        return False  # its weights are copied too
     added = [layer.self_attn.o_proj for layer in layers]
     added += [layer.mlp.down_proj for layer in layers]
     return (
@@ -98,7 +137,7 @@ class LeanBody:
         self._layers = [_layer(layer, self.dtype) for layer in body.layers]
         if owned:
             self._layers = [
-                replace(each, out=each.out.clone(), down=each.down.clone()) for each in self._layers
+                replace(each, out=each.out.owned(), down=each.down.owned()) for each in self._layers
             ]
         self._norm, self._eps = body.norm.weight, body.norm.variance_epsilon
         self.head_size = body.layers[0].self_attn.head_dim
@@ -110,16 +149,16 @@ class LeanBody:
         """Copy the model's current weights again, to where the copies are; they must be owned."""
         for old, layer in zip(self._layers, self._body.layers, strict=True):
             new = _layer(layer, self.dtype)
-            for name in ("qkv", "qkv_bias", "qk_norm", "out", "gate_up", "down"):
-                to = getattr(old, name)
-                if to is not None:
-                    to.copy_(getattr(new, name))
+            for product, other in zip(old.products(), new.products(), strict=True):
+                product.copy_(other)
+            if old.qk_norm is not None and new.qk_norm is not None:
+                old.qk_norm.copy_(new.qk_norm)
         if self._head is not None:
-            self._head.copy_(merged_weight(self._output))
+            self._head.copy_(self._output.weight)
 
     def _cast_head(self) -> Tensor | None:
         """A copy of the output layer's weights under autocast, which would cast them at each step."""
-        return merged_weight(self._output).to(self.dtype) if self._casts else None
+        return self._output.weight.to(self.dtype) if self._casts else None
 
     def logits(self, states: Tensor) -> Tensor:
         """Of the next tokens [N, V], from the last hidden states [N, H]."""
@@ -143,17 +182,17 @@ class LeanBody:
         kv = self.kv_heads
         for number, layer in enumerate(self._layers):
             h = F.rms_norm(x, (size,), layer.norm, self._eps).to(to)
-            qkv = F.linear(h, layer.qkv, layer.qkv_bias).view(n, -1, d)
+            qkv = layer.qkv(h).view(n, -1, d)
             turned, value = qkv.split([self.heads + kv, kv], dim=1)
             if layer.qk_norm is not None:
                 turned = F.rms_norm(turned, (d,), None, self._eps) * layer.qk_norm
             if layer.rotates:
                 turned = _rotated(turned.to(cos.dtype), cos, low, high)
             query, key = turned.to(to).split([self.heads, kv], dim=1)
-            x = _plus(x, attend(number, query, key, value), layer.out)
+            x = layer.out.plus(x, attend(number, query, key, value))
             h = F.rms_norm(x, (size,), layer.mlp_norm, self._eps).to(to)
-            gate, up = F.linear(h, layer.gate_up).chunk(2, dim=-1)
-            x = _plus(x, layer.act(gate).mul_(up), layer.down)
+            gate, up = layer.gate_up(h).chunk(2, dim=-1)
+            x = layer.down.plus(x, layer.act(gate).mul_(up))
         return F.rms_norm(x, (size,), self._norm, self._eps)
 
 
@@ -181,27 +220,38 @@ def _layer(layer: Any, dtype: torch.dtype) -> _Layer:
     at, mlp = layer.self_attn, layer.mlp
     norms = [norm.weight for norm in _qk_norms(at)]
     scaling = 1.0 if norms else at.scaling
-    weights = [
-        merged_weight(at.q_proj) * scaling,
-        merged_weight(at.k_proj),
-        merged_weight(at.v_proj),
-    ]
-    biases = qk_norm = None
-    if at.q_proj.bias is not None:
-        biases = torch.cat([at.q_proj.bias * scaling, at.k_proj.bias, at.v_proj.bias])
+    qk_norm = None
     if norms:
         heads = [at.q_proj.out_features // at.head_dim, at.k_proj.out_features // at.head_dim]
         of_heads = [norm.expand(count, -1) for norm, count in zip(norms, heads, strict=True)]
         qk_norm = torch.cat([of_heads[0] * at.scaling, of_heads[1]])
     return _Layer(
         norm=layer.input_layernorm.weight,
-        qkv=torch.cat(weights).to(dtype),
-        qkv_bias=None if biases is None else biases.to(dtype),
+        qkv=_product([at.q_proj, at.k_proj, at.v_proj], dtype, scaling),
         qk_norm=qk_norm,
         rotates=bool(getattr(at, "use_rope", True)),
-        out=merged_weight(at.o_proj).to(dtype).T,
+        out=_product([at.o_proj], dtype),
         mlp_norm=layer.post_attention_layernorm.weight,
-        gate_up=torch.cat([merged_weight(mlp.gate_proj), merged_weight(mlp.up_proj)]).to(dtype),
-        down=merged_weight(mlp.down_proj).to(dtype).T,
+        gate_up=_product([mlp.gate_proj, mlp.up_proj], dtype),
+        down=_product([mlp.down_proj], dtype),
         act=mlp.act_fn,
     )
+
+
+def _product(projections: Sequence[Any], dtype: torch.dtype, scaling: float = 1.0) -> _Product:
+    """The product of several projections of the same input, the first one scaled."""
+    scales = [scaling] + [1.0] * (len(projections) - 1)
+    biases = [each.bias for each in projections]
+    bias = None if biases[0] is None else _stacked(biases, scales).to(dtype)
+    if dtype in FULL:
+        return _Product(_stacked([merged_weight(each) for each in projections], scales), bias)
+    weights, downs, ups = zip(*map(factored_weight, projections), strict=True)
+    factors = torch.cat(downs).T, torch.block_diag(*map(mul, ups, scales)).T
+    used = [each.contiguous().to(dtype) for each in factors if each.numel()]
+    return _Product(_stacked(weights, scales).to(dtype), bias, *used)
+
+
+def _stacked(tensors: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
+    """All in one; a single one is not copied."""
+    scaled = [t if scale == 1.0 else t * scale for t, scale in zip(tensors, scales, strict=True)]
+    return scaled[0] if len(scaled) == 1 else torch.cat(scaled)

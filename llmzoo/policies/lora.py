@@ -140,11 +140,34 @@ def merged_weight(projection: Any) -> Tensor:
     if type(projection) is nn.Linear:
         return projection.weight
     weight: Tensor = projection.base_layer.weight
-    if not projection.disable_adapters and not projection.merged:
-        for adapter in projection.active_adapters:
-            if adapter in projection.lora_A:
-                weight = weight + projection.get_delta_weight(adapter)
+    for adapter in _added(projection):
+        weight = weight + projection.get_delta_weight(adapter)
     return weight
+
+
+def _added(projection: Any) -> list[str]:
+    """The adapters that a layer of peft adds to its base."""
+    if projection.disable_adapters or projection.merged:
+        return []
+    return [adapter for adapter in projection.active_adapters if adapter in projection.lora_A]
+
+
+def factored_weight(projection: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The base's matrix [O, I] of a mergeable layer, and the factors [r, I] and [O, r] of what is added to it.
+
+    r is 0 without an adapter, and the sum of the ranks of several. The last one includes the scaling.
+    """
+    weight, down, up = projection.weight, [], []
+    if type(projection) is not nn.Linear:
+        weight = projection.base_layer.weight
+        for adapter in _added(projection):
+            down.append(projection.lora_A[adapter].weight)
+            up.append(projection.lora_B[adapter].weight * projection.scaling[adapter])
+    return (
+        weight,
+        torch.cat([weight.new_zeros(0, weight.shape[1]), *down]),
+        torch.cat([weight.new_zeros(weight.shape[0], 0), *up], dim=1),
+    )
 
 
 @contextmanager

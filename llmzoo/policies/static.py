@@ -33,12 +33,9 @@ _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a 
 def fits(model: Any) -> bool:
     """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory.
 
-    Sharded weights are gathered somewhere else each time, where a graph would not find them. The merged
-    weights of a young adapter would round to those of its base in half precision.
+    Sharded weights are gathered somewhere else each time, where a graph would not find them.
     """
     if model.device.type != "cuda" or is_sharded(model) or not lean.supports(model):
-        return False
-    if torch.is_autocast_enabled(model.device.type) and hasattr(model, "peft_config"):
         return False
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     copies = max(1, len(getattr(model, "peft_config", {})))  # one for each adapter

@@ -34,7 +34,7 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
         begun = len(started)
         assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
     assert [row["name"] for row in rows if "error" in row] == []
-    assert len(rows) == 1 + 6 + 2 + 2
+    assert len(rows) == 1 + 8 + 2 + 2
     assert graphs.replays > 0
     assert {row["where"]["device"] for row in rows} == {"virtual"}
     decoded = [row for row in rows if row["name"].startswith("decode")]

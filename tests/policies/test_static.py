@@ -308,6 +308,30 @@ def test_in_half_precision_it_rounds_no_more_than_the_decoder(family, precision,
     assert {step._keys.dtype for step in static._WAITING.values()} == {torch.bfloat16}
 
 
+def test_a_young_adapter_counts_in_half_precision():
+    """Merged into a base of ones, 0.001 a weight would round away: bfloat16 has 1, and next 1.0078."""
+    projection = adapted(a_model("llama")).get_decoder().layers[0].self_attn.o_proj
+    (adapter,) = projection.active_adapters
+    with torch.no_grad():
+        signs = torch.tensor([1.0, -1.0]).repeat(16)
+        projection.base_layer.weight.copy_(signs.expand(32, 32))  # a row adds up to 0
+        projection.lora_A[adapter].weight.fill_(0.25)
+        rank, scaling = len(projection.lora_A[adapter].weight), projection.scaling[adapter]
+        projection.lora_B[adapter].weight.fill_(0.001 / (0.25 * rank * scaling))
+    merged = lora.merged_weight(projection).to(torch.bfloat16)
+    assert torch.equal(merged, projection.base_layer.weight.to(torch.bfloat16))
+    ones = torch.ones(1, 32, dtype=torch.bfloat16)
+    with torch.inference_mode():
+        product = lean._product([projection], torch.bfloat16)
+        for found in (
+            product(ones),
+            product.plus(0 * ones, ones),
+            product.plus(0 * ones.float(), ones),
+        ):
+            assert found.flatten().tolist() == pytest.approx([0.032] * 32, rel=0.01)
+        assert product.plus(0 * ones.float(), ones).dtype == torch.float32  # under autocast
+
+
 def test_sharded_models_have_no_static_steps(monkeypatch):
     monkeypatch.setattr(static, "is_sharded", lambda model: True)
     with virtual_gpu():

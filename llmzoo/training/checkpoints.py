@@ -38,8 +38,8 @@ def save(
 ) -> Path:
     """Write the checkpoint of iteration ``step``.
 
-    The newest ``keep`` stay, and the one with the highest ``mean_return``, which is that of the
-    iterations just before it.
+    The newest ``keep`` stay, and the one with the highest ``mean_return``: that of the iterations just
+    before it, or of the training tasks that checkpoints play.
 
     All ranks of a run call this, with a folder that they share.
     ``tokens``: sampled in the run so far. Raises :class:`CheckpointError` where it cannot be

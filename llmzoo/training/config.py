@@ -97,6 +97,8 @@ class FitConfig:
             is 100, for each of these two controls that costs less than a tenth of the run's episodes.
         eval_every: iterations between evaluations during the run; 0 evaluates only before and after.
         checkpoint_every: iterations between checkpoints. The last iteration is always saved.
+        checkpoint_tasks: number of training tasks that each checkpoint plays. The one with the highest
+            mean return stays beside the newest three; 0 compares the returns of the iterations before each.
         record_every: iterations between those recorded in played.jsonl for people to read. The
             first and the last are always recorded; 0 records none.
         record_tasks: rollouts recorded in each of these iterations.
@@ -149,6 +151,7 @@ class FitConfig:
     control_tasks: int | Literal["auto"] = "auto"
     eval_every: int = 0
     checkpoint_every: int = 20
+    checkpoint_tasks: int = 0
     record_every: int = 10
     record_tasks: int = 4
     trackers: tuple[str, ...] = ("tensorboard",)
@@ -160,6 +163,8 @@ class FitConfig:
             raise ConfigError(
                 "record_every must be at least 0 (0 records nothing), and record_tasks at least 1"
             )
+        if self.checkpoint_tasks < 0:
+            raise ConfigError(f"checkpoint_tasks must be at least 0, got {self.checkpoint_tasks}")
         if self.control_tasks != "auto" and self.control_tasks < 0:
             raise ConfigError(f"control_tasks must be at least 0 or auto, got {self.control_tasks}")
         if self.cohorts < 1 or self.workers < 1:

@@ -147,12 +147,10 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                 # after the evaluation of this step, which a resumed run would not repeat
                 if ended() or stopping or step % config.checkpoint_every == 0:
                     log.flush()
+                    judged = setup.checkpoint_return()
+                    mean_return = history.mean_return if judged is None else judged
                     checkpoints.save(
-                        folder / "checkpoints",
-                        engine,
-                        step,
-                        tokens,
-                        mean_return=history.mean_return,
+                        folder / "checkpoints", engine, step, tokens, mean_return=mean_return
                     )
                 if stopping:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")

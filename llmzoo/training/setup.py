@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pettingzoo import AECEnv
@@ -105,14 +106,24 @@ class Setup:
             found["several_samples"] = sharpening.of_samples(several)
         return found
 
-    def _evaluate(self, seats: Mapping[str, Policy], **options: Any) -> dict[str, Any]:
+    def checkpoint_return(self) -> float | None:
+        """The mean return of sampled answers to the same training tasks each time; None if none are set."""
+        tasks = self.config.checkpoint_tasks
+        if not tasks:
+            return None
+        found = self._evaluate(self.seats, tasks=tasks, split="train")
+        return fmean(found["mean_return"].values())
+
+    def _evaluate(
+        self, seats: Mapping[str, Policy], split: str | None = None, **options: Any
+    ) -> dict[str, Any]:
         self.engine.settle()
         for policy in learning_among(seats).values():
             policy.reseed(self.config.seed)
         return evaluate(
             self.env,
             seats,
-            split=self.config.eval_split,
+            split=split or self.config.eval_split,
             seed=self.config.seed,
             env_args=self.env_args,
             **options,

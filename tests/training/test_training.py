@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
@@ -366,3 +367,28 @@ def test_a_run_ends_early_when_its_return_does_not_rise(tmp_path, monkeypatch):
     assert fit("magrpo", Flat, resume=True, **run).steps == 5  # it has ended
     with pytest.warns(FlatGroupsWarning):
         assert fit("magrpo", Flat, out=tmp_path / "b", **{**given, "patience": 0}).steps == 30
+
+
+def test_each_checkpoint_plays_training_tasks_and_training_does_not_notice(tmp_path):
+    given = {**SMALL, "steps": 4, "checkpoint_every": 1, "env_args": {"max_turns": 1}}
+    given |= {"learner": "magrpo", "env": "sudoku_v0", "control_tasks": 0}
+    runs = [tmp_path / "judged", tmp_path / "free"]
+    fit(out=runs[0], checkpoint_tasks=6, **given)
+    fit(out=runs[1], **given)
+    last = [run / "checkpoints" / "step_000004" for run in runs]
+    for weights in last[0].rglob("*.safetensors"):
+        other = load_file(last[1] / weights.relative_to(last[0]))
+        assert all(torch.equal(own, other[name]) for name, own in load_file(weights).items())
+    for checkpoint in (runs[0] / "checkpoints").glob("step_*"):
+        state = json.loads((checkpoint / "state.json").read_text())
+        (folder,) = [path for path in checkpoint.iterdir() if path.is_dir()]
+        played = llmzoo.evaluate(
+            "sudoku_v0",
+            str(folder),
+            tasks=6,
+            split="train",
+            env_args={**llmzoo.learners.env_defaults("magrpo"), **given["env_args"]},
+        )
+        assert state["mean_return"] == pytest.approx(fmean(played.mean_return.values()))
+    with pytest.raises(ConfigError, match="checkpoint_tasks must be at least 0, got -1"):
+        FitConfig(checkpoint_tasks=-1)

@@ -43,7 +43,7 @@ def main() -> None:
         eval_tasks=args.tasks,
         out=args.out,
     )
-    with ranks.joined():
+    with ranks.process_group():
         if ranks.is_first():
             returns = result.after["mean_return"]
             said = ", ".join(f"{agent} {value:.5f}" for agent, value in returns.items())

@@ -34,7 +34,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the machine may have nothing of ours installed
 
-from llmzoo.policies import lora, static  # noqa: E402
+from llmzoo.policies import lora, static_rows  # noqa: E402
 from llmzoo.policies.decode import sample  # noqa: E402
 from llmzoo.policies.likelihood import likelihood  # noqa: E402
 from llmzoo.policies.precision import cast_weights  # noqa: E402
@@ -169,7 +169,7 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
 
     first = call()  # with the capture
     seconds = sorted(call() for _ in range(3))
-    steps = static.waiting_steps()
+    steps = static_rows.waiting_steps()
     count = sizes.new * max(1, adapters)
     return {
         "first_seconds": first,

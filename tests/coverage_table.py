@@ -42,7 +42,7 @@ REASONS = {  # of the modules whose path begins so
     "llmzoo/policies/template_bounds.py": "it traces lines itself, which coverage then cannot",
     "llmzoo/engine/setup.py": RANKS,
     "llmzoo/distributed/": RANKS,
-    "llmzoo/policies/stored.py": RANKS,
+    "llmzoo/policies/tensor_io.py": RANKS,
     "llmzoo/adapters/openenv.py": PACKAGE,
     "llmzoo/adapters/verifiers.py": PACKAGE,
     "llmzoo/adapters/neighbours/": PACKAGE,

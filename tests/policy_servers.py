@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from llmzoo.policies.base import EarlyPolicy, Policy, Request
+from llmzoo.policies.base import Policy, Request, StreamingPolicy
 from llmzoo.records import Completion
 from llmzoo.serve.channel import parse
 from llmzoo.serve.hosting import Running, ServeConfig, host
@@ -52,7 +52,7 @@ def texts(answers: Sequence[Sequence[Completion]]) -> list[list[str]]:
     return [[completion.text for completion in row] for row in answers]
 
 
-class Gated(EarlyPolicy):
+class Gated(StreamingPolicy):
     """Answers with the prompt; waits before each answer until the test opens its gate."""
 
     name, prompt_style = "gated", None
@@ -66,7 +66,7 @@ class Gated(EarlyPolicy):
     def open(self, answers: int = 1) -> None:
         self.gate.release(answers)
 
-    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
         self.calls.append(([request.observation for request in requests], group_size, greedy))
         self.requests = requests
         self.begun.release()
@@ -76,7 +76,7 @@ class Gated(EarlyPolicy):
             found.append(
                 [Completion(text=f"{self._write(request)} {i}") for i in range(group_size)]
             )
-            answered(number, found[-1])
+            on_complete(number, found[-1])
         return found
 
     def has_begun(self) -> None:

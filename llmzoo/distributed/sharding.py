@@ -50,11 +50,13 @@ def _group() -> distributed.ProcessGroup:
     return distributed.new_group()
 
 
-def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Parameter] = ()) -> None:
+def shard(
+    model: nn.Module, *, offload: bool = False, unsharded: Collection[nn.Parameter] = ()
+) -> None:
     """Divide a model's weights over the ranks, in place. Its parameters are new objects afterwards.
 
     ``model``: a transformers model, with or without its output layer, equal on every rank.
-    ``offload``: keep the parts in the CPU's memory, where the optimiser steps them too. ``whole``:
+    ``offload``: keep the parts in the CPU's memory, where the optimiser steps them too. ``unsharded``:
     parameters that stay undivided.
     """
     home = next(model.parameters()).device
@@ -66,7 +68,7 @@ def shard(model: nn.Module, *, offload: bool = False, whole: Collection[nn.Param
         "offload_policy": CPUOffloadPolicy(pin_memory=device == "cuda")
         if offload
         else OffloadPolicy(),
-        "ignored_params": set(whole),
+        "ignored_params": set(unsharded),
     }
     layers = [m for m in model.modules() if isinstance(m, GradientCheckpointingLayer)]
     for layer in layers:
@@ -152,7 +154,7 @@ def copied(model: Any) -> Any:
     if next(_parts(model), None) is None:
         return copy.deepcopy(model)
     weights = list(model.parameters())
-    copied = made_anew(model)
+    copied = rebuild(model)
     shard(copied, offload=next(_parts(model)).llmzoo_offload)
     with torch.no_grad():
         for own, weight in zip(copied.parameters(), weights, strict=True):
@@ -163,7 +165,7 @@ def copied(model: Any) -> Any:
     return copied
 
 
-def made_anew(model: Any) -> Any:
+def rebuild(model: Any) -> Any:
     """A whole model with a sharded model's configuration and random weights."""
     kind: Any = type(model).__bases__[1] if isinstance(model, FSDPModule) else type(model)
     with torch.random.fork_rng([]):
@@ -193,20 +195,20 @@ def put_into(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
         weight = weights[name]
         if weight.shape != tensor.shape:
             raise ValueError(f"the weight {name} has another shape: {tuple(weight.shape)}")
-        own_part(tensor).copy_(own_part(divided_like(weight, tensor)))
+        local_shard(tensor).copy_(local_shard(shard_tensor_like(weight, tensor)))
 
 
-def whole(tensor: Tensor) -> Tensor:
+def full_tensor(tensor: Tensor) -> Tensor:
     """The whole tensor on every rank, if it is divided; else the tensor itself."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def is_divided(tensor: Tensor) -> bool:
+def is_dtensor(tensor: Tensor) -> bool:
     """Whether this rank holds only a part of a tensor."""
     return isinstance(tensor, DTensor)
 
 
-def divided_like(tensor: Tensor, like: Tensor) -> Tensor:
+def shard_tensor_like(tensor: Tensor, like: Tensor) -> Tensor:
     """This rank's part of a whole tensor, divided like ``like``; the tensor itself if that is whole."""
     if not isinstance(like, DTensor):
         return tensor
@@ -217,29 +219,31 @@ def divided_like(tensor: Tensor, like: Tensor) -> Tensor:
     )
 
 
-def own_part(tensor: Tensor) -> Tensor:
+def local_shard(tensor: Tensor) -> Tensor:
     """The part of a tensor that this rank holds."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
-def bounded(weights: Sequence[nn.Parameter], most: float) -> float:
+def clip_grad_norm(weights: Sequence[nn.Parameter], most: float) -> float:
     """Clip the gradients in place to a norm of at most ``most``. Returns the norm before.
 
     For weights that are sharded over ranks this is the norm of the whole gradient.
     """
     trained = [weight for weight in weights if weight.grad is not None]
-    if not any(map(is_divided, trained)):
+    if not any(map(is_dtensor, trained)):
         return float(torch.nn.utils.clip_grad_norm_(trained, most))
     squares = {"divided": 0.0, "whole": 0.0}
     for weight in trained:
         assert weight.grad is not None
-        part = own_part(weight.grad).double().square().sum().item()
-        squares["divided" if is_divided(weight) else "whole"] += part
-    norm = math.sqrt(ranks.summed({"squares": squares["divided"]})["squares"] + squares["whole"])
+        part = local_shard(weight.grad).double().square().sum().item()
+        squares["divided" if is_dtensor(weight) else "whole"] += part
+    norm = math.sqrt(
+        ranks.all_reduce_sum({"squares": squares["divided"]})["squares"] + squares["whole"]
+    )
     scale = min(1.0, most / (norm + 1e-6))  # as clip_grad_norm_
     for weight in trained:
         assert weight.grad is not None
-        own_part(weight.grad).mul_(scale)
+        local_shard(weight.grad).mul_(scale)
     return norm
 
 

@@ -86,7 +86,7 @@ class LocalEngine:
         for memory in self._memories:
             learned |= memory.record(batch)
         tokens = sum(policy.tokens_sampled for policy in self.policies.values()) - before
-        counts = ranks.summed(
+        counts = ranks.all_reduce_sum(
             {"tokens": tokens, "answers": self.clock.answers, "steps": self.clock.steps}
         )
         self.clock.answers, self.clock.steps = int(counts["answers"]), int(counts["steps"])

@@ -156,13 +156,13 @@ class Opponents:
         final, partial = self.folder / name, self.folder / f"{files.WRITING}{name}"
         if ranks.rank() == 0:
             files.fresh_folder(partial)
-        ranks.meet()
+        ranks.barrier()
         for policy, model in self.policies.items():
             model.save(partial / policy)
         if ranks.rank() == 0:
             files.remove(final)
             partial.rename(final)
-        ranks.meet()
+        ranks.barrier()
         self._loaded.pop(name, None)
         self.records[name] = Record()
         if self.args.size is not None:

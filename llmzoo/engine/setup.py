@@ -66,7 +66,7 @@ def distribute(
         ranks.same_weights(list(model.parameters()))
         if sharded and is_peft(model):
             adapters = [weight for weight in model.parameters() if weight.requires_grad]
-            shard(model.get_base_model(), offload=offload, whole=adapters)
+            shard(model.get_base_model(), offload=offload, unsharded=adapters)
         elif sharded:
             if get_checkpoint_conversion_mapping(model.config.model_type):
                 raise ConfigError(

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import Parameter
 
-from llmzoo.distributed.sharding import divided_like, own_part
+from llmzoo.distributed.sharding import local_shard, shard_tensor_like
 from llmzoo.errors import CheckpointError
 from llmzoo.policies import lora
 from llmzoo.policies.base import Chance, Policy
@@ -35,7 +35,7 @@ def changing(policy: TransformersPolicy) -> dict[str, Parameter]:
 def put(policy: TransformersPolicy, tensors: Mapping[str, Tensor]) -> None:
     """Copy whole tensors, by name, into the policy's weights; each rank takes its own shards."""
     for name, own in changing(policy).items():
-        own_part(own).copy_(own_part(divided_like(tensors[name], own)))
+        local_shard(own).copy_(local_shard(shard_tensor_like(tensors[name], own)))
 
 
 @dataclass(frozen=True, slots=True)

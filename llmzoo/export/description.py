@@ -13,7 +13,7 @@ from llmzoo.export.copying import hub_id
 from llmzoo.files import read_object
 from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY
-from llmzoo.policies.published import PUBLISHED
+from llmzoo.policies.model_catalog import MODEL_CATALOG
 from llmzoo.training import run_folder
 
 _USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address
@@ -86,8 +86,8 @@ def _start(config: Mapping[str, Any], policy: str) -> str:
 
 def _hub_base(start: str) -> str | None:
     """The model on the hub that a model is, or is made from; None for others."""
-    if start in PUBLISHED:
-        return PUBLISHED[start].hub_id
+    if start in MODEL_CATALOG:
+        return MODEL_CATALOG[start].hub_id
     return None if start == TINY else hub_id(start)
 
 
@@ -95,8 +95,8 @@ def _named(start: str) -> str:
     """The model in words. Folders are given by their name only, without the path to them."""
     if start == TINY:
         return "llmzoo's embedded model (`tiny`)"
-    if start in PUBLISHED:
-        model = PUBLISHED[start]
+    if start in MODEL_CATALOG:
+        model = MODEL_CATALOG[start]
         return f"`{model.hub_id}` as `llmzoo fetch {start}` brings it. {model.weights}"
     if run_models.is_run(start):
         return f"the run `{Path(start).name}`"

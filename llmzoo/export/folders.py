@@ -12,7 +12,7 @@ from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_
 from llmzoo.export.description import ExportedPolicy, described
 from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY
-from llmzoo.policies.published import PUBLISHED, fetched
+from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
 
 BASE = "base"  # the folder of a base that is not on the hub
 _ADAPTER = "adapter_config.json"
@@ -147,7 +147,7 @@ def _known(base: str) -> Path | None:
     """
     if base == TINY or Path(base).parts[-4:] == _embedded().parts[-4:]:
         return _embedded()
-    return fetched(base) if base in PUBLISHED else None
+    return fetched(base) if base in MODEL_CATALOG else None
 
 
 def _embedded() -> Path:

@@ -17,7 +17,7 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, seat_policies
-from llmzoo.policies.published import PUBLISHED, fetched
+from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
 from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text, silent
 from llmzoo.registry import is_remote, load_object
 
@@ -87,10 +87,10 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
                 f"python scripts/tiny.py --out {TINY_FOLDER}"
             )
         return
-    if name in PUBLISHED:
+    if name in MODEL_CATALOG:
         fetched(name)
         return
-    known = [*SCRIPTED, TINY, *PUBLISHED]
+    known = [*SCRIPTED, TINY, *MODEL_CATALOG]
     if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
         raise UnknownNameError("policy or model", name, known)
     check_files(name)

@@ -24,7 +24,7 @@ class Request:
     Models read only ``observation``. ``seed``: seeds the randomness of scripted players. ``noise``:
     identifies this request's sampling noise; the same number draws the same answers, whatever else
     is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
-    :class:`Chance` would derive from ``noise``. ``given_up``: once set, nobody waits for the
+    :class:`Chance` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
     answer, and the policy may leave it unfinished.
     """
 
@@ -34,7 +34,7 @@ class Request:
     seed: int = 0
     noise: int | None = None
     key: int | None = None
-    given_up: Event | None = None
+    cancelled: Event | None = None
 
 
 @runtime_checkable
@@ -58,10 +58,10 @@ class Policy(Protocol):
         ...
 
 
-Answered = Callable[[int, list[Completion]], None]  # a request's index, and its answers
+OnComplete = Callable[[int, list[Completion]], None]  # a request's index, and its answers
 
 
-class EarlyPolicy:
+class StreamingPolicy:
     """A policy that returns each request's answers as soon as they are complete.
 
     Episodes with their answer continue while the other answers are still being sampled.
@@ -71,40 +71,42 @@ class EarlyPolicy:
         self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         """See :meth:`Policy.respond`."""
-        return self.respond_early(
-            requests, group_size, greedy=greedy, answered=lambda index, answers: None
+        return self.respond_streaming(
+            requests, group_size, greedy=greedy, on_complete=lambda index, answers: None
         )
 
-    def respond_early(
+    def respond_streaming(
         self,
         requests: Sequence[Request],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        answered: Answered,
+        on_complete: OnComplete,
     ) -> list[list[Completion]]:
-        """Like :meth:`Policy.respond`, but also pass each request's answers to ``answered`` once."""
+        """Like :meth:`Policy.respond`, but also pass each request's answers to ``on_complete`` once."""
         raise NotImplementedError
 
 
-def respond_early(
+def respond_streaming(
     policy: Policy,
     requests: Sequence[Request],
     group_size: int = 1,
     *,
     greedy: bool = False,
-    answered: Answered,
+    on_complete: OnComplete,
 ) -> list[list[Completion]]:
-    """Like :meth:`EarlyPolicy.respond_early`, for any policy. One that is not early answers all at once."""
-    if isinstance(policy, EarlyPolicy):
-        return policy.respond_early(requests, group_size, greedy=greedy, answered=answered)
+    """Like :meth:`StreamingPolicy.respond_streaming`, for any policy. One that is not early answers all at once."""
+    if isinstance(policy, StreamingPolicy):
+        return policy.respond_streaming(
+            requests, group_size, greedy=greedy, on_complete=on_complete
+        )
     groups = policy.respond(requests, group_size, greedy=greedy)
     for index, answers in enumerate(groups):
-        answered(index, answers)
+        on_complete(index, answers)
     return groups
 
 
-class RoutedPolicy(EarlyPolicy):
+class RoutedPolicy(StreamingPolicy):
     """A policy that passes each request on to one of several policies."""
 
     def route(self, request: Request) -> Policy:
@@ -115,13 +117,13 @@ class RoutedPolicy(EarlyPolicy):
         """What becomes of a request's answers, which ``policy`` gave."""
         return answers
 
-    def respond_early(
+    def respond_streaming(
         self,
         requests: Sequence[Request],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        answered: Answered,
+        on_complete: OnComplete,
     ) -> list[list[Completion]]:
         answers: list[list[Completion]] = [[] for _ in requests]
         routes: dict[int, tuple[Policy, list[int]]] = {}
@@ -129,9 +131,9 @@ class RoutedPolicy(EarlyPolicy):
             policy = self.route(request)
             routes.setdefault(id(policy), (policy, []))[1].append(index)
         for policy, indices in routes.values():
-            told = partial(self._told, policy, indices, answers, answered)
+            told = partial(self._told, policy, indices, answers, on_complete)
             part = [requests[index] for index in indices]
-            respond_early(policy, part, group_size, greedy=greedy, answered=told)
+            respond_streaming(policy, part, group_size, greedy=greedy, on_complete=told)
         return answers
 
     def _told(
@@ -139,14 +141,14 @@ class RoutedPolicy(EarlyPolicy):
         policy: Policy,
         indices: Sequence[int],
         answers: list[list[Completion]],
-        answered: Answered,
+        on_complete: OnComplete,
         number: int,
         group: list[Completion],
     ) -> None:
         """Note the answers to the request that is ``number`` among those of ``policy``."""
         index = indices[number]
         answers[index] = self.received(policy, group)
-        answered(index, answers[index])
+        on_complete(index, answers[index])
 
 
 class ScriptedPolicy:

@@ -24,11 +24,11 @@ from torch import Tensor
 
 from llmzoo.errors import LlmzooError
 from llmzoo.policies import attention, recurrent
-from llmzoo.policies.decoded import DecodedRows, Decoder
+from llmzoo.policies.dynamic_rows import Decoder, DynamicRows
 from llmzoo.policies.padded import CacheDecoder
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling, Uniforms
-from llmzoo.policies.static import static_rows
+from llmzoo.policies.static_rows import make_static_rows
 
 _COMPACT_BELOW = 0.85  # share of rows alive below which copying the rest into a smaller batch pays
 # steps between two reads: at first few, so that short answers end soon, then twice as many each time
@@ -81,26 +81,26 @@ def sample(
     cuda_graphs: bool = True,
     stopped: Callable[[list[int]], bool] | None = None,
     finished: Finished = _ignore,
-    given_up: Callable[[int], bool] | None = None,
+    cancelled: Callable[[int], bool] | None = None,
 ) -> list[list[Tokens]]:
     """Sample K rows for each prompt.
 
     ``keys``: one number per prompt. It fixes the prompt's noise, whatever else is in the batch.
     ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
-    soon as all its rows are known to be complete. ``given_up(prompt)``: asked for each token; if
+    soon as all its rows are known to be complete. ``cancelled(prompt)``: asked for each token; if
     true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
-    a GPU, sample by :mod:`llmzoo.policies.static` if it fits the model.
+    a GPU, sample by :mod:`llmzoo.policies.static_rows` if it fits the model.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     uniforms = Uniforms(keys, group_size, model.device)
     prompts_read, counts = [prompt for prompt, _ in runs], [n * group_size for _, n in runs]
     rows: Rows | None = None
     if cuda_graphs and attention.supported(model.config):
-        rows = static_rows(model, prompts_read, counts, sampling, uniforms, greedy=greedy)
+        rows = make_static_rows(model, prompts_read, counts, sampling, uniforms, greedy=greedy)
     if rows is None:
         decoder = _decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
-        rows = DecodedRows(decoder, sampling, uniforms, greedy=greedy)
-    growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, given_up)
+        rows = DynamicRows(decoder, sampling, uniforms, greedy=greedy)
+    growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, cancelled)
     batch = growth.alive
     on_cpu = model.device.type == "cpu"  # where a read costs nothing
     left, count = sampling.max_new_tokens, 1 if on_cpu else _FIRST_READ
@@ -150,13 +150,13 @@ class _Growth:
         eos: set[int],
         stopped: Callable[[list[int]], bool] | None,
         finished: Finished,
-        given_up: Callable[[int], bool] | None,
+        cancelled: Callable[[int], bool] | None,
     ):
         self.rows = [Tokens([], [], False) for _ in range(prompts * group_size)]
         self.alive = list(range(len(self.rows)))
         self._growing = [group_size] * prompts  # the number of unfinished rows of each prompt
         self._group_size, self._eos = group_size, eos
-        self._stopped, self._finished, self._given_up = stopped, finished, given_up
+        self._stopped, self._finished, self._cancelled = stopped, finished, cancelled
 
     def append(self, batch: Sequence[int], steps: Sequence[Sequence[Sequence[float]]]) -> None:
         """Append what was sampled in some steps for the rows of ``batch``.
@@ -190,9 +190,9 @@ class _Growth:
     def _unfinished(self) -> list[int]:
         """The rows of ``alive`` that must go on."""
         gone: set[int] = set()
-        if self._given_up is not None:
+        if self._cancelled is not None:
             gone = {
-                prompt for prompt, n in enumerate(self._growing) if n and self._given_up(prompt)
+                prompt for prompt, n in enumerate(self._growing) if n and self._cancelled(prompt)
             }
         k = self._group_size
         return [at for at in self.alive if not self.rows[at].ended and at // k not in gone]

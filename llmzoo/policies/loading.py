@@ -28,9 +28,9 @@ from llmzoo.distributed.sharding import is_sharded, named_weights, put_into
 from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.files import LARGEST_OF_MODEL, check_indexes
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 from llmzoo.policies.base import TINY
-from llmzoo.policies.published import PUBLISHED, fetched
+from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
@@ -48,7 +48,7 @@ def source_of(name: str) -> str:
     """
     if name == TINY:
         return str(TINY_FOLDER)
-    return str(fetched(name)) if name in PUBLISHED else name
+    return str(fetched(name)) if name in MODEL_CATALOG else name
 
 
 @contextmanager
@@ -228,7 +228,7 @@ def save_sharded(model: PreTrainedModel, folder: Path) -> None:
         model.config.save_pretrained(str(folder))
         if model.generation_config is not None:
             model.generation_config.save_pretrained(str(folder))
-    stored.save(named_weights(model), folder, "model", metadata={"format": "pt"})
+    tensor_io.save(named_weights(model), folder, "model", metadata={"format": "pt"})
 
 
 def eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

@@ -25,11 +25,11 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
-from llmzoo.distributed.sharding import made_anew, whole
+from llmzoo.distributed.sharding import full_tensor, rebuild
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, check_names
 from llmzoo.files import read_object
 from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model, source_of
-from llmzoo.policies.published import name_of
+from llmzoo.policies.model_catalog import name_of
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
 # families whose kernels read some weights themselves, so that peft refuses adapters of them
@@ -279,7 +279,7 @@ def base_weights(model: Any) -> dict[str, Tensor]:
     adapters = set(model.peft_config) if is_peft(model) else set()
     named = ((name.split("."), tensor) for name, tensor in base.state_dict().items())
     return {
-        ".".join(part for part in parts if part != "base_layer"): whole(tensor)
+        ".".join(part for part in parts if part != "base_layer"): full_tensor(tensor)
         for parts, tensor in named
         if not adapters.intersection(parts)
     }
@@ -288,7 +288,7 @@ def base_weights(model: Any) -> dict[str, Tensor]:
 def whole_copy(model: Any, adapter: str | None) -> Any:
     """An undivided copy of a ``PeftModel`` with a divided base, with only this adapter (None: any)."""
     base, chosen = model.get_base_model(), adapter or next(iter(model.peft_config))
-    plain = made_anew(base)
+    plain = rebuild(base)
     plain.load_state_dict(base_weights(model))
     config = copy.deepcopy(model.peft_config[chosen])
     adapted = _peft().get_peft_model(plain, config, adapter_name=chosen)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llmzoo.policies import attention, lean
+from llmzoo.policies import attention, llama_body
 from llmzoo.policies.packing import PackedTexts, Segments
 
 _FIRST_ROOM = 32  # tokens per row that are allocated at first; doubled as needed
@@ -32,7 +32,7 @@ class SharedPrefixDecoder:
         self, model: Any, prompts: Sequence[Sequence[int]], counts: Sequence[int], room: int
     ):
         self._model = model
-        self._lean = lean.LeanBody(model) if lean.fits(model) else None
+        self._lean = llama_body.LlamaBody(model) if llama_body.gains_on_cpu(model) else None
         self._room, self._grown = room, 0
         read = KeptPrompts(prompts, model.device)
         states = attention.run(model, read.ids, read.positions, read)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.policies.graphs import captured
-from llmzoo.policies.lean import LeanBody
+from llmzoo.policies.llama_body import LlamaBody
 from llmzoo.policies.sampling import sample_tokens
 from llmzoo.policies.settings import Sampling
 
@@ -44,7 +44,7 @@ class Shape:
     def slots(self) -> int:
         return self.prompts * self.rows
 
-    def size(self, body: LeanBody) -> int:
+    def size(self, body: LlamaBody) -> int:
         """Bytes of all keys and values."""
         tokens = self.slots * self.room + self.prompts * self.prompt
         return 2 * tokens * body.layers * body.kv_heads * body.head_size * body.dtype.itemsize
@@ -66,7 +66,7 @@ class StaticStep:
 
     def __init__(
         self,
-        body: LeanBody,
+        body: LlamaBody,
         shape: Shape,
         sampling: Sampling,
         *,

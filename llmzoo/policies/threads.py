@@ -67,7 +67,7 @@ def warning(before: Usage, after: Usage, *, cores: int, threads: int) -> str:
 
 
 @contextmanager
-def warned_of_others() -> Iterator[None]:
+def warn_if_cpu_contended() -> Iterator[None]:
     """Warns if the machine is busy with other things during the context.
 
     The number of threads stays as it is. It decides how sums are rounded, so a run that chose it by

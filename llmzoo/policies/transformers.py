@@ -21,7 +21,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.policies import attention, lora
-from llmzoo.policies.base import TINY, Answered, Chance, EarlyPolicy, Request, answer_limit
+from llmzoo.policies.base import TINY, Chance, OnComplete, Request, StreamingPolicy, answer_limit
 from llmzoo.policies.compiling import Compile, is_compiled
 from llmzoo.policies.decode import Finished, Sampler, Tokens, sample
 from llmzoo.policies.devices import device_here
@@ -51,7 +51,7 @@ from llmzoo.policies.precision import (
 from llmzoo.policies.prompts import Prompts
 from llmzoo.policies.self_test import check_family
 from llmzoo.policies.settings import Chat, Sampled, Sampling
-from llmzoo.policies.threads import warned_of_others
+from llmzoo.policies.threads import warn_if_cpu_contended
 from llmzoo.records import Completion, Group
 from llmzoo.spaces import Conversation
 
@@ -65,7 +65,7 @@ _FEWER_ROWS = (
 )
 
 
-class TransformersPolicy(EarlyPolicy, Sampled):
+class TransformersPolicy(StreamingPolicy, Sampled):
     """A model and its tokenizer in any number of seats.
 
     Parameters
@@ -86,7 +86,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
     compile: ``"on"`` runs the layers of likelihoods with gradients as compiled code, ``"auto"``
         does so on a GPU that has Triton (:mod:`llmzoo.policies.compiling`).
 
-    ``cuda_graphs``: whether decoding steps may be repeated as CUDA graphs (:mod:`llmzoo.policies.static`).
+    ``cuda_graphs``: whether decoding steps may be repeated as CUDA graphs (:mod:`llmzoo.policies.static_rows`).
 
     ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains: at first the
     active one. Every use activates it. None, with a ``PeftModel``, means the bare base.
@@ -187,7 +187,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             wanted = "float32" if precision is None else wanted
             options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
         trust = {"trust_remote_code": trust_remote_code}
-        with reading(folder), warned_of_others():
+        with reading(folder), warn_if_cpu_contended():
             if lora.is_adapter(folder):
                 model, base_source = lora.load_adapter(folder, base, wanted, **trust)
                 own = (Path(folder) / "tokenizer_config.json").exists()
@@ -238,13 +238,13 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         """The token ids of a prompt, through the chat template if there is one."""
         return self.prompts_of(agent).encode(observation, self.histories, agent)
 
-    def respond_early(
+    def respond_streaming(
         self,
         requests: Sequence[Request],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        answered: Answered,
+        on_complete: OnComplete,
     ) -> list[list[Completion]]:
         prompts = [self.encode(r.observation, r.agent) for r in requests]
         keys = self.chance.keys(requests)
@@ -256,7 +256,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 self._warn_too_long(len(prompts[index]), self._room(sampling))
                 no_answer = Completion(text="", prompt_ids=prompts[index], refused=True)
                 answers[index] = [no_answer] * group_size
-                answered(index, answers[index])
+                on_complete(index, answers[index])
             else:
                 by_sampling.setdefault(sampling, []).append(index)
         for sampling, indices in by_sampling.items():
@@ -273,10 +273,10 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                 answers[i] = [
                     self._completion(prompts[i], row, sampling, requests[i]) for row in rows
                 ]
-                answered(i, answers[i])
+                on_complete(i, answers[i])
 
             prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
-            events = [requests[i].given_up for i in indices]
+            events = [requests[i].cancelled for i in indices]
             self._sample(prompts_of, group_size, sampling, keys_of, greedy, finished, events)
         return answers
 
@@ -502,13 +502,13 @@ class TransformersPolicy(EarlyPolicy, Sampled):
         keys: Sequence[int],
         greedy: bool,
         finished: Finished,
-        given_up: Sequence[Event | None],
+        cancelled: Sequence[Event | None],
     ) -> None:
         """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
         of :data:`_PROMPT_TOKENS` at once.
 
         A prompt's rows are passed to ``finished``, with its index, as soon as they are complete or
-        its event in ``given_up`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
+        its event in ``cancelled`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
         """
         if self.sampler is not None:
             batch = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
@@ -537,7 +537,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
                         cuda_graphs=self.cuda_graphs,
                         stopped=self._stopped(sampling),
                         finished=partial(_counted_on, finished, part.start),
-                        given_up=_any_set(given_up[here]),
+                        cancelled=_any_set(cancelled[here]),
                     )
 
     def _recompute(self) -> Callable[[], None] | None:
@@ -552,7 +552,7 @@ class TransformersPolicy(EarlyPolicy, Sampled):
             self._warned = True
             warnings.warn(
                 f"{self.name}: a prompt of {length} tokens does not fit the model's context, which "
-                f"has room for {room}; it is answered with an empty text and not trained on",
+                f"has room for {room}; it is on_complete with an empty text and not trained on",
                 stacklevel=3,
             )
 

@@ -13,7 +13,7 @@ call. Environments with ``metadata["slow_step"]`` are stepped in threads, and th
 :class:`RemoteHost` in one call for a whole cohort. These steps overlap with sampling in two ways:
 
 * ``early``: a rollout goes on as soon as its own answers are complete, while the same call still
-  samples longer ones (an :class:`llmzoo.policies.base.EarlyPolicy`) or another policy samples. This
+  samples longer ones (an :class:`llmzoo.policies.base.StreamingPolicy`) or another policy samples. This
   costs nothing. It hides the steps of every rollout except those whose answers come last.
 * ``cohorts``: parts of the rollouts take turns at the policies. One cohort steps while another is
   sampled. This hides all steps that are shorter than a call, but calls become more numerous and
@@ -38,7 +38,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.policies.base import EarlyPolicy, Policy, Request
+from llmzoo.policies.base import Policy, Request, StreamingPolicy
 from llmzoo.records import Completion
 from llmzoo.rollout.stepping import Act, Clock, RemoteHost, host_of
 
@@ -197,9 +197,9 @@ class _Scheduler:
                 self._go_on(cohort, rollout)
 
         with self._clock.sampling():
-            if self._early and isinstance(policy, EarlyPolicy):
-                groups = policy.respond_early(
-                    requests, group_size, greedy=greedy, answered=answered
+            if self._early and isinstance(policy, StreamingPolicy):
+                groups = policy.respond_streaming(
+                    requests, group_size, greedy=greedy, on_complete=answered
                 )
             else:
                 groups = policy.respond(requests, group_size, greedy=greedy)

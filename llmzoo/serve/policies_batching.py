@@ -40,9 +40,9 @@ class PolicyCall:
 
     def __init__(self, requests: Sequence[Request], wanted: Wanted):
         self.wanted = wanted
-        self.given_up = threading.Event()
+        self.cancelled = threading.Event()
         self.unanswered = {
-            number: replace(request, given_up=self.given_up)
+            number: replace(request, cancelled=self.cancelled)
             for number, request in enumerate(requests)
         }
         self.rows = len(requests) * wanted.group_size
@@ -130,7 +130,7 @@ class Batcher:
     def give_up(self, call: PolicyCall) -> None:
         """Drop a call whose client is gone. It may have ended already."""
         with self._changed:
-            call.given_up.set()
+            call.cancelled.set()
             if call in self._waiting:
                 self._waiting.remove(call)
         call.end()
@@ -145,7 +145,7 @@ class Batcher:
             ended = [*self._waiting, *self._asked]
             self._waiting.clear()
             for call in ended:
-                call.given_up.set()
+                call.cancelled.set()
                 call.end(Busy("the server has ended"))
             self._changed.notify()
         self._thread.join(_LAST_S)
@@ -173,7 +173,7 @@ class Batcher:
         return together
 
     def _answer(self, calls: Sequence[PolicyCall]) -> None:
-        calls = [call for call in calls if call.unanswered and not call.given_up.is_set()]
+        calls = [call for call in calls if call.unanswered and not call.cancelled.is_set()]
         try:
             if calls:
                 self._ask(calls)
@@ -192,7 +192,7 @@ class Batcher:
         def answered(index: int, completions: list[Completion]) -> None:
             call, number = asked[index]
             call.answered(number, completions)
-            if all(call.given_up.is_set() for call in calls):
+            if all(call.cancelled.is_set() for call in calls):
                 raise _GivenUp
 
         self._hosted.respond(
@@ -200,7 +200,7 @@ class Batcher:
             calls[0].wanted.group_size,
             greedy=calls[0].wanted.greedy,
             sampling=calls[0].wanted.sampling,
-            answered=answered,
+            on_complete=answered,
         )
         for call in calls:
             if call.unanswered:

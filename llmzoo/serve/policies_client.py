@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.base import Answered, Chance, EarlyPolicy, Request
+from llmzoo.policies.base import Chance, OnComplete, Request, StreamingPolicy
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion
 from llmzoo.serve import trust
@@ -37,7 +37,7 @@ def load(name: str, **options: Any) -> RemotePolicy:
     return RemotePolicy(address, **options)
 
 
-class RemotePolicy(EarlyPolicy, Sampled):
+class RemotePolicy(StreamingPolicy, Sampled):
     """A model on a policy server (``llmzoo serve --policy NAME``) in any number of seats.
 
     Parameters
@@ -118,13 +118,13 @@ class RemotePolicy(EarlyPolicy, Sampled):
         """Begin the sampling noise anew; also for copies of this policy, which share it."""
         self.chance.reseed(seed)
 
-    def respond_early(
+    def respond_streaming(
         self,
         requests: Sequence[Request],
         group_size: int = 1,
         *,
         greedy: bool = False,
-        answered: Answered,
+        on_complete: OnComplete,
     ) -> list[list[Completion]]:
         keys = self.chance.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
@@ -139,7 +139,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
             for index in indices:
                 if self._is_too_long(requests[index]):
                     answers[index] = [Completion(text="", refused=True) for _ in range(group_size)]
-                    answered(index, answers[index])
+                    on_complete(index, answers[index])
                 else:
                     asks[index] = self._ask(requests[index], keys[index])
             for part in self._divided(asks, group_size, call.ByteSize()):
@@ -147,7 +147,7 @@ class RemotePolicy(EarlyPolicy, Sampled):
                     for index, completions in generated:
                         answers[index] = completions
                         self._look_at(completions)
-                        answered(index, completions)
+                        on_complete(index, completions)
         return answers
 
     def _is_too_long(self, request: Request) -> bool:
@@ -159,11 +159,11 @@ class RemotePolicy(EarlyPolicy, Sampled):
         return True
 
     def _warn_of(self, refusal: str) -> None:
-        """Warn, once, that a prompt was not answered."""
+        """Warn, once, that a prompt was not on_complete."""
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self.name}: {refusal}; it is answered with an empty text", stacklevel=5
+                f"{self.name}: {refusal}; it is on_complete with an empty text", stacklevel=5
             )
 
     def _look_at(self, completions: Sequence[Completion]) -> None:

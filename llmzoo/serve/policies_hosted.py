@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, check_model, load, run_models
-from llmzoo.policies.base import Answered, Policy, Request, answer_limit, respond_early
+from llmzoo.policies.base import OnComplete, Policy, Request, answer_limit, respond_streaming
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
 from llmzoo.training import run_folder
@@ -114,15 +114,15 @@ class Hosted:
         *,
         greedy: bool,
         sampling: Sampling | None,
-        answered: Answered,
+        on_complete: OnComplete,
     ) -> None:
-        """Pass ``group_size`` answers for each request to ``answered`` as soon as they are
+        """Pass ``group_size`` answers for each request to ``on_complete`` as soon as they are
         complete.
 
         ``sampling``: None for the policy's own.
         """
         policy = self._policy(sampling)
-        respond_early(policy, requests, group_size, greedy=greedy, answered=answered)
+        respond_streaming(policy, requests, group_size, greedy=greedy, on_complete=on_complete)
 
     def _policy(self, sampling: Sampling | None) -> Policy:
         if sampling is None:

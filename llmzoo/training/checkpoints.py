@@ -49,7 +49,7 @@ def save(
     partial = folder / f"{files.WRITING}{step:06d}"
     if ranks.rank() == 0:
         files.fresh_folder(partial)
-    ranks.meet()
+    ranks.barrier()
     try:
         engine.save(partial)
         if ranks.rank() == 0:
@@ -63,7 +63,7 @@ def save(
             f"the checkpoint of iteration {step} cannot be written to {folder} ({error}); those "
             "before it are whole"
         ) from error
-    ranks.meet()
+    ranks.barrier()
     return final
 
 
@@ -103,7 +103,7 @@ def _mean_return(checkpoint: Path) -> float:
 
 def latest(folder: Path) -> Path | None:
     """The newest complete checkpoint in a folder, as rank 0 sees it; all ranks call this."""
-    names = ranks.told([path.name for path in checkpoints_in(folder)])
+    names = ranks.broadcast([path.name for path in checkpoints_in(folder)])
     return folder / names[-1] if names else None
 
 

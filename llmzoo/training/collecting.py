@@ -82,7 +82,7 @@ def in_parts(
         _at_least_one("tasks", tasks, " or 'all'")
     _at_least_one("repeats", repeats)
     _at_least_one("concurrency", concurrency)
-    with ranks.joined():
+    with ranks.process_group():
         player, _ = named_player(policy, env, seed=seed, split=split, env_args=env_args)
         env_fn, env_id = _maker(env, player, split, env_args or {})
         numbered = isinstance(env, str)

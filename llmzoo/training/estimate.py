@@ -112,7 +112,7 @@ def estimate(learner: str = "at_grpo", env: str = "sudoku_v0", **settings: Any) 
     """
     if settings.get("engine", "local") != "local" or ranks.launched() > 1:
         raise ConfigError("a dry run is of one process and engine='local'")
-    with TemporaryDirectory() as folder, ranks.joined(), ExitStack() as opened:
+    with TemporaryDirectory() as folder, ranks.process_group(), ExitStack() as opened:
         setup = set_up(learner, env, Path(folder) / "run", False, None, settings, opened)
         return _estimate(setup)
 

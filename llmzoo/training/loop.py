@@ -95,7 +95,7 @@ def fit(
     the single-process run. They need a run folder that all of them see; only the first process
     writes and prints.
     """
-    with ranks.joined(), ExitStack() as opened:
+    with ranks.process_group(), ExitStack() as opened:
         setup = set_up(learner, env, Path(out), resume, policies, settings, opened)
         return _train(setup, resume, quiet or ranks.rank() > 0)
 
@@ -107,7 +107,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     step, tokens = setup.load_checkpoint() if resume else (0, 0)
     idle = 0  # iterations without a higher return
     if resume and config.patience:
-        idle = ranks.told(_return_history(setup, step).idle)
+        idle = ranks.broadcast(_return_history(setup, step).idle)
 
     def ended() -> bool:
         spent = step >= config.steps or tokens >= (config.token_budget or math.inf)
@@ -135,7 +135,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                 flat_seats.iteration(iteration)
                 step += 1
                 history.iteration({"step": step, **row})
-                idle = ranks.told(history.idle) if config.patience else 0
+                idle = ranks.broadcast(history.idle) if config.patience else 0
                 tokens += row["tokens"]
                 log.iteration(step, row, iteration, setup.seats, last=ended())
                 if config.eval_every and step % config.eval_every == 0 and not ended():
@@ -143,7 +143,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                     log.evaluation(step, evaluation)
                     log.note(f"after {step}: {summary(evaluation)}")
                 # all ranks stop if one of them was asked to
-                stopping = ranks.summed({"asked": stop.asked})["asked"] > 0
+                stopping = ranks.all_reduce_sum({"asked": stop.asked})["asked"] > 0
                 # after the evaluation of this step, which a resumed run would not repeat
                 if ended() or stopping or step % config.checkpoint_every == 0:
                     log.flush()

@@ -235,7 +235,7 @@ def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
     All ranks must call this together.
     """
-    kept = ranks.told(files.read_object(path))
+    kept = ranks.broadcast(files.read_object(path))
     if kept is not None:
         return dict(kept)
     result = measure()

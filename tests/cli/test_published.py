@@ -20,7 +20,7 @@ from llmzoo.export import export_run
 from llmzoo.policies import lora
 from llmzoo.policies.gguf import convert
 from llmzoo.policies.loading import TINY_FOLDER
-from llmzoo.policies.published import PUBLISHED, folder_of
+from llmzoo.policies.model_catalog import MODEL_CATALOG, folder_of
 
 ENV = ["--env", "sudoku_v0", "--env.max_turns", "1", "--env.prompt", "terse"]
 SHORT = ["--max_new_tokens", "4", "--quiet"]
@@ -185,7 +185,7 @@ def test_an_export_of_adapters_holds_the_base(fetched, lora_run, tmp_path, monke
     assert settings["base_model_name_or_path"] is None
     card = Path("exported/README.md").read_text()
     assert "base_model: HuggingFaceTB/SmolLM2-135M-Instruct" in card
-    assert f"`llmzoo fetch smollm2` brings it. {PUBLISHED['smollm2'].weights}" in card
+    assert f"`llmzoo fetch smollm2` brings it. {MODEL_CATALOG['smollm2'].weights}" in card
     monkeypatch.setenv("LLMZOO_HOME", str(tmp_path / "empty"))
     with pytest.raises(ConfigError, match="llmzoo fetch smollm2"):
         export_run("run", "another")

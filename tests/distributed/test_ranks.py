@@ -32,11 +32,11 @@ def test_shares_are_neighbours_of_like_size_and_leave_nothing_out(monkeypatch):
 def test_a_process_alone_tells_itself():
     assert (ranks.rank(), ranks.world()) == (0, 1)
     assert ranks.gather(b"x") == [b"x"]
-    assert ranks.told({"a": 1}) == {"a": 1}
-    assert ranks.summed({"a": 0.5}) == {"a": 0.5}
-    found = ranks.spread([1, 2], lambda items: [torch.full((n,), float(n)) for n in items])
+    assert ranks.broadcast({"a": 1}) == {"a": 1}
+    assert ranks.all_reduce_sum({"a": 0.5}) == {"a": 0.5}
+    found = ranks.map_sharded([1, 2], lambda items: [torch.full((n,), float(n)) for n in items])
     assert [t.tolist() for t in found] == [[1.0], [2.0, 2.0]]
-    assert ranks.spread([], lambda items: pytest.fail("asked for nothing")) == []
+    assert ranks.map_sharded([], lambda items: pytest.fail("asked for nothing")) == []
     weight = nn.Parameter(torch.zeros(2))
     ranks.sum_gradients([weight])
     assert weight.grad is None
@@ -46,7 +46,7 @@ def test_a_launcher_that_leaves_out_where_the_others_are(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ConfigError, match="RANK, MASTER_ADDR, MASTER_PORT"), ranks.joined():
+    with pytest.raises(ConfigError, match="RANK, MASTER_ADDR, MASTER_PORT"), ranks.process_group():
         pass
 
 

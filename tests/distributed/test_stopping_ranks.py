@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 from llmzoo.training import checkpoints
 
 pytestmark = [
@@ -67,7 +67,9 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     found = {}
     for file in sorted(newest.rglob("*.safetensors*")):
         name = file.name.partition(".safetensors")[0].partition("-0")[0]
-        found |= {f"{file.parent.name}:{k}": v for k, v in stored.load(file.parent, name).items()}
+        found |= {
+            f"{file.parent.name}:{k}": v for k, v in tensor_io.load(file.parent, name).items()
+        }
     return found
 
 

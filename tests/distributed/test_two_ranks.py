@@ -16,7 +16,7 @@ from fake_vllm_server import serving
 from float64 import LIMIT
 from rank_runs import RUNS, SMALL, STEPS, play, players
 
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 
 pytestmark = [
     pytest.mark.slow,
@@ -119,7 +119,7 @@ def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
         name = file.name.partition(".safetensors")[0].partition("-0")[0]
         if not name.endswith("optimizer"):
             place = str(file.parent.relative_to(checkpoint) / name)
-            found |= {f"{place}:{k}": v for k, v in stored.load(file.parent, name).items()}
+            found |= {f"{place}:{k}": v for k, v in tensor_io.load(file.parent, name).items()}
     return found
 
 
@@ -206,5 +206,5 @@ def test_a_sharded_checkpoint_is_two_files_that_transformers_loads(together):
     files = sorted(path.name for path in policy.glob("*.safetensors"))
     assert files == ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
     loaded = AutoModelForCausalLM.from_pretrained(policy).state_dict()
-    for name, weight in stored.load(policy, "model").items():
+    for name, weight in tensor_io.load(policy, "model").items():
         assert torch.equal(loaded[name], weight)

@@ -9,7 +9,7 @@ from tiny_models import model, tokenizer
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 from virtual_gpu import virtual_gpu
 
-from llmzoo.policies import decode, static
+from llmzoo.policies import decode, static_rows
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -23,7 +23,7 @@ PROMPTS = ["up", "the answer is 12", "up", "R 9\n\n. the right answer"]
 def requests(events=None):
     events = events or [None] * len(PROMPTS)
     return [
-        Request(agent="a_0", observation=prompt, env=None, noise=n, given_up=event)
+        Request(agent="a_0", observation=prompt, env=None, noise=n, cancelled=event)
         for n, (prompt, event) in enumerate(zip(PROMPTS, events, strict=True))
     ]
 
@@ -71,7 +71,7 @@ def test_without_cuda_graphs_the_ordinary_decoder_samples(monkeypatch):
     def no_static_rows(*_args, **_options):
         raise AssertionError
 
-    monkeypatch.setattr(static, "StaticRows", no_static_rows)
+    monkeypatch.setattr(static_rows, "StaticRows", no_static_rows)
     with virtual_gpu():
         asked = player("cuda", max_new_tokens=4)
         with pytest.raises(AssertionError):
@@ -108,8 +108,8 @@ def test_answers_are_those_of_the_cpu(family, greedy, settings):
         def answers(device):
             asked = player(device, family(), **settings)
             told = early[device]
-            return asked.respond_early(
-                requests(), 6, greedy=greedy, answered=lambda n, given: told.append((n, given))
+            return asked.respond_streaming(
+                requests(), 6, greedy=greedy, on_complete=lambda n, given: told.append((n, given))
             )
 
         wanted = answers("cpu")
@@ -140,7 +140,7 @@ def test_prompts_given_up_end_at_the_same_token():
                         event.set()
 
             asked = player(device, max_new_tokens=60)
-            found = asked.respond_early(requests(events), 2, answered=answered)
+            found = asked.respond_streaming(requests(events), 2, on_complete=answered)
             return [[len(c.ids) for c in given] for given in found]
 
         wanted = lengths("cpu")

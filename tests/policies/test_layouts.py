@@ -11,7 +11,7 @@ from quick_cases import slow_but
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from llmzoo.policies import attention, fused, lean, lora
+from llmzoo.policies import attention, fused, llama_body, lora
 from llmzoo.policies.likelihood import last_states, likelihood
 from llmzoo.policies.packing import Packed, beginnings, levels_of, packed
 from llmzoo.policies.padded import CacheDecoder
@@ -194,7 +194,7 @@ def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
 def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeypatch):
     """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room.
 
-    ``few``: in layers that :mod:`llmzoo.policies.lean` writes in few operations.
+    ``few``: in layers that :mod:`llmzoo.policies.llama_body` writes in few operations.
     """
     grows_as_rows_of_their_own(a_model(family), few, monkeypatch)
 
@@ -335,8 +335,8 @@ def test_rows_under_an_adapter_grow_as_rows_of_their_own(monkeypatch):
 
 def grows_as_rows_of_their_own(model, few, monkeypatch):
     if not few:
-        monkeypatch.setattr(lean, "fits", lambda model: False)
-    assert lean.fits(model) == few
+        monkeypatch.setattr(llama_body, "gains_on_cpu", lambda model: False)
+    assert llama_body.gains_on_cpu(model) == few
     rows = [list(PROMPTS[0])] * 2 + [list(PROMPTS[1])] * 3 + [list(PROMPTS[2])]
     noise = torch.Generator().manual_seed(0)
     with torch.inference_mode():
@@ -355,15 +355,15 @@ def grows_as_rows_of_their_own(model, few, monkeypatch):
 
 def test_which_models_are_written_in_few_operations():
     plain = a_model("qwen2")
-    assert lean.fits(plain)
-    assert lean.fits(a_model("llama"))
-    assert not lean.fits(a_model("llama", mlp_bias=True))
-    assert not lean.fits(a_model("gemma"))
-    assert lean.fits(adapted(a_model("qwen2")))
-    assert not lean.fits(adapted(a_model("qwen2"), use_dora=True))
-    assert not lean.fits(a_model("qwen2").to(torch.bfloat16))
+    assert llama_body.gains_on_cpu(plain)
+    assert llama_body.gains_on_cpu(a_model("llama"))
+    assert not llama_body.gains_on_cpu(a_model("llama", mlp_bias=True))
+    assert not llama_body.gains_on_cpu(a_model("gemma"))
+    assert llama_body.gains_on_cpu(adapted(a_model("qwen2")))
+    assert not llama_body.gains_on_cpu(adapted(a_model("qwen2"), use_dora=True))
+    assert not llama_body.gains_on_cpu(a_model("qwen2").to(torch.bfloat16))
     with torch.autocast("cpu", torch.bfloat16):
-        assert not lean.fits(plain)
+        assert not llama_body.gains_on_cpu(plain)
 
 
 @pytest.mark.usefixtures("float64")

@@ -16,7 +16,7 @@ from recorded import recorded
 from test_layouts import VOCABULARY, a_model, adapted
 from virtual_gpu import virtual_gpu
 
-from llmzoo.policies import lean, lora, static, static_step
+from llmzoo.policies import llama_body, lora, static_rows, static_step
 from llmzoo.policies.decode import sample
 from llmzoo.policies.precision import autocast
 from llmzoo.policies.sampling import Sampling, Uniforms
@@ -30,9 +30,9 @@ def static_steps(monkeypatch):
     """Call it, and samples grow by static steps, on this CPU too."""
 
     def use():
-        static._KNOWN.clear()
-        static._WAITING.clear()
-        monkeypatch.setattr(static, "fits", lean.supports)
+        static_rows._KNOWN.clear()
+        static_rows._WAITING.clear()
+        monkeypatch.setattr(static_rows, "gains_on_gpu", llama_body.is_supported)
 
     return use
 
@@ -51,7 +51,7 @@ def drawn(seed):
         top_k=rng.choice([0, 0, 5]),
         top_p=rng.choice([1.0, 1.0, 0.8]),
     )
-    given_up = rng.randrange(20) if rng.random() < 0.3 else None
+    cancelled = rng.randrange(20) if rng.random() < 0.3 else None
     ends = rng.sample(range(8, VOCABULARY), 3) if rng.random() < 0.5 else []
 
     def call(model):
@@ -60,7 +60,7 @@ def drawn(seed):
         def gives_up(prompt):
             nonlocal asked
             asked += 1
-            return given_up is not None and prompt == 0 and asked > given_up
+            return cancelled is not None and prompt == 0 and asked > cancelled
 
         return sample(
             model,
@@ -72,7 +72,7 @@ def drawn(seed):
             keys=[3 * seed + n for n in range(len(prompts))],
             greedy=greedy,
             stopped=(lambda ids: ids[-1] in ends) if ends else None,
-            given_up=gives_up if given_up is not None else None,
+            cancelled=gives_up if cancelled is not None else None,
         )
 
     rng_group, greedy = rng.choice([1, 2, 3, 8]), rng.random() < 0.2
@@ -240,15 +240,15 @@ def test_a_step_that_would_be_far_too_large_is_not_made(counts, new, static_step
     model, prompts = a_model("llama"), [(20 + n,) for n in range(len(counts))]
     sampling = Sampling(max_new_tokens=new)
     uniforms = Uniforms(range(len(counts)), 8, model.device)
-    made = static.static_rows(model, prompts, counts, sampling, uniforms, greedy=True)
+    made = static_rows.make_static_rows(model, prompts, counts, sampling, uniforms, greedy=True)
     assert made is None
-    few = static.static_rows(model, [(20,)], [8], Sampling(), uniforms, greedy=True)
+    few = static_rows.make_static_rows(model, [(20,)], [8], Sampling(), uniforms, greedy=True)
     assert few is not None
 
 
 def test_models_in_threads_of_their_own_share_the_steps_in_peace(static_steps, monkeypatch):
     static_steps()
-    monkeypatch.setattr(static, "_memory", lambda device: 8e6)  # so that steps go all the time
+    monkeypatch.setattr(static_rows, "_memory", lambda device: 8e6)  # so that steps go all the time
     models = [a_model("llama") for _ in range(3)]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
@@ -305,7 +305,7 @@ def test_in_half_precision_it_rounds_no_more_than_the_decoder(family, precision,
     static_steps()
     with recorded():
         assert rounded(rows()) < 1.5 * decoded + 0.005 < 0.05
-    assert {step._keys.dtype for step in static._WAITING.values()} == {torch.bfloat16}
+    assert {step._keys.dtype for step in static_rows._WAITING.values()} == {torch.bfloat16}
 
 
 def test_a_young_adapter_counts_in_half_precision():
@@ -322,7 +322,7 @@ def test_a_young_adapter_counts_in_half_precision():
     assert torch.equal(merged, projection.base_layer.weight.to(torch.bfloat16))
     ones = torch.ones(1, 32, dtype=torch.bfloat16)
     with torch.inference_mode():
-        product = lean._product([projection], torch.bfloat16)
+        product = llama_body._product([projection], torch.bfloat16)
         for found in (
             product(ones),
             product.plus(0 * ones, ones),
@@ -333,12 +333,12 @@ def test_a_young_adapter_counts_in_half_precision():
 
 
 def test_sharded_models_have_no_static_steps(monkeypatch):
-    monkeypatch.setattr(static, "is_sharded", lambda model: True)
+    monkeypatch.setattr(static_rows, "is_sharded", lambda model: True)
     with virtual_gpu():
-        assert not static.fits(a_model("llama").to("cuda"))
+        assert not static_rows.gains_on_gpu(a_model("llama").to("cuda"))
     monkeypatch.undo()
     with virtual_gpu():
-        assert static.fits(a_model("llama").to("cuda"))
+        assert static_rows.gains_on_gpu(a_model("llama").to("cuda"))
 
 
 def test_shapes_are_few():
@@ -379,24 +379,24 @@ def test_the_steps_of_a_model_go_with_it_and_the_oldest_when_memory_is_short(
 ):
     static_steps()
     gc.collect()
-    static._WAITING.clear()
+    static_rows._WAITING.clear()
     sampling = Sampling(max_new_tokens=5)
 
     def call(model, prompts):
         keys = range(len(prompts))
         sample(model, prompts, 1, sampling, eos_ids=[], pad_id=0, keys=keys)
-        return [key[1].slots for key in static._WAITING]
+        return [key[1].slots for key in static_rows._WAITING]
 
     first, second = a_model("llama"), a_model("llama")
     assert call(first, [(20,)]) == [1]
     assert call(second, [(20,), (21,)]) == [1, 2]
-    size = sum(step.size for step in static._WAITING.values())
-    monkeypatch.setattr(static, "_memory", lambda device: 10.0 * size)  # of which a tenth
+    size = sum(step.size for step in static_rows._WAITING.values())
+    monkeypatch.setattr(static_rows, "_memory", lambda device: 10.0 * size)  # of which a tenth
     assert call(first, [(20,)]) == [2, 1]
     assert call(first, [(20,), (21,), (22,)]) == [4]  # as large as all that was allowed
     del first
     gc.collect()
-    assert not static._WAITING
+    assert not static_rows._WAITING
 
 
 def test_a_step_is_made_once_for_calls_of_one_shape(static_steps):

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from llmzoo.policies import threads
-from llmzoo.policies.threads import Usage, warned_of_others, warning
+from llmzoo.policies.threads import Usage, warn_if_cpu_contended, warning
 
 START = Usage(clock=100.0, busy=50.0, stolen=3.0, own=7.0)
 
@@ -39,7 +39,7 @@ def test_a_kernel_without_counters_is_not_asked(monkeypatch, tmp_path):
     assert threads.usage() is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with warned_of_others():
+        with warn_if_cpu_contended():
             pass
 
 
@@ -51,7 +51,7 @@ def test_other_processes_are_counted(monkeypatch):
     endless = "while True: pass"
     others = [subprocess.Popen([sys.executable, "-c", endless]) for _ in range(max(2, cores))]
     try:
-        with pytest.warns(UserWarning, match="OMP_NUM_THREADS=1"), warned_of_others():
+        with pytest.warns(UserWarning, match="OMP_NUM_THREADS=1"), warn_if_cpu_contended():
             threads.time.sleep(0.5)
     finally:
         for other in others:

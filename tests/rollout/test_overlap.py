@@ -13,7 +13,7 @@ import pytest
 from tiny_models import FakePolicy, policy
 from toy_envs import Adder, Matcher
 
-from llmzoo.policies.base import EarlyPolicy, Request
+from llmzoo.policies.base import Request, StreamingPolicy
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree, scheduler, stepping
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import Ask, Stopped, rollout_keys, run, slow_steps
@@ -54,14 +54,14 @@ class Keyed(FakePolicy):
         return super().respond(requests, group_size, greedy=greedy)
 
 
-class EarlyKeyed(Keyed, EarlyPolicy):
+class EarlyKeyed(Keyed, StreamingPolicy):
     """Hands out its answers one after the other, in any order."""
 
-    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
         results = self.respond(requests, group_size, greedy=greedy)
         for index in Delayed.delays.sample(range(len(results)), len(results)):
             time.sleep(Delayed.delays.random() * Delayed.scale / 2)
-            answered(index, results[index])
+            on_complete(index, results[index])
         return results
 
 
@@ -227,14 +227,14 @@ def test_a_slow_step_does_not_keep_the_other_cohort_from_its_answers():
     assert asked == ["slow", "quick", "slow", "quick"]  # in turn, whatever is ready first
 
 
-class OneByOne(FakePolicy, EarlyPolicy):
+class OneByOne(FakePolicy, StreamingPolicy):
     """Hands out each answer before it writes the next."""
 
-    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
         results = []
         for index, request in enumerate(requests):
             results += self.respond([request], group_size, greedy=greedy)
-            answered(index, results[-1])
+            on_complete(index, results[-1])
         return results
 
 

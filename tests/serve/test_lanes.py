@@ -83,18 +83,18 @@ def test_so_many_that_hang_are_enough():
 
 def test_jobs_that_end_just_in_time_or_just_too_late_have_one_result():
     workers = Lanes(max_lost=10_000)
-    given_up = []
+    cancelled = []
     for _ in range(20):
         results = run(
             workers,
             range(20),
             lambda job: time.sleep(0.002) or "done",
             limit_s=0.002,
-            gave_up=lambda job: given_up.append(job) or "late",
+            gave_up=lambda job: cancelled.append(job) or "late",
             lanes=4,
         )
         assert len(results) == 20
         assert set(results.values()) <= {"done", "late"}
-        assert sum(result == "late" for result in results.values()) == len(given_up)
-        given_up.clear()
+        assert sum(result == "late" for result in results.values()) == len(cancelled)
+        cancelled.clear()
     assert until(lambda: workers.lost == 0)

@@ -15,7 +15,7 @@ import tiny_models
 from policy_servers import LONG, Asking, Gated, asks, client, has_waiting, served, texts
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import check_model, decode, decoded, load
+from llmzoo.policies import check_model, decode, dynamic_rows, load
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.scripted import expert, mixed
 from llmzoo.policies.settings import Sampling
@@ -175,7 +175,7 @@ def test_rows_that_nobody_waits_for_are_written_no_further():
             events[1].set()
         return False
 
-    def rows(given_up):
+    def rows(cancelled):
         seen.clear()
         return decode.sample(
             policy.model,
@@ -186,7 +186,7 @@ def test_rows_that_nobody_waits_for_are_written_no_further():
             pad_id=policy.pad_id,
             keys=[1, 2, 3],
             stopped=stopped,
-            given_up=given_up,
+            cancelled=cancelled,
         )
 
     whole = rows(None)
@@ -207,7 +207,7 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
     policy = tiny_models.policy(sampling=Sampling(max_new_tokens=200))
     policy.eos_ids = set()
     steps, events, begun, go_on = [], [], threading.Event(), threading.Event()
-    forward, respond = decoded.sample_tokens, policy.respond_early
+    forward, respond = dynamic_rows.sample_tokens, policy.respond_streaming
 
     def step(logits, sampling, noise):
         steps.append(1)
@@ -217,11 +217,11 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
         return forward(logits, sampling, noise)
 
     def heard(requests, group_size, **options):
-        events.append(requests[0].given_up)
+        events.append(requests[0].cancelled)
         return respond(requests, group_size, **options)
 
-    monkeypatch.setattr(decoded, "sample_tokens", step)
-    policy.respond_early = heard
+    monkeypatch.setattr(dynamic_rows, "sample_tokens", step)
+    policy.respond_streaming = heard
     with served(policy) as (running, _):
         stream = PoliciesStub(connect(parse(running.address))).Generate(
             pb.GenerateRequest(k=2, asks=[pb.Ask(observation="up", key=1)])
@@ -242,7 +242,7 @@ from llmzoo.policies.base import Request
 policy = load(sys.argv[1])
 assert "torch" not in sys.modules, "a client needs no torch"
 requests = [Request(agent="a", observation=o, env=None) for o in ("mine 1", "mine 2")]
-policy.respond_early(requests, answered=lambda index, answers: print(answers[0].text, flush=True))
+policy.respond_streaming(requests, on_complete=lambda index, answers: print(answers[0].text, flush=True))
 """
 
 
@@ -258,7 +258,7 @@ def test_a_client_killed_in_mid_stream_disturbs_no_other():
             other = Asking(client(running), asks("other"))
             has_waiting(service, 1)
             os.kill(killed.pid, signal.SIGKILL)
-            assert model.requests[0].given_up.wait(LONG)
+            assert model.requests[0].cancelled.wait(LONG)
         finally:
             killed.kill()
             killed.communicate()

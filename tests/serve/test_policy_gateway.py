@@ -266,7 +266,7 @@ def test_what_a_lost_client_asked_is_not_recorded(tmp_path):
         with pytest.raises(openai.APITimeoutError):
             served.client(timeout=0.3).chat.completions.create(model="left", messages=USER)
         policy.has_begun()
-        assert until(lambda: policy.requests[0].given_up.is_set())
+        assert until(lambda: policy.requests[0].cancelled.is_set())
         policy.open(2)
         assert served.say("again") == "again 0"
         served.post(1)
@@ -371,8 +371,10 @@ def test_the_noise_belongs_to_the_episode(tmp_path):
 class Watched(TransformersPolicy):
     """A model with random weights that keeps its completions."""
 
-    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
-        found = super().respond_early(requests, group_size, greedy=greedy, answered=answered)
+    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
+        found = super().respond_streaming(
+            requests, group_size, greedy=greedy, on_complete=on_complete
+        )
         self.said = [*getattr(self, "said", []), *found]
         return found
 
@@ -417,7 +419,7 @@ def test_a_mixed_call_gives_each_seat_its_own_policy():
     policy = Seated({"left_0": echo, "right_1": early})
     requests = [asks(str(n), agent=AGENTS[n % 2])[0] for n in range(4)]
     told = {}
-    found = policy.respond_early(requests, answered=told.__setitem__)
+    found = policy.respond_streaming(requests, on_complete=told.__setitem__)
     said = [["left_0:0"], ["1 0"], ["left_0:2"], ["3 0"]]
     assert texts(found) == said
     assert texts([told[n] for n in range(4)]) == said

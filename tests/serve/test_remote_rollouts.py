@@ -18,7 +18,7 @@ import llmzoo
 from llmzoo.engine.base import draws
 from llmzoo.envs.base import InOrder
 from llmzoo.envs.forking import fork
-from llmzoo.policies.base import EarlyPolicy, ScriptedPolicy
+from llmzoo.policies.base import ScriptedPolicy, StreamingPolicy
 from llmzoo.records import Completion
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
 from llmzoo.rollout.episodes import play_episode
@@ -86,11 +86,11 @@ class Keyed:
         ]
 
 
-class EarlyKeyed(Keyed, EarlyPolicy):
-    def respond_early(self, requests, group_size=1, *, greedy=False, answered):
+class EarlyKeyed(Keyed, StreamingPolicy):
+    def respond_streaming(self, requests, group_size=1, *, greedy=False, on_complete):
         answers = self.respond(requests, group_size, greedy=greedy)
         for index in reversed(range(len(answers))):
-            answered(index, answers[index])
+            on_complete(index, answers[index])
         return answers
 
 

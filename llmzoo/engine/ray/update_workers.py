@@ -36,7 +36,7 @@ from llmzoo.engine.setup import distribute
 from llmzoo.engine.snapshot import changing, put
 from llmzoo.errors import ConfigError, WorkerError
 from llmzoo.learners.base import Learner, Updater
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -74,7 +74,7 @@ class UpdateWorker:
         settle_in(plan, gpus=given["gpus"], threads=given["threads"])
         os.environ.update(given["environment"])
         self._stay = ExitStack()
-        self._stay.enter_context(ranks.joined())
+        self._stay.enter_context(ranks.process_group())
         self.learner = plan.make_learner()
         self.seats, self.learning = plan.take_seats(only=given["only"])
         for array in adapters:
@@ -92,7 +92,7 @@ class UpdateWorker:
             for state in states:
                 write_folder(unpacked(state), folder)
             for policy_name, policy in self.learning.items():
-                put(policy, stored.load(folder, weights.file_of(policy_name)))
+                put(policy, tensor_io.load(folder, weights.file_of(policy_name)))
             self.updater.load(folder)
         return {"learner": self.learner.state_dict()}, self._playing()
 
@@ -121,7 +121,7 @@ class UpdateWorker:
             folder = Path(name)
             for policy_name, policy in self.learning.items():
                 own = {n: w.detach() for n, w in changing(policy).items()}
-                stored.save(own, folder, weights.file_of(policy_name))
+                tensor_io.save(own, folder, weights.file_of(policy_name))
             self.updater.save(folder)
             return packed(read_folder(folder))
 

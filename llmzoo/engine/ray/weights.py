@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import Tensor
 
-from llmzoo.distributed.sharding import whole
+from llmzoo.distributed.sharding import full_tensor
 from llmzoo.engine.snapshot import Learning, Snapshot, changing, put
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -135,7 +135,7 @@ def playing(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
             bare.append(name)
             continue
         for weight, tensor in _named_like(policy, player).items():
-            tensors[f"{name}/{weight}"] = whole(tensor.detach())
+            tensors[f"{name}/{weight}"] = full_tensor(tensor.detach())
     return snapshot_packed(Snapshot(tensors), bare)
 
 
@@ -199,7 +199,7 @@ def take_weights(states: Iterable[Files], learning: Learning) -> None:
             others = _without_weights(state, learning)
             write_folder({p: data for p, data in state.items() if p not in others}, folder)
         for policy_name, policy in learning.items():
-            put(policy, stored.load(folder, file_of(policy_name)))
+            put(policy, tensor_io.load(folder, file_of(policy_name)))
 
 
 def merged_files(folders: Sequence[Files]) -> dict[str, Bytes]:

@@ -20,7 +20,7 @@ from llmzoo.learners.updates.passes import SMALLER, minibatches, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.turns import Chain, Turn, Valued
 from llmzoo.learners.values import value_loss
-from llmzoo.policies import check_model, stored
+from llmzoo.policies import check_model, tensor_io
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.lora import parameter_count
 from llmzoo.policies.memory import limited_by
@@ -95,13 +95,13 @@ class ModelCritic:
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
         with gathered([self.model.body]):
-            return ranks.spread(turns, self._judged)
+            return ranks.map_sharded(turns, self._judged)
 
     @torch.no_grad()
     def final(self, chains: Sequence[Chain]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
         with gathered([self.model.body]):
-            return [float(value) for value in ranks.spread(chains, self._final)]
+            return [float(value) for value in ranks.map_sharded(chains, self._final)]
 
     def _judged(self, turns: Sequence[Turn]) -> Sequence[Tensor]:
         return self._values(turns).cpu().split(_sizes(turns, self._config))
@@ -143,12 +143,12 @@ class ModelCritic:
         return sum(len(self._text(item.turn)) + _answer(item.turn) for item in items)
 
     def save(self, folder: Path, name: str) -> None:
-        stored.save(named_weights(self.model), folder, f"{name}.critic")
-        stored.save(self.optimizer.state(), folder, f"{name}.critic_optimizer")
+        tensor_io.save(named_weights(self.model), folder, f"{name}.critic")
+        tensor_io.save(self.optimizer.state(), folder, f"{name}.critic_optimizer")
 
     def load(self, folder: Path, name: str) -> None:
-        put_into(self.model, stored.load(folder, f"{name}.critic"))
-        self.optimizer.restore(stored.load(folder, f"{name}.critic_optimizer"))
+        put_into(self.model, tensor_io.load(folder, f"{name}.critic"))
+        self.optimizer.restore(tensor_io.load(folder, f"{name}.critic_optimizer"))
 
     def _values(self, turns: Sequence[Turn]) -> Tensor:
         """All values of the turns, one after the other."""
@@ -188,7 +188,7 @@ class HeadCritic:
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
         with gathered([self.policy.model]):
-            return ranks.spread(
+            return ranks.map_sharded(
                 turns,
                 lambda mine: self._judged([t.group for t in mine], _sizes(mine, self._config)),
             )
@@ -197,7 +197,7 @@ class HeadCritic:
     def final(self, chains: Sequence[Chain]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
         with gathered([self.policy.model]):
-            return [float(value) for value in ranks.spread(chains, self._final)]
+            return [float(value) for value in ranks.map_sharded(chains, self._final)]
 
     def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
         hidden = self.policy.prompt_hidden([_read(self.policy, c.final, c.agent) for c in chains])
@@ -225,12 +225,12 @@ class HeadCritic:
         return summed_value_loss(values, part, self._config.value_clip)
 
     def save(self, folder: Path, name: str) -> None:
-        stored.save(self.head.state_dict(), folder, f"{name}.head")
-        stored.save(self.optimizer.state(), folder, f"{name}.head_optimizer")
+        tensor_io.save(self.head.state_dict(), folder, f"{name}.head")
+        tensor_io.save(self.optimizer.state(), folder, f"{name}.head_optimizer")
 
     def load(self, folder: Path, name: str) -> None:
-        put_into(self.head, stored.load(folder, f"{name}.head"))
-        self.optimizer.restore(stored.load(folder, f"{name}.head_optimizer"))
+        put_into(self.head, tensor_io.load(folder, f"{name}.head"))
+        self.optimizer.restore(tensor_io.load(folder, f"{name}.head_optimizer"))
 
     def _values(self, now: Likelihood, lengths: Sequence[int]) -> Tensor:
         """All values of answers with these lengths, one after the other."""

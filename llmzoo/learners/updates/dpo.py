@@ -174,7 +174,7 @@ class PreferenceUpdater(RowsUpdater):
             return logps
 
         with gathered([policy.model]):
-            values = ranks.spread(pairs, compute)
+            values = ranks.map_sharded(pairs, compute)
         return torch.stack(values) if values else torch.zeros(0, 2)
 
     def preference_step(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import whole
+from llmzoo.distributed.sharding import full_tensor
 from llmzoo.errors import CheckpointError
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -64,6 +64,6 @@ def digest(weights: Iterable[Tensor]) -> str:
     hasher = hashlib.blake2b(digest_size=16)
     for tensor in weights:
         hasher.update(
-            whole(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
+            full_tensor(tensor.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy().data
         )
     return hasher.hexdigest()

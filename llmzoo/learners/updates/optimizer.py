@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import bounded, divided_like, is_divided
+from llmzoo.distributed.sharding import clip_grad_norm, is_dtensor, shard_tensor_like
 from llmzoo.errors import DivergedError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.policies.lora import parameter_count
@@ -44,8 +44,8 @@ class Optimizer:
         self._masters = MasterWeights(self.parameters)
         masters = self._masters.masters
         # fused steps do not mix tensors that are divided over ranks with those that are not
-        self._order = sorted(range(len(masters)), key=lambda n: not is_divided(masters[n]))
-        kinds = groupby([masters[n] for n in self._order], is_divided)
+        self._order = sorted(range(len(masters)), key=lambda n: not is_dtensor(masters[n]))
+        kinds = groupby([masters[n] for n in self._order], is_dtensor)
         self._adamw = torch.optim.AdamW(
             [{"params": list(alike)} for _, alike in kinds] or masters,
             lr=rate,
@@ -88,9 +88,9 @@ class Optimizer:
         norm = 0.0
         self.accumulate()
         masters = self._masters.masters
-        ranks.sum_gradients([master for master in masters if not is_divided(master)])
+        ranks.sum_gradients([master for master in masters if not is_dtensor(master)])
         if any(master.grad is not None for master in masters):
-            norm = bounded(masters, self._config.max_grad_norm)
+            norm = clip_grad_norm(masters, self._config.max_grad_norm)
             if not math.isfinite(norm):
                 raise DivergedError(f"the gradient of {self.name!r} is {norm}: lower learning_rate")
             for group in self._adamw.param_groups:
@@ -131,10 +131,10 @@ class Optimizer:
         ) in tensors.items():  # read one by one, and of each no more kept than is needed
             number, _, name = key.partition(".")
             if number == "master":
-                masters[name] = divided_like(tensor, self._masters.masters[int(name)])
+                masters[name] = shard_tensor_like(tensor, self._masters.masters[int(name)])
             elif number != "steps":
                 like = self._masters.masters[int(number)]
-                own = divided_like(tensor, like) if tensor.shape == like.shape else tensor
+                own = shard_tensor_like(tensor, like) if tensor.shape == like.shape else tensor
                 entries.setdefault(int(number), {})[name] = own
         state = self._adamw.state_dict()
         state["state"] = {self._order.index(n): entry for n, entry in entries.items()}

@@ -136,7 +136,7 @@ def optimizer_step(
         for key, amount in {"loss": value, **metrics}.items() if counts else ():
             exact = amount.detach().double() if isinstance(amount, Tensor) else amount
             shares[key] = shares.get(key, 0.0) + exact
-    sums = ranks.summed(on_host(shares))
+    sums = ranks.all_reduce_sum(on_host(shares))
     if not math.isfinite(sums["loss"]):
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
     first, *others = optimizers

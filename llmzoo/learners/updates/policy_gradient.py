@@ -25,7 +25,7 @@ from llmzoo.learners.losses import (
 from llmzoo.learners.updates.credits import Credited, credits_of
 from llmzoo.learners.updates.kl_reference import StartingPolicies
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
@@ -147,14 +147,14 @@ class PolicyGradientUpdater:
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            stored.save(optimizer.state(), folder, f"{name}.optimizer")
+            tensor_io.save(optimizer.state(), folder, f"{name}.optimizer")
         self.references.save(folder)
 
     def load(self, folder: Path) -> None:
         """Raises :class:`CheckpointError` if the run started from other weights."""
         self.references.load(folder)
         for name, optimizer in self.optimizers.items():
-            optimizer.restore(stored.load(folder, f"{name}.optimizer"))
+            optimizer.restore(tensor_io.load(folder, f"{name}.optimizer"))
 
 
 def named(name: str, metrics: Mapping[str, Any], among: Sized) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from llmzoo.learners.updates.parts import dealt
 from llmzoo.learners.updates.passes import means, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import StepBound
-from llmzoo.policies import stored
+from llmzoo.policies import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
@@ -134,11 +134,11 @@ class RowsUpdater:
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            stored.save(optimizer.state(), folder, f"{name}.optimizer")
+            tensor_io.save(optimizer.state(), folder, f"{name}.optimizer")
         if ranks.rank() == 0:
             (folder / "iterations.json").write_text(json.dumps(self.iterations))
 
     def load(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            optimizer.restore(stored.load(folder, f"{name}.optimizer"))
+            optimizer.restore(tensor_io.load(folder, f"{name}.optimizer"))
         self.iterations = int(json.loads((folder / "iterations.json").read_text()))

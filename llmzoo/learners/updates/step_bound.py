@@ -77,7 +77,7 @@ class StepBound:
             for then, now in pairs
         ]
         total, tokens = torch.stack(summed).sum(0).tolist()  # a single read of the device
-        return float(ranks.told(total / max(1.0, tokens)))
+        return float(ranks.broadcast(total / max(1.0, tokens)))
 
 
 def step_bound(

@@ -108,7 +108,7 @@ class Teachers(Frozen):
         They are at the student's temperature, without top-k and top-p.
         """
         with torch.no_grad(), gathered(self._used(groups)):
-            return ranks.spread(groups, lambda mine: self._scored(mine, student))
+            return ranks.map_sharded(groups, lambda mine: self._scored(mine, student))
 
     def target(self, groups: Sequence[Group], student: TransformersPolicy, beta: float) -> Target:
         """What the groups' likelihood is compared with."""

@@ -1,6 +1,6 @@
 """Records of the form of tau2-bench's telecom tasks, in our words.
 
-The ids, functions, arguments, actions and assertions of ``PUBLISHED`` are those of records of tau2-bench that were
+The ids, functions, arguments, actions and assertions of ``MODEL_CATALOG`` are those of records of tau2-bench that were
 read one by one in its files ``tasks_small.json`` and ``tasks.json`` of the first release (2,285 tasks, customer
 C1001, line L1002 with 15 GB).
 """
@@ -47,7 +47,7 @@ def _permission(name: str) -> dict[str, str]:
 
 
 # id -> what follows set_user_info, the actions, the assertions
-PUBLISHED: dict[str, tuple[list[Any], list[Any], list[Any]]] = {
+MODEL_CATALOG: dict[str, tuple[list[Any], list[Any], list[Any]]] = {
     "[mobile_data_issue]user_abroad_roaming_enabled_off[PERSONA:None]": (
         [ABROAD, *_user("turn_roaming_off"), _desk("enable_roaming")],
         _user("toggle_roaming"),
@@ -193,8 +193,8 @@ network = false
 
 
 def record(id: str, **changes: Any) -> dict[str, Any]:
-    """A record of tau2-bench's form for one of ``PUBLISHED``."""
-    setup, actions, assertions = PUBLISHED[id]
+    """A record of tau2-bench's form for one of ``MODEL_CATALOG``."""
+    setup, actions, assertions = MODEL_CATALOG[id]
     handed = actions == HANDED
     criteria = {
         "actions": [
@@ -237,7 +237,7 @@ def record(id: str, **changes: Any) -> dict[str, Any]:
 def folder(path: Path, records: list[dict[str, Any]] | None = None) -> str:
     """A folder as tau2-bench has it."""
     path.mkdir(exist_ok=True)
-    found = [record(id) for id in PUBLISHED] if records is None else records
+    found = [record(id) for id in MODEL_CATALOG] if records is None else records
     (path / "tasks.json").write_text(json.dumps(found, indent=1))
     (path / "db.toml").write_text(DATABASE)
     (path / "user_db.toml").write_text(PHONE)

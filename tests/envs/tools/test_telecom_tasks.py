@@ -60,9 +60,9 @@ def test_the_reference_mends_every_set_and_nothing_less_does(number):
         assert all(holds(task.world, each) for each in task.asserts) == beyond, task.name
 
 
-@pytest.mark.parametrize("id", published.PUBLISHED)
+@pytest.mark.parametrize("id", published.MODEL_CATALOG)
 def test_sets_are_composed_as_published_records_are(id):
-    setup, actions, assertions = published.PUBLISHED[id]
+    setup, actions, assertions = published.MODEL_CATALOG[id]
     intent, _, names = id.partition("]")
     task = composed(intent[1:], names.partition("[")[0].split("|"), JOHN, "None", johns_database())
     assert [tuple(each) for each in task.setup] == [published.WHO, *setup]
@@ -117,8 +117,8 @@ def test_used_up_data_is_the_figure_of_tau2_bench():
 def test_records_of_a_folder_are_read_and_solved(tmp_path):
     source = published.folder(tmp_path)
     env = make(source=source)
-    assert env.tasks.count == len(published.PUBLISHED) == 13
-    for number, id in enumerate(published.PUBLISHED):
+    assert env.tasks.count == len(published.MODEL_CATALOG) == 13
+    for number, id in enumerate(published.MODEL_CATALOG):
         env.reset(options={"task": number})
         info = env.infos["agent_0"]
         assert (info["task_name"], info["source"]) == (id, f"{source}/tasks.json")
@@ -132,7 +132,7 @@ def test_records_of_a_folder_are_read_and_solved(tmp_path):
 @needs_toml
 def test_a_subset_and_an_intent_of_a_folder(tmp_path):
     source = published.folder(tmp_path)
-    assert make(source=source, subset="test").tasks.names == tuple(published.PUBLISHED)[:3]
+    assert make(source=source, subset="test").tasks.names == tuple(published.MODEL_CATALOG)[:3]
     assert make(source=source, intent="service_issue").tasks.count == 4
     with pytest.raises(ConfigError, match="has no subset 'train'; it has: test"):
         make(source=source, subset="train")
@@ -252,7 +252,7 @@ def test_the_split_is_by_the_issues_whoever_the_customer_is():
 def test_a_record_is_in_the_split_of_its_issues(tmp_path):
     """A drawn task and a record about the same issues are in the same split."""
     loaded = records.load(published.folder(tmp_path), "error").tasks
-    for record, id in zip(loaded, published.PUBLISHED, strict=True):
+    for record, id in zip(loaded, published.MODEL_CATALOG, strict=True):
         intent, _, names = id.partition("]")
         drawn = composed(
             intent[1:],

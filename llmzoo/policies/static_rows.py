@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed.sharding import is_sharded
-from llmzoo.policies import attention, lean
-from llmzoo.policies.lean import LeanBody
+from llmzoo.policies import attention, llama_body
+from llmzoo.policies.llama_body import LlamaBody
 from llmzoo.policies.prefix import KeptPrompts
 from llmzoo.policies.sampling import Uniforms
 from llmzoo.policies.settings import Sampling
@@ -30,12 +30,12 @@ _WASTE = 4  # slots for each row, beyond which rounding up costs more than a gra
 _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
 
 
-def fits(model: Any) -> bool:
+def gains_on_gpu(model: Any) -> bool:
     """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory.
 
     Sharded weights are gathered somewhere else each time, where a graph would not find them.
     """
-    if model.device.type != "cuda" or is_sharded(model) or not lean.supports(model):
+    if model.device.type != "cuda" or is_sharded(model) or not llama_body.is_supported(model):
         return False
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
     copies = max(1, len(getattr(model, "peft_config", {})))  # one for each adapter
@@ -44,7 +44,7 @@ def fits(model: Any) -> bool:
     return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in ("dynamic", "longrope")
 
 
-def static_rows(
+def make_static_rows(
     model: Any,
     prompts: Sequence[Sequence[int]],
     counts: Sequence[int],
@@ -54,7 +54,7 @@ def static_rows(
     greedy: bool,
 ) -> StaticRows | None:
     """``counts[b]`` rows after ``prompts[b]``; None if the model or their step does not fit."""
-    if not prompts or not fits(model):
+    if not prompts or not gains_on_gpu(model):
         return None
     shape = Shape.of(counts, [len(prompt) for prompt in prompts], sampling.max_new_tokens)
     if shape.slots > _WASTE * sum(counts):
@@ -158,7 +158,7 @@ class _Steps:
 
     def __init__(self, model: Any):
         self.places = _places(model)
-        self.body = LeanBody(model, owned=True)
+        self.body = LlamaBody(model, owned=True)
         self._device = model.device
         self._number = next(_NUMBERS)
         finalize(self, _forget, self._number)

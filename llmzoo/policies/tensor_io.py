@@ -18,7 +18,7 @@ from torch import Tensor
 
 from llmzoo import files as plain_files
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import is_divided, whole
+from llmzoo.distributed.sharding import full_tensor, is_dtensor
 
 
 def save(
@@ -29,7 +29,7 @@ def save(
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write tensors to an existing folder that all ranks share. Names are the same on every rank."""
-    if not any(map(is_divided, tensors.values())):
+    if not any(map(is_dtensor, tensors.values())):
         if ranks.rank() == 0:
             contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
             save_file(contiguous, folder / f"{name}.safetensors", metadata=_plain(metadata))
@@ -40,7 +40,7 @@ def save(
     size = 0
     for number, (key, tensor) in enumerate(tensors.items()):
         keeper = number % ranks.world()
-        full = whole(tensor).cpu()  # collective: every rank calls it, one keeps the result
+        full = full_tensor(tensor).cpu()  # collective: every rank calls it, one keeps the result
         index[key] = files[keeper]
         size += full.nbytes
         if keeper == ranks.rank():
@@ -49,7 +49,7 @@ def save(
     if ranks.rank() == 0:
         text = json.dumps({"metadata": {"total_size": size}, "weight_map": index})
         (folder / f"{name}.safetensors.index.json").write_text(text)
-    ranks.meet()
+    ranks.barrier()
 
 
 def load(folder: Path, name: str) -> Mapping[str, Tensor]:

@@ -25,7 +25,7 @@ class Decoder(Protocol):
         ...
 
 
-class DecodedRows:
+class DynamicRows:
     """The rows of a decoder, as of :class:`llmzoo.policies.decode.Rows`."""
 
     def __init__(self, decoder: Decoder, sampling: Sampling, uniforms: Uniforms, *, greedy: bool):

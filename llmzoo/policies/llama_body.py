@@ -82,17 +82,17 @@ class _Layer:
         return self.qkv, self.out, self.gate_up, self.down
 
 
-def fits(model: Any) -> bool:
+def gains_on_cpu(model: Any) -> bool:
     """Whether a model gains on a CPU: it is supported, small, and computes in full precision."""
     return (
-        supports(model)
+        is_supported(model)
         and not torch.is_autocast_enabled(model.device.type)
         and model.num_parameters() <= _MOST
         and all(weights.dtype in FULL for weights in model.parameters())
     )
 
 
-def supports(model: Any) -> bool:
+def is_supported(model: Any) -> bool:
     """Whether a model is of a supported family, unmodified but for adapters, with weights in one format."""
     if model.config.model_type not in _FAMILIES:
         return False
@@ -115,7 +115,7 @@ def supports(model: Any) -> bool:
     )
 
 
-class LeanBody:
+class LlamaBody:
     """A model's layers, with copies of their current weights.
 
     Under autocast the copies of matrices are in its format, ``dtype``, and what the layers add up stays in

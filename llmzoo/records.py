@@ -203,7 +203,7 @@ def measured(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class EpisodeOutcome:
     """How one rollout ended: ``totals`` is what each agent was paid in it."""
 
     seed: int
@@ -221,7 +221,7 @@ class Batch:
     """
 
     groups: tuple[Group, ...] = ()
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[EpisodeOutcome, ...] = ()
     episodes: tuple[Episode, ...] = ()
     failures: tuple[str, ...] = ()
 
@@ -238,7 +238,7 @@ class Batch:
         """The batch of one plain episode; its failure alone if a service failed."""
         if episode.failure:
             return Batch(failures=(episode.failure,))
-        ending = Ending(
+        ending = EpisodeOutcome(
             seed=episode.seed,
             success=episode.success,
             totals=episode.totals,

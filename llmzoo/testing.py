@@ -159,13 +159,13 @@ def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -
 def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -> None:
     """Rewards follow ``metadata``.
 
-    Agents that ``paid_by_others`` leaves out are paid at their own steps only. Each part in
+    Agents that ``delayed_reward_agents`` leaves out are paid at their own steps only. Each part in
     ``team_parts`` is the same for all agents that are paid it. Without ``team_and_local`` no agent
     is paid both team and local parts.
     """
     env = env_fn()
     names = set(env.metadata.get("team_parts", ()))
-    by_others = env.metadata.get("paid_by_others")
+    by_others = env.metadata.get("delayed_reward_agents")
     together = env.metadata.get("is_parallelizable", False)
     paid_alike: dict[str, Any] = {}  # which seats are paid a team part, by its name
     for seed in range(episodes):
@@ -176,7 +176,10 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
         for agent in _visits(env, seed, act):
             if last is not None and not together and by_others is not None:
                 others = {a for a, r in env.rewards.items() if r and a not in (last, *by_others)}
-                _require(not others, f"{others} paid at the step of {last}, against paid_by_others")
+                _require(
+                    not others,
+                    f"{others} paid at the step of {last}, against delayed_reward_agents",
+                )
             told = {a: i["reward_parts"] for a, i in env.infos.items() if "reward_parts" in i}
             new = {a: _change(parts.get(a, {}), now, a == last) for a, now in told.items()}
             for name in names:

@@ -347,7 +347,7 @@ def test_importing_the_kit_needs_neither_pytest_nor_torch():
 class Declared(Sums):
     """Pays the second seat's team reward to both, and says so."""
 
-    metadata = {**TextEnv.metadata, "paid_by_others": ("adder_0",), "team_and_local": False}
+    metadata = {**TextEnv.metadata, "delayed_reward_agents": ("adder_0",), "team_and_local": False}
 
     def play(self, agent, text):
         return Outcome(team=0.5) if agent == "checker_1" else Outcome()
@@ -368,7 +368,7 @@ def with_metadata(cls=Declared, **changes):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (with_metadata(paid_by_others=()), "'adder_0'.* paid at the step of checker_1"),
+        (with_metadata(delayed_reward_agents=()), "'adder_0'.* paid at the step of checker_1"),
         (with_metadata(Sums, team_and_local=False), "paid team and local parts"),
         (with_metadata(Sums, team_parts=("length",)), "team part 'length' was paid as"),
     ],

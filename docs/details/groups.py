@@ -72,7 +72,7 @@ SAMPLED_ONLY = Detail(
     "**Answers that no model sampled.** Answers of scripted seats and failed calls have no "
     "log-probabilities. They enter no baseline and no loss.",
     "learners/groups.py",
-    "judged = [Credited(group, self._normalized(group)) for group in sampled_only(groups)]",
+    "judged = [ScoredGroup(group, self._normalized(group)) for group in sampled_only(groups)]",
 )
 TRUNCATED = Detail(
     "**Truncated answers.** An answer that the token limit cut off is trained on like any other. "
@@ -143,7 +143,7 @@ REACH = Detail(
     "an entropy bonus is not weighed. With `weigh_by_reach=False` every node counts the same, as in CoMLRL. Where a "
     "player does not see everything, `expand=1` then judges its completions for a wrong guess of what is hidden.",
     "learners/groups.py",
-    "return [Credited(c.group, c.advantages * c.group.reach) for c in judged]",
+    "return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in judged]",
 )
 DEVIATION = Detail(
     "**Division by the deviation.** It is the biased standard deviation of the group's returns plus 1e-6. A "
@@ -177,7 +177,7 @@ EQUAL_RETURNS = Detail(
     "answers still count in N, so many such groups make the gradient smaller. "
     '`uninformative="drop"` leaves them out and `"resample"` plays more episodes (dynamic sampling, DAPO).',
     "learners/updates/passes.py",
-    "needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]",
+    "needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]",
 )
 ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "
@@ -257,7 +257,7 @@ METHODS = {
             Detail(
                 "**A single answer.** With `group_size=1` there is nothing to compare with; it is refused.",
                 "learners/groups.py",
-                "if self.compares and self.config.group_size == 1 and self.config.role_baseline is None:",
+                "and self.config.group_size == 1",
             ),
             Detail(
                 "**No ratio of answers.** TRL's RLOO clips the ratio of the whole answer and subtracts the "
@@ -367,7 +367,7 @@ METHODS = {
                 "**Baseline of the greedy answer.** All seats answer greedily at once, in one more copy of the "
                 "episode. These answers are not trained on.",
                 "rollout/trees.py",
-                "best = yield [Ask(asked, 1, True) for asked in requests]",
+                "best = yield [SampleRequest(asked, 1, True) for asked in requests]",
             ),
             Detail(
                 "**What follows the greedy answer** is played with sampled answers, as after every other "
@@ -419,7 +419,7 @@ METHODS = {
                 "**Without continuations.** Where the environment declares that the answer's own step judges "
                 "it, nothing is played on.",
                 "rollout/turn_trees.py",
-                'return 0 if agent in (env.metadata.get("judged_at_once") or ()) else 1',
+                'return 0 if agent in (env.metadata.get("immediate_credit_agents") or ()) else 1',
             ),
             Detail(
                 "**Team and local reward.** `alpha` multiplies the named team parts of the reward. A reward "

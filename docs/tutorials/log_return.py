@@ -13,7 +13,7 @@ class LogReturn(JointLearner):
     divided by E[return]. Returns must not be negative; a group without any return is left alone.
     """
 
-    compares = True  # a group of one answer teaches it nothing
+    uses_group_baseline = True  # a group of one answer teaches it nothing
 
     def credit(self, group):
         returns = torch.tensor(group.returns)  # [K]

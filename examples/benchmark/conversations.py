@@ -14,8 +14,8 @@ import torch
 from timing import Row, row
 
 import llmzoo
-from llmzoo.learners.updates.credits import Credited
-from llmzoo.learners.updates.parts import parts, tokens_of
+from llmzoo.learners.updates.credits import ScoredGroup
+from llmzoo.learners.updates.microbatches import make_microbatches, tokens_of
 from llmzoo.policies.packing import Packed
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -42,7 +42,7 @@ def compare() -> list[Row]:
         range(EPISODES),
     )
     credited = [
-        Credited(
+        ScoredGroup(
             Group(
                 agent=decision.agent,
                 turn=decision.turn,
@@ -57,7 +57,7 @@ def compare() -> list[Row]:
         for decision in episode.decisions
     ]
     read = 0
-    for part in parts(policy, credited, ROOM):
+    for part in make_microbatches(policy, credited, ROOM):
         prompts = [c.group.prompt_ids for c in part]
         answers = [[completion.ids for completion in c.group.completions] for c in part]
         read += len(Packed(prompts, answers, torch.device("cpu")).ids)

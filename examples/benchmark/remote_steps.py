@@ -32,7 +32,7 @@ from pettingzoo import AECEnv
 from timing import Row, row
 
 import llmzoo
-from llmzoo.rollout.stepping import Act, RemoteHost, host_of, is_over, step_each
+from llmzoo.rollout.stepping import RemoteHost, StepRequest, host_of, is_over, step_each
 
 GAMES = {"sokoban": {"boxes": 3, "size": 8}, "plan_path": {"size": 12}}
 ENVIRONMENTS = 512
@@ -145,17 +145,17 @@ def _step_by_halves(envs: Sequence[AECEnv], moves: random.Random) -> int:
     return steps
 
 
-def _acts(envs: Sequence[AECEnv], moves: random.Random) -> list[Act]:
+def _acts(envs: Sequence[AECEnv], moves: random.Random) -> list[StepRequest]:
     acts = []
     for env in envs:
         if not is_over(env):
             observation = env.observe(env.agent_selection)
             assert observation
-            acts.append(Act(env, (moves.choice("UDLR"),), step_each))
+            acts.append(StepRequest(env, (moves.choice("UDLR"),), step_each))
     return acts
 
 
-def _host(acts: Sequence[Act]) -> RemoteHost:
+def _host(acts: Sequence[StepRequest]) -> RemoteHost:
     host = host_of(acts[0])
     assert host is not None
     return host

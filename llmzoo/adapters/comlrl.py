@@ -19,7 +19,7 @@ from pettingzoo import AECEnv
 from llmzoo.adapters.single_seat import aec_form
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError
-from llmzoo.rollout.stepping import advance, deciders, is_over
+from llmzoo.rollout.stepping import advance, agents_to_act, is_over
 from llmzoo.thoughts import answer_in
 
 Shared = Callable[[Mapping[str, float]], float]  # from the rewards of all agents to the shared one
@@ -165,4 +165,4 @@ def _played(env: AECEnv, joint: tuple[str, ...], agents: Sequence[str]) -> dict[
     Only what follows a model's thoughts is its answer. An unclosed thought is none.
     """
     texts = {agent: answer_in(text) or "" for agent, text in zip(agents, joint, strict=True)}
-    return advance(env, [texts[agent] for agent in deciders(env)])
+    return advance(env, [texts[agent] for agent in agents_to_act(env)])

@@ -21,7 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, one_at_a_time, seat_others
+from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
 from llmzoo.adapters.single_seat import AgentSeat, SingleSeat
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import Policy
@@ -221,7 +221,7 @@ def create_app(
     """The FastAPI application that serves ``env_id``. Run it with uvicorn or in a container.
 
     ``seat``: the client's. ``others``: who plays the other seats
-    (:func:`llmzoo.adapters.others.seat_others`). ``split``: the default for ``reset``.
+    (:func:`llmzoo.adapters.others.fill_other_agents`). ``split``: the default for ``reset``.
     ``max_concurrent_envs``: concurrent sessions; more are refused.
 
     Raises :class:`ConfigError` or :class:`UnknownNameError` for unknown names and invalid settings.
@@ -232,7 +232,7 @@ def create_app(
     first = make(split=split)
     refuse_fallback(first, env_id)
     taken = AgentSeat(first, seat)
-    policies = one_at_a_time(seat_others(others, taken.others))
+    policies = one_at_a_time(fill_other_agents(others, taken.others))
     first.close()
     factory = partial(TextEnvironment, make, taken.agent, policies, name=env_id, split=split)
     return openenv_app(

@@ -21,7 +21,7 @@ class _Responds(Protocol):
     respond: Callable[..., object]
 
 
-def seat_others(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
+def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy]:
     """A policy for each of ``agents``.
 
     ``others``: one player for all of them, or a mapping with one for each. A name is one that

@@ -9,7 +9,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Ask, RunningRollout, rollout_keys
+from llmzoo.rollout.scheduler import RunningRollout, SampleRequest, rollout_keys
 from llmzoo.rollout.stepping import succeeded
 
 
@@ -30,7 +30,7 @@ class SeatedEpisode:
         self._go_on()
 
     @property
-    def asks(self) -> list[Ask]:
+    def asks(self) -> list[SampleRequest]:
         """The open requests; none at the end."""
         return self._rollout.asks
 
@@ -58,14 +58,14 @@ class SeatedEpisode:
         return metrics
 
     def _go_on(self) -> None:
-        self._rollout.go_on()
+        self._rollout.advance()
         while acts := self._rollout.acts:
             for number, act in enumerate(acts):
                 paid = act.by(act.env, act.texts)
                 for agent, reward in (pair for step in paid for pair in step.items()):
                     self.totals[agent] += reward
-                self._rollout.acted(number, paid)
-            self._rollout.go_on()
+                self._rollout.complete_step(number, paid)
+            self._rollout.advance()
 
     def _latest(self, agent: str) -> Mapping[str, Any]:
         """The info about an agent's latest decision."""

@@ -16,7 +16,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, one_at_a_time, seat_others
+from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
 from llmzoo.adapters.single_seat import AgentSeat, SingleSeat
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
@@ -29,7 +29,7 @@ _COLUMNS = ("env_id", "seat", "others", "split", "seed", "task", "args")
 class RllmEnv:
     """One seat of an environment, in one task.
 
-    ``others``: who plays the other seats (:func:`llmzoo.adapters.others.seat_others`); named
+    ``others``: who plays the other seats (:func:`llmzoo.adapters.others.fill_other_agents`); named
     policies are loaded once for all environments. ``task``: its number in the split (None: the seed
     draws it). ``seed``: fixes everything random in the episode, including the other seats, so all
     samples of a group face the same. ``args``: arguments of the environment.
@@ -146,9 +146,9 @@ def _policies(others: Others, agents: tuple[str, ...]) -> dict[str, Policy]:
         names = {agent: other for agent, other in others.items() if isinstance(other, str)}
         if len(names) == len(others):
             return _loaded(tuple(sorted(names.items())), agents)
-    return one_at_a_time(seat_others(others, agents))
+    return one_at_a_time(fill_other_agents(others, agents))
 
 
 @cache
 def _loaded(names: tuple[tuple[str, str], ...], agents: tuple[str, ...]) -> dict[str, Policy]:
-    return one_at_a_time(seat_others(dict(names), agents))
+    return one_at_a_time(fill_other_agents(dict(names), agents))

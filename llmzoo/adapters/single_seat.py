@@ -14,11 +14,11 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, seat_others
+from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Policy, Request, noise_key
-from llmzoo.rollout.scheduler import Ask, Rollout, run, slow_steps
-from llmzoo.rollout.stepping import Act, step_each
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, run, slow_steps
+from llmzoo.rollout.stepping import StepRequest, step_each
 
 
 class Arrival(NamedTuple):
@@ -85,7 +85,7 @@ class AgentSeat:
         before, self._before = self._before, None
         if before is not None and before.over:
             return before
-        yield Act(self.env, (text,), step_each)
+        yield StepRequest(self.env, (text,), step_each)
         yield from self._others()
         arrival = self._arrival()
         return arrival if before is None else _joined(before, arrival)
@@ -97,8 +97,8 @@ class AgentSeat:
             if not agents:
                 env.step(None)
                 continue
-            answers = yield [Ask(self._request(agent)) for agent in agents]
-            yield Act(env, tuple(completion.text for (completion,) in answers), step_each)
+            answers = yield [SampleRequest(self._request(agent)) for agent in agents]
+            yield StepRequest(env, tuple(completion.text for (completion,) in answers), step_each)
 
     def _waiting(self) -> list[str]:
         """The other agents whose turn it is: one, or several in a simultaneous task."""
@@ -158,13 +158,13 @@ def single_seat(
 
     ``env``: an id, an environment, or a function that makes one; ids and functions receive
     ``env_args``. ``others``: who plays the other seats, see
-    :func:`llmzoo.adapters.others.seat_others`. ``seed``: of the first episode, if ``reset`` gets
+    :func:`llmzoo.adapters.others.fill_other_agents`. ``seed``: of the first episode, if ``reset`` gets
     none.
 
     Raises :class:`ConfigError` for a seat without a player.
     """
     made = AgentSeat(aec_form(env, **env_args), seat)
-    return SingleSeat(made, seat_others(others, made.others), seed=seed)
+    return SingleSeat(made, fill_other_agents(others, made.others), seed=seed)
 
 
 def aec_form(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECEnv:

@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.others import Others, seat_others
+from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.adapters.single_seat import AgentSeat, Arrival, SingleSeat, aec_form, run_lines
 from llmzoo.envs.settings import one_of
 from llmzoo.errors import ConfigError
@@ -37,7 +37,9 @@ def vector(
     if isinstance(env, AECEnv):
         raise ConfigError(f"{env} is one environment: give an id, or a function that makes them")
     seats = [AgentSeat(aec_form(env, **env_args), seat) for _ in range(num_envs)]
-    return VectorSeats(seats, seat_others(others, seats[0].others), autoreset_mode=autoreset_mode)
+    return VectorSeats(
+        seats, fill_other_agents(others, seats[0].others), autoreset_mode=autoreset_mode
+    )
 
 
 class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):

@@ -27,11 +27,11 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import one_at_a_time, seat_others
+from llmzoo.adapters.others import fill_other_agents, one_at_a_time
 from llmzoo.adapters.played import SeatedEpisode
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.records import Completion
-from llmzoo.rollout.scheduler import Ask
+from llmzoo.rollout.scheduler import SampleRequest
 from llmzoo.thoughts import answer_in
 from llmzoo.training.collecting import refuse_fallback
 
@@ -177,7 +177,7 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
     def __init__(self, config: LlmzooEnvConfig):
         super().__init__(config)
         others = self.taskset.config.others
-        self._policies = one_at_a_time(seat_others(others, self.taskset.others))
+        self._policies = one_at_a_time(fill_other_agents(others, self.taskset.others))
 
     async def run(self, task: LlmzooTask, agents: vf.Agents) -> None:
         seats = self.taskset.seats
@@ -207,14 +207,16 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
                 return
             await asyncio.to_thread(played.answered, answers)
 
-    async def _answer(self, ask: Ask, talks: Mapping[str, vf.Interaction]) -> Completion | None:
+    async def _answer(
+        self, ask: SampleRequest, talks: Mapping[str, vf.Interaction]
+    ) -> Completion | None:
         request = ask.request
         if request.agent not in talks:
             return await asyncio.to_thread(self._other_answer, ask)
         segment = await talks[request.agent].turn(str(request.observation))
         return None if segment.terminated else Completion(text=_text(segment))
 
-    def _other_answer(self, ask: Ask) -> Completion:
+    def _other_answer(self, ask: SampleRequest) -> Completion:
         return self._policies[ask.request.agent].respond([ask.request])[0][0]
 
 

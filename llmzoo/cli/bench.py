@@ -209,7 +209,7 @@ def _ended(config: Any, run: Path) -> bool:
         return False
     wanted = run_folder.as_json(asdict(config))
     saved = run_folder.as_given(run_folder.settings(run), wanted)
-    other = run_folder.differing(saved, wanted, without=run_folder.FREE)
+    other = run_folder.differing(saved, wanted, without=run_folder.CHANGEABLE_ON_RESUME)
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} belongs to a bench with another {differ}: choose another --out")

@@ -52,10 +52,10 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
         model_args=config.model_args,
     )
     # what imports torch comes after cheaper mistakes
-    from llmzoo.learners.make import made_learner
+    from llmzoo.learners.make import build_learner
     from llmzoo.training.tracking import check_trackers
 
-    made_learner(config.learner, config.learner_args, config.seat_args)
+    build_learner(config.learner, config.learner_args, config.seat_args)
     check_trackers(config.trackers)
     return planned
 

@@ -84,7 +84,7 @@ class Film:
 
     def step(self, answer: str) -> None:
         """Step the environment; an answer that changes nothing (a plan, an illegal one) is not seen."""
-        between = self._game.on_the_way(answer)
+        between = self._game.intermediate_boards(answer)
         self._env.step(answer)
         now = self._game.picture()
         if now is not None and now != self._boards[-1]:

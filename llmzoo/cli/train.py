@@ -232,14 +232,14 @@ def resumed(
                 raise ConfigError(
                     f"{run} has {saved['steps']} steps, and --steps cannot be lowered"
                 )
-        elif name in run_folder.FREE:
+        elif name in run_folder.CHANGEABLE_ON_RESUME:
             pass
         elif not _agrees(value, saved.get(name)):  # runs of earlier versions lack some settings
             raise ConfigError(
                 f"{run} was started with {name}={saved.get(name)!r}; it cannot go on with {value!r}"
             )
     check_trusted(run, saved, given)
-    free = {name: value for name, value in given.items() if name in run_folder.FREE}
+    free = {name: value for name, value in given.items() if name in run_folder.CHANGEABLE_ON_RESUME}
     if free.get("engine", saved.get("engine")) != saved.get("engine"):
         free.setdefault("engine_args", {})  # those that were saved are the other engine's
     return {**saved, **free}

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 
 from llmzoo.files import json_text
 from llmzoo.learners.episode_rows import decision_of, decision_row
-from llmzoo.records import Batch, Completion, Ending, Episode, Group, Part, fields_of, with_tuples
+from llmzoo.records import (
+    Batch,
+    Completion,
+    Episode,
+    EpisodeOutcome,
+    Group,
+    Part,
+    fields_of,
+    with_tuples,
+)
 
 _LEVEL = 1  # a third of the bytes in little time; higher levels gain little
 
@@ -99,7 +108,7 @@ def load(data: bytes) -> Batch:
     ]
     return Batch(
         groups=tuple(Group(**row) for row in groups),
-        endings=tuple(Ending(**row) for row in rows["endings"]),
+        endings=tuple(EpisodeOutcome(**row) for row in rows["endings"]),
         episodes=tuple(_episode(row, answers) for row in rows["episodes"]),
         failures=tuple(rows["failures"]),
     )

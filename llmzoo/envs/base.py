@@ -73,9 +73,9 @@ class TextEnv(AECEnv[str, str, str]):
     team_parts: the names of the parts of the team reward.
     team_and_local: whether some agent is paid both team and local parts, so that a weight between them
         matters.
-    paid_by_others: the agents that are ever paid at another agent's step (a task in turns). None: not
+    delayed_reward_agents: the agents that are ever paid at another agent's step (a task in turns). None: not
         known.
-    judged_at_once: those of them whose own step already pays for their answer, by a separate measure.
+    immediate_credit_agents: those of them whose own step already pays for their answer, by a separate measure.
     retries: whether an agent whose answer was refused may answer again in the same turn.
     sides: the agents of each side, if what one side wins is lost by others; else empty.
     attempts: the seats that answer several times in a row to the same observation, and how often. No
@@ -93,8 +93,8 @@ class TextEnv(AECEnv[str, str, str]):
         "time_limit": "task",  # max_turns is a rule of the task: nothing after it counts
         "team_parts": [TEAM_PART],
         "team_and_local": True,
-        "paid_by_others": None,
-        "judged_at_once": [],
+        "delayed_reward_agents": None,
+        "immediate_credit_agents": [],
         "retries": False,
         "sides": [],
         "attempts": {},
@@ -191,7 +191,7 @@ class TextEnv(AECEnv[str, str, str]):
         """The state as a board of cells; None if the task has no board."""
         return None
 
-    def on_the_way(self, text: str) -> list[Board]:
+    def intermediate_boards(self, text: str) -> list[Board]:
         """The boards that an answer would pass through if it took effect now; for an animation."""
         return []
 

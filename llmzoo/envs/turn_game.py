@@ -57,7 +57,7 @@ class TurnGame(TextEnv):
             "name": name,
             "team_parts": [],
             "team_and_local": False,
-            "paid_by_others": list(agents) if len(agents) > 1 else [],
+            "delayed_reward_agents": list(agents) if len(agents) > 1 else [],
         }
         self.split = check_split(split)
         self.prompt_style = prompt

@@ -48,7 +48,7 @@ class ATGRPO(GroupLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
-    compares = True
+    uses_group_baseline = True
     tree = ("group_size", "select", "alpha", "continuations")
     config: ATGRPOConfig
 

@@ -33,7 +33,7 @@ class CCPO(JointLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = CCPOConfig
-    compares = True
+    uses_group_baseline = True
     config: CCPOConfig
 
     @property

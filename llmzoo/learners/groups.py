@@ -22,7 +22,7 @@ from llmzoo.learners.advantages import normalized, whitened
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.rae import RoleMeans
-from llmzoo.learners.updates.credits import Credited, sampled_only
+from llmzoo.learners.updates.credits import ScoredGroup, sampled_only
 from llmzoo.learners.updates.passes import PartLoss, passes
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
@@ -43,11 +43,15 @@ class GroupLearner(Learner):
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
     tree: ClassVar[tuple[str, ...]] = ("group_size", "gamma")  # options that play depends on
-    compares: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
+    uses_group_baseline: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
 
     def __init__(self, config: Any = None):
         super().__init__(config)
-        if self.compares and self.config.group_size == 1 and self.config.role_baseline is None:
+        if (
+            self.uses_group_baseline
+            and self.config.group_size == 1
+            and self.config.role_baseline is None
+        ):
             raise ConfigError(
                 "this learner compares the answers of a group and learns nothing from a single one: "
                 "set group_size to at least 2"
@@ -79,12 +83,12 @@ class GroupLearner(Learner):
             return False
         return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
 
-    def credited(self, groups: Sequence[Group]) -> list[Credited]:
+    def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         """Groups with their advantages. Completions that no model sampled enter no baseline."""
-        judged = [Credited(group, self._normalized(group)) for group in sampled_only(groups)]
+        judged = [ScoredGroup(group, self._normalized(group)) for group in sampled_only(groups)]
         return self._whitened(judged) if self.config.whiten and judged else judged
 
-    def weighed(self, judged: list[Credited]) -> list[Credited]:
+    def weighed(self, judged: list[ScoredGroup]) -> list[ScoredGroup]:
         """The groups with their advantages as far as a group counts; here all count the same."""
         return judged
 
@@ -96,19 +100,21 @@ class GroupLearner(Learner):
         divided = [normalized(self.credit(p), torch.tensor(p.returns)) for p in parts]
         return torch.stack(divided).sum(dim=0)
 
-    def _whitened(self, judged: Sequence[Credited]) -> list[Credited]:
+    def _whitened(self, judged: Sequence[ScoredGroup]) -> list[ScoredGroup]:
         """Advantages whitened over the batch. Groups without credit get none by that, where the mean is 0."""
         flat = whitened(torch.cat([c.advantages for c in judged]))
         shares = flat.split([len(c.advantages) for c in judged])
         return [
-            c if self.compares and not c.advantages.any() else Credited(c.group, share)
+            c
+            if self.uses_group_baseline and not c.advantages.any()
+            else ScoredGroup(c.group, share)
             for c, share in zip(judged, shares, strict=True)
         ]
 
     def loss(
         self,
         policy: TransformersPolicy,
-        part: Sequence[Credited],
+        part: Sequence[ScoredGroup],
         *,
         rows: int,
         tokens: int,
@@ -191,16 +197,16 @@ class GroupUpdater(PolicyGradientUpdater):
             self._loss(name, policy),
             config,
             rng,
-            all_matter=config.learns_from_all,
+            include_zero_advantage=config.learns_from_all,
             loss_of=learner.seat,
         )
 
     def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
         return partial(self.learners[name].loss, policy, reference=self.references.get(name))
 
-    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[Credited]:
+    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
         """The groups with their advantages, each judged by the learner of its seat, in their order."""
-        credited: list[Credited] = []
+        credited: list[ScoredGroup] = []
         for own, mine in by_learner(learner, groups, lambda group: group.agent):
             shaped = returns.reshaped(mine, own.config.rewards)
             decay = own.config.role_baseline
@@ -235,7 +241,7 @@ class GroupUpdater(PolicyGradientUpdater):
         return any(lr.config.role_baseline is not None for lr in self.learners.values())
 
 
-Item = TypeVar("Item", Group, Credited)
+Item = TypeVar("Item", Group, ScoredGroup)
 
 
 def by_learner(
@@ -249,10 +255,10 @@ def by_learner(
     return list(found.values())
 
 
-def _without_truncated(credited: Credited) -> Credited:
+def _without_truncated(credited: ScoredGroup) -> ScoredGroup:
     """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
     whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
-    return Credited(credited.group.only(whole), credited.advantages[whole])
+    return ScoredGroup(credited.group.only(whole), credited.advantages[whole])
 
 
 class JointLearner(GroupLearner):
@@ -268,13 +274,13 @@ class JointLearner(GroupLearner):
     needs_greedy: bool = False
     redraws: int = 0
 
-    def credited(self, groups: Sequence[Group]) -> list[Credited]:
+    def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         return self.weighed(super().credited(groups))
 
-    def weighed(self, judged: list[Credited]) -> list[Credited]:
+    def weighed(self, judged: list[ScoredGroup]) -> list[ScoredGroup]:
         if not self.config.weigh_by_reach:
             return judged
-        return [Credited(c.group, c.advantages * c.group.reach) for c in judged]
+        return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in judged]
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         options = {"with_greedy": self.needs_greedy, "redraws": self.redraws}

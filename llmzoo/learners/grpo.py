@@ -23,7 +23,7 @@ class GRPO(JointLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = GRPOConfig
-    compares = True
+    uses_group_baseline = True
     env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["grpo"]
 
     def credit(self, group: Group) -> Tensor:

@@ -20,7 +20,7 @@ class MAGRPO(JointLearner):
     Dr. GRPO (arXiv 2503.20783), because it inflates prompts whose returns hardly differ.
     """
 
-    compares = True
+    uses_group_baseline = True
 
     def credit(self, group: Group) -> Tensor:
         return mean_baseline(torch.tensor(group.returns))

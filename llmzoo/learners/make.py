@@ -13,7 +13,7 @@ from llmzoo.learners.groups import GroupLearner
 from llmzoo.learners.per_seat import PerSeat
 
 
-def made_learner(
+def build_learner(
     name: str, args: Mapping[str, Any], seat_args: Mapping[str, Mapping[str, Any]]
 ) -> Learner:
     """The learner of a run: that called ``name`` with the options ``args``, or one for each seat.

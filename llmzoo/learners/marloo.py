@@ -18,7 +18,7 @@ class MARLOO(JointLearner):
     how much each node counts; see ``mareinforce``.
     """
 
-    compares = True
+    uses_group_baseline = True
 
     def credit(self, group: Group) -> Tensor:
         return leave_one_out(torch.tensor(group.returns))

@@ -32,7 +32,7 @@ class MaxRL(JointLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = MaxRLConfig
-    compares = True
+    uses_group_baseline = True
     config: MaxRLConfig
 
     def credit(self, group: Group) -> Tensor:

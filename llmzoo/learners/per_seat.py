@@ -13,7 +13,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.groups import GroupLearner, JointLearner, by_learner, joint_rollout
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
@@ -90,7 +90,7 @@ class PerSeat(GroupLearner):
     def loss(
         self,
         policy: TransformersPolicy,
-        part: Sequence[Credited],
+        part: Sequence[ScoredGroup],
         *,
         rows: int,
         tokens: int,

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.records import Group
 
 
@@ -37,15 +37,15 @@ class RoleMeans:
     def __init__(self) -> None:
         self.means: dict[str, float] = {}
 
-    def credited(self, groups: Sequence[Group], decay: float) -> list[Credited]:
+    def credited(self, groups: Sequence[Group], decay: float) -> list[ScoredGroup]:
         """The groups with their advantages, role by role; then the means move."""
-        judged: list[Credited] = []
+        judged: list[ScoredGroup] = []
         for agent in dict.fromkeys(group.agent for group in groups):
             mine = [group for group in groups if group.agent == agent]
             returns = torch.tensor([value for group in mine for value in group.returns])
             mean = self.means.get(agent, 0.0)
             advantages, self.means[agent] = role_advantages(returns, mean, decay)
-            judged += map(Credited, mine, advantages.split([len(g.returns) for g in mine]))
+            judged += map(ScoredGroup, mine, advantages.split([len(g.returns) for g in mine]))
         return judged
 
     def save(self, path: Path) -> None:

@@ -552,7 +552,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             self._warned = True
             warnings.warn(
                 f"{self.name}: a prompt of {length} tokens does not fit the model's context, which "
-                f"has room for {room}; it is on_complete with an empty text and not trained on",
+                f"has room for {room}; it is answered with an empty text and not trained on",
                 stacklevel=3,
             )
 

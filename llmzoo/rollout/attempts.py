@@ -17,8 +17,8 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
-from llmzoo.rollout.scheduler import Ask, Rollout, request
-from llmzoo.rollout.stepping import WHOLE, Act, by_part
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, request
+from llmzoo.rollout.stepping import WHOLE, StepRequest, by_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ def attempts_now(env: AECEnv, agents: Sequence[str]) -> int:
 
 def attempt(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
     """A part of a rollout: ``agent`` answers ``count`` times, and ``env`` is stepped with all answers."""
-    (completions,) = yield [Ask(request(env, agent, seed), count)]
+    (completions,) = yield [SampleRequest(request(env, agent, seed), count)]
     paid, infos = [], []
     for completion in completions:
         before = dict(env.infos)
-        step = yield Act(env, (completion.text,))
+        step = yield StepRequest(env, (completion.text,))
         paid.append(by_part(before, env.infos, step, [agent]))
         infos.append(env.infos.get(agent, {}))
     return Attempts(completions, paid, infos)

@@ -9,10 +9,10 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.scheduler import Ask, Rollout, request, rollout_keys, run, slow_steps
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, request, rollout_keys, run, slow_steps
 from llmzoo.rollout.stepping import (
-    Act,
-    deciders,
+    StepRequest,
+    agents_to_act,
     failure_of,
     is_over,
     skip_dead,
@@ -70,10 +70,12 @@ def play_episode(
     final_state = ""
     skip_dead(env)
     while not is_over(env):
-        requests = [request(env, agent, seed) for agent in deciders(env)]
+        requests = [request(env, agent, seed) for agent in agents_to_act(env)]
         state = str(env.state()) if with_state else ""
-        answers = yield [Ask(asked, 1, greedy) for asked in requests]
-        paid = yield Act(env, tuple(completion.text for (completion,) in answers), step_each)
+        answers = yield [SampleRequest(asked, 1, greedy) for asked in requests]
+        paid = yield StepRequest(
+            env, tuple(completion.text for (completion,) in answers), step_each
+        )
         for asked, (completion,), rewards in zip(requests, answers, paid, strict=True):
             record.decide(asked.agent, str(asked.observation), completion, state)
             record.pay(rewards)

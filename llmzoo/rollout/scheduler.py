@@ -2,8 +2,8 @@
 
 A rollout is a generator. It yields what it needs and is sent the result:
 
-* :class:`Ask`: a group of answers of one seat -> a list of completions.
-* a list of :class:`Ask` -> a list of those lists (seats that choose at the same time).
+* :class:`SampleRequest`: a group of answers of one seat -> a list of completions.
+* a list of :class:`SampleRequest` -> a list of those lists (seats that choose at the same time).
 * :class:`Act`: answers to step an environment with -> what each agent was paid.
 * a list of :class:`Act` -> a list of those (forks of one state).
 * a list of generators -> a list of their return values (branches of a tree).
@@ -40,11 +40,11 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, Request, StreamingPolicy
 from llmzoo.records import Completion
-from llmzoo.rollout.stepping import Act, Clock, RemoteHost, host_of
+from llmzoo.rollout.stepping import Clock, RemoteHost, StepRequest, host_of
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SampleRequest:
     """``group_size`` answers to one request (one greedy answer with ``greedy``)."""
 
     request: Request
@@ -133,7 +133,7 @@ def slow_steps(envs: Iterable[AECEnv]) -> bool:
     return any(env.metadata.get("slow_step", False) for env in envs)
 
 
-_Step = tuple["RunningRollout", int, Act]  # a rollout, and which of its acts this is
+_Step = tuple["RunningRollout", int, StepRequest]  # a rollout, and which of its acts this is
 
 
 @dataclass(slots=True)
@@ -229,11 +229,11 @@ class _Scheduler:
 
     def _advance(self, cohort: _Cohort, rollout: RunningRollout) -> None:
         """Run a rollout and make its quick steps, until it waits for anything else."""
-        rollout.go_on()
+        rollout.advance()
         while rollout.acts and not any(act.slow or host_of(act) for act in rollout.acts):
             for number, act in enumerate(rollout.acts):
-                rollout.acted(number, self._step(act))
-            rollout.go_on()
+                rollout.complete_step(number, self._step(act))
+            rollout.advance()
         with self._changed:
             for number, act in enumerate(rollout.acts):
                 host = host_of(act)
@@ -244,7 +244,7 @@ class _Scheduler:
                     self._submit(self._step_one, cohort, rollout, number, act)
         self._finish_one(cohort)
 
-    def _step(self, act: Act) -> Any:
+    def _step(self, act: StepRequest) -> Any:
         """Step an environment here."""
         try:
             return self._clock.stepping(lambda: act.by(act.env, act.texts), len(act.texts))
@@ -253,7 +253,9 @@ class _Scheduler:
                 error.add_note(f"in a step of {act.env}")
             raise
 
-    def _step_one(self, cohort: _Cohort, rollout: RunningRollout, number: int, act: Act) -> None:
+    def _step_one(
+        self, cohort: _Cohort, rollout: RunningRollout, number: int, act: StepRequest
+    ) -> None:
         self._acted(cohort, [(rollout, number, self._step(act))])
 
     def _step_remotely(self, cohort: _Cohort, host: RemoteHost, steps: Sequence[_Step]) -> None:
@@ -266,7 +268,7 @@ class _Scheduler:
     def _acted(self, cohort: _Cohort, results: Sequence[tuple[RunningRollout, int, Any]]) -> None:
         """Hand the results of steps to their rollouts, and run those whose steps are complete."""
         with self._changed:
-            complete = [r for r, number, result in results if r.acted(number, result)]
+            complete = [r for r, number, result in results if r.complete_step(number, result)]
             cohort.active += len(complete)
         for rollout in complete:
             if not self._stopped:
@@ -335,16 +337,16 @@ class RunningRollout:
         self._ready: deque[tuple[_Branch, Any]] = deque([(_Branch(rollout, (key,)), None)])
 
     @property
-    def asks(self) -> list[Ask]:
+    def asks(self) -> list[SampleRequest]:
         """The answers that the rollout waits for."""
         return self._asking.operations
 
     @property
-    def acts(self) -> list[Act]:
+    def acts(self) -> list[StepRequest]:
         """The steps that the rollout waits for. They are made before any of ``asks``."""
         return self._acting.operations
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Run every branch until each waits for a step or an answer, or all have ended."""
         while self._ready:
             branch, value = self._ready.popleft()
@@ -361,18 +363,18 @@ class RunningRollout:
                 self._ready.append((branch, []))
             for slot, operation in enumerate(operations):
                 path = (*branch.path, (branch.yielded, slot))
-                if isinstance(operation, Ask):
+                if isinstance(operation, SampleRequest):
                     noisy = replace(operation.request, noise=_noise(path))
                     self._asking.operations.append(replace(operation, request=noisy))
                     self._asking.takers.append((branch, slot))
-                elif isinstance(operation, Act):
+                elif isinstance(operation, StepRequest):
                     self._acting.operations.append(operation)
                     self._acting.takers.append((branch, slot))
                 else:
                     self._ready.append((_Branch(operation, path, branch, slot), None))
             branch.yielded += 1
 
-    def acted(self, number: int, result: Any) -> bool:
+    def complete_step(self, number: int, result: Any) -> bool:
         """Note what act ``number`` gave; returns whether it was the last of ``acts``."""
         return self._complete(self._acting, number, result)
 

@@ -19,7 +19,7 @@ from llmzoo.errors import ConfigError
 Result = TypeVar("Result")
 
 
-def deciders(env: AECEnv) -> list[str]:
+def agents_to_act(env: AECEnv) -> list[str]:
     """The seats that choose next without seeing each other's choice.
 
     One seat in a task in turns; all live seats, in their order, in a simultaneous one; those that a
@@ -47,7 +47,7 @@ def skip_dead(env: AECEnv) -> None:
 
 
 def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
-    """Step ``env`` with the answers of the next deciders, and past agents that are done.
+    """Step ``env`` with the answers of the next agents_to_act, and past agents that are done.
 
     Returns what each agent was paid in all: nan for every agent if the step ended in a failure, since what
     the answers are worth is unknown.
@@ -76,11 +76,11 @@ def failure_of(env: AECEnv) -> str:
 
 
 def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
-    """Step ``env`` with the answers of the next deciders; returns what each step paid each agent."""
+    """Step ``env`` with the answers of the next agents_to_act; returns what each step paid each agent."""
     paid = []
     for text in texts:
         env.step(text)
-        paid.append(paid_now(env))
+        paid.append(step_rewards(env))
     return paid
 
 
@@ -106,7 +106,7 @@ def by_part(
     return amounts
 
 
-def paid_now(env: AECEnv) -> dict[str, float]:
+def step_rewards(env: AECEnv) -> dict[str, float]:
     """What the last step paid each agent. Raises :class:`ConfigError` unless all are finite."""
     paid = {agent: float(reward) for agent, reward in env.rewards.items()}
     for agent, reward in paid.items():
@@ -126,8 +126,8 @@ def succeeded(env: AECEnv, agent: str | None = None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """A step of ``env``, in place, with the answers of the next deciders: ``by(env, texts)``."""
+class StepRequest:
+    """A step of ``env``, in place, with the answers of the next agents_to_act: ``by(env, texts)``."""
 
     env: AECEnv
     texts: tuple[str, ...]
@@ -143,7 +143,7 @@ class RemoteHost(ABC):
     """A server that plays environments. A call has a fixed cost, however many steps it makes."""
 
     @abstractmethod
-    def act(self, acts: Sequence[Act]) -> list[Any]:
+    def act(self, acts: Sequence[StepRequest]) -> list[Any]:
         """Make all steps, in one call where possible; returns what each ``by`` would return.
 
         Where steps fail, the others are made and the first failure is raised.
@@ -158,7 +158,7 @@ class RemotelyHosted(ABC):
     def host(self) -> RemoteHost: ...
 
 
-def host_of(act: Act) -> RemoteHost | None:
+def host_of(act: StepRequest) -> RemoteHost | None:
     """The host that can make a step in one call with others; None for a step that is made here.
 
     A wrapper may change what a step does. So only an environment without a wrapper of the user's is

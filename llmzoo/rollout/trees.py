@@ -16,14 +16,14 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Completion, Ending, Group, Part, fields_of, measured
+from llmzoo.records import Batch, Completion, EpisodeOutcome, Group, Part, fields_of, measured
 from llmzoo.rollout.attempts import attempt, attempts_now
-from llmzoo.rollout.scheduler import Ask, Rollout, request
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, request
 from llmzoo.rollout.stepping import (
     WHOLE,
-    Act,
+    StepRequest,
+    agents_to_act,
     by_part,
-    deciders,
     is_over,
     skip_dead,
     succeeded,
@@ -105,7 +105,7 @@ class _JointTree:
     redraws: Mapping[str, int]
     rng: random.Random
     groups: list[Group] = field(default_factory=list)
-    endings: list[Ending] = field(default_factory=list)
+    endings: list[EpisodeOutcome] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     def node(
@@ -122,7 +122,7 @@ class _JointTree:
         ``reach``: of the groups here. None: one answer of each seat, and no groups. ``turns``: how
         often each agent has chosen before.
         """
-        agents = deciders(env)
+        agents = agents_to_act(env)
         if (count := attempts_now(env, agents)) > 1:
             return (
                 yield from self._attempts(env, agents[0], count, path, reach, paid_before, turns)
@@ -131,7 +131,7 @@ class _JointTree:
         swaps = self._swaps(agents, joint) if reach is not None else []
         texts += [tuple(answers[s][i].text for s, i in enumerate(action)) for _, _, action in swaps]
         forks = [fork(env) for _ in texts]
-        paid = yield [Act(f, t) for f, t in zip(forks, texts, strict=True)]
+        paid = yield [StepRequest(f, t) for f, t in zip(forks, texts, strict=True)]
         actions = [
             *joint,
             *[None] * (len(texts) - len(joint) - len(swaps)),
@@ -199,9 +199,9 @@ class _JointTree:
         place = (self.seed, *path, agent)
         best: list[Returns] = []
         if grouped and self.with_greedy:
-            ((answer,),) = yield [Ask(request(env, agent, self.seed), 1, True)]
+            ((answer,),) = yield [SampleRequest(request(env, agent, self.seed), 1, True)]
             greedily = fork(env)
-            paid = yield Act(greedily, (answer.text,))
+            paid = yield StepRequest(greedily, (answer.text,))
             best = [by_part(env.infos, greedily.infos, paid, [agent])]
         values: dict[tuple[str, str], float] = {}
         for step in [*tried.paid, following]:
@@ -240,7 +240,7 @@ class _JointTree:
         requests = [request(env, agent, self.seed) for agent in agents]
         sizes = [self.group_size if grouped and a in self.trained else 1 for a in agents]
         answers: list[list[Completion]] = yield [
-            Ask(asked, size) for asked, size in zip(requests, sizes, strict=True)
+            SampleRequest(asked, size) for asked, size in zip(requests, sizes, strict=True)
         ]
         if self.mode == "cross":
             joint = list(itertools.product(*map(range, sizes)))
@@ -248,7 +248,7 @@ class _JointTree:
             joint = [tuple(min(g, size - 1) for size in sizes) for g in range(max(sizes))]
         texts = [tuple(answers[s][i].text for s, i in enumerate(action)) for action in joint]
         if grouped and self.with_greedy:
-            best = yield [Ask(asked, 1, True) for asked in requests]
+            best = yield [SampleRequest(asked, 1, True) for asked in requests]
             texts.append(tuple(completions[0].text for completions in best))
         return answers, joint, texts
 
@@ -329,7 +329,7 @@ class _JointTree:
             self.failures.append(why_unknown(env))
             return
         self.endings.append(
-            Ending(
+            EpisodeOutcome(
                 seed=self.seed,
                 success=succeeded(env),
                 totals=totals,

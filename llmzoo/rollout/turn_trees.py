@@ -18,13 +18,13 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TEAM_PART
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Ending, Group, Part, measured
+from llmzoo.records import Batch, EpisodeOutcome, Group, Part, measured
 from llmzoo.rollout.attempts import Attempts, attempt, attempts_now
-from llmzoo.rollout.scheduler import Ask, Rollout, request
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, request
 from llmzoo.rollout.stepping import (
     WHOLE,
-    Act,
-    deciders,
+    StepRequest,
+    agents_to_act,
     is_over,
     skip_dead,
     succeeded,
@@ -52,7 +52,7 @@ def agent_turn_tree(
     agent is paid until that agent decides again. Where others decide before that, they play on in a
     copy of the fork ``continuations`` times, with one answer a turn, and the reward is the mean over
     these copies. None plays on once, and not at all for agents that the environment declares
-    ``judged_at_once``. Answers of continuations are not carried out, and form no group unless they are
+    ``immediate_credit_agents``. Answers of continuations are not carried out, and form no group unless they are
     attempts. An agent that has to answer again because its answer was refused does so in the continuation,
     so a refused answer also earns what the retry leads to.
 
@@ -65,8 +65,8 @@ def agent_turn_tree(
 
     An environment's ``metadata`` may say where continuations can be left out:
 
-    * ``paid_by_others``: the agents that are ever paid at another agent's step; None if unknown.
-    * ``judged_at_once``: the agents whose own step already pays what their answer is worth, by a
+    * ``delayed_reward_agents``: the agents that are ever paid at another agent's step; None if unknown.
+    * ``immediate_credit_agents``: the agents whose own step already pays what their answer is worth, by a
       measure of its own, although they are paid at other agents' steps too.
     * ``retries``: an agent whose answer is refused (``infos[agent]["error"]``) may answer again.
 
@@ -80,7 +80,7 @@ def agent_turn_tree(
     for step in itertools.count():
         if is_over(env):
             break
-        agents = deciders(env)
+        agents = agents_to_act(env)
         if (count := attempts_now(env, agents)) > 1:
             env, agent = fork(env), agents[0]
             tried = yield from attempt(env, agent, count, seed)
@@ -94,7 +94,7 @@ def agent_turn_tree(
             turns[agent] += count
             continue
         answers = yield [
-            Ask(request(env, a, seed), group_size if a in trained else 1) for a in agents
+            SampleRequest(request(env, a, seed), group_size if a in trained else 1) for a in agents
         ]
         first = tuple(completions[0].text for completions in answers)
         chosen = list(first)
@@ -103,7 +103,7 @@ def agent_turn_tree(
             joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
             times = _continuations(env, agent, continuations) if agent in trained else 0
             forks = [fork(env) for _ in joint]
-            paid = yield [Act(f, texts) for f, texts in zip(forks, joint, strict=True)]
+            paid = yield [StepRequest(f, texts) for f, texts in zip(forks, joint, strict=True)]
             others = [own[0] for own in answers if own is not completions]
             for i, completion in enumerate(completions):
                 if any(c.failure for c in (completion, *others)):
@@ -135,7 +135,7 @@ def agent_turn_tree(
                 following, paid_then = forks[best], paid[best]
         if following is None:
             following = fork(env)
-            paid_then = yield Act(following, tuple(chosen))
+            paid_then = yield StepRequest(following, tuple(chosen))
         env = following
         for agent, reward in paid_then.items():
             totals[agent] += reward
@@ -145,7 +145,9 @@ def agent_turn_tree(
     kept = measured(groups)
     if any(map(math.isnan, totals.values())):
         return Batch(groups=kept, failures=(why_unknown(env),))
-    ending = Ending(seed=seed, success=success, totals=totals, decisions=sum(turns.values()))
+    ending = EpisodeOutcome(
+        seed=seed, success=success, totals=totals, decisions=sum(turns.values())
+    )
     return Batch(groups=kept, endings=(ending,))
 
 
@@ -195,11 +197,11 @@ def _continuations(env: AECEnv, agent: str, continuations: int | None) -> int:
     """How often others play on after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
     if env.metadata.get("retries", False):
         return continuations or 1
-    paid_by_others = env.metadata.get("paid_by_others")
-    if paid_by_others is not None and agent not in paid_by_others:
+    delayed_reward_agents = env.metadata.get("delayed_reward_agents")
+    if delayed_reward_agents is not None and agent not in delayed_reward_agents:
         return 0
     if continuations is None:
-        return 0 if agent in (env.metadata.get("judged_at_once") or ()) else 1
+        return 0 if agent in (env.metadata.get("immediate_credit_agents") or ()) else 1
     return continuations
 
 
@@ -267,13 +269,13 @@ def _waits(env: AECEnv, agent: str) -> bool:
         return False
     if env.terminations[agent] or env.truncations[agent]:
         return False
-    return agent not in deciders(env) or _must_retry(env, agent)
+    return agent not in agents_to_act(env) or _must_retry(env, agent)
 
 
 def _must_retry(env: AECEnv, agent: str) -> bool:
     """Whether the agent's answer was refused and it is still its turn."""
     refused = env.infos.get(agent, {}).get("error") is not None
-    return env.metadata.get("retries", False) and refused and deciders(env) == [agent]
+    return env.metadata.get("retries", False) and refused and agents_to_act(env) == [agent]
 
 
 def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
@@ -283,7 +285,7 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
     parts: defaultdict[str, float] = defaultdict(float)  # those of its refused answers included
     rows: list[Row] = []
     while _waits(env, agent):
-        others = deciders(env)
+        others = agents_to_act(env)
         if agent in others:
             _add(parts, env.infos[agent])
         if (count := attempts_now(env, others)) > 1:
@@ -291,8 +293,8 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
             rows.append((others[0], env, tried))
             paid += tried.total(agent)
             continue
-        answers = yield [Ask(request(env, other, seed)) for other in others]
-        step = yield Act(env, tuple(completion.text for (completion,) in answers))
+        answers = yield [SampleRequest(request(env, other, seed)) for other in others]
+        step = yield StepRequest(env, tuple(completion.text for (completion,) in answers))
         paid += step.get(agent, 0.0)
     info = env.infos.get(agent, {})
     _add(parts, info)

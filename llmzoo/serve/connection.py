@@ -20,7 +20,7 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import LlmzooError
-from llmzoo.rollout.stepping import Act, RemoteHost, step_each
+from llmzoo.rollout.stepping import RemoteHost, StepRequest, step_each
 from llmzoo.serve import trust
 from llmzoo.serve.channel import Address, RemoteError, ask_server, connect, explained
 from llmzoo.serve.descriptions import Description, read
@@ -130,7 +130,7 @@ class Connection(RemoteHost):
         finally:
             batch.finish()
 
-    def act(self, acts: Sequence[Act]) -> list[Any]:
+    def act(self, acts: Sequence[StepRequest]) -> list[Any]:
         envs: list[Any] = [act.env.unwrapped for act in acts]  # each a RemoteEnv
         ways = [pb.Step.EACH if act.by is step_each else pb.Step.ADVANCE for act in acts]
         batches = {

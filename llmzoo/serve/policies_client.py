@@ -159,11 +159,11 @@ class RemotePolicy(StreamingPolicy, Sampled):
         return True
 
     def _warn_of(self, refusal: str) -> None:
-        """Warn, once, that a prompt was not on_complete."""
+        """Warn, once, that a prompt was not answered."""
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self.name}: {refusal}; it is on_complete with an empty text", stacklevel=5
+                f"{self.name}: {refusal}; it is answered with an empty text", stacklevel=5
             )
 
     def _look_at(self, completions: Sequence[Completion]) -> None:

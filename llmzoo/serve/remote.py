@@ -23,7 +23,7 @@ from llmzoo.errors import (
     UnknownNameError,
 )
 from llmzoo.registry import EnvSpec
-from llmzoo.rollout.stepping import RemotelyHosted, paid_now
+from llmzoo.rollout.stepping import RemotelyHosted, step_rewards
 from llmzoo.serve import complaints, trust, values, views
 from llmzoo.serve.channel import Address, parse
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
@@ -164,7 +164,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
                 dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
                 for paid in told
             ]
-            return [*payments, paid_now(self)] if way == pb.Step.EACH else payments[0]
+            return [*payments, step_rewards(self)] if way == pb.Step.EACH else payments[0]
 
     def fork(self) -> RemoteEnv:
         """A session of its own from here on; see :meth:`llmzoo.envs.base.TextEnv.fork`."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pettingzoo import AECEnv
 
-from llmzoo.rollout.stepping import deciders
+from llmzoo.rollout.stepping import agents_to_act
 from llmzoo.serve import values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import Observation
@@ -182,11 +182,11 @@ def _of_interest(
     if not agents:
         return []
     if True not in terminations.values() and True not in truncations.values():
-        return deciders(env)
+        return agents_to_act(env)
     ended = [agent for agent in agents if terminations[agent] or truncations[agent]]
     if len(ended) == len(agents):
         return agents
-    return [*ended, *(agent for agent in deciders(env) if agent not in ended)]
+    return [*ended, *(agent for agent in agents_to_act(env) if agent not in ended)]
 
 
 def _write_info(

@@ -29,7 +29,7 @@ from llmzoo.training.config import FitConfig
 
 
 @contextmanager
-def opened_engine(
+def open_engine(
     config: FitConfig,
     learner: Learner,
     policies: Mapping[str, TransformersPolicy],

@@ -91,7 +91,7 @@ def opened(
     Raises :class:`CheckpointError` if another evaluation lies there or, with ``resume``, none or one
     of other settings.
     """
-    with run_folder.claimed(folder, resume=resume):
+    with run_folder.locked(folder, resume=resume):
         run_folder.prepare(folder, config, resume=resume)
         # a kill may have left a last line without its end
         files.write(folder / EPISODES, b"".join(lines_of(folder / EPISODES)))

@@ -54,7 +54,7 @@ def check_answered(
 
 
 @dataclass(slots=True)
-class FlatSeats:
+class NoSignalMonitor:
     """Warns about seats of ``agents`` that learn nothing.
 
     A seat is flat in an iteration if it has groups, the returns differ in none of them, and none of

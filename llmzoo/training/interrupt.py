@@ -21,7 +21,7 @@ class Stop:
 
 
 @contextmanager
-def patient(note: Callable[[str], None]) -> Iterator[Stop]:
+def graceful_shutdown(note: Callable[[str], None]) -> Iterator[Stop]:
     """Within this context the first SIGINT or SIGTERM sets ``Stop.asked`` and calls ``note``.
 
     The second raises ``KeyboardInterrupt``. So does leaving the context after the first. This

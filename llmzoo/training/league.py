@@ -88,7 +88,7 @@ def league(
     config = {"env": str(env), "deals": deals, **played, **settings}
     two = _AtMostTwo(agents)
     results: dict[tuple[int, int], Games] = {}
-    with run_folder.claimed(out, resume=False):
+    with run_folder.locked(out, resume=False):
         if (out / "config.json").exists():
             _check(out, config, "choose another folder")
         else:

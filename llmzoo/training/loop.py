@@ -28,8 +28,8 @@ from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.training import checkpoints, metrics, run_folder
 from llmzoo.training.collapse import ReturnHistory
-from llmzoo.training.faults import FlatSeats, check_answered
-from llmzoo.training.interrupt import patient
+from llmzoo.training.faults import NoSignalMonitor, check_answered
+from llmzoo.training.interrupt import graceful_shutdown
 from llmzoo.training.log import RunLog, summary
 from llmzoo.training.seating import sampling_from
 from llmzoo.training.setup import Setup, set_up
@@ -120,15 +120,15 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
     ):
         history = _return_history(setup, step)
-        before = run_folder.once(folder / "before.json", setup.evaluate_start)
+        before = run_folder.load_or_compute(folder / "before.json", setup.evaluate_start)
         if step == 0:
             log.evaluation(0, before)
         log.note(f"before: {summary(before)}")
         for note in [*setup.notes, *before.get("notes", [])]:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_differences
-        flat_seats = FlatSeats(engine.trained if watched else ())
-        with patient(log.note) as stop:
+        flat_seats = NoSignalMonitor(engine.trained if watched else ())
+        with graceful_shutdown(log.note) as stop:
             while not ended():
                 iteration = _iterate(setup, step)
                 row = metrics.of_iteration(iteration, engine.trained)
@@ -158,7 +158,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         flat_seats.end()
         if config.patience and idle >= config.patience and step < config.steps:
             log.note(f"ended after iteration {step}: the return has not risen in {idle} iterations")
-        after = run_folder.once(folder / "after.json", setup.evaluate_end)
+        after = run_folder.load_or_compute(folder / "after.json", setup.evaluate_end)
         log.evaluation(step, after)
         log.note(f"after: {summary(after)}")
         for finding in findings(before, after):

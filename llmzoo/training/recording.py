@@ -17,7 +17,7 @@ from llmzoo.engine.base import Iteration
 from llmzoo.files import append
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Completion, Ending, Episode, Group
+from llmzoo.records import Batch, Completion, Episode, EpisodeOutcome, Group
 from llmzoo.training.run_folder import keep_lines
 
 LONGEST = 20_000  # characters of a text that are kept
@@ -96,7 +96,7 @@ def played(
     ]
 
 
-def _row(endings: Sequence[Ending], turns: list[Row]) -> Row:
+def _row(endings: Sequence[EpisodeOutcome], turns: list[Row]) -> Row:
     agents = endings[0].totals
     return {
         "seed": endings[0].seed,
@@ -110,8 +110,8 @@ def _row(endings: Sequence[Ending], turns: list[Row]) -> Row:
     }
 
 
-def _ending(episode: Episode) -> Ending:
-    return Ending(
+def _ending(episode: Episode) -> EpisodeOutcome:
+    return EpisodeOutcome(
         seed=episode.seed,
         success=episode.success,
         totals=episode.totals,

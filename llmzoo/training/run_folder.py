@@ -23,7 +23,7 @@ from llmzoo.policies.run_models import CHECKPOINTS, checkpoints_in, is_run
 # settings that say where the work is done and do not change results
 PLACEMENT = ("engine", "engine_args", "device", "parallel", "cpu_offload")
 # settings that a resumed run may change: its length, the above, and what is recorded
-FREE = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
+CHANGEABLE_ON_RESUME = ("steps", *PLACEMENT, "record_every", "record_tasks", "trust_remote_code")
 LOCK = ".lock"
 _FOLDERS = (CHECKPOINTS, "tensorboard")
 _FILES = (
@@ -37,7 +37,7 @@ _EARLIER = ("metrics.writing", "played.writing", "before.writing", "after.writin
 def check_place(run: Path) -> None:
     """Raise :class:`CheckpointError` if a run cannot lie in this folder. Nothing is written.
 
-    It comes before models are loaded; :func:`claimed` and :func:`prepare` look again.
+    It comes before models are loaded; :func:`locked` and :func:`prepare` look again.
     """
     if (run / "config.json").exists():
         raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
@@ -47,7 +47,7 @@ def check_place(run: Path) -> None:
 
 
 @contextmanager
-def claimed(run: Path, *, resume: bool) -> Iterator[None]:
+def locked(run: Path, *, resume: bool) -> Iterator[None]:
     """Lock a run folder for this process; create the folder if it is new.
 
     Partly written files of a killed run are removed. The system releases the lock when the process
@@ -116,7 +116,7 @@ def prepare(
 ) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
-    Only the settings in ``FREE`` may differ. ``defaults``: see :func:`filled`. Raises :class:`CheckpointError`
+    Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. ``defaults``: see :func:`filled`. Raises :class:`CheckpointError`
     if a new run would overwrite another, if there is no run to resume, or if its settings differ.
     """
     path = run / "config.json"
@@ -158,7 +158,7 @@ def as_given(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> Mapping[str
 def check_unchanged(
     run: Path, config: Mapping[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``FREE``.
+    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``CHANGEABLE_ON_RESUME``.
 
     ``defaults``: see :func:`filled`.
     """
@@ -166,7 +166,7 @@ def check_unchanged(
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
     now, saved = as_json(config), filled(saved, defaults)
-    if changed := differing(saved, now, without=FREE):
+    if changed := differing(saved, now, without=CHANGEABLE_ON_RESUME):
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
@@ -230,7 +230,7 @@ def evaluation(run: Path, name: str) -> dict[str, Any]:
     return saved
 
 
-def once(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def load_or_compute(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """The result of ``measure``, saved to a file that a resumed run reads instead.
 
     All ranks must call this together.

@@ -17,16 +17,16 @@ from llmzoo.engine.base import Engine
 from llmzoo.engine.setup import distribute
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
-from llmzoo.learners.make import made_learner
+from llmzoo.learners.make import build_learner
 from llmzoo.policies.base import Policy, seat_policies
 from llmzoo.training import checkpoints, run_folder, self_play, sharpening
 from llmzoo.training.collecting import made_env, refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
-from llmzoo.training.engines import check_engine, opened_engine
+from llmzoo.training.engines import check_engine, open_engine
 from llmzoo.training.evaluation import evaluate
 from llmzoo.training.exploiting import can_be_asked, exploit
 from llmzoo.training.provenance import record_start
-from llmzoo.training.run_folder import check_place, claimed, prepare
+from llmzoo.training.run_folder import check_place, locked, prepare
 from llmzoo.training.seating import (
     Learning,
     cooled,
@@ -159,7 +159,7 @@ def set_up(
     """Check all settings, load the models and start the engine, which ends with ``opened``."""
 
     def claim() -> None:
-        opened.enter_context(claimed(folder, resume=resume))
+        opened.enter_context(locked(folder, resume=resume))
 
     if resume:  # before anything is loaded
         ranks.on_rank_zero(claim)
@@ -186,7 +186,7 @@ def set_up(
     algorithm.check(example, taught)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
-        opened_engine(config, algorithm, learning, seats, env_args, folder, example)
+        open_engine(config, algorithm, learning, seats, env_args, folder, example)
     )
     if not resume:  # a new folder is made once nothing is left to refuse
         ranks.on_rank_zero(claim)
@@ -246,7 +246,7 @@ def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> N
 
 def _learner(learner: str | Learner, config: FitConfig) -> Learner:
     if isinstance(learner, str):
-        return made_learner(learner, config.learner_args, config.seat_args)
+        return build_learner(learner, config.learner_args, config.seat_args)
     for agent, settings in config.seat_args.items():
         _refuse(
             settings, ["learner", "learner_args"], f"a learner given as an object (seat {agent!r})"

@@ -156,8 +156,10 @@ def test_a_group_of_a_row_meets_the_same_chance_in_threads_side_by_side():
 
 def test_policies_by_name_are_loaded_once_for_all_environments(monkeypatch):
     loaded = []
-    seat_others = rllm.seat_others
-    monkeypatch.setattr(rllm, "seat_others", lambda *a: loaded.append(a) or seat_others(*a))
+    fill_other_agents = rllm.fill_other_agents
+    monkeypatch.setattr(
+        rllm, "fill_other_agents", lambda *a: loaded.append(a) or fill_other_agents(*a)
+    )
     rllm._loaded.cache_clear()
     for row in rows("sudoku_v0", 3, seat="planner_1", others="oracle"):
         RllmEnv.from_dict(row)

@@ -11,7 +11,7 @@ from torch import nn
 from llmzoo.cli import main
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
-from llmzoo.learners.updates.parts import dealt
+from llmzoo.learners.updates.microbatches import shard_microbatches
 
 
 def as_rank(monkeypatch, rank, world):
@@ -71,7 +71,7 @@ def test_every_part_counts_on_one_rank_and_all_ranks_have_as_many(count, world, 
         counted, numbers, idle = [], set(), 0
         for rank in range(world):
             as_rank(monkeypatch, rank, world)
-            parts = dealt(items, at_once, cut)
+            parts = shard_microbatches(items, at_once, cut)
             numbers.add(len(parts))
             own = [item for part, counts in parts if counts for item in part]
             counted += own

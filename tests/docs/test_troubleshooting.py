@@ -29,7 +29,7 @@ from llmzoo.registry import spec
 from llmzoo.sandbox import Sandbox, box
 from llmzoo.serve.hosting import ServeConfig, host
 from llmzoo.training.config import FitConfig
-from llmzoo.training.run_folder import claimed, prepare
+from llmzoo.training.run_folder import locked, prepare
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
 SECTIONS = {
@@ -142,8 +142,8 @@ def _(tmp_path, monkeypatch):
     monkeypatch.setattr("os.getpid", lambda: 4711)
     monkeypatch.setattr("socket.gethostname", lambda: "node7")
     with (
-        claimed(Path("runs/first"), resume=False),
-        claimed(Path("runs/first"), resume=False),
+        locked(Path("runs/first"), resume=False),
+        locked(Path("runs/first"), resume=False),
     ):
         pass
 
@@ -153,7 +153,7 @@ def _(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("runs/first").mkdir(parents=True)
     Path("runs/first/metrics.jsonl").symlink_to("/etc/hosts")
-    with claimed(Path("runs/first"), resume=False):
+    with locked(Path("runs/first"), resume=False):
         pass
 
 

@@ -17,7 +17,7 @@ from llmzoo.engine.curriculum_config import CurriculumArgs, curriculum_args
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Ending
+from llmzoo.records import Batch, EpisodeOutcome
 from llmzoo.training import fit
 
 
@@ -89,7 +89,7 @@ def test_without_any_weight_the_draw_is_uniform():
 
 
 def ending(seed, success):
-    return Ending(seed=seed, success=success, totals={"a_0": 0.0}, decisions=1)
+    return EpisodeOutcome(seed=seed, success=success, totals={"a_0": 0.0}, decisions=1)
 
 
 def test_a_result_is_the_mean_over_a_trees_endings_and_the_newest_count():

@@ -16,7 +16,7 @@ from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Ending
+from llmzoo.records import Batch, EpisodeOutcome
 from llmzoo.training import checkpoints, fit
 
 AGENTS = ("player_0", "player_1")
@@ -30,7 +30,7 @@ def pool(tmp_path, draw="uniform", **args):
 
 
 def ending(seed, **totals):
-    return Ending(seed=seed, success=True, totals=totals, decisions=2)
+    return EpisodeOutcome(seed=seed, success=True, totals=totals, decisions=2)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from llmzoo.engine import wire
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group, Part
+from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group, Part
 from llmzoo.registry import make
 from llmzoo.rollout.episodes import episodes
 
@@ -65,7 +65,7 @@ def test_a_batch_arrives_as_it_was():
         cut_off=("a",),
         timed_task=True,
     )
-    ending = Ending(seed=3, success=False, totals={"a": math.inf}, decisions=1)
+    ending = EpisodeOutcome(seed=3, success=False, totals={"a": math.inf}, decisions=1)
     batch = Batch(groups=(group(), group(greedy=None)), endings=(ending,), episodes=(episode,))
     back = wire.load(wire.dump(batch))
     assert back == batch

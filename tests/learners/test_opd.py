@@ -18,7 +18,7 @@ from trl.kernels.chunked_divergence import ChunkedDivergenceFunction
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.learners.opd import OPD
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.distillation import log_ratios
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.learners.updates.teachers import teachers_of
@@ -125,7 +125,7 @@ def test_the_expected_gradient_is_that_of_the_reverse_kl(tmp_path):
     )
     engine = an_engine(player, teacher=other)
     (credited,) = engine.updater._credited(engine.learner, [made])
-    weighed = Credited(made, credited.advantages * own.exp().unsqueeze(1))
+    weighed = ScoredGroup(made, credited.advantages * own.exp().unsqueeze(1))
     loss, _ = surrogate_loss(player, [weighed], OPD.Config(teacher=other), rows=1, tokens=1)
     loss.backward()
     ours = {n: p.grad.clone() for n, p in player.model.named_parameters()}
@@ -173,7 +173,7 @@ def test_the_divergence_is_that_of_trl(beta, at_once, tmp_path, monkeypatch):
     other = saved(tmp_path / "teacher", wide())
     options = {"loss": "jsd", "beta": beta, "teacher": other}
     engine = an_engine(player, **options)
-    part = [Credited(g, torch.zeros(2)) for g in two_groups()]
+    part = [ScoredGroup(g, torch.zeros(2)) for g in two_groups()]
     loss, metrics = engine.updater._loss("a_0", player)(part, rows=4, tokens=10)
     ours = gradients(player.model, loss)
     assert float(metrics["teacher_divergence"]) == pytest.approx(10 * loss.item())

@@ -11,9 +11,9 @@ from toy_envs import Matcher, Parities
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
-from llmzoo.learners.make import made_learner
+from llmzoo.learners.make import build_learner
 from llmzoo.learners.per_seat import PerSeat
-from llmzoo.learners.updates.parts import parts
+from llmzoo.learners.updates.microbatches import make_microbatches
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Group
@@ -136,8 +136,8 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_seats_learner():
     second = learner("marloo", clip=0.2, entropy=0.5)
     made = PerSeat(first, {SEATS[1]: second}).of(SEATS)
     (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
-    assert len(parts(player, [one, other], 1000)) == 1
-    cut = parts(player, [one, other], 1000, loss_of=made.seat)
+    assert len(make_microbatches(player, [one, other], 1000)) == 1
+    cut = make_microbatches(player, [one, other], 1000, loss_of=made.seat)
     assert [[c.group.agent for c in part] for part in cut] == [[SEATS[0]], [SEATS[1]]]
     options = {"rows": 8, "tokens": 16, "reference": None}
     for part, own in zip(cut, (first, second), strict=True):
@@ -188,14 +188,14 @@ def test_a_seat_takes_the_runs_options_and_its_own():
         "a": {"learner": "marloo", "learner_args": {"normalize": False}},
         "b": {"frozen": True},
     }
-    made = made_learner("magrpo", args, seats)
+    made = build_learner("magrpo", args, seats)
     own = made.seat("a").config
     assert (own.group_size, own.clip, own.normalize) == (6, 0.2, False)
     assert made.seat("b") is made.others
     # the default of maxrl is 16 answers, that of the run's learner 4
-    made = made_learner("magrpo", {}, {"a": {"learner": "maxrl"}})
+    made = build_learner("magrpo", {}, {"a": {"learner": "maxrl"}})
     assert made.seat("a").config.group_size == 4
-    assert type(made_learner("magrpo", args, {"b": {"frozen": True}})).__name__ == "MAGRPO"
+    assert type(build_learner("magrpo", args, {"b": {"frozen": True}})).__name__ == "MAGRPO"
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_a_seat_takes_the_runs_options_and_its_own():
 )
 def test_what_one_tree_cannot_serve_is_refused(name, seat, why):
     with pytest.raises(ConfigError, match=why):
-        made_learner(name, {}, {"a": seat})
+        build_learner(name, {}, {"a": seat})
 
 
 def test_unknown_names_have_the_nearest():
     with pytest.raises(UnknownNameError, match="marloo"):
-        made_learner("magrpo", {}, {"a": {"learner": "marlo"}})
+        build_learner("magrpo", {}, {"a": {"learner": "marlo"}})
     with pytest.raises(UnknownNameError, match="normalize"):
-        made_learner(
+        build_learner(
             "magrpo", {}, {"a": {"learner": "marloo", "learner_args": {"normalise": True}}}
         )
 

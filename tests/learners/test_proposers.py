@@ -25,7 +25,7 @@ class Kinds(TextEnv):
         **TextEnv.metadata,
         "name": "kinds_v0",
         "attempts": {"solver_1": 4},
-        "paid_by_others": ["proposer_0"],
+        "delayed_reward_agents": ["proposer_0"],
         "team_parts": [],
         "team_and_local": False,
     }

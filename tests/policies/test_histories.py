@@ -13,8 +13,8 @@ from float64 import LIMIT, assert_equal
 
 import llmzoo
 from llmzoo.learners.configs.surrogate import SurrogateConfig
-from llmzoo.learners.updates.credits import Credited
-from llmzoo.learners.updates.parts import parts, tokens_of
+from llmzoo.learners.updates.credits import ScoredGroup
+from llmzoo.learners.updates.microbatches import make_microbatches, tokens_of
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies import histories
 from llmzoo.policies.packing import Packed
@@ -192,7 +192,7 @@ def test_a_conversation_is_one_row_with_the_loss_of_its_turns(make):
     policy = make()
     policy.model.double()
     credited = [
-        Credited(group, torch.tensor([0.3 + number]))
+        ScoredGroup(group, torch.tensor([0.3 + number]))
         for turns in talks(policy)
         for number, group in enumerate(groups(turns))
     ]
@@ -205,7 +205,7 @@ def test_a_conversation_is_one_row_with_the_loss_of_its_turns(make):
 
     gradients = []
     values = []
-    for cut in (parts(policy, credited, 10_000), [[c] for c in credited]):
+    for cut in (make_microbatches(policy, credited, 10_000), [[c] for c in credited]):
         policy.model.zero_grad()
         values.append(sum(loss(part) for part in cut))
         gradients.append(torch.cat([p.grad.flatten() for p in policy.parameters()]))
@@ -216,8 +216,8 @@ def test_a_conversation_is_one_row_with_the_loss_of_its_turns(make):
 def test_six_turns_are_read_with_a_third_of_the_tokens():
     policy = plain()
     played = talks(policy)
-    credited = [Credited(g, torch.ones(1)) for turns in played for g in groups(turns)]
-    (part,) = parts(policy, credited, 100_000)
+    credited = [ScoredGroup(g, torch.ones(1)) for turns in played for g in groups(turns)]
+    (part,) = make_microbatches(policy, credited, 100_000)
     row = Packed(
         [c.group.prompt_ids for c in part],
         [[x.ids for x in c.group.completions] for c in part],
@@ -233,10 +233,10 @@ def test_six_turns_are_read_with_a_third_of_the_tokens():
 
 def test_a_part_holds_whole_conversations_while_they_fit():
     policy = plain()
-    credited = [Credited(g, torch.ones(1)) for turns in talks(policy) for g in groups(turns)]
+    credited = [ScoredGroup(g, torch.ones(1)) for turns in talks(policy) for g in groups(turns)]
     shuffled = credited[::-1]
     longest = max(tokens_of(c.group) for c in credited)
-    for part in parts(policy, shuffled, longest):
+    for part in make_microbatches(policy, shuffled, longest):
         of_one = [c.group.turn for c in part]
         assert of_one == sorted(of_one)  # a conversation in its order, never two of them
-    assert len(parts(policy, shuffled, longest)) <= len(credited) // 3
+    assert len(make_microbatches(policy, shuffled, longest)) <= len(credited) // 3

@@ -13,8 +13,8 @@ from llmzoo.envs.forking import fork
 from llmzoo.policies import scripted
 from llmzoo.policies.base import Request
 from llmzoo.rollout import agent_turn_tree, run
-from llmzoo.rollout.scheduler import Ask
-from llmzoo.rollout.stepping import Act, is_over
+from llmzoo.rollout.scheduler import SampleRequest
+from llmzoo.rollout.stepping import StepRequest, is_over
 
 
 class Relay(TextEnv):
@@ -91,7 +91,7 @@ def test_continuations_are_asked_for_only_where_someone_else_may_pay():
 
     policy = ones_and_twos()
     env = Relay(1)
-    env.metadata["paid_by_others"] = ("b_1",)
+    env.metadata["delayed_reward_agents"] = ("b_1",)
     batch = play(env, policy)
     assert first_groups(batch)["a_0"] == (0.5, 0.5)
     assert sum(requests * k for requests, k, _ in policy.calls) == 2 + (2 + 2) + 2
@@ -99,7 +99,7 @@ def test_continuations_are_asked_for_only_where_someone_else_may_pay():
 
 def test_an_agent_judged_at_once_is_played_on_only_if_asked():
     env = Relay(1)
-    env.metadata["judged_at_once"] = ("a_0", "b_1")
+    env.metadata["immediate_credit_agents"] = ("a_0", "b_1")
     assert first_groups(play(env, ones_and_twos()))["a_0"] == (0.5, 0.5)
     assert first_groups(play(env, ones_and_twos(), continuations=1))["a_0"] == (1.5, 2.5)
 
@@ -167,9 +167,9 @@ def own_step_only(env, seed, *, group_size, select):
     while not is_over(env):
         agent = env.agent_selection
         request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
-        (answers,) = yield [Ask(request, group_size)]
+        (answers,) = yield [SampleRequest(request, group_size)]
         forks = [fork(env) for _ in answers]
-        paid = yield [Act(f, (c.text,)) for f, c in zip(forks, answers, strict=True)]
+        paid = yield [StepRequest(f, (c.text,)) for f, c in zip(forks, answers, strict=True)]
         scores = [p[agent] for p in paid]
         pick = scores.index(max(scores)) if select == "greedy" else rng.randrange(group_size)
         groups.append((agent, tuple(answers), tuple(scores)))

@@ -22,7 +22,7 @@ from llmzoo.training import faults, metrics
 class Judged(TextEnv):
     """Pays an answer its number; the judge fails for "down"."""
 
-    metadata = {**TextEnv.metadata, "paid_by_others": []}
+    metadata = {**TextEnv.metadata, "delayed_reward_agents": []}
 
     def __init__(self, turns: int = 1):
         super().__init__(["a"], max_turns=turns)

@@ -16,8 +16,8 @@ from toy_envs import Adder, Matcher
 from llmzoo.policies.base import Request, StreamingPolicy
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree, scheduler, stepping
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Ask, Stopped, rollout_keys, run, slow_steps
-from llmzoo.rollout.stepping import Act, Clock
+from llmzoo.rollout.scheduler import SampleRequest, Stopped, rollout_keys, run, slow_steps
+from llmzoo.rollout.stepping import Clock, StepRequest
 
 SEEDS = [7, 3, 7, 11, 5]
 
@@ -162,11 +162,11 @@ def test_a_model_samples_the_same_to_the_last_bit():
 def asking(text, then=()):
     """A rollout: an answer, then steps, one after the other, then another answer."""
     request = Request(agent="a_0", observation=text, env=None)
-    yield Ask(request)
+    yield SampleRequest(request)
     paid = None
     for step in then:
         paid = yield step
-    yield Ask(request)
+    yield SampleRequest(request)
     return paid
 
 
@@ -185,7 +185,7 @@ class Stepped(Adder):
 
 
 def act(step):
-    return Act(started(partial(Stepped, step), 0), ("1",))
+    return StepRequest(started(partial(Stepped, step), 0), ("1",))
 
 
 def met(event):
@@ -261,7 +261,7 @@ def test_a_rollout_goes_on_while_another_policy_writes():
         return ""
 
     def other():
-        yield Ask(Request(agent="b_1", observation="", env=None))
+        yield SampleRequest(Request(agent="b_1", observation="", env=None))
 
     seats = {"a_0": FakePolicy(lambda r, i: ""), "b_1": FakePolicy(write)}
     run([asking("short", [act(meeting.step)]), other()], seats, early=True)

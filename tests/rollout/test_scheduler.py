@@ -7,8 +7,8 @@ from tiny_models import FakePolicy
 from toy_envs import Adder
 
 from llmzoo.policies.base import Request, seat_policies
-from llmzoo.rollout.scheduler import Ask, rollout_keys, run
-from llmzoo.rollout.stepping import Act
+from llmzoo.rollout.scheduler import SampleRequest, rollout_keys, run
+from llmzoo.rollout.stepping import StepRequest
 
 
 def a_request(agent="a_0", text="x"):
@@ -19,8 +19,11 @@ def test_everything_that_waits_for_one_policy_is_asked_in_one_call():
     policy = FakePolicy(lambda request, i: f"{request.observation}{i}")
 
     def rollout(name):
-        first = yield Ask(a_request(text=name), 2)
-        second = yield [Ask(a_request(text=first[1].text)), Ask(a_request(text="z"))]
+        first = yield SampleRequest(a_request(text=name), 2)
+        second = yield [
+            SampleRequest(a_request(text=first[1].text)),
+            SampleRequest(a_request(text="z")),
+        ]
         return [c.text for completions in second for c in completions]
 
     results = run([rollout("p"), rollout("q"), rollout("r")], {"a_0": policy})
@@ -33,9 +36,9 @@ def test_policies_are_batched_apart_and_greedy_apart_from_sampled():
 
     def rollout():
         answers = yield [
-            Ask(a_request("a_0")),
-            Ask(a_request("b_1")),
-            Ask(a_request("a_0"), 1, True),
+            SampleRequest(a_request("a_0")),
+            SampleRequest(a_request("b_1")),
+            SampleRequest(a_request("a_0"), 1, True),
         ]
         return [c.text for (c,) in answers]
 
@@ -49,7 +52,7 @@ def test_branches_return_their_values_in_order():
 
     def leaf(name, depth):
         for _ in range(depth):
-            yield Ask(a_request(text=name))
+            yield SampleRequest(a_request(text=name))
         return name
 
     def root():
@@ -83,7 +86,7 @@ def test_slow_environments_are_stepped_side_by_side():
     def rollout():
         env = Slow()
         env.reset(seed=0)
-        paid = yield [Act(env.fork(), (str(i),)) for i in range(4)]
+        paid = yield [StepRequest(env.fork(), (str(i),)) for i in range(4)]
         return [p["a_0"] for p in paid]
 
     assert run([rollout()], {}) == [[0.0, 1.0, 2.0, 3.0]]
@@ -104,13 +107,16 @@ def noise_of(keys=None, rollouts=2):
 
     def branch(name, turns):
         for turn in range(turns):
-            yield Ask(a_request(text=f"{name}.{turn}"), 2)
+            yield SampleRequest(a_request(text=f"{name}.{turn}"), 2)
 
     def rollout(name):
-        yield [Ask(a_request("a_0", f"{name}:a")), Ask(a_request("b_1", f"{name}:b"))]
+        yield [
+            SampleRequest(a_request("a_0", f"{name}:a")),
+            SampleRequest(a_request("b_1", f"{name}:b")),
+        ]
         yield [branch(f"{name}/0", 2), branch(f"{name}/1", 1)]
         yield [branch(f"{name}/2", 1)]
-        yield Ask(a_request(text=f"{name}:end"), 1, True)
+        yield SampleRequest(a_request(text=f"{name}:end"), 1, True)
 
     policy = FakePolicy(note)
     labels = range(rollouts) if keys is None else keys

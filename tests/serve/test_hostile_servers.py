@@ -16,7 +16,7 @@ from policy_servers import asks
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.rollout.stepping import Act, advance
+from llmzoo.rollout.stepping import StepRequest, advance
 from llmzoo.serve import channel, connection, policies_client, values
 from llmzoo.serve.channel import RemoteError, connect, parse
 from llmzoo.serve.generated import environments_pb2 as pb
@@ -243,7 +243,7 @@ def test_payments_that_cannot_be_read(server):
     ):
         server.says.outcomes = [pb.Outcome(view=view, paid=[paid])]
         with pytest.raises(RemoteError, match=said):
-            env.unwrapped.host.act([Act(env, ("a",), advance)])
+            env.unwrapped.host.act([StepRequest(env, ("a",), advance)])
 
 
 def test_a_server_that_never_has_room_for_what_it_is_asked(server):

@@ -23,7 +23,7 @@ from llmzoo.records import Completion
 from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
 from llmzoo.rollout.episodes import play_episode
 from llmzoo.rollout.scheduler import rollout_keys, run
-from llmzoo.rollout.stepping import Act, Clock, advance, host_of, step_each
+from llmzoo.rollout.stepping import Clock, StepRequest, advance, host_of, step_each
 from llmzoo.training import fit
 
 SEEDS = [7, 3, 7, 11, 5]
@@ -245,11 +245,11 @@ def test_what_changes_steps_keeps_them_here(server):
             super().step(None if action is None else f"{action}0")
 
     env = server.make("adder_v0")
-    assert host_of(Act(env, ("1",))) is env.unwrapped.host
-    assert host_of(Act(env.unwrapped, ("1",), step_each)) is env.unwrapped.host
-    assert host_of(Act(env, ("1",), lambda env, texts: None)) is None
-    assert host_of(Act(Louder(env), ("1",), advance)) is None
-    assert host_of(Act(llmzoo.make("adder_v0"), ("1",))) is None
+    assert host_of(StepRequest(env, ("1",))) is env.unwrapped.host
+    assert host_of(StepRequest(env.unwrapped, ("1",), step_each)) is env.unwrapped.host
+    assert host_of(StepRequest(env, ("1",), lambda env, texts: None)) is None
+    assert host_of(StepRequest(Louder(env), ("1",), advance)) is None
+    assert host_of(StepRequest(llmzoo.make("adder_v0"), ("1",))) is None
     here, _ = play(lambda: Louder(llmzoo.make("adder_v0")), play_episode)
     there, _ = play(lambda: Louder(server.make("adder_v0")), play_episode)
     assert there == here
@@ -261,7 +261,7 @@ def test_an_act_that_fails_ends_the_run_and_the_others_have_been_made(server):
     envs = [server.make("adder_v0") for _ in range(3)]
     for env in envs:
         env.reset(seed=1)
-    acts = [Act(env, (text,)) for env, text in zip(envs, ("1", "one", "2"), strict=True)]
+    acts = [StepRequest(env, (text,)) for env, text in zip(envs, ("1", "one", "2"), strict=True)]
     with pytest.raises(ValueError, match="could not convert string to float: 'one'"):
         envs[0].unwrapped.host.act(acts)
     assert [env.agent_selection for env in envs] == ["b_1", "a_0", "b_1"]

@@ -9,9 +9,9 @@ import llmzoo
 from llmzoo.engine.base import Iteration
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import FlatGroupsWarning
-from llmzoo.records import Batch, Completion, Ending, Group
+from llmzoo.records import Batch, Completion, EpisodeOutcome, Group
 from llmzoo.rollout.stepping import Clock
-from llmzoo.training.faults import WINDOW, FlatSeats
+from llmzoo.training.faults import WINDOW, NoSignalMonitor
 
 
 def group(returns, agent="a_0", texts=None, infos=()):
@@ -31,7 +31,7 @@ def iteration(*groups, credits=None, total=0.0):
     if credits is None:  # the group baseline's
         means = [sum(g.returns) / len(g.returns) for g in groups]
         credits = [r - m for g, m in zip(groups, means, strict=True) for r in g.returns]
-    ending = Ending(seed=0, success=False, totals={"a_0": total, "b_1": total}, decisions=2)
+    ending = EpisodeOutcome(seed=0, success=False, totals={"a_0": total, "b_1": total}, decisions=2)
     return Iteration(
         batch=Batch(groups=groups, endings=(ending,)),
         clock=Clock(),
@@ -44,7 +44,7 @@ def iteration(*groups, credits=None, total=0.0):
 
 
 def warned(iterations, agents=("a_0", "b_1"), *, end=False):
-    watch = FlatSeats(agents, window=3)
+    watch = NoSignalMonitor(agents, window=3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for result in iterations:

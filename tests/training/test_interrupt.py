@@ -21,7 +21,7 @@ from toy_envs import Parities
 from llmzoo.cli import main
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import checkpoints, fit, fit_stages
-from llmzoo.training.interrupt import WAITING, patient
+from llmzoo.training.interrupt import WAITING, graceful_shutdown
 
 SMALL = {
     "episodes_per_step": 2,
@@ -231,7 +231,7 @@ def test_a_stage_that_was_stopped_goes_on(press, folder, tmp_path):
 
 def test_the_signal_is_taken_only_where_python_s_own_handler_is():
     noted: list[str] = []
-    with patient(noted.append) as stop:
+    with graceful_shutdown(noted.append) as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop.asked
         with pytest.raises(KeyboardInterrupt):
@@ -242,7 +242,7 @@ def test_the_signal_is_taken_only_where_python_s_own_handler_is():
     for handler in (mine, signal.SIG_IGN):
         before = signal.signal(signal.SIGINT, handler)
         try:
-            with patient(noted.append) as stop:
+            with graceful_shutdown(noted.append) as stop:
                 assert signal.getsignal(signal.SIGINT) is handler
                 signal.raise_signal(signal.SIGINT)
                 assert not stop.asked
@@ -257,7 +257,7 @@ def test_the_signal_is_taken_only_where_python_s_own_handler_is():
 
 def test_sigterm_is_taken_alike():
     noted: list[str] = []
-    with patient(noted.append) as stop:
+    with graceful_shutdown(noted.append) as stop:
         signal.raise_signal(signal.SIGTERM)
         assert stop.asked
         with pytest.raises(KeyboardInterrupt):
@@ -266,7 +266,7 @@ def test_sigterm_is_taken_alike():
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with patient(noted.append) as stop:
+        with graceful_shutdown(noted.append) as stop:
             signal.raise_signal(signal.SIGTERM)
             assert not stop.asked
     finally:
@@ -274,9 +274,9 @@ def test_sigterm_is_taken_alike():
 
 
 def test_one_that_comes_too_late_for_the_loop_is_not_lost():
-    with pytest.raises(KeyboardInterrupt), patient(lambda text: None):
+    with pytest.raises(KeyboardInterrupt), graceful_shutdown(lambda text: None):
         signal.raise_signal(signal.SIGINT)
-    with pytest.raises(ZeroDivisionError), patient(lambda text: None):
+    with pytest.raises(ZeroDivisionError), graceful_shutdown(lambda text: None):
         assert signal.raise_signal(signal.SIGINT) or 1 / 0  # an error of its own is not covered
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

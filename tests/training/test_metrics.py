@@ -10,7 +10,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.learners.ippo import IPPO
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.policies.sampling import Sampling
-from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
+from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.stepping import Clock
 from llmzoo.rollout.turn_trees import agent_turn_tree
@@ -44,8 +44,8 @@ def group(agent: str, turn: int, returns: tuple, lengths: tuple, infos: tuple = 
 
 
 ENDINGS = (
-    Ending(seed=7, success=True, totals={"a": 2.0, "b": 1.0}, decisions=2),
-    Ending(seed=8, success=False, totals={"a": 0.0, "b": 0.5}, decisions=2),
+    EpisodeOutcome(seed=7, success=True, totals={"a": 2.0, "b": 1.0}, decisions=2),
+    EpisodeOutcome(seed=8, success=False, totals={"a": 0.0, "b": 0.5}, decisions=2),
 )
 
 

@@ -18,13 +18,13 @@ from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.advantages import mean_baseline, normalized
-from llmzoo.learners.updates.credits import Credited, credits_of, merged_credits
-from llmzoo.learners.updates.turns import chains
+from llmzoo.learners.updates.credits import ScoredGroup, credits_of, merged_credits
+from llmzoo.learners.updates.turns import agent_trajectories
 from llmzoo.policies import amateur
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Completion, Decision, Ending, Episode, Group
+from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
 from llmzoo.rollout.stepping import Clock
 from llmzoo.training import FitConfig, checkpoints, fit, fit_stages
 from llmzoo.training.recording import LONGEST, Recorder, cut, played
@@ -47,8 +47,8 @@ def group(agent, path, texts, returns, prompt="U", turn=0, **more) -> Group:
     )
 
 
-def ending(seed=7, success=True, **totals) -> Ending:
-    return Ending(seed=seed, success=success, totals=totals, decisions=2)
+def ending(seed=7, success=True, **totals) -> EpisodeOutcome:
+    return EpisodeOutcome(seed=seed, success=success, totals=totals, decisions=2)
 
 
 def test_a_row_of_a_tree():
@@ -200,8 +200,8 @@ def test_advantages_are_found_by_the_answer():
     batch = Batch(groups=(one, two, three))
     used = [
         # of two tokens each; the third column is beyond the end of both
-        Credited(three, torch.tensor([[1.0, 2.0, 9.0], [3.0, 5.0, 9.0]])),
-        Credited(one.only([0, 2]), torch.tensor([-1.0, 1.0])),
+        ScoredGroup(three, torch.tensor([[1.0, 2.0, 9.0], [3.0, 5.0, 9.0]])),
+        ScoredGroup(one.only([0, 2]), torch.tensor([-1.0, 1.0])),
     ]
     assert credits_of(batch, used) == [-1.0, None, 1.0, None, 1.5, 4.0]
     parts = [Batch(groups=(three,)), Batch(groups=(one, two))]
@@ -251,7 +251,7 @@ def test_episodes_are_credited_as_the_critic_judged_them(name, options):
     engine = an_engine(name, **options)
     batch = engine.collect(Parities, list(range(8)))
     (critic,) = engine.updater.critics.values()
-    judged = engine.updater.judged(critic, chains(batch.episodes, list(engine.seats)))
+    judged = engine.updater.judged(critic, agent_trajectories(batch.episodes, list(engine.seats)))
     by_answer = {id(j.group.completions[0]): j.advantages.item() for j in judged}
     engine.update(batch, seed=0)
     credits = engine.updater.credits(batch)

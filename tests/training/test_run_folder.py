@@ -452,7 +452,7 @@ def test_one_process_at_a_time_and_none_that_was_killed(tmp_path, small_model, p
 
 def test_a_new_run_is_refused_too_while_one_starts(tmp_path, small_model):
     with (
-        run_folder.claimed(tmp_path / "run", resume=False),
+        run_folder.locked(tmp_path / "run", resume=False),
         pytest.raises(CheckpointError, match=f"being written by process {os.getpid()} on"),
     ):
         train(tmp_path / "run", small_model)

@@ -120,8 +120,8 @@ class Task(TextEnv):
             **self.metadata,
             "name": f"reasoning_gym:{name}",
             "team_and_local": num_agents > 1,
-            "paid_by_others": agents[:-1],
-            "judged_at_once": agents[:-1],
+            "delayed_reward_agents": agents[:-1],
+            "immediate_credit_agents": agents[:-1],
         }
         self.prompt_style = prompt
         self.name = name

@@ -125,7 +125,7 @@ class Task(TextEnv):
             "name": f"verifiers:{name}",
             "team_parts": [],
             "team_and_local": False,
-            "paid_by_others": [],
+            "delayed_reward_agents": [],
         }
         self.time_limit = time_limit
         settings = json.dumps(dict(config or {}), sort_keys=True)

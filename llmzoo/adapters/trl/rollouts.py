@@ -14,8 +14,8 @@ from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Decision, Episode
 from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Ask, Rollout, RolloutKey, run, slow_steps
-from llmzoo.rollout.stepping import Act, deciders, is_over, skip_dead, step_each
+from llmzoo.rollout.scheduler import Rollout, RolloutKey, SampleRequest, run, slow_steps
+from llmzoo.rollout.stepping import StepRequest, agents_to_act, is_over, skip_dead, step_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Rollout:
     points: list[DecisionPoint] = []
     skip_dead(env)
     while not is_over(env):
-        agents = deciders(env)
+        agents = agents_to_act(env)
         state = fork(env)
         for agent in agents:
             if agent in seats:
@@ -108,10 +108,10 @@ def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Rollout:
         if len(points) > last:
             break
         answers = yield [
-            Ask(Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed))
+            SampleRequest(Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed))
             for a in agents
         ]
-        yield Act(env, tuple(completion.text for (completion,) in answers), step_each)
+        yield StepRequest(env, tuple(completion.text for (completion,) in answers), step_each)
         skip_dead(env)
     return points
 

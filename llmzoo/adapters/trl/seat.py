@@ -14,7 +14,7 @@ from pettingzoo import AECEnv
 from llmzoo.adapters.trl.table import Others, TrlSetup
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy, Request
-from llmzoo.rollout.stepping import is_over, paid_now, skip_dead, succeeded
+from llmzoo.rollout.stepping import is_over, skip_dead, step_rewards, succeeded
 from llmzoo.thoughts import answer_in
 
 _MOST_SILENT_TURNS = 1000
@@ -128,7 +128,7 @@ class SeatEpisode:
 
     def _step(self, text: str) -> None:
         self.env.step(text)
-        self.paid += paid_now(self.env).get(self.seat, 0.0)
+        self.paid += step_rewards(self.env).get(self.seat, 0.0)
         self.success = succeeded(self.env, self.seat)
         skip_dead(self.env)
 

@@ -9,7 +9,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, seat_others
+from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.training.collecting import refuse_fallback, style_args
 
@@ -50,7 +50,9 @@ class TrlSetup:
             raise ConfigError(f"name at least one seat that learns, of {', '.join(agents)}")
         if isinstance(others, Mapping):
             others = {agent: other for agent, other in others.items() if agent not in self.seats}
-        self.others = seat_others(others, [agent for agent in agents if agent not in self.seats])
+        self.others = fill_other_agents(
+            others, [agent for agent in agents if agent not in self.seats]
+        )
         self.make: Callable[[], AECEnv]
         if isinstance(env, str):
             self.make = partial(

@@ -14,7 +14,7 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.engine.setup import Parallel, keep_freed_memory
 from llmzoo.learners.base import Learner
-from llmzoo.learners.make import made_learner
+from llmzoo.learners.make import build_learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.compiling import Compile
 from llmzoo.policies.precision import Precision
@@ -62,7 +62,7 @@ class Plan:
         return Plan(**json.loads(text))
 
     def make_learner(self) -> Learner:
-        return made_learner(self.learner, self.learner_args, self.seat_args)
+        return build_learner(self.learner, self.learner_args, self.seat_args)
 
     def make_env(self) -> AECEnv:
         return registry.make(self.env, **self.env_args)

@@ -172,7 +172,7 @@ class DebateEnv(TextEnv):
         self.metadata |= {
             "team_parts": [*parts] if reward == "cooperative" else [],
             "team_and_local": False,
-            "paid_by_others": [*self.team],
+            "delayed_reward_agents": [*self.team],
             "sides": [self.team[::2], self.team[1::2]]
             if reward == "zero-sum" and not self.alone
             else [],

@@ -13,7 +13,7 @@ A malformed answer has 0 in all three parts and leaves the world unchanged.
 
 The planner's step pays the proposer the team reward too. The proposer's own answer is simulated and
 paid for at once, by the same measure, so a learner can judge it without playing on
-(``metadata["judged_at_once"]``). The planner is paid at its own steps only.
+(``metadata["immediate_credit_agents"]``). The planner is paid at its own steps only.
 
 With ``view="split"`` each seat sees one half of the cells (:mod:`llmzoo.envs.games.halves`). The
 proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is read as
@@ -108,8 +108,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         **TextEnv.metadata,
         "render_modes": ["ansi", "human", "rgb_array"],
         "render_fps": 1,
-        "paid_by_others": [PROPOSER],
-        "judged_at_once": [PROPOSER],
+        "delayed_reward_agents": [PROPOSER],
+        "immediate_credit_agents": [PROPOSER],
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
     prompt_view: ClassVar[BoardView[Any]] = BoardView()  # how its boards are drawn and found
@@ -151,7 +151,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.view = view
         self.message_chars = messages.message_limit(message_chars)
         if view == "split":
-            self.metadata["judged_at_once"] = []
+            self.metadata["immediate_credit_agents"] = []
         self.episode: PlanningState[Task, World]
 
     # What a game supplies
@@ -357,7 +357,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def picture(self) -> Board:
         return self.seen(self.episode.world)
 
-    def on_the_way(self, text: str) -> list[Board]:
+    def intermediate_boards(self, text: str) -> list[Board]:
         """The boards after each move or fill of an answer, up to the first impossible one."""
         try:
             plan: Any = self.parse(text[: MAX_ANSWER_CHARS + 1])

@@ -93,7 +93,7 @@ class Reasoning(TextEnv):
         )
         self.metadata["slow_step"] = any(role_of(a) == "tool" for a in self.possible_agents)
         if aggregator:  # the others are paid the team reward at its step
-            self.metadata["paid_by_others"] = self.possible_agents[:-1]
+            self.metadata["delayed_reward_agents"] = self.possible_agents[:-1]
         self.feedback = feedback
         self.prompt_style = prompt
         self.limits = Limits(time_limit=time_limit)

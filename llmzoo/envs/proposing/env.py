@@ -170,7 +170,7 @@ class Propose(TextEnv):
         self.difficulty = difficulty
         self.attempts = attempts if num_agents == 2 else 1
         self.solver = self.possible_agents[-1]
-        self.metadata["paid_by_others"] = self.possible_agents[:-1]
+        self.metadata["delayed_reward_agents"] = self.possible_agents[:-1]
         self.metadata["attempts"] = {self.solver: self.attempts}
         self.prompt_style = prompt
         self.tasks = tasks_of(kind, numbers, most, signs, earlier, split)

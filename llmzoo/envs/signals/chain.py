@@ -62,7 +62,7 @@ class Chain(TextEnv, Generic[T]):
     ):
         one_of("prompt", prompt, ("full", "terse"))
         super().__init__(agents, team_weight=team_weight, render_mode=render_mode)
-        self.metadata["paid_by_others"] = agents[:-1]
+        self.metadata["delayed_reward_agents"] = agents[:-1]
         self.prompt_style = prompt
         self.tasks = tasks
         self.alphabet = alphabet

@@ -22,7 +22,14 @@ from llmzoo.learners.updates.policy_gradient import (
     named,
     surrogate_loss,
 )
-from llmzoo.learners.updates.turns import Chain, Turn, Valued, chains, explained, valued
+from llmzoo.learners.updates.turns import (
+    AgentTrajectory,
+    ScoredTurn,
+    Turn,
+    agent_trajectories,
+    explained,
+    valued,
+)
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
@@ -59,12 +66,12 @@ class ActorCriticUpdater(PolicyGradientUpdater):
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
         self.used = []
-        judged: dict[str, list[Valued]] = {name: [] for name in self.critics}
+        judged: dict[str, list[ScoredTurn]] = {name: [] for name in self.critics}
         for name, policy in self.policies.items():
             mine = [agent for agent, player in self.seats.items() if player is policy]
-            lived = chains(batch.episodes, mine)
+            trajectories = agent_trajectories(batch.episodes, mine)
             judge = name if name in self.critics else "central"
-            items = self.judged(self.critics[judge], lived)
+            items = self.judged(self.critics[judge], trajectories)
             judged[judge] += items
             learned = {} if not items else self._act(name, policy, items, seed)
             metrics |= named(name, learned, self.policies)
@@ -74,16 +81,18 @@ class ActorCriticUpdater(PolicyGradientUpdater):
                 metrics |= named(name, learned, self.critics)
         return metrics
 
-    def judged(self, critic: ModelCritic | HeadCritic, lived: Sequence[Chain]) -> list[Valued]:
+    def judged(
+        self, critic: ModelCritic | HeadCritic, trajectories: Sequence[AgentTrajectory]
+    ) -> list[ScoredTurn]:
         """Every turn with its advantage, before whitening, and the target of its value."""
         config = self.config
-        turns: list[Turn] = [turn for chain in lived for turn in chain.turns]
+        turns: list[Turn] = [turn for chain in trajectories for turn in chain.turns]
         values = iter(critic.values(turns) if turns else [])
-        goes_on = [_goes_on(chain, config) for chain in lived]
-        finals = iter(critic.final([c for c, on in zip(lived, goes_on, strict=True) if on]))
+        goes_on = [_goes_on(chain, config) for chain in trajectories]
+        finals = iter(critic.final([c for c, on in zip(trajectories, goes_on, strict=True) if on]))
         return [
             item
-            for chain, on in zip(lived, goes_on, strict=True)
+            for chain, on in zip(trajectories, goes_on, strict=True)
             for item in valued(
                 chain,
                 [next(values) for _ in chain.turns],
@@ -95,7 +104,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         ]
 
     def _act(
-        self, name: str, policy: TransformersPolicy, items: Sequence[Valued], seed: int
+        self, name: str, policy: TransformersPolicy, items: Sequence[ScoredTurn], seed: int
     ) -> dict[str, float]:
         config = self.config
         flat = torch.cat([item.advantages.flatten() for item in items])
@@ -118,7 +127,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             config,
             random.Random(f"{seed}/{name}"),
             enough=lambda means: target is not None and means.get("update_kl", 0.0) > target,
-            all_matter=config.learns_from_all or head is not None,
+            include_zero_advantage=config.learns_from_all or head is not None,
         )
 
     def _loss(
@@ -153,7 +162,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             critic.load(folder, name)
 
 
-def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:
+def _goes_on(chain: AgentTrajectory, config: ActorCriticConfig) -> bool:
     """Whether to bootstrap from the critic's value after a chain's last turn.
 
     Bootstrapping is right if a time limit outside the task cut the episode off (arXiv 1712.00378).
@@ -165,7 +174,7 @@ def _goes_on(chain: Chain, config: ActorCriticConfig) -> bool:
     return chain.cut_off and config.time_limit == "bootstrap"
 
 
-def _with(items: Sequence[Valued], flat: Tensor) -> list[Valued]:
+def _with(items: Sequence[ScoredTurn], flat: Tensor) -> list[ScoredTurn]:
     """The items with new advantages, which ``flat`` holds in one row."""
     sizes = [item.advantages.numel() for item in items]
     return [

@@ -12,7 +12,7 @@ from llmzoo.records import Batch, Group
 
 
 @dataclass(frozen=True, slots=True)
-class Credited:
+class ScoredGroup:
     """A group with the advantage of each completion, [K] or one a token, [K, C]."""
 
     group: Group
@@ -29,7 +29,7 @@ def sampled_only(groups: Sequence[Group]) -> list[Group]:
     return kept
 
 
-def credits_of(batch: Batch, used: Iterable[Credited]) -> list[float | None]:
+def credits_of(batch: Batch, used: Iterable[ScoredGroup]) -> list[float | None]:
     """The advantage of each of ``batch.completions`` in ``used``, as the loss received it.
 
     Completions are matched by identity, because groups may have been filtered or rebuilt. Per-token

@@ -14,11 +14,11 @@ from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import device_of, gathered, named_weights, put_into, shard_like
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.critics import ActorCriticConfig
+from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.parts import dealt
 from llmzoo.learners.updates.passes import SMALLER, minibatches, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.turns import Chain, Turn, Valued
+from llmzoo.learners.updates.turns import AgentTrajectory, ScoredTurn, Turn
 from llmzoo.learners.values import value_loss
 from llmzoo.policies import check_model, tensor_io
 from llmzoo.policies.likelihood import Likelihood
@@ -98,29 +98,29 @@ class ModelCritic:
             return ranks.map_sharded(turns, self._judged)
 
     @torch.no_grad()
-    def final(self, chains: Sequence[Chain]) -> list[float]:
+    def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
         with gathered([self.model.body]):
-            return [float(value) for value in ranks.map_sharded(chains, self._final)]
+            return [float(value) for value in ranks.map_sharded(trajectories, self._final)]
 
     def _judged(self, turns: Sequence[Turn]) -> Sequence[Tensor]:
         return self._values(turns).cpu().split(_sizes(turns, self._config))
 
-    def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
+    def _final(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
         if self._central:
-            read = [_read(self._reader, c.final_state) for c in chains]
+            read = [_read(self._reader, c.final_state) for c in trajectories]
         else:
-            read = [_read(self._reader, c.final, c.agent) for c in chains]
+            read = [_read(self._reader, c.final, c.agent) for c in trajectories]
         values = self.model.values(read).cpu()
-        return [values[row, [self._output[c.agent]]] for row, c in enumerate(chains)]
+        return [values[row, [self._output[c.agent]]] for row, c in enumerate(trajectories)]
 
-    def learn(self, items: Sequence[Valued], rng: random.Random) -> dict[str, float]:
+    def learn(self, items: Sequence[ScoredTurn], rng: random.Random) -> dict[str, float]:
         """Train on turns with targets, with one optimiser step for each minibatch."""
         losses, norms = [], []
         for minibatch in minibatches(items, self._config, rng):
             step, metrics = optimizer_step(
                 [self.optimizer],
-                dealt(minibatch, self.model.tokens, self._parts),
+                shard_microbatches(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
                 at_once=("tokens_at_once", self._tokens),
                 whose="the critic",
@@ -130,16 +130,16 @@ class ModelCritic:
             losses.append(metrics["loss"])
         return {"value_loss": sum(losses) / len(losses), "value_grad_norm": sum(norms) / len(norms)}
 
-    def _loss(self, part: Sequence[Valued], *, count: int) -> tuple[Tensor, Metrics]:
+    def _loss(self, part: Sequence[ScoredTurn], *, count: int) -> tuple[Tensor, Metrics]:
         """The part's share of the mean over ``count`` values."""
         now = self._values([item.turn for item in part])
         return summed_value_loss(now, part, self._config.value_clip) / count, {}
 
-    def _parts(self, items: Sequence[Valued], tokens_at_once: int) -> list[list[Valued]]:
+    def _parts(self, items: Sequence[ScoredTurn], tokens_at_once: int) -> list[list[ScoredTurn]]:
         sizes = [self._tokens([item]) for item in items]
         return [[items[i] for i in pack] for pack in packs(sizes, tokens_at_once)]
 
-    def _tokens(self, items: Sequence[Valued]) -> int:
+    def _tokens(self, items: Sequence[ScoredTurn]) -> int:
         return sum(len(self._text(item.turn)) + _answer(item.turn) for item in items)
 
     def save(self, folder: Path, name: str) -> None:
@@ -194,13 +194,15 @@ class HeadCritic:
             )
 
     @torch.no_grad()
-    def final(self, chains: Sequence[Chain]) -> list[float]:
+    def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
         with gathered([self.policy.model]):
-            return [float(value) for value in ranks.map_sharded(chains, self._final)]
+            return [float(value) for value in ranks.map_sharded(trajectories, self._final)]
 
-    def _final(self, chains: Sequence[Chain]) -> list[Tensor]:
-        hidden = self.policy.prompt_hidden([_read(self.policy, c.final, c.agent) for c in chains])
+    def _final(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
+        hidden = self.policy.prompt_hidden(
+            [_read(self.policy, c.final, c.agent) for c in trajectories]
+        )
         return list(self.head(hidden).cpu())
 
     def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
@@ -219,7 +221,7 @@ class HeadCritic:
                 values_of |= dict(zip(part, split, strict=True))
         return [values_of[i] for i in range(len(rows))]
 
-    def summed_loss(self, part: Sequence[Valued], now: Likelihood) -> Tensor:
+    def summed_loss(self, part: Sequence[ScoredTurn], now: Likelihood) -> Tensor:
         """The value loss summed over the values of a part of a minibatch."""
         values = self._values(now, [_answer(item.turn) for item in part])
         return summed_value_loss(values, part, self._config.value_clip)
@@ -240,7 +242,7 @@ class HeadCritic:
         return Segments(lengths, now.hidden.device).flat(self.head(now.hidden).squeeze(-1))
 
 
-def summed_value_loss(values: Tensor, items: Sequence[Valued], clip: float | None) -> Tensor:
+def summed_value_loss(values: Tensor, items: Sequence[ScoredTurn], clip: float | None) -> Tensor:
     """The value loss summed over all values of ``items``, of which ``values`` are one row."""
     targets = torch.cat([item.targets for item in items]).to(values)
     old = torch.cat([item.old for item in items]).to(values)

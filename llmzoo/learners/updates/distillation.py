@@ -13,7 +13,7 @@ from torch import Tensor
 
 from llmzoo.learners.groups import GroupLearner, GroupUpdater
 from llmzoo.learners.losses import token_weights
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.passes import PartLoss
 from llmzoo.learners.updates.policy_gradient import Metrics, surrogate_loss
 from llmzoo.learners.updates.teachers import Teachers
@@ -60,11 +60,11 @@ class DistillationUpdater(GroupUpdater):
         metrics = super()._update(name, policy, groups, rng)
         return {**metrics, "teacher_divergence": self._apart}
 
-    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[Credited]:
+    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
         """With one advantage a token, [K, C], for ``reverse_kl``: the reward's and the teacher's."""
         weight = self.config.reward_weight
         judged_by_return = super()._credited(learner, groups)
-        credited = [Credited(c.group, weight * c.advantages) for c in judged_by_return]
+        credited = [ScoredGroup(c.group, weight * c.advantages) for c in judged_by_return]
         if self.config.loss == "jsd" or not credited:
             return credited
         judged = [c.group for c in credited]
@@ -81,7 +81,7 @@ class DistillationUpdater(GroupUpdater):
                 ratios = log_ratios(answer.logprobs, row, self.config.discount)
                 advantages[k, : len(row)] = ratios + c.advantages[k]
             tokens += len(flat)
-            result.append(Credited(c.group, advantages))
+            result.append(ScoredGroup(c.group, advantages))
         self._apart = total / max(1, tokens)
         return result
 
@@ -94,7 +94,7 @@ class DistillationUpdater(GroupUpdater):
         self,
         policy: TransformersPolicy,
         reference: TransformersPolicy | None,
-        part: Sequence[Credited],
+        part: Sequence[ScoredGroup],
         *,
         rows: int,
         tokens: int,

@@ -15,9 +15,9 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.errors import DivergedError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
+from llmzoo.learners.updates.microbatches import make_microbatches, shard_microbatches, tokens_of
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.parts import dealt, parts, tokens_of
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import SAMPLE, StepBound, step_bound
 from llmzoo.policies.likelihood import Likelihood
@@ -36,33 +36,33 @@ class PartLoss(Protocol):
     """A part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens."""
 
     def __call__(
-        self, part: Sequence[Credited], *, rows: int, tokens: int
+        self, part: Sequence[ScoredGroup], *, rows: int, tokens: int
     ) -> tuple[Tensor, Metrics]: ...
 
 
 def passes(
     policy: TransformersPolicy,
     optimizers: Sequence[Optimizer],
-    credited: Sequence[Credited],
+    credited: Sequence[ScoredGroup],
     loss: PartLoss,
     config: SurrogateConfig,
     rng: random.Random,
     *,
     enough: Callable[[dict[str, float]], bool] = lambda metrics: False,
-    all_matter: bool = False,
+    include_zero_advantage: bool = False,
     loss_of: Callable[[str], object] = lambda agent: None,
 ) -> dict[str, float]:
     """Train one policy on a batch, in an order drawn from ``rng``. Returns metrics.
 
     ``optimizers``: the policy's own first, then those of other parameters that the loss trains.
     ``enough``: called after each optimiser step with its metrics, as means over tokens; True skips
-    the remaining passes. ``all_matter``: answers without an advantage have a gradient too. ``loss_of``:
-    see :func:`llmzoo.learners.updates.parts.parts`.
+    the remaining passes. ``include_zero_advantage``: answers without an advantage have a gradient too. ``loss_of``:
+    see :func:`llmzoo.learners.updates.microbatches.make_microbatches`.
     """
-    cut = partial(parts, policy, loss_of=loss_of)
+    cut = partial(make_microbatches, policy, loss_of=loss_of)
     at_once = config.tokens_at_once or policy.tokens_at_once
 
-    def sample(minibatch: Sequence[Credited]) -> list[Likelihood]:
+    def sample(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
         read = cut(_first(minibatch), at_once)
         return [policy.likelihood([c.group for c in part]) for part in read]
 
@@ -74,10 +74,10 @@ def passes(
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
         # a group with equal returns adds nothing to the gradient, but counts in the mean
-        needed = [c for c in minibatch if all_matter or bool(c.advantages.any())]
+        needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
         step, metrics = optimizer_step(
             optimizers,
-            dealt(needed, at_once, cut),
+            shard_microbatches(needed, at_once, cut),
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _tokens_in),
             whose=repr(policy.name),
@@ -103,7 +103,7 @@ def passes(
 
 def optimizer_step(
     optimizers: Sequence[Optimizer],
-    parts: Iterable[tuple[Part, bool]],
+    microbatches: Iterable[tuple[Part, bool]],
     loss: Callable[[Part], tuple[Tensor, Metrics]],
     *,
     at_once: tuple[str, Callable[[Part], int]],
@@ -115,7 +115,7 @@ def optimizer_step(
 
     ``loss`` returns a part's share of the batch's loss, and its shares of metrics. ``at_once``: the
     setting that bounds a part, and a part's size in its unit. Parts that do not count are run
-    without effect, see :func:`llmzoo.learners.updates.parts.dealt`. ``bound``: of the first
+    without effect, see :func:`llmzoo.learners.updates.microbatches.shard_microbatches`. ``bound``: of the first
     optimiser's step. Returns the first optimiser's ``grad_norm`` and metrics of the bound, and the sums
     over parts and ranks, ``loss`` among them.
 
@@ -123,11 +123,11 @@ def optimizer_step(
     :class:`OutOfMemoryError` if a part does not fit into a GPU's memory.
     """
     setting, size_of = at_once
-    parts = list(parts)
+    microbatches = list(microbatches)
     shares: Metrics = {"loss": 0.0}
     for optimizer in optimizers:
         optimizer.zero_grad()
-    for part, counts in parts:
+    for part, counts in microbatches:
         with limited_by(setting, size_of(part), f"A training pass of {whose}", SMALLER):
             value, metrics = loss(part)
             (value if counts else value * 0).backward()
@@ -141,7 +141,7 @@ def optimizer_step(
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
     first, *others = optimizers
     bounded: dict[str, float] = {}
-    if bound is None or not parts:  # without a gradient there is no step
+    if bound is None or not microbatches:  # without a gradient there is no step
         norm = first.step()
     else:
         norm, bounded = bound.step(first)
@@ -184,14 +184,14 @@ def means(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {key: sum(values) / max(1, len(values)) for key, values in found.items()}
 
 
-def _first(minibatch: Sequence[Credited]) -> list[Credited]:
+def _first(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
     """The first groups, in their random order, with about :data:`SAMPLE` completions."""
     counts = accumulate(len(c.group.completions) for c in minibatch)
     few = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE]
     return few or [*minibatch[:1]]
 
 
-def _tokens_in(part: Sequence[Credited]) -> int:
+def _tokens_in(part: Sequence[ScoredGroup]) -> int:
     return sum(tokens_of(credited.group) for credited in part)
 
 

@@ -22,7 +22,7 @@ from llmzoo.learners.losses import (
     token_weights,
     truncated_importance,
 )
-from llmzoo.learners.updates.credits import Credited, credits_of
+from llmzoo.learners.updates.credits import ScoredGroup, credits_of
 from llmzoo.learners.updates.kl_reference import StartingPolicies
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies import tensor_io
@@ -37,7 +37,7 @@ Metrics = dict[str, "Tensor | float"]
 
 def surrogate_loss(
     policy: TransformersPolicy,
-    part: Sequence[Credited],
+    part: Sequence[ScoredGroup],
     config: SurrogateConfig,
     *,
     rows: int,
@@ -93,7 +93,7 @@ def surrogate_loss(
     return (per_token * weights).sum(), metrics
 
 
-def rows_of(part: Sequence[Credited], now: Likelihood) -> tuple[Tensor, Tensor]:
+def rows_of(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tensor]:
     """A part's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
     like = now.logprobs
     old = torch.zeros(like.shape, dtype=like.dtype)  # on the host, to be copied once
@@ -136,7 +136,7 @@ class PolicyGradientUpdater:
         self.references = StartingPolicies(
             {name: policy for name, policy in self.policies.items() if configs[name].kl}
         )
-        self.used: list[Credited] = []
+        self.used: list[ScoredGroup] = []
 
     def players(self) -> Mapping[str, Policy]:
         return self.seats

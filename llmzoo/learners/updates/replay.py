@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.records import Completion, Group
 
 
@@ -22,9 +22,9 @@ class Replay:
     """
 
     def __init__(self, batches: int):
-        self._kept: deque[list[Credited]] = deque(maxlen=batches)
+        self._kept: deque[list[ScoredGroup]] = deque(maxlen=batches)
 
-    def mixed(self, fresh: Sequence[Credited]) -> list[Credited]:
+    def mixed(self, fresh: Sequence[ScoredGroup]) -> list[ScoredGroup]:
         """The new groups and all stored ones. The new ones are then stored too."""
         mixed = [*fresh, *(credited for batch in self._kept for credited in batch)]
         self._kept.append(list(fresh))
@@ -38,7 +38,7 @@ class Replay:
         self._kept.extend([_read(row) for row in batch] for batch in json.loads(path.read_text()))
 
 
-def _written(credited: Credited) -> dict[str, Any]:
+def _written(credited: ScoredGroup) -> dict[str, Any]:
     group = credited.group
     return {
         "agent": group.agent,
@@ -53,7 +53,7 @@ def _written(credited: Credited) -> dict[str, Any]:
     }
 
 
-def _read(row: dict[str, Any]) -> Credited:
+def _read(row: dict[str, Any]) -> ScoredGroup:
     prompt = tuple(row["prompt_ids"])
     completions = tuple(
         Completion(
@@ -73,4 +73,4 @@ def _read(row: dict[str, Any]) -> Credited:
         completions=completions,
         returns=tuple(row["returns"]),
     )
-    return Credited(group, torch.tensor(row["advantages"]))
+    return ScoredGroup(group, torch.tensor(row["advantages"]))

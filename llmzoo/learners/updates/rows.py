@@ -17,8 +17,8 @@ from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.learners.configs.rows import RowsConfig
+from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.parts import dealt
 from llmzoo.learners.updates.passes import means, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import StepBound
@@ -120,7 +120,7 @@ class RowsUpdater:
         """
         step, metrics = optimizer_step(
             [self.optimizers[name]],
-            dealt(rows, self.config.rows_at_once, chunks),
+            shard_microbatches(rows, self.config.rows_at_once, chunks),
             loss,
             at_once=("rows_at_once", len),
             whose=repr(name),

@@ -14,7 +14,7 @@ from llmzoo.distributed.sharding import device_of, gathered, shard_like
 from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.kl_reference import Frozen
-from llmzoo.learners.updates.parts import tokens_of
+from llmzoo.learners.updates.microbatches import tokens_of
 from llmzoo.policies import SCRIPTED, check_model, lora
 from llmzoo.policies.base import Policy
 from llmzoo.policies.divergence import Prediction, Target

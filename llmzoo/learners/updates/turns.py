@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.values import explained_variance, gae
 from llmzoo.records import Decision, Episode, Group
 
@@ -24,7 +24,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class AgentTrajectory:
     """An agent's trajectory: its turns in one episode.
 
     ``final`` is the observation after the last turn. ``cut_off`` says whether a time limit ended
@@ -40,7 +40,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Valued(Credited):
+class ScoredTurn(ScoredGroup):
     """A turn with its advantage, [1] or [1, C], and tensors of the same length (1 or C).
 
     ``targets``: what its values are trained towards. ``old``: the critic's values before the
@@ -53,7 +53,9 @@ class Valued(Credited):
     returned: Tensor
 
 
-def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
+def agent_trajectories(
+    episodes: Sequence[Episode], agents: Collection[str]
+) -> list[AgentTrajectory]:
     """One chain for each of ``agents`` and each episode in which a model answered for the agent.
 
     A reward after an answer that no model sampled (a failed call, a prompt that is too long) counts
@@ -70,7 +72,7 @@ def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
                     turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)
             if turns:
                 chained.append(
-                    Chain(
+                    AgentTrajectory(
                         agent,
                         tuple(turns),
                         episode.final.get(agent, ""),
@@ -83,14 +85,14 @@ def chains(episodes: Sequence[Episode], agents: Collection[str]) -> list[Chain]:
 
 
 def valued(
-    chain: Chain,
+    chain: AgentTrajectory,
     values: Sequence[Tensor],
     final: float,
     *,
     gamma: float,
     lam: float,
     per_token: bool,
-) -> list[Valued]:
+) -> list[ScoredTurn]:
     """A chain's turns with advantages by GAE, targets A + V, and returns.
 
     ``values``: of each turn, [1], or ``per_token`` one before each token, [C]. ``final``: the value of what comes
@@ -110,7 +112,7 @@ def valued(
     targets = advantages + flat[:-1]
     returned = targets if lam == 1 else gae(rewards, flat, discounts, 1.0) + flat[:-1]
     return [
-        Valued(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn, r)
+        ScoredTurn(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn, r)
         for turn, a, t, old, r in zip(
             chain.turns,
             advantages.split(sizes),
@@ -122,7 +124,7 @@ def valued(
     ]
 
 
-def explained(items: Sequence[Valued]) -> dict[str, float]:
+def explained(items: Sequence[ScoredTurn]) -> dict[str, float]:
     """How well the critic's values fit the returns, and how well they fit the critic's targets.
 
     With lambda below 1 the targets contain the critic's own later values. A critic that is merely

@@ -36,12 +36,12 @@ def test_the_way_of_an_answer_ends_at_its_result(id):
         env.reset(seed=seed)
         answer = env.expert(env.agents[0])
         before = env.picture()
-        boards = env.on_the_way(f"{answer}\nsetblock 999 0 0 wood\nforester take 0 0")
+        boards = env.intermediate_boards(f"{answer}\nsetblock 999 0 0 wood\nforester take 0 0")
         assert env.picture() == before
         assert len(boards) == len(answer.splitlines())
         env.step(answer)
         assert boards[-1] == env.picture()
-        assert env.on_the_way("no orders") == []
+        assert env.intermediate_boards("no orders") == []
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -78,7 +78,7 @@ def test_blocks_beyond_the_stock_are_not_on_the_way():
     env.reset(seed=0)
     stock = env.episode.world.stocks["builder_0"]
     text = "\n".join(f"setblock {x} 0 0 glass" for x in range(4))
-    assert len(env.on_the_way(text)) == stock[GLASS] < 4
+    assert len(env.intermediate_boards(text)) == stock[GLASS] < 4
 
 
 def test_the_valley_and_the_field():

@@ -281,9 +281,11 @@ def test_what_an_answer_leads_through(id):
         env.reset(seed=seed)
         start, answer = env.picture(), env.expert("planner_0")
         held = env.episode
-        way = env.on_the_way(answer)
+        way = env.intermediate_boards(answer)
         assert env.episode is held
-        assert env.on_the_way("I do not know") == env.on_the_way("U" * 30_000) == []
+        assert (
+            env.intermediate_boards("I do not know") == env.intermediate_boards("U" * 30_000) == []
+        )
         for before, after in zip([start, *way], way, strict=False):
             changed = [
                 (one, other)
@@ -300,7 +302,7 @@ def test_what_an_illegal_answer_leads_through():
     env = llmzoo.make("plan_path_v0", num_agents=1).unwrapped
     env.reset(seed=0)
     answer = f"{env.expert('planner_0')[:2]}{'U' * 40}DLR"  # it stops at the first wall
-    way = env.on_the_way(answer)
+    way = env.intermediate_boards(answer)
     env.step(answer)
     assert env.infos["planner_0"]["error"].startswith("illegal")
     assert way[-1] == env.picture()
@@ -346,6 +348,6 @@ def test_a_new_game_needs_six_methods():
         assert env.success
         assert env.picture().text() == "0"
         env.reset(seed=0)
-        assert [board.text() for board in env.on_the_way("7 3 1")] == ["3", "0"]
+        assert [board.text() for board in env.intermediate_boards("7 3 1")] == ["3", "0"]
         assert env.boards_in("countdown planner 1/2\n10\nanswer\n") == ()
     testing.check_env(lambda: Countdown(tasks))

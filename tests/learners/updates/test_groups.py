@@ -14,7 +14,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class, learner_config
 from llmzoo.learners.configs.groups import GroupConfig
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.policies import scoring
 from llmzoo.policies.sampling import Sampling
@@ -232,7 +232,7 @@ def as_if_sampled_at(ratio, engine, answers=((20,),), returns=(1.0,)):
 def gradient(engine, group):
     player = engine.policies["policy"]
     player.model.zero_grad()
-    part = [Credited(group, torch.tensor([1.0]))]
+    part = [ScoredGroup(group, torch.tensor([1.0]))]
     loss, metrics = surrogate_loss(player, part, engine.learner.config, rows=1, tokens=1)
     loss.backward()
     grads = [p.grad.flatten() for p in player.model.parameters() if p.grad is not None]
@@ -300,10 +300,14 @@ def test_clip_higher_lets_good_answers_grow_further(options, ratios, clipped):
             }
         )
         player.model.zero_grad()
-        from llmzoo.learners.updates.credits import Credited
+        from llmzoo.learners.updates.credits import ScoredGroup
 
         loss, _ = surrogate_loss(
-            player, [Credited(group, torch.tensor([1.0]))], engine.learner.config, rows=1, tokens=1
+            player,
+            [ScoredGroup(group, torch.tensor([1.0]))],
+            engine.learner.config,
+            rows=1,
+            tokens=1,
         )
         loss.backward()
         moves = any(bool(p.grad.abs().max() > 0) for p in player.model.parameters())
@@ -311,7 +315,7 @@ def test_clip_higher_lets_good_answers_grow_further(options, ratios, clipped):
 
 
 def test_dual_clip_bounds_what_a_bad_answer_costs():
-    from llmzoo.learners.updates.credits import Credited
+    from llmzoo.learners.updates.credits import ScoredGroup
 
     player = policy()
     group = a_group([(20,)], [-1.0])
@@ -324,7 +328,7 @@ def test_dual_clip_bounds_what_a_bad_answer_costs():
             ),
         }
     )
-    bad = [Credited(far, torch.tensor([-1.0]))]
+    bad = [ScoredGroup(far, torch.tensor([-1.0]))]
     plain, _ = surrogate_loss(player, bad, GroupConfig(clip=0.2), rows=1, tokens=1)
     assert plain.item() == pytest.approx(10.0, rel=1e-4)  # the ratio is 10
     bounded, _ = surrogate_loss(player, bad, GroupConfig(clip=0.2, dual_clip=3.0), rows=1, tokens=1)

@@ -9,7 +9,13 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from tiny_models import FakePolicy
 from toy_envs import Adder, Parity
 
-from llmzoo.learners.updates.turns import Chain, Turn, chains, explained, valued
+from llmzoo.learners.updates.turns import (
+    AgentTrajectory,
+    Turn,
+    agent_trajectories,
+    explained,
+    valued,
+)
 from llmzoo.records import Completion, Group
 from llmzoo.rollout.episodes import episodes, play_episode
 from llmzoo.rollout.scheduler import run
@@ -32,7 +38,7 @@ def adder():
 
 
 def test_each_agent_is_paid_between_its_own_turns(adder):
-    a, b = chains([adder], ["a_0", "b_1"])
+    a, b = agent_trajectories([adder], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [1.0, 3.0 + 1.0]
     assert [turn.reward for turn in b.turns] == [2.0, 4.0 + 1.0]
     assert a.cut_off
@@ -42,7 +48,7 @@ def test_each_agent_is_paid_between_its_own_turns(adder):
 
 
 def test_gae_over_an_agents_own_turns_and_beyond_a_time_limit(adder):
-    a, b = chains([adder], ["a_0", "b_1"])
+    a, b = agent_trajectories([adder], ["a_0", "b_1"])
     settings = {"gamma": 0.9, "lam": 0.5, "per_token": False}
     values = [torch.tensor([0.5]), torch.tensor([1.0])]
     first, second = valued(a, values, 2.0, **settings)
@@ -61,7 +67,7 @@ def test_gae_over_an_agents_own_turns_and_beyond_a_time_limit(adder):
 
 
 def test_one_step_ahead_is_the_temporal_difference(adder):
-    a, _ = chains([adder], ["a_0", "b_1"])
+    a, _ = agent_trajectories([adder], ["a_0", "b_1"])
     values = [torch.tensor([0.5]), torch.tensor([1.0])]
     first, second = valued(a, values, 2.0, gamma=1.0, lam=0.0, per_token=False)
     assert first.advantages.tolist() == pytest.approx([1 + 1.0 - 0.5])
@@ -69,7 +75,7 @@ def test_one_step_ahead_is_the_temporal_difference(adder):
 
 
 def test_tokens_carry_a_turns_reward_at_its_end(adder):
-    a, _ = chains([adder], ["a_0", "b_1"])
+    a, _ = agent_trajectories([adder], ["a_0", "b_1"])
     values = [torch.tensor([0.0, 1.0]), torch.tensor([2.0])]
     first, second = valued(a, values, 3.0, gamma=0.5, lam=1.0, per_token=True)
     # last token: 4 + 0.5 * 3 - 2 = 3.5; before it, across the turn: (1 + 0.5 * 2 - 1) + 0.5 * 3.5
@@ -81,7 +87,7 @@ def test_tokens_carry_a_turns_reward_at_its_end(adder):
 
 def test_an_end_of_the_task_is_no_time_limit():
     (episode,) = episodes(Parity, FakePolicy(lambda request, i: "a"), [0])
-    (chain,) = chains([episode], ["writer_0"])
+    (chain,) = agent_trajectories([episode], ["writer_0"])
     assert not chain.cut_off
     assert episode.cut_off == ()
 
@@ -101,7 +107,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
 
     policies = {"a_0": SilentSeat(write), "b_1": FakePolicy(write)}
     (episode,) = episodes(lambda: Adder(2), policies, [0])
-    a, b = chains([episode], ["a_0", "b_1"])
+    a, b = agent_trajectories([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [1.0 + 4.0]
     assert len(b.turns) == 2
 
@@ -157,7 +163,7 @@ def test_an_agent_that_is_out_early_has_a_chain_of_its_own():
     (episode,) = episodes(
         lambda: parallel_to_aec(Market()), FakePolicy(lambda request, i: "hold"), [0]
     )
-    a, b = chains([episode], ["a_0", "b_1"])
+    a, b = agent_trajectories([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [10.0]
     assert [turn.reward for turn in b.turns] == [20.0, 21.0, 22.0]
     assert [turn.observation for turn in b.turns] == ["b_1 0", "b_1 1", "b_1 2"]
@@ -214,7 +220,7 @@ class Duel(AECEnv):
 def test_what_is_paid_before_the_first_turn_and_after_the_last():
     """The first counts for no answer, but in the total; the second for the answer before it."""
     (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
-    a, b = chains([episode], ["a_0", "b_1"])
+    a, b = agent_trajectories([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [7.0]
     assert [turn.reward for turn in b.turns] == [7.0]
     assert episode.totals == {"a_0": 7.0, "b_1": 12.0}
@@ -224,7 +230,7 @@ def test_what_is_paid_before_the_first_turn_and_after_the_last():
 def test_an_agent_that_never_acts_has_no_chain():
     (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
     only = replace(episode, decisions=episode.decisions[:1])
-    assert [chain.agent for chain in chains([only], ["a_0", "b_1"])] == ["a_0"]
+    assert [chain.agent for chain in agent_trajectories([only], ["a_0", "b_1"])] == ["a_0"]
 
 
 def two_chains(lam):
@@ -233,9 +239,9 @@ def two_chains(lam):
     result = []
     for paid, known in zip((1.0, 0.0), values, strict=True):
         turns = tuple(turn(n, reward) for n, reward in enumerate((0.0, paid)))
-        lived = Chain("a_0", turns, "", "", cut_off=False, timed_task=True)
+        trajectory = AgentTrajectory("a_0", turns, "", "", cut_off=False, timed_task=True)
         each = [torch.tensor([v], dtype=torch.float64) for v in known]
-        result += valued(lived, each, 0.0, gamma=1.0, lam=lam, per_token=False)
+        result += valued(trajectory, each, 0.0, gamma=1.0, lam=lam, per_token=False)
     return result
 
 
@@ -270,7 +276,7 @@ def test_variance_of_returns_and_of_bootstrapped_targets():
 
 
 def test_returns_of_tokens_and_beyond_a_time_limit(adder):
-    a, _ = chains([adder], ["a_0", "b_1"])
+    a, _ = agent_trajectories([adder], ["a_0", "b_1"])
     values = [torch.tensor([0.0, 1.0]), torch.tensor([2.0])]
     first, second = valued(a, values, 3.0, gamma=0.5, lam=0.3, per_token=True)
     # 4 + 0.5 * 3, and before it 1 + 0.5 * 5.5 at both tokens, whatever lambda is

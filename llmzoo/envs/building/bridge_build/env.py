@@ -193,7 +193,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def picture(self) -> Board:
         return self._picture(self.episode.world)
 
-    def on_the_way(self, text: str) -> list[Board]:
+    def intermediate_boards(self, text: str) -> list[Board]:
         """The valley after each order of the answer."""
         try:
             given = self.read(self.agent_selection, text).given

@@ -210,7 +210,7 @@ class HouseBuild(BuildingSite[HouseTask, House]):
     def picture(self) -> Board:
         return self._picture(self.episode.world.grid)
 
-    def on_the_way(self, text: str) -> list[Board]:
+    def intermediate_boards(self, text: str) -> list[Board]:
         """The house after each order of the answer, as far as there are blocks."""
         try:
             given = self.read(self.agent_selection, text)

@@ -213,7 +213,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
     def picture(self) -> Board:
         return self._picture(self.episode.world)
 
-    def on_the_way(self, text: str) -> list[Board]:
+    def intermediate_boards(self, text: str) -> list[Board]:
         """The field after each order of the answer that can be carried out."""
         agent = self.agent_selection
         try:

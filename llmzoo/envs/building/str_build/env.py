@@ -195,7 +195,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def picture(self) -> Board:
         return self._picture(self.episode.world)
 
-    def on_the_way(self, text: str) -> list[Board]:
+    def intermediate_boards(self, text: str) -> list[Board]:
         """The wall after each order of the answer."""
         try:
             given = self.read(self.agent_selection, text).given

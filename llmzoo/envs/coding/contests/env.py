@@ -142,7 +142,7 @@ class Contests(CoderTester):
             render_mode=render_mode,
         )
         if view == "split":
-            paid = {"team_parts": [*halves.NOTHING], "paid_by_others": [TESTER]}
+            paid = {"team_parts": [*halves.NOTHING], "delayed_reward_agents": [TESTER]}
             self.metadata.update(paid)
 
     def seating(self, num_agents: int) -> tuple[list[str], bool]:

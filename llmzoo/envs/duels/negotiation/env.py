@@ -103,7 +103,7 @@ class Negotiation(TextEnv):
         **TextEnv.metadata,
         "name": "negotiation_v0",
         "team_parts": ["joint"],
-        "paid_by_others": list(PLAYERS),
+        "delayed_reward_agents": list(PLAYERS),
     }
 
     def __init__(

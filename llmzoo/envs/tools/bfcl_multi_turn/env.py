@@ -131,7 +131,7 @@ class BFCLMultiTurn(TextEnv):
         "name": "bfcl_multi_turn_v0",
         "team_parts": [*scoring.WORTH],
         "team_and_local": False,
-        "paid_by_others": [PLANNER],
+        "delayed_reward_agents": [PLANNER],
     }
 
     def __init__(

@@ -60,7 +60,7 @@ class ServiceEnv(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "team_and_local": False,
-        "paid_by_others": [AGENT, USER],
+        "delayed_reward_agents": [AGENT, USER],
     }
     domain: Domain
     tasks: Tasks[Any]

@@ -158,7 +158,7 @@ class ToolUse(TextEnv):
         "name": "tool_use_v0",
         "team_parts": [*scoring.PARTS],
         "team_and_local": False,
-        "paid_by_others": [PLANNER],
+        "delayed_reward_agents": [PLANNER],
     }
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from llmzoo.distributed import ranks
-from llmzoo.learners.updates.credits import Credited
+from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.policies.packing import packs
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Part = TypeVar("Part")
 
 
-def dealt(
+def shard_microbatches(
     items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
 ) -> list[tuple[Part, bool]]:
     """This rank's parts of a minibatch, which ``cut`` divides, and whether each part counts.
@@ -38,13 +38,13 @@ def dealt(
     return [*mine, (pieces[0], False)] if lacking else mine
 
 
-def parts(
+def make_microbatches(
     policy: TransformersPolicy,
-    credited: Sequence[Credited],
+    credited: Sequence[ScoredGroup],
     tokens_at_once: int,
     *,
     loss_of: Callable[[str], object] = lambda agent: None,
-) -> list[list[Credited]]:
+) -> list[list[ScoredGroup]]:
     """Parts of at most ``tokens_at_once`` tokens, with groups of equal sampling settings.
 
     ``loss_of``: what tells apart the losses of agents. A part has groups of one loss, so that it is one pass
@@ -54,7 +54,7 @@ def parts(
     sorted by prompt length, and a prompt counts once for all its completions. A group with too many
     tokens is split.
     """
-    alike: dict[tuple[Sampling, object], list[Credited]] = {}
+    alike: dict[tuple[Sampling, object], list[ScoredGroup]] = {}
     for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
         pieces = _divided(c, tokens_at_once)
         agent = c.group.agent
@@ -68,8 +68,8 @@ def parts(
 
 
 def _together(
-    credited: Sequence[Credited], tokens_at_once: int
-) -> tuple[list[list[Credited]], list[int]]:
+    credited: Sequence[ScoredGroup], tokens_at_once: int
+) -> tuple[list[list[ScoredGroup]], list[int]]:
     """What one pass should read together, with its tokens, in order of the longest prompt."""
     items = []
     for alike in _conversations(credited):
@@ -82,13 +82,13 @@ def _together(
     return [item for item, _ in items], [size for _, size in items]
 
 
-def _longest(credited: Sequence[Credited]) -> int:
+def _longest(credited: Sequence[ScoredGroup]) -> int:
     return max(len(c.group.prompt_ids) for c in credited)
 
 
-def _conversations(credited: Sequence[Credited]) -> list[list[Credited]]:
+def _conversations(credited: Sequence[ScoredGroup]) -> list[list[ScoredGroup]]:
     """The groups whose prompts begin with a whole shorter prompt, after the group that has it."""
-    together: list[list[Credited]] = []
+    together: list[list[ScoredGroup]] = []
     for c in sorted(credited, key=lambda c: c.group.prompt_ids):
         first = together[-1][0].group.prompt_ids if together else None
         if first is not None and c.group.prompt_ids[: len(first)] == first:
@@ -99,10 +99,10 @@ def _conversations(credited: Sequence[Credited]) -> list[list[Credited]]:
 
 
 def _pieces(
-    conversation: Sequence[Credited], tokens_at_once: int
-) -> list[tuple[list[Credited], int]]:
+    conversation: Sequence[ScoredGroup], tokens_at_once: int
+) -> list[tuple[list[ScoredGroup], int]]:
     """Consecutive groups, as many as fit into ``tokens_at_once``, and the tokens of their trie."""
-    pieces: list[list[Credited]] = []
+    pieces: list[list[ScoredGroup]] = []
     sizes: list[int] = []
     trie = Trie()
     for c in conversation:
@@ -124,13 +124,13 @@ def _add(trie: Trie, group: Group) -> None:
         trie.add(completion.ids, end)
 
 
-def _divided(credited: Credited, tokens_at_once: int) -> list[Credited]:
+def _divided(credited: ScoredGroup, tokens_at_once: int) -> list[ScoredGroup]:
     group = credited.group
     if tokens_of(group) <= tokens_at_once:
         return [credited]
     sizes = [len(completion.ids) for completion in group.completions]
     return [
-        Credited(group.only(pack), credited.advantages[pack.start : pack.stop])
+        ScoredGroup(group.only(pack), credited.advantages[pack.start : pack.stop])
         for pack in packs(sizes, tokens_at_once - len(group.prompt_ids))
     ]
 

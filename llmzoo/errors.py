@@ -1,4 +1,4 @@
-"""The errors that llmzoo raises, all of them a programmer's to mend.
+"""The errors that llmzoo raises, all of which indicate a usage or configuration error.
 
 What a model writes never raises: it is scored, and named in ``infos[agent]["error"]``.
 """

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that an environment says in a fixed episode, held against a file.
 
-After a change that is meant, write them anew and read the difference:
+After a change that is meant, rewrite them and read the difference:
 
     LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs -k transcript && git diff tests/transcripts
 """

@@ -18,7 +18,7 @@ SECTIONS: dict[str, list[str]] = {
         "repository/examples/README",
         "repository/configs/README",
     ],
-    "What there is": ["environments/index", "split_views", "learners/index", "papers"],
+    "Overview": ["environments/index", "split_views", "learners/index", "papers"],
     "Results": [
         "results/index",
         "results/sharpening",

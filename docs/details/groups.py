@@ -105,7 +105,7 @@ ONE_UPDATE = Detail(
 )
 OPTIMIZER = Detail(
     "**Optimiser.** AdamW with betas 0.9 (`momentum`) and 0.99, no weight decay, and a gradient norm of at most 1. Small models whose "
-    "rates are not known have [a bound on steps](../training.md#who-sits-where) too.",
+    "rates are not known have [a bound on steps](../training.md#assigning-models-to-agents) too.",
     "learners/updates/optimizer.py",
     "betas=(float(config.momentum), 0.99),",
 )

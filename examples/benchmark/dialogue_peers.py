@@ -5,7 +5,7 @@
 The dialogues are the first 100 of BFCL's multi-turn base category, which bfcl-eval ships. Each is played
 with the calls of its ground truth, given as text: the calls are executed one after the other, and the turns
 are judged by state and response. Both sides do what they do for a model's calls, and both find every
-dialogue valid. bfcl-eval plays the ground truth anew for each verdict; ours plays it once for each dialogue
+dialogue valid. bfcl-eval plays the ground truth again for each verdict; ours plays it once for each dialogue
 and keeps what it gave. The processes take turns, a third of a second of processor time each, and medians are
 compared.
 

@@ -9,7 +9,7 @@ They are divided into two halves, as ``cohorts=2`` divides lines of play: while 
 256 steps of one call (``StepBatch``), the last outcomes of the other half are read and its next
 moves noted. ``_in_turn``: one call for all 512, and client and server wait for each other.
 
-Moves are random and written down beforehand. Episodes that end begin anew, which is not timed.
+Moves are random and written down beforehand. Episodes that end begin again, which is not timed.
 ``theirs`` is the same game stepped in this process, by the same moves, so that the ratio says what
 distance costs.
 """
@@ -36,7 +36,7 @@ from llmzoo.rollout.stepping import RemoteHost, StepRequest, host_of, is_over, s
 
 GAMES = {"sokoban": {"boxes": 3, "size": 8}, "plan_path": {"size": 12}}
 ENVIRONMENTS = 512
-ROUNDS = 20  # steps of each environment before it begins anew
+ROUNDS = 20  # steps of each environment before it begins again
 Stepper = Callable[[Sequence[AECEnv], random.Random], int]  # plays on; returns how many steps
 SETTINGS = {"num_agents": 1, "max_turns": ROUNDS + 1, "split": "train"}
 

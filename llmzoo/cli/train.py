@@ -214,7 +214,7 @@ def _say_how_to_go_on(command: Sequence[str]) -> None:
 def resumed(
     options: TrainOptions, given: Mapping[str, Any], hints: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings saved in a run folder, updated with the given settings that are ``FREE``.
+    """The settings saved in a run folder, updated with the given settings that are ``CHANGEABLE_ON_RESUME``.
 
     ``hints``: the types of all settings. Raises :class:`ConfigError` for a saved setting of another
     type, and for a given option that contradicts a saved one.

@@ -114,7 +114,9 @@ def playable_tasks(env: AECEnv, args: CurriculumArgs) -> int:
     count = info.get("tasks")
     tasks = args.tasks or count
     if tasks is None:
-        raise ConfigError(f"the tasks of {env} have no end: set curriculum_args tasks, such as 200")
+        raise ConfigError(
+            f"{env} generates an unlimited number of tasks. Set curriculum_args.tasks, for example 200."
+        )
     if tasks < 2 or (count is not None and tasks > count):
         raise ConfigError(
             f"{env} has {count} training tasks; a curriculum of {tasks} needs 2 or more"

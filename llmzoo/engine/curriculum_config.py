@@ -65,5 +65,5 @@ def curriculum_args(choice: str, args: Mapping[str, Any]) -> CurriculumArgs | No
     check_names("option of the curriculum", args, [f.name for f in fields(CurriculumArgs)])
     for name in args:
         if name not in _READS[choice]:
-            raise ConfigError(f"{name} means nothing with curriculum={choice!r}: leave it out")
+            raise ConfigError(f"{name} has no effect with curriculum={choice!r}: leave it out")
     return CurriculumArgs(**args)

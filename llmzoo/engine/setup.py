@@ -58,7 +58,7 @@ def distribute(
     )
     sharded = parallel == "fsdp" or (parallel == "auto" and launched)
     if cpu_offload and not sharded:
-        raise ConfigError("cpu_offload means nothing without parallel='fsdp'")
+        raise ConfigError("cpu_offload requires parallel='fsdp'")
     if ranks.world() == 1:
         return
     models: dict[int, Any] = {id(policy.model): policy.model for policy in policies}

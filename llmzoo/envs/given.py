@@ -51,7 +51,7 @@ def tasks_of(tasks: Tasks, split: str) -> Listed[TaskRow]:
     return _listed(_Given(tasks), split)
 
 
-# each environment is made anew, but its tasks are split once
+# each environment is made again, but its tasks are split once
 @lru_cache(maxsize=16)
 def _listed(given: _Given, split: str) -> Listed[TaskRow]:
     tasks = given.tasks

@@ -123,9 +123,9 @@ def _checked(loaded: Any, path: str) -> Any:
     """``loaded``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
     missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
     if missing or not isinstance(loaded, type):
-        lack = f"it has no {' and no '.join(missing)}" if missing else "it is no class"
+        lack = f"it does not define {' and '.join(missing)}" if missing else "it is not a class"
         raise ConfigError(
-            f"{path} is no learner: {lack}. Extend llmzoo.learners.groups.GroupLearner, or one of "
+            f"{path} is not a learner: {lack}. Extend llmzoo.learners.groups.GroupLearner, or one of "
             "the learners"
         )
     return loaded

@@ -14,7 +14,7 @@ from llmzoo.records import Group
 
 
 class CCPO(JointLearner):
-    """Credit: the return minus the mean return when this seat answers anew and the others' answers stay.
+    """Credit: the return minus the mean return when this seat answers again and the others' answers stay.
 
     The joint return of an aligned answer holds the luck of the other seats' answers. The difference to
     the same joint answer with only this seat's part replaced does not: what the others said is on both

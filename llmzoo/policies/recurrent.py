@@ -1,7 +1,7 @@
 """Models that carry a state from token to token: state spaces, linear attention, convolutions.
 
 Padding on the left would enter the state, and transformers' cache of keys and values does not hold it. So
-each row begins with its first token, is padded on the right, and is read anew for every token that is sampled.
+each row begins with its first token, is padded on the right, and is read again for every token that is sampled.
 
 Shapes: B prompts, N rows, T tokens of the longest row, V vocabulary.
 """

@@ -551,8 +551,8 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self.name}: a prompt of {length} tokens does not fit the model's context, which "
-                f"has room for {room}; it is answered with an empty text and not trained on",
+                f"{self.name}: a prompt of {length} tokens exceeds the available context ({room} "
+                "tokens). An empty completion is recorded and excluded from training.",
                 stacklevel=3,
             )
 

@@ -115,7 +115,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         return self.under(replace(self._own, **changes))
 
     def reseed(self, seed: int) -> None:
-        """Begin the sampling noise anew; also for copies of this policy, which share it."""
+        """Restart the sampling noise; also for copies of this policy, which share it."""
         self.chance.reseed(seed)
 
     def respond_streaming(

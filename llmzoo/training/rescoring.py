@@ -56,7 +56,7 @@ def rescore(
 ) -> Iterator[Rescored]:
     """Judge every episode of an evaluation's folder again, in their order.
 
-    Each is begun anew, and the answers are played as they stand, whatever the prompts are now.
+    Each is restarted, and the answers are played as they stand, whatever the prompts are now.
     ``env`` and ``env_args``: what the folder says itself, repeated where it is code that you trust.
     Raises :class:`ConfigError` if the folder holds no evaluation of an environment with an id, if
     its tasks are no longer the same, or if it names code, keys or servers that you do not name.

@@ -93,7 +93,8 @@ def take_seats(
     if not any(seat.learns for seat in seats.values()):
         played = ", ".join(f"{seat.agent}: {seat.source}" for seat in seats.values())
         raise ConfigError(
-            f"nobody is left that learns ({played}): leave one seat to a model that is not frozen"
+            f"no trainable agent: every agent is frozen or scripted ({played}). Give at least one a "
+            "model that is not frozen"
         )
     present = {a: seat for a, seat in seats.items() if only in (None, seat.name)}
     opened = _open(

@@ -90,7 +90,7 @@ def test_simultaneous_seats_branch_before_either_has_answered():
         first, second, third, fourth = map(float, texts(b))  # a, b, a, b
         own = first + third if decision.agent == "a_0" else second + fourth
         assert b.episode.returns()[index] == pytest.approx(first * second + third * fourth + own)
-    assert len({texts(b)[0] for b in branches[5:]}) > 1  # the other seat answers anew in each copy
+    assert len({texts(b)[0] for b in branches[5:]}) > 1  # the other seat answers again in each copy
 
 
 def test_a_number_beyond_the_end_is_counted_round():
@@ -255,7 +255,7 @@ def test_wrong_texts_get_the_documented_penalty():
 
 def test_a_prompt_that_does_not_fit_is_masked(tmp_path):
     rollouts = adapter.rollout_func("sudoku_v0", seats=["planner_1"], env_args={"max_turns": 1})
-    with pytest.warns(UserWarning, match="does not fit the model's context"):
+    with pytest.warns(UserWarning, match="exceeds the available context"):
         seen = trl_runs.train(
             model(max_position_embeddings=64),
             tokenizer(),

@@ -115,7 +115,7 @@ class _Infos(gymnasium.vector.VectorEnv):
     ],
 )
 def test_equal_to_single_seats_step_for_step(name, mode):
-    """Ragged ends, hostile text, every way to begin anew: observations, rewards, ends and infos."""
+    """Ragged ends, hostile text, every way to begin again: observations, rewards, ends and infos."""
     make, seat, others = ENVIRONMENTS[name]
     together = vector(make, N, seat=seat, others=others, autoreset_mode=mode)
     alone = [single_seat(make, seat=seat, others=others) for _ in range(N)]

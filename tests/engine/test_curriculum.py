@@ -38,8 +38,8 @@ def drawn(choice="learnability", tasks=4, **args):
         ("learnability", {"first": True}, "whole number"),
         ("learnability", {"first": 9}, "at most window"),
         ("learnability", {"share": 1.5}, "from 0 to 1"),
-        ("learnability", {"low": 0.1}, "low means nothing with curriculum='learnability'"),
-        ("uniform", {"share": 0.5}, "share means nothing with curriculum='uniform'"),
+        ("learnability", {"low": 0.1}, "low has no effect with curriculum='learnability'"),
+        ("uniform", {"share": 0.5}, "share has no effect with curriculum='uniform'"),
         ("threshold", {"low": 0.9}, "low must be at most high"),
     ],
 )
@@ -109,7 +109,11 @@ def test_which_environments_have_tasks_to_draw():
     assert playable_tasks(listed(), CurriculumArgs(tasks=5)) == 5
     assert playable_tasks(Mixed(), CurriculumArgs()) == 40
     for env, args, match in (
-        (llmzoo.make("sudoku_v0", split="train"), {}, "have no end: set curriculum_args tasks"),
+        (
+            llmzoo.make("sudoku_v0", split="train"),
+            {},
+            "unlimited number of tasks. Set curriculum_args.tasks",
+        ),
         (llmzoo.make("sudoku_v0", split="test"), {"tasks": 5}, "not those of split='test'"),
         (Parity(), {"tasks": 5}, "names no tasks"),
         (Mixed(), {"tasks": 41}, "has 40 training tasks; a curriculum of 41"),

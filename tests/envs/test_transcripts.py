@@ -1,6 +1,6 @@
 """Golden transcripts: every word that the games say in a fixed episode.
 
-After a change that is meant, write them anew and read the difference:
+After a change that is meant, rewrite them and read the difference:
 
     LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/test_transcripts.py && git diff tests/transcripts
 """

@@ -56,7 +56,7 @@ def test_gradients_of_many_parts_are_summed_in_float32():
         (plain * 1.0).sum().backward()
     assert plain.grad.item() == 256.0  # 256 + 1 rounds back to 256
     masters.publish()
-    assert masters.masters[0].grad is None  # the next step begins anew
+    assert masters.masters[0].grad is None  # the next step begins again
 
 
 def test_float32_weights_are_their_own_masters():

@@ -631,7 +631,7 @@ def test_the_committed_tables_come_from_the_committed_logs(tables):
     shown = [name for name in tables if any(f"<!-- {name} -->" in page for page in pages.values())]
     assert sorted(shown) == sorted(tables)
     for name, page in pages.items():
-        assert placed(page, tables) == page, f"python examples/results/tables.py writes {name} anew"
+        assert placed(page, tables) == page, f"python examples/results/tables.py rewrites {name}"
 
 
 def test_where_the_headline_stands_it_says_which_at_grpo_that_is():

@@ -1,4 +1,4 @@
-"""Names of a library that the program defines anew, where the tests mean the library's."""
+"""Names of a library that the program redefines, where the tests mean the library's."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from llmzoo.serve.policies_wire import messages_of
 from llmzoo.training.evaluation import evaluate
 
 # one of the prompts is empty
-pytestmark = pytest.mark.filterwarnings("ignore:.*does not fit the model's context")
+pytestmark = pytest.mark.filterwarnings("ignore:.*exceeds the available context")
 PROMPTS = ("up", "left is right", "up", "the answer is 12", "")
 SETTINGS = Sampling(max_new_tokens=12)
 

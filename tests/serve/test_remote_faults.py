@@ -74,7 +74,7 @@ def started(server, count, id="doing_v0"):
 
 
 def plays_on(env):
-    """Whether an episode goes on as it should; one that has ended by then begins anew."""
+    """Whether an episode goes on as it should; one that has ended by then begins again."""
     if env.truncations["a_0"]:
         env.reset()
     before = env.agent_selection

@@ -264,7 +264,7 @@ def test_environment_steps_are_counted_in_trees_and_in_episodes():
     # one round of two seats from two seeds; a tree tries three pairs of answers
     tree = engine(MAGRPO(MAGRPO.Config(group_size=3)))
     assert steps(tree) == 2 * 3 * 2
-    assert steps(tree) == 2 * 3 * 2  # of each batch anew
+    assert steps(tree) == 2 * 3 * 2  # of each batch again
     assert steps(engine(IPPO())) == 2 * 2
 
 

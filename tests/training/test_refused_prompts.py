@@ -14,7 +14,7 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Episode, Group
 from llmzoo.training import fit, metrics
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*does not fit the model's context")
+pytestmark = pytest.mark.filterwarnings("ignore:.*exceeds the available context")
 
 LONG = "up down left right " * 200
 TOKENS = len(policy().encode(LONG))  # of a context of 256

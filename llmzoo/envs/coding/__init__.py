@@ -46,5 +46,5 @@ register(
     "llmzoo.envs.coding.bug_fix:env",
     family="coding",
     agents=("locator_0", "fixer_1"),
-    summary="Mend a broken program: a locator says where it is wrong, a fixer writes it anew.",
+    summary="Repair a broken program: a locator says where it is wrong, a fixer rewrites it.",
 )

@@ -113,7 +113,7 @@ class Running:
         self.close()
         raise ProgramError(
             f"the program called nobody for {self._time_limit:g} seconds; its thread cannot be "
-            "stopped before its next call. Raise time_limit, or mend what it waits for"
+            "stopped before its next call. Raise time_limit, or fix what it waits for"
         )
 
     def answer(self, texts: Sequence[str]) -> None:

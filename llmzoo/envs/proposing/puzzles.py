@@ -1,7 +1,7 @@
 """The two kinds of puzzle: a sum to work out, and numbers to combine to a target.
 
 What a proposer writes is read into a puzzle, and everything else follows from the puzzle: what the solver
-reads is written anew from it, and the answer is worked out from it. So a proposal cannot carry a hint in
+reads is rewritten from it, and the answer is worked out from it. So a proposal cannot carry a hint in
 words, and its author has no say in what counts as right.
 """
 

@@ -44,7 +44,7 @@ class ActorCriticConfig(SurrogateConfig):
         if self.critic == "value_head" and self.critic_model is not None:
             raise ConfigError("critic_model means nothing beside critic='value_head'")
         if self.target_kl is not None and self.clip is None:
-            raise ConfigError("target_kl means nothing without clip")
+            raise ConfigError("target_kl requires clip to be set")
         if self.value_weight < 0:
             raise ConfigError(f"value_weight must be at least 0, got {self.value_weight}")
 

@@ -33,7 +33,7 @@ class GroupConfig(SurrogateConfig):
             raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
         if self.group_size == 1 and (self.normalize or self.uninformative != "keep"):
             raise ConfigError(
-                "one answer alone never differs: normalize=False, uninformative='keep'"
+                "group_size=1 has no variance within a group: set normalize=False and uninformative='keep'"
             )
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")

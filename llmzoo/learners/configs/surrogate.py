@@ -47,9 +47,9 @@ class SurrogateConfig(OptimizerConfig):
                 )
             for name in ("clip_high", "dual_clip"):
                 if getattr(self, name) is not None:
-                    raise ConfigError(f"{name} means nothing without clip")
+                    raise ConfigError(f"{name} requires clip to be set")
             if self.ratio != "token":
-                raise ConfigError("ratio means nothing without clip")
+                raise ConfigError("ratio requires clip to be set")
         elif self.importance_cap is not None:
             raise ConfigError("clip weighs tokens by their ratio already: leave importance_cap out")
         if self.importance_cap is not None and not self.importance_cap > 0:

@@ -77,7 +77,7 @@ class ServerArgs:
         if self.retries < 0 or self.concurrency < 1:
             raise ConfigError("retries must be at least 0 and concurrency at least 1")
         if self.weights == "nccl" and self.folder is not None:
-            raise ConfigError("folder means nothing with weights='nccl'")
+            raise ConfigError("folder has no effect with weights='nccl': leave it out")
 
 
 def is_server(sampler: str) -> bool:

@@ -277,7 +277,7 @@ def _bug_fix() -> Iterator[Scored]:
         "the examples by heart": lambda env, agent: bug_fix_oracle.by_heart(
             env.unwrapped.episode.task
         ),
-        "line 2 is wrong, a constant mends it": _line_2,
+        "line 2 is wrong, a constant repairs it": _line_2,
     }
     yield from _against_amateurs("bug_fix_v0", env, "locator_0", acts)
     score = mean(_shows_hidden_calls(env, task) for task in range(0, 90 * TASKS, 90))

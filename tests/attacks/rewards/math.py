@@ -72,7 +72,7 @@ def _in_turn(*texts: str) -> Player:
 
 
 def _random_digit(env: TextEnv, agent: str) -> str:
-    """A digit, drawn anew in each round."""
+    """A digit, drawn again in each round."""
     digit = random.Random(env.observe(agent)).randrange(10)
     return f"print({digit})" if agent.startswith("tool") else f"\\boxed{{{digit}}}"
 

@@ -1,7 +1,7 @@
 """Golden transcripts: every word that the coding environments say in a fixed episode.
 
 In the first round the seats answer nonsense and a wrong program, in the second the expert plays.
-Written anew as those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/coding``.
+Rewritten like those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/coding``.
 """
 
 from __future__ import annotations

@@ -150,11 +150,11 @@ def test_the_fixer_takes_another_form_when_it_is_told_other_results():
     env = made()
     task = env.episode.task
     right = halves.without_docstrings(task.program.source)
-    assert right in oracle.mend(task, oracle.tell(task, 400), 0)
+    assert right in oracle.repair(task, oracle.tell(task, 400), 0)
     other = SHIPPED[CAESAR + 1]
     gives = oracle._forms("caesar")[halves.without_docstrings(other.broken)]
     told = "\n".join(f"{call} should give {value}" for call, value in gives.items())
-    assert right not in oracle.mend(task, told, 0)
+    assert right not in oracle.repair(task, told, 0)
 
 
 def test_what_is_paid():

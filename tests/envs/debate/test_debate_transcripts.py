@@ -1,6 +1,6 @@
 """Golden transcript: every word that the debate says in a fixed episode.
 
-A silent opening and one that rambles, then the expert plays. Written anew as those of the games:
+A silent opening and one that rambles, then the expert plays. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/debate``.
 """
 

@@ -190,7 +190,7 @@ EPISODES = {
     "name", slow_but(["kuhn_poker", "tic_tac_toe", "connect_four", "tiny_hanabi"], EPISODES)
 )
 def test_transcripts(name):
-    """Written anew with ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/duels``."""
+    """Rewritten with ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/duels``."""
     said = []
     for title, (kwargs, answers) in EPISODES[name].items():
         env = llmzoo.make(f"{name}_v0", split="test", **kwargs)

@@ -309,7 +309,7 @@ EPISODES = {
 
 
 def test_transcripts():
-    """Written anew with ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/duels``."""
+    """Rewritten with ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/duels``."""
     said = []
     for title, (kwargs, answers) in EPISODES.items():
         env = llmzoo.make("negotiation_v0", split="test", **kwargs)

@@ -1,6 +1,6 @@
 """Golden transcripts: every word of propose_v0 in fixed episodes.
 
-Written anew as those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/proposing``.
+Rewritten like those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/proposing``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that the environments of the family say in fixed episodes.
 
-First the seats err, then the experts play. Written anew as those of the games:
+First the seats err, then the experts play. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/signals``.
 """
 

@@ -53,10 +53,10 @@ def test_the_reference_mends_every_set_and_nothing_less_does(number):
     assert len(owners(database())) == 10
     for intent, names in every_set()[number::10]:
         task = composed(intent, names, owner, "None", database())
-        assert all(holds(task.mended, each) for each in task.asserts), task.name
+        assert all(holds(task.repaired, each) for each in task.asserts), task.name
         beyond = bool({"lock_sim_card_pin", "contract_end_suspension"} & set(names))
         assert bool(task.required) == beyond
-        # what cannot be mended stays as it is, and all else is broken at first
+        # what cannot be repaired stays as it is, and all else is broken at first
         assert all(holds(task.world, each) for each in task.asserts) == beyond, task.name
 
 

@@ -101,7 +101,7 @@ def test_every_fact_that_is_asked_for_is_there():
             assert isinstance(article.facts[fact], kinds), (article.title, fact)
 
 
-# Answers worked out anew
+# Answers worked out again
 
 
 @pytest.mark.parametrize(

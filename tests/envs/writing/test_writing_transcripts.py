@@ -1,7 +1,7 @@
 """Golden transcripts: every word that the writing environments say in a fixed episode.
 
-In the first round the seats answer nonsense and an extract, in the second the expert plays. Written
-anew as those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/writing``.
+In the first round the seats answer nonsense and an extract, in the second the expert plays. Rewritten
+like those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/writing``.
 """
 
 from __future__ import annotations

@@ -356,7 +356,7 @@ def test_another_model_as_critic(tmp_path):
         ("ippo", {"lam": 1.5}, r"lam must be in \[0, 1\]"),
         ("ippo", {"value_clip": 0.0}, "value_clip must be above 0"),
         ("ippo", {"clip": None}, "need the clipped ratio"),
-        ("iac", {"target_kl": 0.1}, "target_kl means nothing without clip"),
+        ("iac", {"target_kl": 0.1}, "target_kl requires clip to be set"),
         ("ippo", {"value_weight": -1.0}, "value_weight must be at least 0"),
         ("ippo", {"critic": "value_head", "critic_model": "x"}, "critic_model means nothing"),
     ],

@@ -63,7 +63,7 @@ stay together.
 Source: HouseBuild of CoMLRL's [Minecraft tasks](https://github.com/OpenMLRL/LLM_Collab_Minecraft) (Liu et al., "LLM
 Collaboration with Multi-Agent Reinforcement Learning", 2025, [arXiv 2508.04652](https://arxiv.org/abs/2508.04652),
 is the paper of the library). Layers, `fill` and the limits of blocks are its own; there the reward is the share of all cells
-that are right, air included, limits count anew each round, and spiders attack builders who do not kill them. This
+that are right, air included, limits start again each round, and spiders attack builders who do not kill them. This
 version needs no Minecraft, draws its houses, has prompts of its own, and keeps the blocks between rounds. Numbers
 are not comparable.
 

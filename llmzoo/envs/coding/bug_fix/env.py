@@ -212,7 +212,7 @@ class BugFix(TextEnv):
             heard = self.episode.said.get(LOCATOR, "")
             if agent == LOCATOR:
                 return oracle.tell(task, self.message_chars)
-            return oracle.mend(task, heard, self.turn)
+            return oracle.repair(task, heard, self.turn)
         said = {LOCATOR: oracle.locate, FIXER: oracle.fix}
         return "\n\n".join(said[part](task) for part in self._parts(agent))
 

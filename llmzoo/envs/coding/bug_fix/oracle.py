@@ -94,7 +94,7 @@ def tell(task: BugTask, limit: int) -> str:
     return message or "-"
 
 
-def mend(task: BugTask, heard: str, turn: int) -> str:
+def repair(task: BugTask, heard: str, turn: int) -> str:
     """A location and a fix: a form of the program with which all that was told is true, another one each
     turn. The order of the forms depends on the code alone."""
     code = halves.without_docstrings(task.broken)

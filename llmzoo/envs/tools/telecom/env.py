@@ -65,7 +65,7 @@ tau2-bench counts it as failed.
 
 **The scripted customer** does what the agent's message names (`toggle_airplane_mode`,
 `grant_app_permission("messaging", "sms")`) or means ("turn off airplane mode"), says what the phone showed, answers questions about itself, and ends the
-call when its own test shows that the problem is solved. **The scripted agent** looks up, asks, mends and tests; it
+call when its own test shows that the problem is solved. **The scripted agent** looks up, asks, repairs and tests; it
 acts on the phone by messages alone.
 
 Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-Control Environment", 2025

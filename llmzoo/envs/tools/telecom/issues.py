@@ -44,7 +44,7 @@ class Owner(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """setup: what breaks things. repair: the calls that mend them, None if the agent cannot. asserts: what must
+    """setup: what breaks things. repair: the calls that repair them, None if the agent cannot. asserts: what must
     hold at the end besides what the reason to call asks for."""
 
     setup: Callable[[Owner], Sequence[Step]]

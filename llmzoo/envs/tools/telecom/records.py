@@ -140,7 +140,7 @@ def _check(task: Task) -> None:
     except (TypeError, AttributeError) as error:
         raise BadField("env_assertions", f"cannot be checked: {error}") from error
     try:
-        _ = task.mended
+        _ = task.repaired
     except ToolError as error:
         raise BadField("actions", f"cannot be played: {error}") from error
 

@@ -1,4 +1,4 @@
-"""The team's reward: what is mended on the way, and what holds at the end."""
+"""The team's reward: what is repaired on the way, and what holds at the end."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def settings(world: World) -> Mapping[str, Any]:
 def wanted(task: Task) -> Mapping[str, Any]:
     """The settings that the reference's calls change, and their values after them."""
     before = settings(task.world)
-    after = settings(task.mended)
+    after = settings(task.repaired)
     return {name: value for name, value in after.items() if before.get(name) != value}
 
 
-def mended(talk: Talk) -> float:
+def repaired(talk: Talk) -> float:
     """The share of what the reference changes that is so now, or was handed over as it must be."""
     due = wanted(talk.task)
     now = settings(talk.world)
@@ -63,13 +63,13 @@ def fulfilled(talk: Talk) -> list[bool]:
 
 
 def step_parts(before: float | None, talk: Talk) -> tuple[dict[str, float], float]:
-    """What a step pays, and what is mended after it.
+    """What a step pays, and what is repaired after it.
 
-    before: what was mended before the step; None at the start of the episode.
+    before: what was repaired before the step; None at the start of the episode.
     """
     now = fulfilled(talk) if talk.over else []
     solved = bool(now) and all(now)
-    share = 1.0 if solved else mended(talk)
+    share = 1.0 if solved else repaired(talk)
     parts = dict.fromkeys(WORTH, 0.0)
     parts[REPAIRS] = WORTH[REPAIRS] * (share - (before or 0.0))
     if talk.over:

@@ -84,7 +84,7 @@ class Task:
     refuted: tuple[Step, ...] = ()
 
     @cached_property
-    def mended(self) -> World:
+    def repaired(self) -> World:
         """The world after the reference's calls."""
         return TOOLS.after(self.world, self.repairs)
 

@@ -137,7 +137,7 @@ def running_sum(numbers):
     ),
     Fake(
         name="again-without-asserts",
-        about="starts itself anew in a Python that leaves asserts out",
+        about="starts itself again in a Python that leaves asserts out",
         program="""
 import os, sys
 if __debug__:

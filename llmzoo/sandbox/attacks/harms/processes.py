@@ -115,7 +115,7 @@ os.execv("/bin/cat", ["cat", CANARY])
 """,
     ),
     Harm(
-        name="exec-python-anew",
+        name="exec-python-again",
         about="becomes a Python without any of the sandbox's preparations",
         program="""
 import os, sys

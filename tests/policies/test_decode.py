@@ -177,7 +177,7 @@ def test_the_same_seed_samples_the_same():
 
 def test_a_prompt_beyond_the_context_is_answered_empty_and_never_trained_on():
     player = policy()
-    with pytest.warns(UserWarning, match="does not fit"):
+    with pytest.warns(UserWarning, match="exceeds the available context"):
         first, second = player.respond(requests(["1" * 300, "up"]), 2)
     assert [c.text for c in first] == ["", ""]
     assert not any(c.trainable for c in first)

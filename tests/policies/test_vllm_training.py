@@ -187,7 +187,7 @@ def test_a_policy_answers_from_its_sampler(vllm):
 def test_a_prompt_too_long_for_the_engine_gets_an_empty_answer(vllm):
     player = policy(sampling=Sampling(max_new_tokens=12))
     give_samplers([player], "vllm", VllmArgs(max_model_len=24))
-    with pytest.warns(UserWarning, match="does not fit"):
+    with pytest.warns(UserWarning, match="exceeds the available context"):
         long, short = player.respond(asked("0123456789 " * 5, "9"), group_size=2)
     assert [(completion.text, completion.trainable) for completion in long] == [("", False)] * 2
     assert all(completion.trainable for completion in short)

@@ -16,7 +16,7 @@ from torch.nn import Parameter
 from llmzoo.distributed.sharding import local_shard, shard_tensor_like
 from llmzoo.errors import CheckpointError
 from llmzoo.policies import lora
-from llmzoo.policies.base import Chance, Policy
+from llmzoo.policies.base import NoiseKeys, Policy
 from llmzoo.policies.transformers import TransformersPolicy
 
 Learning = Mapping[str, TransformersPolicy]  # policies that learn, by name
@@ -108,7 +108,7 @@ def copies(learning: Learning, policies: Mapping[str, Policy]) -> dict[str, Poli
         own = {id(w) for p in learning.values() if p.model is model for w in changing(p).values()}
         shared = {id(w): w for w in model.parameters() if id(w) not in own}
         models[id(model)] = copy.deepcopy(model, shared).eval()
-    chances: dict[int, Chance] = {}
+    noise_keys: dict[int, NoiseKeys] = {}
     made: dict[int, Policy] = {}
     for policy in policies.values():
         if id(policy) in made:
@@ -119,5 +119,7 @@ def copies(learning: Learning, policies: Mapping[str, Policy]) -> dict[str, Poli
             player.model = models[id(policy.model)]
             player.tokenizer = copy.deepcopy(policy.tokenizer)  # tokenizers are not thread-safe
             # policies that share their noise still share it
-            player.chance = chances.setdefault(id(policy.chance), Chance(policy.chance.seed))
+            player.noise_keys = noise_keys.setdefault(
+                id(policy.noise_keys), NoiseKeys(policy.noise_keys.seed)
+            )
     return {name: made[id(policy)] for name, policy in policies.items()}

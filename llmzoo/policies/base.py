@@ -24,7 +24,7 @@ class Request:
     Models read only ``observation``. ``seed``: seeds the randomness of scripted players. ``noise``:
     identifies this request's sampling noise; the same number draws the same answers, whatever else
     is in the call. None: the policy numbers its requests itself. ``key``: overrides the key that
-    :class:`Chance` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
+    :class:`NoiseKeys` would derive from ``noise``. ``cancelled``: once set, nobody waits for the
     answer, and the policy may leave it unfinished.
     """
 
@@ -232,7 +232,7 @@ def request_rng(request: Request) -> random.Random:
     return random.Random(f"{request.seed}/{request.agent}/{request.observation}")
 
 
-class Chance:
+class NoiseKeys:
     """Derives a key of the sampling noise for each request from a seed and the request's ``noise``.
 
     Requests without ``noise`` are numbered in the order of arrival. A request's own ``key`` is kept.

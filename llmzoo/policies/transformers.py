@@ -21,7 +21,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.policies import attention, lora
-from llmzoo.policies.base import TINY, Chance, OnComplete, Request, StreamingPolicy, answer_limit
+from llmzoo.policies.base import TINY, NoiseKeys, OnComplete, Request, StreamingPolicy, answer_limit
 from llmzoo.policies.compiling import Compile, is_compiled
 from llmzoo.policies.decode import Finished, Sampler, Tokens, sample
 from llmzoo.policies.devices import device_here
@@ -149,7 +149,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         self._prompts: dict[str | None, Prompts] = {}
         self.histories = Histories()
         self.max_rows = max_rows
-        self.chance = Chance(seed)
+        self.noise_keys = NoiseKeys(seed)
         self.sampler: Sampler | None = None  # a separate engine that samples instead of the model
         self.eos_ids = eos_ids(model, tokenizer)
         pad = tokenizer.pad_token_id
@@ -247,7 +247,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         on_complete: OnComplete,
     ) -> list[list[Completion]]:
         prompts = [self.encode(r.observation, r.agent) for r in requests]
-        keys = self.chance.keys(requests)
+        keys = self.noise_keys.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
         for index, request in enumerate(requests):
@@ -282,7 +282,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
 
     def reseed(self, seed: int) -> None:
         """Restart the sampling noise from a seed, also for copies of this policy, which share it."""
-        self.chance.reseed(seed)
+        self.noise_keys.reseed(seed)
 
     def likelihood(
         self,
@@ -454,7 +454,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         other.adapter, other.sampler = adapter, None
         other.name = self.name if name is None else name
         if seed is not None:
-            other.chance = Chance(seed)
+            other.noise_keys = NoiseKeys(seed)
         return other
 
     def with_adapters(

@@ -27,7 +27,7 @@ from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.serve import tokens
 from llmzoo.serve.hosting import DEFAULT_PORT, GREATEST_MESSAGE_BYTES
 from llmzoo.serve.tokens import check_token, is_loopback
-from llmzoo.serve.trust import RemoteError, line
+from llmzoo.serve.validation import RemoteError, line
 
 __all__ = ["Address", "RemoteError", "ask_server", "connect", "explained", "parse", "plainly"]
 

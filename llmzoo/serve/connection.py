@@ -21,7 +21,7 @@ import grpc
 
 from llmzoo.errors import LlmzooError
 from llmzoo.rollout.stepping import RemoteHost, StepRequest, step_each
-from llmzoo.serve import trust
+from llmzoo.serve import validation
 from llmzoo.serve.channel import Address, RemoteError, ask_server, connect, explained
 from llmzoo.serve.descriptions import Description, read
 from llmzoo.serve.generated import environments_pb2 as pb
@@ -85,7 +85,7 @@ class Connection(RemoteHost):
 
     def ids(self) -> list[str]:
         environments = (self._listed or self._list()).environments
-        return [trust.line(environment.id, 80) for environment in environments[:1000]]
+        return [validation.line(environment.id, 80) for environment in environments[:1000]]
 
     def described(self, spec: pb.Spec) -> Description:
         """Raises :class:`ConfigError` for arguments that the server refuses."""
@@ -198,7 +198,7 @@ class Connection(RemoteHost):
         timeout = _SLACK_S + limits.make_s + limits.step_s * rounds
         outcomes: Sequence[pb.Outcome] = self._stub.StepBatch(message, timeout=timeout).outcomes
         if len(outcomes) != len(message.items):
-            raise trust.odd(f"answered {len(outcomes)} of {len(message.items)} items")
+            raise validation.odd(f"answered {len(outcomes)} of {len(message.items)} items")
         return outcomes
 
     def _list(self) -> pb.ListReply:
@@ -212,11 +212,11 @@ class Connection(RemoteHost):
 
 def _check(limits: pb.Limits) -> None:
     """Raise :class:`RemoteError` for limits that no client can keep."""
-    trust.number(limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "the bytes of a message")
-    trust.number(limits.batch_items, 1, 2**32, "the items of a call")
-    trust.number(limits.workers, 1, 2**32, "its workers")
-    trust.number(limits.step_s, *LIMITS_S, "the seconds of a step")
-    trust.number(limits.make_s, *LIMITS_S, "the seconds of making an environment")
+    validation.number(limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "the bytes of a message")
+    validation.number(limits.batch_items, 1, 2**32, "the items of a call")
+    validation.number(limits.workers, 1, 2**32, "its workers")
+    validation.number(limits.step_s, *LIMITS_S, "the seconds of a step")
+    validation.number(limits.make_s, *LIMITS_S, "the seconds of making an environment")
 
 
 _connections: dict[grpc.Channel, Connection] = {}

@@ -10,7 +10,7 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
-from llmzoo.serve import trust, values
+from llmzoo.serve import validation, values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import FreeText
 
@@ -70,17 +70,17 @@ def write(env: AECEnv, render_mode: str | None) -> pb.Description:
 
 
 def read(message: pb.Description) -> Description:
-    """Read a description. Raises :class:`llmzoo.serve.trust.RemoteError` if it is inconsistent."""
-    agents = trust.agents(message.agents)
+    """Read a description. Raises :class:`llmzoo.serve.validation.RemoteError` if it is inconsistent."""
+    agents = validation.agents(message.agents)
     for spaces in (message.observation_spaces, message.action_spaces):
         if len(spaces) != len(agents):
-            raise trust.odd(f"describes {len(spaces)} spaces of {len(agents)} agents")
+            raise validation.odd(f"describes {len(spaces)} spaces of {len(agents)} agents")
         for space in spaces:
-            trust.number(
+            validation.number(
                 space.max_length, max(space.min_length, 1), MOST_CHARACTERS, "a length of texts"
             )
     return Description(
-        trust.line(message.name),
+        validation.line(message.name),
         agents,
         values.read_entries(message.metadata.entries),
         values.read(message.render_mode),

@@ -21,7 +21,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
 from llmzoo.serve.policies_batching import Batcher
 from llmzoo.serve.policies_hosted import Hosted
-from llmzoo.serve.sampled import Answering, SampledEpisode
+from llmzoo.serve.recorded_episode import Answering, SampledEpisode
 from llmzoo.serve.seated import Seated
 from llmzoo.training.episode_folder import EpisodeFolder
 

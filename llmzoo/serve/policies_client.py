@@ -13,10 +13,10 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.base import Chance, OnComplete, Request, StreamingPolicy
+from llmzoo.policies.base import NoiseKeys, OnComplete, Request, StreamingPolicy
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.records import Completion
-from llmzoo.serve import trust
+from llmzoo.serve import validation
 from llmzoo.serve.channel import Address, RemoteError, ask_server, connect, parse, plainly
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
@@ -75,7 +75,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         if retries < 0 or backoff_s < 0 or not timeout_s > 0:
             raise ConfigError("retries and backoff_s are at least 0, timeout_s is above 0")
         self.address = address
-        self.chance = Chance(seed)
+        self.noise_keys = NoiseKeys(seed)
         self.timeout_s = timeout_s
         self.retries = retries
         self.backoff_s = backoff_s
@@ -84,11 +84,11 @@ class RemotePolicy(StreamingPolicy, Sampled):
         info = policies_pb2_grpc.PoliciesStub(channel).Info
         self._info = ask_server(channel, info, pb.PolicyInfoRequest(), address, _INFO_S)
         self._check(self._info)
-        self.name = f"{trust.line(self._info.name, 200)}@{address}"
+        self.name = f"{validation.line(self._info.name, 200)}@{address}"
         styled = self._info.HasField("prompt_style")
         self.prompt_style: str | None = self._info.prompt_style if styled else None
         takes = self._info.HasField("sampling")
-        with trust.understood("its settings"):
+        with validation.understood("its settings"):
             self._own = sampling_from(self._info.sampling) if takes else None
         self.sampling = sampling if takes else None
         self.seats = dict(seats or {}) if takes else {}
@@ -116,7 +116,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
 
     def reseed(self, seed: int) -> None:
         """Restart the sampling noise; also for copies of this policy, which share it."""
-        self.chance.reseed(seed)
+        self.noise_keys.reseed(seed)
 
     def respond_streaming(
         self,
@@ -126,7 +126,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         greedy: bool = False,
         on_complete: OnComplete,
     ) -> list[list[Completion]]:
-        keys = self.chance.keys(requests)
+        keys = self.noise_keys.keys(requests)
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling | None, list[int]] = {}
         for index, request in enumerate(requests):
@@ -247,7 +247,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
                     if at >= len(answers) or not 1 <= len(part.completions) <= call.k - len(
                         answers[at]
                     ):
-                        raise trust.odd("answers what it was not asked")
+                        raise validation.odd("answers what it was not asked")
                     if not answers[at]:
                         prompts[at] = tuple(part.prompt_ids)
                     answers[at] += completions_of(part, prompts[at])
@@ -263,10 +263,12 @@ class RemotePolicy(StreamingPolicy, Sampled):
             )
 
     def _check(self, info: pb.PolicyInfo) -> None:
-        """Raise :class:`llmzoo.serve.trust.RemoteError` for limits that no client can keep."""
+        """Raise :class:`llmzoo.serve.validation.RemoteError` for limits that no client can keep."""
         for limit in ("requests", "rows", "new_tokens"):
-            trust.number(getattr(info.limits, limit), 1, 2**32, limit)
-        trust.number(info.limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "a message's bytes")
+            validation.number(getattr(info.limits, limit), 1, 2**32, limit)
+        validation.number(
+            info.limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "a message's bytes"
+        )
 
     def _check_length(self, sampling: Sampling) -> None:
         most = self._info.limits.new_tokens

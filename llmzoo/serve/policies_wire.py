@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from llmzoo.policies.base import Request
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
-from llmzoo.serve import trust
+from llmzoo.serve import validation
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.policies_hosted import ELSEWHERE
 
@@ -94,10 +94,10 @@ def _parts(ask: int, completions: Sequence[Completion], part_bytes: int) -> Iter
 def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Completion]:
     """The completions of one part. ``prompt_ids``: from the first part of the request.
 
-    Raises :class:`llmzoo.serve.trust.RemoteError` if ids and log-probabilities differ in number.
+    Raises :class:`llmzoo.serve.validation.RemoteError` if ids and log-probabilities differ in number.
     """
     if any(len(message.ids) != len(message.logprobs) for message in answer.completions):
-        raise trust.odd("gives ids and probabilities of different numbers")
+        raise validation.odd("gives ids and probabilities of different numbers")
     return [
         Completion(
             text=message.text,

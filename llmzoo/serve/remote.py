@@ -24,13 +24,13 @@ from llmzoo.errors import (
 )
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, step_rewards
-from llmzoo.serve import complaints, trust, values, views
+from llmzoo.serve import remote_errors, validation, values, views
 from llmzoo.serve.channel import Address, parse
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.sessions import ID_BYTES
-from llmzoo.serve.trust import RemoteError
+from llmzoo.serve.validation import RemoteError
 
 Key = tuple[str, str]  # what is read beyond a view, and of which agent ("" if of none)
 
@@ -49,15 +49,15 @@ def spec(address: str) -> EnvSpec:
     hosted = connection.hosted(where.name)
     if hosted is None:
         raise UnknownNameError(f"environment at {where.server}", where.name, connection.ids())
-    with trust.understood("arguments"):
+    with validation.understood("arguments"):
         terse = values.read_entries(hosted.terse.entries)
         offline = values.read_entries(hosted.offline.entries)
     return EnvSpec(
         id=address,
         entry_point=partial(make, address),
-        family=trust.line(hosted.family, 80),
-        agents=tuple(trust.agents(hosted.agents)),
-        summary=trust.line(hosted.summary),
+        family=validation.line(hosted.family, 80),
+        agents=tuple(validation.agents(hosted.agents)),
+        summary=validation.line(hosted.summary),
         terse=terse,
         offline=offline,
     )
@@ -97,7 +97,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     when a result is read, so the error of a step is raised by the next read.
 
     If the server has lost the episode, reads raise
-    :class:`llmzoo.serve.complaints.SessionLostError` until ``reset`` begins a new one.
+    :class:`llmzoo.serve.remote_errors.SessionLostError` until ``reset`` begins a new one.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         """
         self._raise()
         names, told = self.possible_agents, self._outcome.paid
-        with trust.understood("a payment"):
+        with validation.understood("a payment"):
             if not all(math.isfinite(amount) for paid in told for amount in paid.amounts):
                 raise ValueError("amounts that are not finite")
             payments = [
@@ -223,7 +223,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         look = pb.Look(amateur=self._numbers[agent])
         values.write_chance(rng, look.chance)
         sight = self._look(look, lambda env: None)
-        with trust.understood("an answer"):
+        with validation.understood("an answer"):
             rng.setstate(values.read_chance(sight.chance).getstate())
             return str(values.read(sight.amateur))
 
@@ -237,7 +237,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self.close()
 
     def __str__(self) -> str:
-        return trust.line(str(self.metadata.get("name", self.address)))
+        return validation.line(str(self.metadata.get("name", self.address)))
 
     def _new_session(self) -> bytes:
         session = secrets.token_bytes(ID_BYTES)
@@ -267,15 +267,18 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         """Take the result of an item of :meth:`_add`."""
         assert self._batch is not None
         if isinstance(result, LlmzooError):
-            refused = isinstance(result, RemoteError) and result.code in complaints.NOT_BEGUN
+            refused = isinstance(result, RemoteError) and result.code in remote_errors.NOT_BEGUN
             self._fail(result, lost=not refused)
             return
         self._outcome = result
         if result.HasField("status"):
-            self._fail(complaints.of(result.status, self.address), lost=result.status.lost)
+            self._fail(
+                remote_errors.error_from_status(result.status, self.address),
+                lost=result.status.lost,
+            )
         elif result.HasField("view"):
             try:
-                with trust.understood("a view"):
+                with validation.understood("a view"):
                     self._now = views.read(result.view, self._seen, self.possible_agents)
             except RemoteError as error:
                 self._fail(error, lost=True)
@@ -311,7 +314,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         if key not in self._sights:
             ahead = partial(RemoteEnv._look_ahead, key=key)
             sight = self._look(_look_at(key, self._numbers), ahead)
-            with trust.understood("a sight"):
+            with validation.understood("a sight"):
                 self._sights[key] = _seen_in(sight, key)
         return self._sights[key]
 
@@ -326,7 +329,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             self._raise()
             if not self._outcome.view_left_out:
                 return self._outcome.sight
-        raise trust.odd("found no room for the answer to a single request")
+        raise validation.odd("found no room for the answer to a single request")
 
     def _ask_if_left_out(self) -> None:
         """Ask for the state if the last answer had no room for it."""

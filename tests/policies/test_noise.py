@@ -1,10 +1,10 @@
-"""A request's chance is its own: whatever is asked beside it, in whatever batch or order."""
+"""A request's noise_keys is its own: whatever is asked beside it, in whatever batch or order."""
 
 import pytest
 import torch
 from tiny_models import policy
 
-from llmzoo.policies.base import Chance, Request
+from llmzoo.policies.base import NoiseKeys, Request
 from llmzoo.policies.sampling import Sampling, Uniforms
 
 CPU = torch.device("cpu")
@@ -50,12 +50,12 @@ def test_a_seed_begins_the_noise_anew():
 
 
 def test_named_and_numbered_requests_do_not_meet():
-    chance = Chance(5)
-    named = chance.keys(asked(["a", "b"], [1, 2]))
-    numbered = chance.keys(asked(["a", "b"], [None, None]))
+    noise_keys = NoiseKeys(5)
+    named = noise_keys.keys(asked(["a", "b"], [1, 2]))
+    numbered = noise_keys.keys(asked(["a", "b"], [None, None]))
     assert len({*named, *numbered}) == 4
-    assert chance.keys(asked(["c"], [1])) == named[:1]
-    assert Chance(6).keys(asked(["a"], [1])) != named[:1]
+    assert noise_keys.keys(asked(["c"], [1])) == named[:1]
+    assert NoiseKeys(6).keys(asked(["a"], [1])) != named[:1]
 
 
 def test_numbers_are_uniform_and_unlike_between_rows_and_blocks():

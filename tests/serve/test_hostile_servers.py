@@ -21,7 +21,7 @@ from llmzoo.serve import channel, connection, policies_client, values
 from llmzoo.serve.channel import RemoteError, connect, parse
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc, policies_pb2, policies_pb2_grpc
-from llmzoo.serve.trust import line
+from llmzoo.serve.validation import line
 
 GRAND = 2**20
 

@@ -25,9 +25,9 @@ from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.serve import sessions
 from llmzoo.serve.channel import RemoteError
-from llmzoo.serve.complaints import SessionLostError
 from llmzoo.serve.environments import EnvironmentsConfig
 from llmzoo.serve.generated import environments_pb2 as pb
+from llmzoo.serve.remote_errors import SessionLostError
 from llmzoo.serve.sessions import EnvSession
 
 

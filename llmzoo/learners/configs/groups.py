@@ -133,7 +133,9 @@ class MAREMAXConfig(JointConfig):
     def __post_init__(self) -> None:
         JointConfig.__post_init__(self)
         if self.baseline == "group_max" and self.group_size == 1:
-            raise ConfigError("with group_size=1 an answer is compared with itself: set group_size to at least 2")
+            raise ConfigError(
+                "with group_size=1 an answer is compared with itself: set group_size to at least 2"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from llmzoo.envs.tools.airline import records, scoring, tasks
+from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.database import Database
-from llmzoo.envs.tools.airline.desk import TOOLS
 from llmzoo.envs.tools.service.talk import Entry
 from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
 

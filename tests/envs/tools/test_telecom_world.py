@@ -8,7 +8,7 @@ import json
 import pytest
 
 from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
-from llmzoo.envs.tools.telecom import desk, issues, phone
+from llmzoo.envs.tools.telecom import agent_tools, issues, phone
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.tasks import begun
 from llmzoo.envs.tools.telecom.toolset import TOOLS
@@ -37,7 +37,7 @@ def shown(world: World, name: str, **arguments) -> str:
 
 
 def test_both_sides_have_the_tools_of_tau2_bench():
-    assert (len(phone.TOOLS), len(desk.TOOLS)) == (30, 13)
+    assert (len(phone.TOOLS), len(agent_tools.TOOLS)) == (30, 13)
     assert (len(ASSERTIONS["user"]), len(ASSERTIONS["assistant"])) == (9, 4)
     own = {name for name in SETUP["user"] if name not in phone.TOOLS}
     assert own == {

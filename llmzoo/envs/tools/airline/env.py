@@ -97,7 +97,7 @@ from llmzoo.envs.tools.airline import (
     scoring,
     tasks,
 )
-from llmzoo.envs.tools.airline.desk import TOOLS
+from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.tasks import INTENTS, Task
 from llmzoo.envs.tools.service import folders
 from llmzoo.envs.tools.service.env import Domain, ServiceEnv

@@ -10,7 +10,7 @@ import random
 import re
 
 from llmzoo.envs.tools.airline import customer
-from llmzoo.envs.tools.airline.desk import TOOLS
+from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.tasks import ANY, Talk, Task
 from llmzoo.envs.tools.service.talk import STOP, TRANSFER, written
 from llmzoo.envs.tools.service.toolset import Call, ToolError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.database import BAG_PRICE, FREE_BAGS, INSURANCE_PRICE, NOW
-from llmzoo.envs.tools.airline.desk import TOOLS
 from llmzoo.envs.tools.airline.tasks import Talk
 from llmzoo.envs.tools.service import prompts
 from llmzoo.envs.tools.service.talk import STOP

@@ -16,9 +16,9 @@ from typing import Any
 
 from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField, Loaded
+from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.customer import first_person
 from llmzoo.envs.tools.airline.database import CABINS, Database
-from llmzoo.envs.tools.airline.desk import TOOLS
 from llmzoo.envs.tools.airline.tasks import ANY, Task
 from llmzoo.envs.tools.service import folders
 from llmzoo.envs.tools.service.toolset import ToolError

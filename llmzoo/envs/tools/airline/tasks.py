@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
+from llmzoo.envs.tools.airline.agent_tools import CHANGING, READING, TOOLS
 from llmzoo.envs.tools.airline.database import Database
-from llmzoo.envs.tools.airline.desk import CHANGING, READING, TOOLS
 from llmzoo.envs.tools.service import talk
 from llmzoo.envs.tools.service.talk import Entry
 from llmzoo.envs.tools.service.toolset import Call

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from llmzoo.envs.tools.service.toolset import ToolError
-from llmzoo.envs.tools.telecom import desk, phone
+from llmzoo.envs.tools.telecom import agent_tools, phone
 from llmzoo.envs.tools.telecom.world import (
     POOR,
     TODAY,
@@ -150,7 +150,7 @@ SETUP: Mapping[str, Mapping[str, Setup]] = {
         "simulate_network_search": searched,
     },
     "assistant": {
-        **{name: _as_setup(tool) for name, tool in desk.TOOLS.items()},
+        **{name: _as_setup(tool) for name, tool in agent_tools.TOOLS.items()},
         "set_data_usage": _set_data_usage,
         "suspend_line_for_overdue_bill": _suspend_line_for_overdue_bill,
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmzoo.envs.tools.service.toolset import Toolset
-from llmzoo.envs.tools.telecom import desk, phone
+from llmzoo.envs.tools.telecom import agent_tools, phone
 from llmzoo.envs.tools.telecom.world import World, synced
 
-TOOLS: Toolset[World] = Toolset({"user": phone.TOOLS, "assistant": desk.TOOLS}, synced)
+TOOLS: Toolset[World] = Toolset({"user": phone.TOOLS, "assistant": agent_tools.TOOLS}, synced)

@@ -9,8 +9,8 @@ import airline_records as published
 import pytest
 from airline_records import ANN, BOB, CARD, CIA, GIFT, PAPER
 
+from llmzoo.envs.tools.airline.agent_tools import CHANGING, READING, TOOLS
 from llmzoo.envs.tools.airline.database import changes, free_bags, paid_in_all
-from llmzoo.envs.tools.airline.desk import CHANGING, READING, TOOLS
 from llmzoo.envs.tools.airline.records import database_of
 from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
 

@@ -9,7 +9,7 @@ import grpc
 from llmzoo.errors import ConfigError, NoPlayerError, NoSolutionError, SandboxError
 from llmzoo.serve.channel import Address, RemoteError
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.trust import line
+from llmzoo.serve.validation import line
 
 # codes of a call that the server did not begin: too large, too many calls, no token
 NOT_BEGUN = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
@@ -37,7 +37,7 @@ class SessionLostError(RemoteError):
     """The session no longer exists on the server. ``reset()`` opens a new one."""
 
 
-def of(status: pb.Status, address: Address) -> Exception:
+def error_from_status(status: pb.Status, address: Address) -> Exception:
     """The exception that a status stands for."""
     code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
     message = line(status.message)

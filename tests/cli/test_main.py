@@ -73,7 +73,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
         ("train --learner magrpo --learner.group_size", "must be a whole number, got True"),
         ("train --learner sft --learner.args_class x", "unknown option of learner 'sft'"),
         ("train --env.split all", "--eval_split"),
-        ("train --learner.clip_high 0.3 --learner magrpo", "clip_high means nothing"),
+        ("train --learner.clip_high 0.3 --learner magrpo", "clip_high requires clip"),
         ("train --resume nowhere", "no run to resume"),
         ("train --out here --resume there", "different folders"),
         ("bench --seeds one", "must be integers"),

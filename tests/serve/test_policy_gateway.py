@@ -430,7 +430,7 @@ def test_an_answer_that_was_refused_is_not_imitated(tmp_path):
     policy = watched()
     with serving(policy, tmp_path / "kept") as served:
         served.say("Hi")
-        with pytest.warns(UserWarning, match="not fit"):
+        with pytest.warns(UserWarning, match="exceeds the available context"):
             assert served.say("left " * 2000) == ""
         served.post(1)
     config = SFTConfig(source=str(tmp_path / "kept"), learning_rate=1e-4)

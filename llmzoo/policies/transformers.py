@@ -193,7 +193,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                 own = (Path(folder) / "tokenizer_config.json").exists()
                 tokenizer_from = folder if own else base_source
             elif base is not None:
-                raise ConfigError(f"{name} is not an adapter: base means nothing for it")
+                raise ConfigError(f"{name} is not an adapter: base has no effect for it")
             else:
                 model, tokenizer_from = load_causal_model(folder, wanted, **trust), folder
             tokenizer = load_tokenizer(tokenizer_from, **trust)

@@ -263,7 +263,7 @@ def test_models_in_threads_of_their_own_share_the_steps_in_peace(static_steps, m
 
 @pytest.mark.parametrize(("family", "most"), [("llama", 23), ("qwen3", 25)])
 def test_a_layer_takes_few_operations(family, most, static_steps):
-    """Half of what the model's own layers take: examples/benchmark/decoding_operations.py."""
+    """Half of what the model's own layers take: examples/benchmark/operations.py."""
     static_steps()
 
     def operations(layers):

@@ -85,7 +85,7 @@ def test_settings_by_name():
         (SERVER, {"weights": "carrier pigeon"}, ConfigError, "'files' or 'nccl'"),
         (SERVER, {"timeout_s": 0}, ConfigError, "timeout_s"),
         (SERVER, {"concurrency": 0}, ConfigError, "concurrency"),
-        (SERVER, {"weights": "nccl", "folder": "/tmp"}, ConfigError, "folder means nothing"),
+        (SERVER, {"weights": "nccl", "folder": "/tmp"}, ConfigError, "folder has no effect"),
     ],
 )
 def test_settings_that_mean_nothing(sampler, args, error, said):

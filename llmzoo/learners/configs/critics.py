@@ -42,7 +42,7 @@ class ActorCriticConfig(SurrogateConfig):
             if value is not None and value <= 0:
                 raise ConfigError(f"{name} must be above 0 or None, got {value}")
         if self.critic == "value_head" and self.critic_model is not None:
-            raise ConfigError("critic_model means nothing beside critic='value_head'")
+            raise ConfigError("critic_model has no effect beside critic='value_head'")
         if self.target_kl is not None and self.clip is None:
             raise ConfigError("target_kl requires clip to be set")
         if self.value_weight < 0:

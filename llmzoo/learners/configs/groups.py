@@ -86,10 +86,10 @@ class ATGRPOConfig(GroupConfig):
     def __post_init__(self) -> None:
         GroupConfig.__post_init__(self)
         if self.gamma != 1.0:
-            raise ConfigError("at_grpo learns from the turn's own reward: gamma means nothing here")
+            raise ConfigError("at_grpo learns from the turn's own reward: gamma has no effect here")
         if self.alpha != 1.0 and self.normalize == "parts":
             raise ConfigError(
-                "normalize='parts' divides each part by its own deviation: alpha means nothing here"
+                "normalize='parts' divides each part by its own deviation: alpha has no effect here"
             )
         if self.continuations is not None and self.continuations < 1:
             raise ConfigError(f"continuations must be at least 1, got {self.continuations}")

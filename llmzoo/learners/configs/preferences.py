@@ -138,7 +138,7 @@ class PreferenceConfig(RowsConfig):
         defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
         for name in names:
             if getattr(self, name) != defaults[name]:
-                raise ConfigError(f"{name} means nothing beside {beside}")
+                raise ConfigError(f"{name} has no effect beside {beside}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

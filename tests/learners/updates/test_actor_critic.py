@@ -358,7 +358,7 @@ def test_another_model_as_critic(tmp_path):
         ("ippo", {"clip": None}, "need the clipped ratio"),
         ("iac", {"target_kl": 0.1}, "target_kl requires clip to be set"),
         ("ippo", {"value_weight": -1.0}, "value_weight must be at least 0"),
-        ("ippo", {"critic": "value_head", "critic_model": "x"}, "critic_model means nothing"),
+        ("ippo", {"critic": "value_head", "critic_model": "x"}, "critic_model has no effect"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(name, wrong, why):

@@ -347,9 +347,9 @@ def test_without_any_pair_nothing_moves():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": 4}, "rows means nothing beside play: give preferences"),
-        ({"preferences": "x.jsonl", "group_size": 8}, "group_size means nothing beside"),
-        ({"preferences": "x.jsonl", "pairs": "gap"}, "pairs means nothing beside"),
+        ({"rows": 4}, "rows has no effect beside play: give preferences"),
+        ({"preferences": "x.jsonl", "group_size": 8}, "group_size has no effect beside"),
+        ({"preferences": "x.jsonl", "pairs": "gap"}, "pairs has no effect beside"),
         ({"preferences": "x.jsonl", "rows": 0}, "rows must be at least 1"),
         ({"beta": 0.0}, "beta must be above 0"),
         ({"group_size": 1}, "group_size of at least 2"),

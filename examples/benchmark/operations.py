@@ -1,12 +1,13 @@
-"""How many operations a decoding step launches: on a GPU each of them is a kernel.
+"""How many operations a decoding step and an update launch: on a GPU each of them is a kernel.
 
-    python examples/benchmark/decoding_operations.py
-    python examples/benchmark/decoding_operations.py --layers 2 --compiled
+    python examples/benchmark/operations.py
+    python examples/benchmark/operations.py --layers 2 --compiled
 
 Three decoders of the same models, with and without an adapter: ``model``, the layers of transformers;
 ``lean``, copies of the weights in fewer operations; ``static``, the step that becomes a CUDA graph.
-Operations that only view a tensor are not counted. A step ends with a sampled token. With
-``--compiled``, also the kernels that ``torch.compile`` makes of a static step.
+Operations that only view a tensor are not counted. A step ends with a sampled token. ``update``: the
+likelihood of two groups of four answers, and its gradient, in one pass. With ``--compiled``, also the
+kernels that ``torch.compile`` makes of a static step.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from torch.utils._pytree import tree_leaves
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from llmzoo.policies import lora
+from llmzoo.policies.likelihood import likelihood
 from llmzoo.policies.llama_body import LlamaBody
 from llmzoo.policies.prefix import SharedPrefixDecoder
 from llmzoo.policies.sampling import Sampling, sample_tokens
@@ -116,6 +118,22 @@ def operations(model: Any) -> dict[str, int]:
     return found
 
 
+def update_operations(model: Any) -> int:
+    """Those of a pass with gradients over all answers, as an update makes it."""
+    prompts = [tuple(range(length)) for length in LENGTHS]
+    answers = [[tuple(range(NEW))] * count for count in COUNTS]
+
+    def update() -> None:
+        found = likelihood(model, prompts, answers, SAMPLING, pad_id=0)
+        found.logprobs.sum().backward()
+        model.zero_grad()
+
+    update()
+    with Counted() as counted:
+        update()
+    return counted.count
+
+
 @torch.inference_mode()
 def compiled_kernels(model: Any) -> tuple[int, float]:
     """The kernels of a compiled static step; how far its log-probabilities are from the step's own."""
@@ -142,6 +160,7 @@ def main() -> None:
             model = build_model(name, args.layers, adapter=adapter)
             model = model.to(torch.bfloat16) if half else model
             found = ", ".join(f"{way} {count}" for way, count in operations(model).items())
+            found += f", update {update_operations(model)}"
             if args.compiled:
                 kernels, apart = compiled_kernels(model)
                 found += f", compiled {kernels} (differs by {apart:.1e})"

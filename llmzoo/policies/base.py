@@ -95,7 +95,7 @@ def respond_streaming(
     greedy: bool = False,
     on_complete: OnComplete,
 ) -> list[list[Completion]]:
-    """Like :meth:`StreamingPolicy.respond_streaming`, for any policy. One that is not early answers all at once."""
+    """:meth:`StreamingPolicy.respond_streaming` for any policy. One that does not stream answers all at once."""
     if isinstance(policy, StreamingPolicy):
         return policy.respond_streaming(
             requests, group_size, greedy=greedy, on_complete=on_complete

@@ -27,7 +27,7 @@ PYTEST := HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 .PHONY: help demo test test-all test-long test-numeric lint docs stubs bench results results-quick clean
 
 help:
-	@echo 'make demo      set up, train two agents to invent a code, leave runs/demo'
+	@echo 'make demo      set up, train two agents to solve problems together, leave runs/demo'
 	@echo 'make test      set up and run the fast tests: 4 to 6 minutes on two cores'
 	@echo 'make test-all  every test but the long ones, as CI does, with coverage: 30 to 35 minutes'
 	@echo 'make test-long  the few tests that cannot be shorter; fetches a model'

@@ -1,5 +1,6 @@
 """scripts/on_gpu.py from end to end on the virtual GPU: its rows, and what a second call leaves out."""
 
+import gzip
 import json
 import runpy
 import time
@@ -11,7 +12,9 @@ import torch
 from recorded import recorded
 from virtual_gpu import virtual_gpu
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "on_gpu.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "on_gpu.py"
+LOGS = ROOT / "docs" / "results" / "logs"
 
 
 @pytest.mark.slow
@@ -29,12 +32,12 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     )
     argv = ["--out", str(tmp_path / "gpu.jsonl"), "--quick", "--minutes", "60"]
     with virtual_gpu(), recorded() as graphs:
-        assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
+        assert script.main([*argv, "--parts", "tests,decode,update,trl,study"]) == 0
         rows = [json.loads(line) for line in (tmp_path / "gpu.jsonl").read_text().splitlines()]
         begun = len(started)
-        assert script.main([*argv, "--parts", "tests,decode,update,trl"]) == 0
+        assert script.main([*argv, "--parts", "tests,decode,update,trl,study"]) == 0
     assert [row["name"] for row in rows if "error" in row] == []
-    assert len(rows) == 1 + 8 + 2 + 2
+    assert len(rows) == 1 + 8 + 2 + 2 + len(script.missing_runs())
     assert graphs.replays > 0
     assert {row["where"]["device"] for row in rows} == {"virtual"}
     decoded = [row for row in rows if row["name"].startswith("decode")]
@@ -44,6 +47,27 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     ]
     assert started[begun:] == []  # all is known
     assert len((tmp_path / "gpu.jsonl").read_text().splitlines()) == len(rows)
+
+
+@pytest.mark.slow
+def test_a_run_of_the_study_leaves_its_line(tmp_path, monkeypatch):
+    script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+    monkeypatch.setitem(script.study_run.__globals__, "ROOT", tmp_path)
+    row = script.study_run("plan_path_v0-turns-0", script.QUICK)
+    assert "error" not in row
+    assert row["line"]["arm"] == "turns"
+    assert row["line"]["tokens"] > 0
+    again = script.study_run("plan_path_v0-turns-0", script.QUICK)
+    assert again["line"] == row["line"]
+
+
+def test_the_study_lacks_what_is_not_in_its_log():
+    script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+    missing = script.missing_runs()
+    rows = gzip.decompress((LOGS / "smollm2.jsonl.gz").read_bytes()).splitlines()
+    ended = [f"{row['task']}-{row['arm']}-{row['seed']}" for row in map(json.loads, rows)]
+    assert not set(missing) & set(ended)
+    assert len(missing) + len(ended) == 27
 
 
 @pytest.mark.slow

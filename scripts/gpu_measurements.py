@@ -1,0 +1,154 @@
+"""What ``on_gpu.py`` measures in its own process: decoding, its kernels, and a pass with gradients.
+
+The model has SmolLM2-135M's shape and random weights.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from llmzoo.policies import lora, static_rows
+from llmzoo.policies.decode import sample
+from llmzoo.policies.likelihood import likelihood
+from llmzoo.policies.precision import cast_weights
+from llmzoo.policies.sampling import Sampling
+
+SHAPE = {
+    "vocab_size": 49_152,
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "tie_word_embeddings": True,
+}
+SMALL = {**SHAPE, "vocab_size": 300, "num_hidden_layers": 2}
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What is measured. ``rows``: answers that are sampled together, over ``prompts`` prompts."""
+
+    shape: Mapping[str, Any]
+    rows: Sequence[int]
+    prompts: int
+    prompt: int  # tokens
+    new: int  # tokens
+
+
+WHOLE = Sizes(SHAPE, (32, 64, 128, 512), 4, 128, 64)
+QUICK = Sizes(SMALL, (8,), 2, 12, 6)
+
+
+def a_model(sizes: Sizes, precision: str, adapters: int = 0) -> tuple[Any, list[str]]:
+    """A model, and the names of its adapters."""
+    torch.manual_seed(0)
+    model: Any = LlamaForCausalLM(LlamaConfig(**sizes.shape)).eval()
+    added: Mapping[str, str] = {}
+    if adapters:
+        names = [f"agent_{n}" for n in range(adapters)]
+        model, added = lora.add_adapters(model, "base", names, seed=0, options={})
+    cast_weights(model, precision)
+    return model.to("cuda"), list(added.values())
+
+
+def prompts_of(sizes: Sizes) -> list[tuple[int, ...]]:
+    made = torch.Generator().manual_seed(0)
+    shape = (sizes.prompts, sizes.prompt)
+    ids = torch.randint(sizes.shape["vocab_size"], shape, generator=made)
+    return [tuple(row) for row in ids.tolist()]
+
+
+def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool) -> Result:
+    """A call of the sampler in which no answer ends, of each adapter after the other."""
+    model, names = a_model(sizes, precision, adapters)
+
+    def call() -> float:
+        torch.cuda.synchronize()
+        started = time.monotonic()
+        for name in names or [""]:
+            if name:
+                model.set_adapter(name)
+            sample(
+                model,
+                prompts_of(sizes),
+                rows // sizes.prompts // max(1, adapters),
+                Sampling(max_new_tokens=sizes.new),
+                eos_ids=[],
+                pad_id=0,
+                keys=range(sizes.prompts),
+                cuda_graphs=graphs,
+            )
+        torch.cuda.synchronize()
+        return time.monotonic() - started
+
+    first = call()  # with the capture
+    seconds = sorted(call() for _ in range(3))
+    steps = static_rows.waiting_steps()
+    count = sizes.new * max(1, adapters)
+    return {
+        "first_seconds": first,
+        "seconds": seconds,
+        "ms_a_step": 1000 * seconds[1] / count,
+        "static": bool(steps),
+        "captured": bool(steps) and all(step.is_captured for step in steps),
+        "tokens_a_second": rows * sizes.new / seconds[1],
+        "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
+    }
+
+
+def kernels(sizes: Sizes) -> Result:
+    """The kernels of a call, and those that take longest."""
+    model, _ = a_model(sizes, "bf16")
+    call = partial(
+        sample,
+        model,
+        prompts_of(sizes),
+        sizes.rows[0] // sizes.prompts,
+        Sampling(max_new_tokens=sizes.new),
+        eos_ids=[],
+        pad_id=0,
+        keys=range(sizes.prompts),
+    )
+    call()
+    both = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=both) as profile:
+        call()
+    found = [e for e in profile.key_averages() if e.device_type == torch.autograd.DeviceType.CUDA]
+    found.sort(key=lambda event: -event.self_device_time_total)
+    longest = [[e.key[:80], e.count, e.self_device_time_total] for e in found[:15]]
+    return {"kernels_a_token": sum(e.count for e in found) / sizes.new, "longest_us": longest}
+
+
+def update(sizes: Sizes, precision: str) -> Result:
+    """A pass with gradients over the answers of every prompt, 8 each."""
+    model, _ = a_model(sizes, precision)
+    prompts = prompts_of(sizes)
+    answers = [[prompt[: sizes.new]] * 8 for prompt in prompts]
+
+    def call() -> float:
+        torch.cuda.synchronize()
+        started = time.monotonic()
+        found = likelihood(model, prompts, answers, Sampling(), pad_id=0)
+        found.logprobs.sum().backward()
+        model.zero_grad()
+        torch.cuda.synchronize()
+        return time.monotonic() - started
+
+    first = call()
+    seconds = sorted(call() for _ in range(3))
+    tokens = sum(map(len, prompts)) + sum(len(ids) for group in answers for ids in group)
+    return {
+        "first_seconds": first,
+        "seconds": seconds,
+        "tokens_a_second": tokens / seconds[1],
+        "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
+    }

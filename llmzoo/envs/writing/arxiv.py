@@ -27,7 +27,7 @@ CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 `reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how faithful both parts are
 to the abstract, with a start and measures as in `tldr_v0`. The general language of papers ("method",
 "existing", "results") does not count as content. An introduction says more than its abstract, so
-support is worth 0 at 0.2 and 1 at 0.36, coverage 0 at 0.25 and 1 at 0.48. A longer text shows more
+support is worth 0 at 0.2 and 1 at 0.36, stretch 0 at 0.08 and 1 at 0.16, coverage 0 at 0.25 and 1 at 0.48. A longer text shows more
 order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Paired is worth 0 at 0.4 and 1 at 0.31,
 taken 0 at 0.9 and 1 at 0.82. The other thresholds are the same.
 
@@ -41,7 +41,7 @@ split is by content: a hash of title and abstract.
 **The scripted expert** plays the sample's reference introductions; a record of the hub has none.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
-Paired, taken and broken were added. A copy of the instructions counts as copied. Prompts for chat
+Paired, taken, broken and stretch were added. A copy of the instructions counts as copied. Prompts for chat
 models were reworded in November 2026.
 
 **What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which

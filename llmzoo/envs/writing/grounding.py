@@ -45,11 +45,18 @@ Ends = tuple[float, float]  # the value that is worth 0, and the one that is wor
 Measures = Mapping[str, float]
 
 WORST: Measures = {  # from which progress is counted
-    **{"support": 0.0, "coverage": 0.0, "copied": 1.0, "repeated": 1.0, "glue": 0.0},
+    **{
+        "support": 0.0,
+        "stretch": 0.0,
+        "coverage": 0.0,
+        "copied": 1.0,
+        "repeated": 1.0,
+        "glue": 0.0,
+    },
     **{"listed": 30.0, "order": -0.4, "thread": 0.0, "framed": 1.0, "fit": 0.0, "things": 0.0},
     **{"paired": 1.0, "pieces": 1.0, "taken": 1.0, "broken": 0.3},
 }
-TOPIC = ("support", "coverage")
+TOPIC = ("support", "stretch", "coverage")
 MANNER = ("copied", "repeated", "glue", "listed")
 COMMON: Mapping[str, Ends] = {  # a summary's, and those of any text
     **{"copied": (0.8, 0.5), "repeated": (0.2, 0.06), "glue": (0.1, 0.18), "listed": (13, 10)},
@@ -65,26 +72,29 @@ class Standard:
     ends: the two ends of each measure; ``thread`` and ``things`` only where they are asked for.
     content: the least share of content words that a part should have.
     stranger: the weight of a name that the source lacks.
+    stretch: the number of content words in a row, the least supported of which are looked at.
     light: stems that say nothing about a text.
     """
 
     ends: Mapping[str, Ends]
     content: float = 0.15
     stranger: int = 2
+    stretch: int = 12
     light: frozenset[str] = LIGHT_STEMS
 
 
 TLDR = Standard(
     ends={
         **COMMON,
-        **{"support": (0.28, 0.46), "coverage": (0.14, 0.26)},
+        **{"support": (0.28, 0.46), "stretch": (0.2, 0.33), "coverage": (0.14, 0.26)},
         **{"order": (0.1, 0.2), "thread": (1.0, 1.8)},
     }
 )
 ARXIV = Standard(
     ends={
         **COMMON,
-        **{"support": (0.2, 0.36), "coverage": (0.25, 0.48), "order": (0.15, 0.28)},
+        **{"support": (0.2, 0.36), "stretch": (0.08, 0.16), "coverage": (0.25, 0.48)},
+        **{"order": (0.15, 0.28)},
         **{"thread": (2.0, 3.5), "paired": (0.4, 0.31), "taken": (0.9, 0.82)},
     },
     light=ACADEMIC_STEMS,
@@ -92,11 +102,13 @@ ARXIV = Standard(
 STORY = Standard(  # a story goes on to new things and people
     ends={
         **COMMON,
-        **{"support": (0.14, 0.2), "coverage": (0.15, 0.21), "order": (0.37, 0.47)},
+        **{"support": (0.14, 0.2), "stretch": (0.03, 0.08), "coverage": (0.15, 0.21)},
+        **{"order": (0.37, 0.47)},
         **{"fit": (0.3, 0.4), "things": (0.21, 0.27), "paired": (0.25, 0.15)},
         **{"pieces": (0.35, 0.2), "taken": (0.65, 0.5)},
     },
     stranger=1,
+    stretch=20,
     light=FICTION_STEMS,
 )
 
@@ -173,13 +185,15 @@ def _part(text: str, source: Source, standard: Standard) -> GroundedPart:
     if len(words) > MAX_WORDS:
         return UNREAD
     content = _content(numerals(words), standard)
-    unsupported = [word for word in content if not _supported(stem(word), source)]
+    supported = [_supported(stem(word), source) for word in content]
+    unsupported = [word for word, known in zip(content, supported, strict=True) if not known]
     weigh = dict.fromkeys(names(text), standard.stranger) | dict.fromkeys(source.names, 2)
     weight, missing = _weight(content, weigh), _weight(unsupported, weigh)
     beginning = words[:GLUED]
     listed = (len([*run]) for stops, run in groupby(words, is_stop) if not stops)
     measured: Measures = {
         "support": (weight - missing) / max(weight, standard.content * len(words), 1.0),
+        "stretch": _weakest(supported, standard.stretch),
         "coverage": _coverage(map(stem, content), len(words), source.weights),
         "copied": min(1.0, copied(words, source.words) + covered(words, source.instructions, SPAN)),
         "repeated": repeated(words),
@@ -250,6 +264,13 @@ def _supported(s: str, source: Source) -> bool:
 
 def _weight(words: list[str], named: Mapping[str, int]) -> int:
     return sum(2 if w[0].isdigit() else named.get(w.removesuffix("'s"), 1) for w in words)
+
+
+def _weakest(supported: Sequence[bool], length: int) -> float:
+    """The least share of supported words among so many in a row: of all, in a shorter text."""
+    length = min(length, len(supported))
+    windows = [supported[i : i + length] for i in range(len(supported) - length + 1)]
+    return min(sum(window) for window in windows) / length if length else 0.0
 
 
 def _coverage(stems: Iterable[str], length: int, weights: Mapping[str, float]) -> float:

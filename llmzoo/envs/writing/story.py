@@ -26,7 +26,7 @@ published reward for stories. `reward="structural"`, at most 2.98:
 
 `reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how well both passages
 keep to the opening, with a start and measures as in `tldr_v0`. A story goes on to new things and
-people, so little support (worth 0 at 0.14, 1 at 0.2) and coverage (0 at 0.15, 1 at 0.21) are asked for:
+people, so little support (worth 0 at 0.14, 1 at 0.2; stretch, of twenty words, 0 at 0.03, 1 at 0.08) and coverage (0 at 0.15, 1 at 0.21) are asked for:
 names and things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0
 at 0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0 at 0.65 and 1 at 0.5. There is no thread.
 Instead, both passages together have to take up things of the opening and not only its names: the
@@ -45,7 +45,7 @@ the shipped openings; or a [file](../data.md#files-of-records) with the field `o
 **The scripted expert** plays the reference passages.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
-Paired, taken and broken were added, and support, coverage and things ask for more. A copy of the
+Paired, taken, broken and stretch were added, and support, coverage and things ask for more. A copy of the
 instructions counts as copied. Prompts for chat models were reworded in November 2026.
 
 **What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which

@@ -34,6 +34,7 @@ pair's measures, from order on:
 | measure | worth 0 | worth 1 | |
 |---|---|---|---|
 | support | 0.28 | 0.46 | share of the content words (no stop words, none that are frequent everywhere) that the post has too, by stem or by a common synonym; names and numbers count double |
+| stretch | 0.2 | 0.33 | the least share, among twelve content words in a row, that the post has too: a summary of another post with pieces of this one has such a stretch |
 | coverage | 0.14 | 0.26 | weight of the post's content words that it takes up, divided by that of the heaviest words that a summary of this length has room for (a fifth of its words); names, repeated words and words of the title weigh more |
 | copied | 0.8 | 0.5 | share of words in runs of three or more that the post has too, or in longer spans with single words changed, or in runs of five that the instructions have; worth at least 0.05 |
 | repeated | 0.2 | 0.06 | share of runs of three words that occurred in the summary before |
@@ -82,8 +83,8 @@ The split is by content: a hash of title and post.
 post's own concise summary.
 
 **Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
-Paired, taken and broken were added: pieces of the post in another order earn next to nothing. A
-copy of the instructions counts as copied. Prompts for chat models were reworded in November 2026.
+Paired, taken and broken were added: pieces of the post in another order earn next to nothing.
+Stretch was added. A copy of the instructions counts as copied. Prompts for chat models were reworded in November 2026.
 
 **What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
 a model can satisfy without writing well: [what a search earned](../reward_search.md).

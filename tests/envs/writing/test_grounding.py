@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -230,7 +231,11 @@ def test_a_thread_by_hand():
 
 
 STANDARD = Standard(
-    ends={**COMMON, "support": (0.0, 1.0), "coverage": (0.0, 1.0), "order": (0.08, 0.16)}
+    ends={
+        **COMMON,
+        **{"support": (0.0, 1.0), "stretch": (0.0, 1.0), "coverage": (0.0, 1.0)},
+        "order": (0.08, 0.16),
+    }
 )
 
 
@@ -242,6 +247,16 @@ def test_support_counts_names_and_numbers_twice():
     assert part.measured["support"] == pytest.approx(4 / 5)
     part = ground("A zebra and 13 of the tulips.", "x", source, STANDARD).first
     assert part.measured["support"] == pytest.approx(2 / 4)  # the wrong number weighs 2
+
+
+def test_stretch_is_the_share_of_the_least_supported_words_in_a_row():
+    standard = replace(STANDARD, stretch=3)
+    source = read_source("", "The zebra met Anna near 12 violet tulips.", standard)
+    part = ground("Zebra, kettle, violet, tulip, marble, lantern, Anna.", "x", source, standard)
+    # of three in a row "tulip, marble, lantern" and the next three have one that the source has
+    assert part.first.measured["stretch"] == pytest.approx(1 / 3)
+    part = ground("A zebra and a kettle.", "x", source, standard)
+    assert part.first.measured["stretch"] == pytest.approx(1 / 2)  # of all, in a short text
 
 
 def test_coverage_saturates_at_what_a_part_has_room_for():

@@ -106,38 +106,38 @@ def _round(value: float) -> float:
 
 
 _GROUPS = {
-    "mareinforce": ("joint tree", "the return", "all seats"),
-    "magrpo": ("joint tree", "return - mean of the group", "all seats"),
-    "marloo": ("joint tree", "return - mean of the others", "all seats"),
-    "maxrl": ("joint tree", "(return - mean) / mean of the group", "all seats"),
-    "ccpo": ("joint tree", "return - return with the seat's other answers", "all seats"),
-    "maremax": ("joint tree", "return - return of the greedy answer", "all seats"),
-    "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all seats"),
+    "mareinforce": ("joint tree", "the return", "all agents"),
+    "magrpo": ("joint tree", "return - mean of the group", "all agents"),
+    "marloo": ("joint tree", "return - mean of the others", "all agents"),
+    "maxrl": ("joint tree", "(return - mean) / mean of the group", "all agents"),
+    "ccpo": ("joint tree", "return - return with the agent's other answers", "all agents"),
+    "maremax": ("joint tree", "return - return of the greedy answer", "all agents"),
+    "at_grpo": ("agent-turn tree", "(reward - mean) / standard deviation", "all agents"),
     "grpo": ("joint tree", "(return - mean) / standard deviation", "one agent alone"),
 }
 _CRITICS = {
     "ppo": ("its own", "GAE", "one agent alone"),
-    "ippo": ("of each policy, reads what the agent reads", "GAE", "all seats"),
-    "mappo": ("one, reads the global state", "GAE", "all seats"),
-    "iac": ("of each policy, reads what the agent reads", "r + gamma V' - V", "all seats"),
-    "maac": ("one, reads the global state", "r + gamma V' - V", "all seats"),
+    "ippo": ("of each policy, reads what the agent reads", "GAE", "all agents"),
+    "mappo": ("one, reads the global state", "GAE", "all agents"),
+    "iac": ("of each policy, reads what the agent reads", "r + gamma V' - V", "all agents"),
+    "maac": ("one, reads the global state", "r + gamma V' - V", "all agents"),
 }
 _TEACHERS = {
-    "opd": ("joint tree", "the teacher's log-probability of each token - its own", "all seats"),
+    "opd": ("joint tree", "the teacher's log-probability of each token - its own", "all agents"),
 }
 _EXAMPLES = {
-    "sft": ("demonstrations, or the model's own best", "TRL's SFT", "all seats"),
-    "dpo": ("pairs of a better and a worse answer", "TRL's DPO", "all seats"),
+    "sft": ("demonstrations, or the model's own best", "TRL's SFT", "all agents"),
+    "dpo": ("pairs of a better and a worse answer", "TRL's DPO", "all agents"),
     "madpo": (
         "pairs of joint answers",
-        "DPO with the sum of the seats' margins",
-        "all seats",
+        "DPO with the sum of the agents' margins",
+        "all agents",
     ),
 }
 
 _LEARNERS_PAGE = """# Learners
 
-There are four kinds. All of them play any environment, with models in all seats, in some, or in one
+There are four kinds. All of them play any environment, with models in all agents, in some, or in one
 ([who sits where](../training.md)).
 
 ## Groups
@@ -147,10 +147,10 @@ return each. None of these trains a critic.
 
 {groups}
 
-- **joint tree**: the seats that choose at a state answer K times each, and answers are judged by the
+- **joint tree**: the agents that choose at a state answer K times each, and answers are judged by the
   return of what follows ([details](../concepts.md#joint_tree)). Loss: the policy gradient, summed over an
   answer's tokens; without `clip` there is no importance ratio.
-- **agent-turn tree**: each seat's K answers are judged at once, by the reward of that one step, and
+- **agent-turn tree**: each agent's K answers are judged at once, by the reward of that one step, and
   one of them goes on ([details](../concepts.md#agent_turn_tree)). Loss: the clipped ratio.
 - `grpo` is what the others are compared with: it makes environments with `num_agents=1`, uses the
   clipped ratio and the mean over each answer's tokens.
@@ -160,7 +160,7 @@ return each. None of these trains a critic.
   (`normalize=True` or `"parts"`), by that of the batch (`whiten`), answers cut off by the token limit left out (`mask_truncated`), functions of the
   returns (`rewards`), a running mean of each role as the baseline (`role_baseline`, for self-play), and
   earlier groups learned from again (`replay`).
-- Each seat can have [a learner of its own](../training.md#a-learner-for-each-seat), over one tree for all.
+- Each agent can have [a learner of its own](../training.md#a-learner-for-each-agent), over one tree for all.
 
 ## Critics
 
@@ -197,7 +197,7 @@ as `trl_args`; the losses are tested to equal TRL's.
 ## The same group, judged by each
 
 Returns {returns} of four answers to one prompt; the greedy answer's return is {greedy}. With another answer of
-this seat beside the same answers of the others, the returns are {redrawn} on average. Two named parts of the
+this agent beside the same answers of the others, the returns are {redrawn} on average. Two named parts of the
 reward make up the returns: {parts}.
 
 {worked}

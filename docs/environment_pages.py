@@ -17,7 +17,7 @@ _USE = """## Use it
 import llmzoo
 
 env = llmzoo.make({arguments})
-expert = llmzoo.oracle(env)  # plays every seat; put your policy here: text in, text out
+expert = llmzoo.oracle(env)  # plays every agent; put your policy here: text in, text out
 
 env.reset(seed=0)
 for agent in env.agent_iter():
@@ -37,11 +37,11 @@ def slug(id: str) -> str:
 
 
 def index() -> str:
-    lines = ["| id | family | seats | what it is |", "|---|---|---|---|"]
+    lines = ["| id | family | agents | what it is |", "|---|---|---|---|"]
     for spec in sorted(map(llmzoo.spec, ids()), key=lambda spec: spec.family):
-        seats = ", ".join(f"`{agent}`" for agent in spec.agents)
+        agents = ", ".join(f"`{agent}`" for agent in spec.agents)
         page = f"[`{spec.id}`]({slug(spec.id)}.md)"
-        lines.append(f"| {page} | {spec.family} | {seats} | {spec.summary} |")
+        lines.append(f"| {page} | {spec.family} | {agents} | {spec.summary} |")
     return (
         "# Environments\n\n"
         + "\n".join(lines)
@@ -63,7 +63,7 @@ def page(id: str) -> str:
         *_arguments(id),
         *_shipped_tasks(id),
         use,
-        "## What a seat reads",
+        "## What an agent reads",
         _prompts(id),
         "## An episode",
         _episode(id),
@@ -118,7 +118,7 @@ def _prompts(id: str) -> str:
         env = llmzoo.make(id, split="test", **{**llmzoo.spec(id).offline, **arguments})
         env.reset(options={"task": 0})
         shown.append(
-            f'The first seat, test task 0, `prompt="{style}"`:\n\n'
+            f'The first agent, test task 0, `prompt="{style}"`:\n\n'
             f"````text\n{env.observe(env.agent_selection).rstrip()}\n````"
         )
     return "\n\n".join(shown)

@@ -1,8 +1,8 @@
-"""How many groups of each seat teach anything, in every environment and under either tree.
+"""How many groups of each agent teach anything, in every environment and under either tree.
 
 A learner that compares answers has something to compare only where the returns of a group differ.
-Scripted amateurs, who err as people do, play every seat as if it were trained. Prints the table of
-shares (environment x tree x seat) of docs/testing.md. A seat at 0% would never learn.
+Scripted amateurs, who err as people do, play every agent as if it were trained. Prints the table of
+shares (environment x tree x agent) of docs/testing.md. An agent at 0% would never learn.
 
     python docs/groups_that_differ.py --seeds 4 sudoku_v0 tool_use_v0
 
@@ -23,7 +23,7 @@ TREES = {"at_grpo": agent_turn_tree, "joint tree": joint_tree}
 
 
 def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
-    """The share of groups that differ, by tree and seat."""
+    """The share of groups that differ, by tree and agent."""
     found = {}
     for name, tree in TREES.items():
         counts = [
@@ -38,23 +38,23 @@ def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
 
 
 def forms(id: str) -> dict[str, dict]:
-    """The forms of an environment that differ in seats or in who is paid."""
+    """The forms of an environment that differ in agents or in who is paid."""
     if id == "debate_v0":
-        judged = {"cooperative": {"reward": "cooperative"}, "judge's seat": {"judge_seat": True}}
-        return {"": {}, **judged, "one seat": {"num_agents": 1}}
+        judged = {"cooperative": {"reward": "cooperative"}, "judge's agent": {"judge_agent": True}}
+        return {"": {}, **judged, "one agent": {"num_agents": 1}}
     if id == "math_v0":
         split = {"view": "split", "family": "word_problems"}
         return {
             "": {},
             "aggregator": {"aggregator": True},
             "split view": split,
-            "one seat": {"num_agents": 1},
+            "one agent": {"num_agents": 1},
         }
     if id in (*llmzoo.list_envs("games"), "bug_fix_v0", "contests_v0"):
-        return {"": {}, "split view": {"view": "split"}, "one seat": {"num_agents": 1}}
+        return {"": {}, "split view": {"view": "split"}, "one agent": {"num_agents": 1}}
     if id in llmzoo.list_envs("duels"):
         return {"": {}}
-    return {"": {}, "one seat": {"num_agents": 1}}
+    return {"": {}, "one agent": {"num_agents": 1}}
 
 
 def main() -> None:
@@ -72,8 +72,8 @@ def main() -> None:
                 kwargs["max_turns"] = 2
             found = shares(partial(llmzoo.make, id, **kwargs), args.seeds, args.group_size)
             cells = [
-                ", ".join(f"{agent} {share:.0%}" for agent, share in by_seat.items())
-                for by_seat in found.values()
+                ", ".join(f"{agent} {share:.0%}" for agent, share in by_agent.items())
+                for by_agent in found.values()
             ]
             named = f"`{id}`, {form}" if form else f"`{id}`"
             print(f"| {named} | {' | '.join(cells)} |", flush=True)

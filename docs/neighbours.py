@@ -100,7 +100,7 @@ def table(collection: str, known: Mapping[str, Listed], rows: Mapping[str, list[
         [
             f"{len(played)} tasks of {package} are played, {len(refused)} are refused.",
             "",
-            f"| id | seats | {' | '.join(CHECKS)} |",
+            f"| id | agents | {' | '.join(CHECKS)} |",
             f"|---|---|{'---|' * len(CHECKS)}",
             *(
                 f"| `{collection}:{name}` | {len(known[name].agents)} | {' | '.join(rows[name])} |"

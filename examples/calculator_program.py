@@ -1,7 +1,7 @@
 """A pretrained model in a program: a writer asks a calculator, and a reader answers the question.
 
 Expect a success of 1 after 10 iterations with --model smollm2, which llmzoo fetch smollm2 brings. The
-embedded model knows no English. Left out: seats without hints, see math_partners.py.
+embedded model knows no English. Left out: agents without hints, see math_partners.py.
 """
 
 import argparse
@@ -53,7 +53,7 @@ if __name__ == "__main__":
     parser.add_argument("--model", default="tiny")
     args = parser.parse_args()
     more = {"learner_args": {"learning_rate": 3e-4}, "temperature": 0.7, "max_new_tokens": 24}
-    more |= {"seats": "lora", "seed": args.seed, "episodes_per_step": 4, "out": "runs/calculator"}
+    more |= {"policies": "lora", "seed": args.seed, "out": "runs/calculator"}
     more |= {"model": args.model, "steps": args.steps, "eval_tasks": args.tasks}
-    run = llmzoo.fit(args.learner, make, **more)
+    run = llmzoo.fit(args.learner, make, episodes_per_step=4, **more)
     print(f"success {run.before['success']:.0%} before, {run.after['success']:.0%} after")

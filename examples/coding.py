@@ -10,7 +10,7 @@ never what it prints.
     python examples/coding.py --model Qwen/Qwen2.5-Coder-0.5B-Instruct --task 3
 
 Left out: training, which is ``llmzoo train --config configs/environments/coding.yaml``, and public
-sets: humaneval_v0, mbpp_v0 and others have the same seats.
+sets: humaneval_v0, mbpp_v0 and others have the same agents.
 """
 
 from __future__ import annotations

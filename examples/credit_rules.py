@@ -2,7 +2,7 @@
 
 Shows how these learners differ: in the advantage that weighs the log-probability of an answer. A
 model answers one position of a game several times (a group: one prompt, K answers). Each answer is
-played on in a copy of the game, and its return is what its seat is paid. Expect a table with one
+played on in a copy of the game, and its return is what its agent is paid. Expect a table with one
 row per answer. If all returns are equal, there is nothing to learn, and most columns are 0: try
 another --seed.
 
@@ -36,10 +36,12 @@ def main() -> None:
     style = llmzoo.spec(args.env).terse if model.prompt_style == "terse" else {}
     env = llmzoo.make(args.env, max_turns=1, **style)
     env.reset(seed=args.seed)
-    seats = env.possible_agents
+    agent_policies = env.possible_agents
     # maremax compares with the greedy answer, so that one is asked for as well
-    tree = joint_tree(env, args.seed, group_size=args.group_size, trained=seats, with_greedy=True)
-    (batch,) = run([tree], dict.fromkeys(seats, model))
+    tree = joint_tree(
+        env, args.seed, group_size=args.group_size, trained=agent_policies, with_greedy=True
+    )
+    (batch,) = run([tree], dict.fromkeys(agent_policies, model))
     group = batch.groups[-1]
 
     print(f"{group.agent}, {len(group.returns)} answers to one prompt; greedy: {group.greedy:.2f}")

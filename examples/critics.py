@@ -1,7 +1,7 @@
-"""Actor and critic: a critic that reads one seat's text, and a critic that reads the global state.
+"""Actor and critic: a critic that reads one agent's text, and a critic that reads the global state.
 
-Shows ``ippo``, whose critic reads what the seat reads, and ``mappo``, whose single critic reads the
-global state, which no seat may read. Explained variance says how well a critic predicts the
+Shows ``ippo``, whose critic reads what the agent reads, and ``mappo``, whose single critic reads the
+global state, which no agent may read. Explained variance says how well a critic predicts the
 returns: 1 is perfect, 0 is no better than a constant, and an untrained critic is often far below 0.
 Expect one line per iteration. The numbers become meaningful with ``--steps 40 --episodes_per_step 32``.
 

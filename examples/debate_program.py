@@ -11,7 +11,7 @@ from functools import partial
 
 import llmzoo
 
-SEATS = ["anna", "ben", "cleo"]
+AGENTS = ["anna", "ben", "cleo"]
 
 
 def row(topic):
@@ -26,21 +26,21 @@ TASKS = [row(a + b) for a in "abcdefgh" for b in "klmnopqr"]
 
 async def majority(task, client):
     """The program: two rounds, in which all three speak at the same time."""
-    talks = {seat: [] for seat in SEATS}
+    talks = {agent: [] for agent in AGENTS}
 
-    async def ask(seat, text):
-        talks[seat].append({"role": "user", "content": text})
-        reply = await client.aio.chat.completions.create(model=seat, messages=talks[seat])
-        talks[seat].append(reply.choices[0].message)
-        return talks[seat][-1].content.strip()[:1]
+    async def ask(agent, text):
+        talks[agent].append({"role": "user", "content": text})
+        reply = await client.aio.chat.completions.create(model=agent, messages=talks[agent])
+        talks[agent].append(reply.choices[0].message)
+        return talks[agent][-1].content.strip()[:1]
 
     hints = [f"{task['topic']} echo {hint}" for hint in task["hints"]]
-    said = await asyncio.gather(*map(ask, SEATS, hints))
-    client.reward({s: 0.5 * (a == b) for s, a, b in zip(SEATS, said, task["hints"], strict=True)})
+    said = await asyncio.gather(*map(ask, AGENTS, hints))
+    client.reward({s: 0.5 * (a == b) for s, a, b in zip(AGENTS, said, task["hints"], strict=True)})
     heard = [f"others {''.join(said[:n] + said[n + 1 :])}" for n in range(3)]
-    last = await asyncio.gather(*map(ask, SEATS, heard))
+    last = await asyncio.gather(*map(ask, AGENTS, heard))
     right = [float(answer == task["truth"]) for answer in last]
-    return dict(zip(SEATS, right, strict=True)), all(right)
+    return dict(zip(AGENTS, right, strict=True)), all(right)
 
 
 make = partial(llmzoo.from_program, majority, agents=["anna_0", "ben_1", "cleo_2"], tasks=TASKS)
@@ -54,6 +54,6 @@ if __name__ == "__main__":
     parser.add_argument("--model", default="tiny")
     args = parser.parse_args()
     settings = {"steps": args.steps, "episodes_per_step": 16, "eval_tasks": args.tasks}
-    settings |= {"learner_args": {"learning_rate": 3e-4}, "max_new_tokens": 4, "seats": "shared"}
+    settings |= {"learner_args": {"learning_rate": 3e-4}, "max_new_tokens": 4, "policies": "shared"}
     result = llmzoo.fit(args.learner, make, model=args.model, out="runs/debate", **settings)
     print(f"success {result.before['success']:.0%} before, {result.after['success']:.0%} after")

@@ -8,7 +8,7 @@ shows the mechanics. The scripted pairings show what a real difference looks lik
 
     python examples/debate_self_play.py --model Qwen/Qwen2.5-0.5B-Instruct --tokens 400 --steps 100
 
-Left out: older versions of the model as opponents, which ``seat_args`` can seat: ``policy: RUN``.
+Left out: older versions of the model as opponents, which ``agent_args`` can agent: ``policy: RUN``.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def main() -> None:
         eval_tasks=args.tasks,
         out=args.out,
     )
-    expert, amateur, trained = load("oracle"), load("amateur"), result.seats["pro_0"]
+    expert, amateur, trained = load("oracle"), load("amateur"), result.policies["pro_0"]
     for pro, con in ((expert, amateur), (amateur, expert), (trained, amateur), (expert, trained)):
-        seats = {"pro_0": pro, "con_1": con}
-        found = llmzoo.evaluate("debate_v0", seats, tasks=args.tasks, env_args=env_args)
+        agent_policies = {"pro_0": pro, "con_1": con}
+        found = llmzoo.evaluate("debate_v0", agent_policies, tasks=args.tasks, env_args=env_args)
         got = found.mean_return
         print(f"{pro.name} {got['pro_0']:+.2f}, against {con.name} {got['con_1']:+.2f}")
 

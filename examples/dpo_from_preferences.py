@@ -8,7 +8,7 @@ Expect the number of pairs, and the success before and after.
     python examples/dpo_from_preferences.py --model Qwen/Qwen2.5-0.5B-Instruct --pairs_from 500
 
 Left out: new pairs as the model changes. Without ``preferences`` the learner makes pairs from its
-own rollouts, in ``rounds``, and for all seats.
+own rollouts, in ``rounds``, and for all agents.
 """
 
 from __future__ import annotations

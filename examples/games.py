@@ -7,7 +7,7 @@ paragraph per answer; the last answer is the scripted expert's.
 
     python examples/games.py --env sokoban_v0 --model Qwen/Qwen2.5-0.5B-Instruct
 
-Left out: the second seat, which reads the result of the answer that is carried out.
+Left out: the second agent, which reads the result of the answer that is carried out.
 """
 
 from __future__ import annotations

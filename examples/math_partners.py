@@ -8,7 +8,7 @@ iterations only show that it runs.
 
     python examples/math_partners.py --model Qwen/Qwen2.5-0.5B-Instruct --level hard --steps 100
 
-Left out: the public sets; gsm8k_v0, math500_v0 and others have the same seats.
+Left out: the public sets; gsm8k_v0, math500_v0 and others have the same agents.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def main() -> None:
         out=args.out,
     )
     print(f"success {result.before['success']:.1%} before, {result.after['success']:.1%} after")
-    (episode,) = llmzoo.collect("math_v0", result.seats, tasks=1, split="test", env_args=env_args)
+    (episode,) = llmzoo.collect(
+        "math_v0", result.policies, tasks=1, split="test", env_args=env_args
+    )
     for decision in episode.decisions:
         print(f"--- {decision.agent} reads\n{decision.observation}")
         print(f"--- and answers, for {decision.reward:+.2f}\n{decision.completion.text}")

@@ -1,4 +1,4 @@
-"""Your own environment: two seats, several rounds, hidden knowledge.
+"""Your own environment: two agents, several rounds, hidden knowledge.
 
 A hinter helps a guesser. Expect a success of 1. Left out: see docs/writing_environments.md.
 """

@@ -45,7 +45,7 @@ if __name__ == "__main__":
         args.learner,
         make,
         model=args.model,
-        seats="shared" if args.learner == "ippo" else "separate",
+        policies="shared" if args.learner == "ippo" else "separate",
         learner_args={"learning_rate": 3e-4},
         max_new_tokens=4,
         steps=args.steps,

@@ -1,7 +1,7 @@
 """One model trained on several environments at once.
 
 Shows that a mixture of environments is an environment: a PettingZoo wrapper whose reset draws one
-of three games by the seed. The games have the same two seats, and each prompt explains its game, so
+of three games by the seed. The games have the same two agents, and each prompt explains its game, so
 no other code changes. Expect the success in each game, before and after. The default settings only
 show that it runs; three games need at least three times as many episodes as one.
 
@@ -50,7 +50,7 @@ def main() -> None:
     result = llmzoo.fit("at_grpo", "any_game_v0", **run)
     print(f"all: {result.before['success']:.1%} before, {result.after['success']:.1%} after")
     for game in GAMES:
-        for name, players in (("before", args.model), ("after", result.seats)):
+        for name, players in (("before", args.model), ("after", result.policies)):
             measured = llmzoo.evaluate(game, players, tasks=args.tasks, env_args={"max_turns": 1})
             print(f"{game}: {measured.success:.1%} {name}")
 

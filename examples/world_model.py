@@ -44,7 +44,7 @@ def main() -> None:
         if row["kind"] == "train":
             print(f"iteration {row['step']}: {row['mean_token_accuracy']:.1%} of tokens foretold")
 
-    model = next(iter(result.seats.values()))
+    model = next(iter(result.policies.values()))
     style = llmzoo.spec(args.env).terse if model.prompt_style == "terse" else {}
     env_args = {"max_turns": 2, **style}
     played = llmzoo.collect(args.env, "amateur", tasks=5, split="test", env_args=env_args)

@@ -17,6 +17,8 @@ RENAMED = {
     "envs": "episodes_per_step",
     "batch": "episodes_per_step",
     "timeout": "time_limit",  # of an environment that runs programs
+    "seats": "policies",
+    "seat_args": "agent_args",
 }
 
 
@@ -151,7 +153,7 @@ class SkippedWarning(UserWarning):
 
 
 class FlatGroupsWarning(UserWarning):
-    """A seat that is trained learns nothing: its answers to a prompt all earn the same."""
+    """An agent that is trained learns nothing: its answers to a prompt all earn the same."""
 
 
 class CollapseWarning(UserWarning):

@@ -18,7 +18,7 @@ class Completion:
     """One answer of a policy.
 
     ``ids`` and ``logprobs`` are as sampled, the end-of-sequence token included; both are empty
-    where no model with known probabilities wrote the text (a scripted seat, a person, a failed
+    where no model with known probabilities wrote the text (a scripted agent, a person, a failed
     call), and such a completion is never trained on. ``truncated``: the token limit cut it off.
     ``refused``: no answer was written, as the prompt is too long for the model, empty, or against
     the rules of its provider, or as a scripted player knows no solution of the task. ``failure``: why

@@ -167,7 +167,7 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
     names = set(env.metadata.get("team_parts", ()))
     by_others = env.metadata.get("delayed_reward_agents")
     together = env.metadata.get("is_parallelizable", False)
-    paid_alike: dict[str, Any] = {}  # which seats are paid a team part, by its name
+    paid_alike: dict[str, Any] = {}  # which agents are paid a team part, by its name
     for seed in range(episodes):
         team: set[str] = set()
         own: set[str] = set()
@@ -184,11 +184,11 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
             new = {a: _change(parts.get(a, {}), now, a == last) for a, now in told.items()}
             for name in names:
                 paid = {a: now[name] for a, now in new.items() if abs(now.get(name, 0.0)) > 1e-9}
-                seats = paid_alike.setdefault(name, paid.keys()) if paid else paid.keys()
+                agents = paid_alike.setdefault(name, paid.keys()) if paid else paid.keys()
                 _require(
-                    paid.keys() == seats
+                    paid.keys() == agents
                     and len({round(amount, 9) for amount in paid.values()}) < 2,
-                    f"the team part {name!r} was paid as {paid}, and to {sorted(seats)} before",
+                    f"the team part {name!r} was paid as {paid}, and to {sorted(agents)} before",
                 )
             team |= {a for a, now in told.items() if names.intersection(now)}
             own |= {a for a, now in told.items() if set(now) - names}
@@ -201,11 +201,11 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
 
 
 def check_attempts(env_fn: EnvFn, *, episodes: int = 3, act: Act | None = None) -> None:
-    """A seat in ``metadata["attempts"]`` answers that often in a row, and reads the same each time."""
+    """An agent in ``metadata["attempts"]`` answers that often in a row, and reads the same each time."""
     env = env_fn()
     declared = env.metadata.get("attempts") or {}
     for seed in range(episodes):
-        row: list[str] = []  # what the seat of the present row has read
+        row: list[str] = []  # what the agent of the present row has read
         last = ""
         for agent in _visits(env, seed, act):
             over = env.terminations[agent] or env.truncations[agent]
@@ -229,10 +229,10 @@ def check_groups(
     seeds: Iterable[int] = range(8),
     group_size: int = 4,
 ) -> None:
-    """The answers of each seat earn different returns, in agent-turn trees and in joint trees.
+    """The answers of each agent earn different returns, in agent-turn trees and in joint trees.
 
-    ``policy`` plays every seat, by default the environment's amateur, with ``group_size`` answers per
-    prompt. Seeds are played until each seat has had a group whose returns differ.
+    ``policy`` plays every agent, by default the environment's amateur, with ``group_size`` answers per
+    prompt. Seeds are played until each agent has had a group whose returns differ.
     """
     from llmzoo.policies import scripted
     from llmzoo.rollout import agent_turn_tree, joint_tree
@@ -276,7 +276,7 @@ def group_counts(
 ) -> dict[str, tuple[int, int]]:
     """For each agent, the number of groups with different returns in one tree, and of all groups.
 
-    ``policy`` plays all seats, each as if it were trained. ``tree`` is :func:`agent_turn_tree` or
+    ``policy`` plays all agents, each as if it were trained. ``tree`` is :func:`agent_turn_tree` or
     :func:`joint_tree`; ``options`` are passed to it.
     """
     from llmzoo.rollout import run
@@ -293,7 +293,7 @@ def group_counts(
 def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float = 0.2) -> None:
     """No text raises, takes over ``max_step_s`` seconds of this process's CPU, or breaks a rule.
 
-    Each text is given once to every seat. Afterwards rewards are finite and the observation is
+    Each text is given once to every agent. Afterwards rewards are finite and the observation is
     within its space. An environment of the suite takes a step that was too slow again, in two copies, and the
     least time counts: a busy machine slows single steps.
     """
@@ -397,7 +397,7 @@ def check_fork(
 
 
 def check_oracle(env_fn: EnvFn, tasks: Iterable[int], *, best: float | None = None) -> None:
-    """``env.unwrapped.expert(agent)`` solves each task, and every seat earns ``best`` if given."""
+    """``env.unwrapped.expert(agent)`` solves each task, and every agent earns ``best`` if given."""
     env = env_fn()
     for task in tasks:
         env.reset(options={"task": task})

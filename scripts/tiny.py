@@ -92,7 +92,7 @@ def examples(recipe: Recipe, rng: random.Random, **env_args: object) -> Iterator
 def _decisions(
     env: AECEnv, players: ScriptedPolicy, answers: int, rng: random.Random
 ) -> Iterator[Example]:
-    """Every decision of an episode; a single round of seats that do not see each other is not
+    """Every decision of an episode; a single round of agents that do not see each other is not
     stepped, which would judge it."""
 
     def decide(agent: str) -> Example:

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "transcripts"
 
 
 def played(env: AECEnv, answers: Iterable[str]) -> str:
-    """What each seat of an episode at its start reads, answers and is paid, and how it ends. Where
+    """What each agent of an episode at its start reads, answers and is paid, and how it ends. Where
     there are no more ``answers`` the expert plays."""
     left = iter(answers)
     lines = []

@@ -18,7 +18,7 @@ from llmzoo.testing import ConformanceError
 
 
 class Sums(TextEnv):
-    """Two seats add numbers; right in every way."""
+    """Two agents add numbers; right in every way."""
 
     def __init__(self, split="train"):
         super().__init__(["adder_0", "checker_1"], max_turns=2)
@@ -223,7 +223,7 @@ def test_a_single_slow_step_is_taken_again():
     assert taken.count(taken[0]) == 2
 
 
-def test_hostile_text_meets_every_seat():
+def test_hostile_text_meets_every_agent():
     class OnlyTheSecond(Sums):
         def play(self, agent, text):
             assert agent == "adder_0", "not me"
@@ -345,7 +345,7 @@ def test_importing_the_kit_needs_neither_pytest_nor_torch():
 
 
 class Declared(Sums):
-    """Pays the second seat's team reward to both, and says so."""
+    """Pays the second agent's team reward to both, and says so."""
 
     metadata = {**TextEnv.metadata, "delayed_reward_agents": ("adder_0",), "team_and_local": False}
 
@@ -387,7 +387,7 @@ def test_wrong_words_about_rewards_are_found(wrong, message):
         check(wrong)
 
 
-def test_seats_whose_groups_are_flat_are_found():
+def test_agents_whose_groups_are_flat_are_found():
     class OneIsPaid(Declared):
         def play(self, agent, text):
             return Outcome(local={agent: {"length": float(len(text))}} if "adder" in agent else {})

@@ -6,7 +6,7 @@ from llmzoo.envs.base import Outcome, TextEnv
 
 
 class Adder(TextEnv):
-    """In turns: each seat writes a number, paid to it at once; the sum of all is the team's at the end.
+    """In turns: each agent writes a number, paid to it at once; the sum of all is the team's at the end.
 
     ``a_0`` acts, then ``b_1``; after ``max_turns`` rounds both are paid a tenth of the sum.
     """
@@ -33,7 +33,7 @@ class Adder(TextEnv):
 
 
 class Matcher(TextEnv):
-    """Simultaneous: two seats write a number; the team is paid the product, each seat its own number."""
+    """Simultaneous: two agents write a number; the team is paid the product, each agent its own number."""
 
     metadata = {**TextEnv.metadata, "name": "matcher_v0"}
 
@@ -53,7 +53,7 @@ class Matcher(TextEnv):
 
 
 class Parity(TextEnv):
-    """One seat, one turn: asked "U" or "D"; paid 1 for a text whose first character's code is even, or odd.
+    """One agent, one turn: asked "U" or "D"; paid 1 for a text whose first character's code is even, or odd.
 
     Chance gives about a half; something that a very small model learns in seconds.
     """
@@ -75,17 +75,17 @@ class Parity(TextEnv):
 
 
 class Parities(TextEnv):
-    """Simultaneous: every seat is asked "U" or "D" as in :class:`Parity`; the team is paid 1 if all are right.
+    """Simultaneous: every agent is asked "U" or "D" as in :class:`Parity`; the team is paid 1 if all are right.
 
-    Chance gives two seats a quarter. The expert is right, the amateur half the time.
+    Chance gives two agents a quarter. The expert is right, the amateur half the time.
     """
 
     metadata = {**TextEnv.metadata, "name": "parities_v0"}
 
     def __init__(self, num_agents: int = 2, **kwargs: object):
         kwargs.pop("split", None)
-        seats = [f"writer_{i}" for i in range(num_agents)]
-        super().__init__(seats, simultaneous=num_agents > 1, max_turns=1, **kwargs)
+        agents = [f"writer_{i}" for i in range(num_agents)]
+        super().__init__(agents, simultaneous=num_agents > 1, max_turns=1, **kwargs)
 
     def begin(self, rng, task):
         self.episode = {agent: rng.choice("UD") for agent in self.possible_agents}

@@ -160,14 +160,14 @@ ONE_STATE = Detail(
     "learners/configs/critics.py",
     "a central critic judges states, of which a turn has one: values='turn'",
 )
-SEAT_OUTPUTS = Detail(
-    "**One output for each seat**, because seats may be paid differently. on-policy's critic has one output.",
+AGENT_OUTPUTS = Detail(
+    "**One output for each agent**, because agents may be paid differently. on-policy's critic has one output.",
     "learners/updates/critics.py",
     "outputs=len(agents) if central else 1,",
     (MAPPO_CRITIC,),
 )
 CRITIC_ONCE = Detail(
-    "**Training of the critic.** It is trained once for each batch on the turns of all seats, after the actors.",
+    "**Training of the critic.** It is trained once for each batch on the turns of all agents, after the actors.",
     "learners/updates/actor_critic.py",
     "if isinstance(critic, ModelCritic) and judged[name]:",
 )
@@ -220,7 +220,7 @@ advantages = gae(rewards, values, discounts=torch.ones(2), lam=0.95)
 torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
         details=(
             Detail(
-                "**One agent.** Environments with a choice of seats are made with `num_agents=1`.",
+                "**One agent.** Environments with a choice of agents are made with `num_agents=1`.",
                 "learners/ippo.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]',
             ),
@@ -242,8 +242,8 @@ loss = clipped_ratio(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
 torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
         details=(
             Detail(
-                "**One critic for each policy.** A policy in several seats has one critic, which reads the "
-                "seat in the prompt. Separate policies have separate critics.",
+                "**One critic for each policy.** A policy in several agents has one critic, which reads the "
+                "agent in the prompt. Separate policies have separate critics.",
                 "learners/updates/actor_critic.py",
                 "for name, policy in self.policies.items() if not central else ():",
             ),
@@ -260,12 +260,12 @@ torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
 env = llmzoo.make("plan_path_v0", max_turns=1)
 env.reset(seed=0)
 print(env.state())  # what the critic reads
-print(env.observe(env.agent_selection))  # what the seat reads
+print(env.observe(env.agent_selection))  # what the agent reads
 assert env.state() != env.observe(env.agent_selection)""",
         details=(
             CENTRAL_STATE,
             ONE_STATE,
-            SEAT_OUTPUTS,
+            AGENT_OUTPUTS,
             CRITIC_ONCE,
             Detail(
                 "**No normalisation of values.** The critic predicts returns in the scale of the rewards. "
@@ -327,7 +327,7 @@ llmzoo.fit(
 
 from llmzoo.learners.values import td_errors
 
-rewards = torch.tensor([0.0, 1.0])  # of two turns of one seat
+rewards = torch.tensor([0.0, 1.0])  # of two turns of one agent
 values = torch.tensor([0.5, 0.75, 0.0])  # of the states there, and 0 because the episode has ended
 advantages = td_errors(rewards, values, discounts=torch.ones(2))
 # the first: 0 + 0.75 - 0.5; the second: 1 + 0 - 0.75
@@ -335,7 +335,7 @@ torch.testing.assert_close(advantages, torch.tensor([0.25, 0.25]))""",
         details=(
             CENTRAL_STATE,
             ONE_STATE,
-            SEAT_OUTPUTS,
+            AGENT_OUTPUTS,
             CRITIC_ONCE,
             ONE_STEP,
             NO_WHITENING,

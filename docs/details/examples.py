@@ -187,7 +187,7 @@ torch.testing.assert_close(pair_losses(pairs), expected)""",
     "madpo": Method(
         credit=equation(
             "margin_i = sum_s ((log pi_sic - log ref_sic) - (log pi_sir - log ref_sir))",
-            {"s": "the seats that answer at the node, each with the following", **_PAIRS},
+            {"s": "the agents that answer at the node, each with the following", **_PAIRS},
         ),
         loss=_LOSS,
         example="""import llmzoo
@@ -205,7 +205,7 @@ llmzoo.fit(
 )""",
         details=(
             Detail(
-                "**Gradient of a seat.** Each policy trains on the joint margin, in which the others' part is a "
+                "**Gradient of an agent.** Each policy trains on the joint margin, in which the others' part is a "
                 "constant. The sum of these gradients is that of the joint loss. CoMLRL does the same, without "
                 "a reference.",
                 "learners/updates/dpo.py",
@@ -219,16 +219,16 @@ llmzoo.fit(
                 (MADPO_STEPS,),
             ),
             Detail(
-                "**Return of a joint answer.** The mean of the returns of the learning seats that answer at the "
+                "**Return of a joint answer.** The mean of the returns of the learning agents that answer at the "
                 "node.",
                 "learners/updates/pairs.py",
-                "returns = [sum(r) / len(seats) for r in zip(*(g.returns for g in seats), strict=True)]",
+                "returns = [sum(r) / len(at_node) for r in zip(*(g.returns for g in at_node), strict=True)]",
             ),
             Detail(
-                "**Seats left out.** A seat whose prompt was too long for its model is no part of the pair; the "
+                "**Agents left out.** An agent whose prompt was too long for its model is no part of the pair; the "
                 "others are.",
                 "learners/updates/pairs.py",
-                "sampled = [g for g in seats if all(c.trainable for c in g.completions)]",
+                "sampled = [g for g in at_node if all(c.trainable for c in g.completions)]",
             ),
             Detail(
                 "**Which pairs.** One of each node: the best joint answer against the worst. CoMLRL takes up to "

@@ -69,7 +69,7 @@ torch.testing.assert_close(credited.advantages, expected, atol=1e-4, rtol=0)"""
 
 
 SAMPLED_ONLY = Detail(
-    "**Answers that no model sampled.** Answers of scripted seats and failed calls have no "
+    "**Answers that no model sampled.** Answers of scripted agents and failed calls have no "
     "log-probabilities. They enter no baseline and no loss.",
     "learners/groups.py",
     "judged = [ScoredGroup(group, self._normalized(group)) for group in sampled_only(groups)]",
@@ -125,7 +125,7 @@ EXPANSION = Detail(
     (MAGRPO_TREE,),
 )
 PAIRING = Detail(
-    '**Joint answers.** The g-th answers of all seats form a joint answer (`mode="align"`). '
+    '**Joint answers.** The g-th answers of all agents form a joint answer (`mode="align"`). '
     '`mode="cross"` tries all combinations and gives each answer the mean of its combinations. CoMLRL '
     "takes the sum.",
     "rollout/trees.py",
@@ -183,7 +183,7 @@ ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "
     '`uninformative="drop"` leaves them out.',
     "learners/groups.py",
-    'if c.group.differs or learner.seat(c.group.agent).config.uninformative == "keep"',
+    'if c.group.differs or config_of(c.group.agent).uninformative == "keep"',
 )
 
 _TREE = (EXPANSION, PAIRING, DISCOUNT, REACH)
@@ -311,7 +311,7 @@ METHODS = {
             "A_k = R_k - 1/M sum_m R(y_(k+m), others' y_k),  m = 1 ... M",
             {
                 **_RETURNS,
-                "R(y_j, others' y_k)": "return of the k-th joint answer with this seat's part replaced by its "
+                "R(y_j, others' y_k)": "return of the k-th joint answer with this agent's part replaced by its "
                 "answer j, counted around the group (scalar)",
                 "M": "`redraws`, or K-1",
             },
@@ -364,7 +364,7 @@ METHODS = {
         ),
         details=(
             Detail(
-                "**Baseline of the greedy answer.** All seats answer greedily at once, in one more copy of the "
+                "**Baseline of the greedy answer.** All agents answer greedily at once, in one more copy of the "
                 "episode. These answers are not trained on.",
                 "rollout/trees.py",
                 "best = yield [SampleRequest(asked, 1, True) for asked in requests]",
@@ -410,7 +410,7 @@ METHODS = {
         ),
         details=(
             Detail(
-                "**Reward of a turn.** If other seats must answer before the agent is paid, they answer once in "
+                "**Reward of a turn.** If other agents must answer before the agent is paid, they answer once in "
                 "a copy of the episode. The reward is the mean over `continuations` such copies.",
                 "rollout/turn_trees.py",
                 "worth[i] = {n: fmean(of.get(n, 0.0) for of in played) for n in _names(played)}",
@@ -434,9 +434,9 @@ METHODS = {
                 "return max(range(len(rewards)), key=lambda i: rewards[i])",
             ),
             Detail(
-                "**Simultaneous seats.** Each seat's K answers are tried beside the other seats' first answers.",
+                "**Simultaneous agents.** Each agent's K answers are tried beside the other agents' first answers.",
                 "rollout/turn_trees.py",
-                "joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]",
+                "joint = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]",
             ),
             Detail(
                 "**No division by the deviation.** `normalize=True` divides, as published: by the biased standard deviation of the "
@@ -472,7 +472,7 @@ METHODS = {
         ),
         details=(
             Detail(
-                "**One agent.** Environments with a choice of seats are made with `num_agents=1`.",
+                "**One agent.** Environments with a choice of agents are made with `num_agents=1`.",
                 "learners/grpo.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["grpo"]',
             ),

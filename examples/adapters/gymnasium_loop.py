@@ -1,4 +1,4 @@
-"""One seat of an environment in Gymnasium's own loop, the other played by a policy.
+"""One agent of an environment in Gymnasium's own loop, the other played by a policy.
 
     python examples/adapters/gymnasium_loop.py --model Qwen/Qwen2.5-0.5B-Instruct --others amateur
 
@@ -20,13 +20,13 @@ args = parser.parse_args()
 
 env = gymnasium.make(
     "llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
-    seat="planner_1",
+    agent="planner_1",
     others=args.others,
     prompt="terse",
     render_mode="ansi",
 )
 model = policies.load(args.model)
-aec = env.unwrapped.seat.env
+aec = env.unwrapped.agent.env
 for seed in range(3):
     observation, info = env.reset(seed=seed)
     terminated = truncated = False

@@ -1,4 +1,4 @@
-"""One seat of sudoku served as an OpenEnv environment; clients play it, four sessions at once.
+"""One agent of sudoku served as an OpenEnv environment; clients play it, four sessions at once.
 
     python examples/adapters/openenv_server.py [MODEL]
 
@@ -21,7 +21,7 @@ PORT = 8765
 
 
 def app() -> Any:
-    return create_app("sudoku_v0", seat="planner_1", others="amateur", prompt="terse")
+    return create_app("sudoku_v0", agent="planner_1", others="amateur", prompt="terse")
 
 
 async def play(model: Any, index: int) -> bool:

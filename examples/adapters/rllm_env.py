@@ -14,7 +14,7 @@ model = load(sys.argv[1] if len(sys.argv) > 1 else "tiny")
 table = rows(
     "sudoku_v0",
     4,
-    seat="planner_1",
+    agent="planner_1",
     others="amateur",
     split="test",
     args={"prompt": model.prompt_style or "full"},

@@ -1,6 +1,6 @@
-"""TRL's GRPOTrainer in one seat of an environment; the oracle plays the other.
+"""TRL's GRPOTrainer in one agent of an environment; the oracle plays the other.
 
-The seat's answers of an episode are one conversation. Pass another model as the first argument.
+The agent's answers of an episode are one conversation. Pass another model as the first argument.
 """
 
 import sys
@@ -18,11 +18,11 @@ trainer = GRPOTrainer(
     processing_class=tokenizer if tokenizer.chat_template else adapter.plain_chat(tokenizer),
     environment_factory=adapter.environment_factory(
         "sudoku_v0",
-        seat="planner_1",
+        agent="planner_1",
         others="oracle",
         env_args={"prompt": policy.prompt_style or "full", "max_turns": 2},
     ),
-    reward_funcs=adapter.seat_return,
+    reward_funcs=adapter.agent_return,
     train_dataset=adapter.dataset(range(64)),
     args=GRPOConfig(
         output_dir="runs/trl_seat",
@@ -41,4 +41,4 @@ trainer = GRPOTrainer(
 trainer.train()
 for row in trainer.state.log_history:
     if "success" in row:
-        print(f"return {row['rewards/seat_return/mean']:.3f}, success {row['success']:.2f}")
+        print(f"return {row['rewards/agent_return/mean']:.3f}, success {row['success']:.2f}")

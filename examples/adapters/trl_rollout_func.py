@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer in all seats of an environment: one model, trained in every seat's decisions.
+"""TRL's GRPOTrainer in all agents of an environment: one model, trained in every agent's decisions.
 
 Pass another model as the first argument.
 """
@@ -18,7 +18,7 @@ trainer = GRPOTrainer(
         "sudoku_v0", env_args={"prompt": policy.prompt_style or "full", "max_turns": 2}
     ),
     reward_funcs=adapter.decision_return,
-    train_dataset=adapter.dataset(range(64), decisions=4),  # two seats in two rounds
+    train_dataset=adapter.dataset(range(64), decisions=4),  # two agents in two rounds
     args=GRPOConfig(
         output_dir="runs/trl_seats",
         max_steps=3,
@@ -35,5 +35,5 @@ trainer = GRPOTrainer(
 trainer.train()
 for row in trainer.state.log_history:
     if "success" in row:
-        seats = {name: f"{row[name]:.3f}" for name in row if name.startswith("return/")}
-        print(f"return {row['rewards/decision_return/mean']:.3f}, by seat {seats}")
+        agent_policies = {name: f"{row[name]:.3f}" for name in row if name.startswith("return/")}
+        print(f"return {row['rewards/decision_return/mean']:.3f}, by agent {agent_policies}")

@@ -1,4 +1,4 @@
-"""Eight seats at once in a vector environment of Gymnasium: one call of a model for all of them.
+"""Eight agents at once in a vector environment of Gymnasium: one call of a model for all of them.
 
 python examples/adapters/vector.py --model Qwen/Qwen2.5-0.5B-Instruct --episodes 200
 """
@@ -19,7 +19,7 @@ args = parser.parse_args()
 envs = gymnasium.make_vec(
     "llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
     num_envs=8,
-    seat="planner_1",
+    agent="planner_1",
     others="amateur",
     autoreset_mode="SameStep",
     prompt="terse",
@@ -29,7 +29,7 @@ observations, infos = envs.reset(seed=0)
 ended = solved = 0
 while ended < args.episodes:
     asked = [
-        policies.Request(agent="planner_1", observation=text, env=env.seat.env)
+        policies.Request(agent="planner_1", observation=text, env=env.agent.env)
         for text, env in zip(observations, envs.envs, strict=True)
     ]
     answers = [completion.text for [completion] in model.respond(asked)]

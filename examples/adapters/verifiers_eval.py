@@ -1,4 +1,4 @@
-"""verifiers evaluates a model in one seat of sudoku; without an address, the embedded model.
+"""verifiers evaluates a model in one agent of sudoku; without an address, the embedded model.
 
 python examples/adapters/verifiers_eval.py [http://localhost:8000/v1 MODEL]
 """
@@ -38,7 +38,7 @@ class Embedded(BaseHTTPRequestHandler):
 
 async def evaluate(url: str, model: str) -> list[vf.Episode]:
     env = load_environment(
-        "sudoku_v0", seat="planner_1", others="amateur", split="test", args={"prompt": "terse"}
+        "sudoku_v0", agent="planner_1", others="amateur", split="test", args={"prompt": "terse"}
     )
     ctx = vf.ModelContext(
         model=model, client=vf.EvalClientConfig(base_url=url), sampling=vf.SamplingConfig()

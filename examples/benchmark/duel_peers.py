@@ -8,9 +8,9 @@ and medians are compared.
 
 ``_vs_openspiel``: OpenSpiel's own environment (``open_spiel.python.rl_environment``), which gives the
 observations as tensors, the legal actions and the rewards of all players; a move is a number. Ours writes a
-prompt for the seat that acts and reads its move from text. ``kuhn_poker_vs_states``: the states of OpenSpiel in
+prompt for the agent that acts and reads its move from text. ``kuhn_poker_vs_states``: the states of OpenSpiel in
 C++ without any environment, with the texts of the player's information and of its moves, but without prompts,
-seats, rewards by name or checks; this is what an environment in Python can at most come near to.
+agents, rewards by name or checks; this is what an environment in Python can at most come near to.
 ``kuhn_poker_vs_textarena``: one round of Kuhn poker, which both sides show and read as text.
 """
 

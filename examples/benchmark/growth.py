@@ -60,13 +60,13 @@ GROWING: Mapping[str, tuple[int, ...]] = {
 
 
 class Words(TextEnv):
-    """Each turn every seat reads random words and answers; all are paid a checksum of the answers."""
+    """Each turn every agent reads random words and answers; all are paid a checksum of the answers."""
 
     metadata = {**TextEnv.metadata, "name": "words_v0"}
 
     def __init__(self, size: Size):
-        seats = [f"writer_{i}" for i in range(size.agents)]
-        super().__init__(seats, simultaneous=size.agents > 1, max_turns=size.turns)
+        agent_policies = [f"writer_{i}" for i in range(size.agents)]
+        super().__init__(agent_policies, simultaneous=size.agents > 1, max_turns=size.turns)
         self._size = size
 
     def begin(self, rng: random.Random, task: int | None) -> None:
@@ -100,10 +100,10 @@ class Bench:
             sampling=Sampling(max_new_tokens=NEW_TOKENS),
         )
         policy.eos_ids = ()
-        seats = {f"writer_{i}": policy for i in range(size.agents)}
+        agent_policies = {f"writer_{i}": policy for i in range(size.agents)}
         cls = learner_class("magrpo")
         learner = cls(cls.Config(group_size=size.k, learning_rate=1e-6))
-        self._engine = LocalEngine(learner, {"writer": policy}, seats, total_steps=1000)
+        self._engine = LocalEngine(learner, {"writer": policy}, agent_policies, total_steps=1000)
 
     def play(self, seed: int) -> tuple[float, float, float]:
         seeds = [1000 * seed + i for i in range(self._size.environments)]

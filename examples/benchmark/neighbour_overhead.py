@@ -5,7 +5,7 @@
 Both sides run in one process in the collection's virtual environment, in turn, and give the same answers in the
 same task: a question of Reasoning Gym (drawn and scored), and two answers each in Kuhn poker of TextArena and of
 OpenSpiel and in GEM's game of guessing a number, resets included. Ours is the collection with more around it (a
-state of chance of its own, seats, prompts, rewards by name, episodes that fork), so it cannot be faster than the
+state of chance of its own, agents, prompts, rewards by name, episodes that fork), so it cannot be faster than the
 same code alone.
 """
 

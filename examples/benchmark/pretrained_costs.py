@@ -3,7 +3,7 @@
     python examples/benchmark/pretrained_costs.py smollm2
     python examples/benchmark/pretrained_costs.py smollm2 --forms lora,lora_bf16 --episodes 2
 
-One iteration of MAGRPO on ``coop_functions_v0`` with easy functions: two seats, 8 answers of 48
+One iteration of MAGRPO on ``coop_functions_v0`` with easy functions: two agents, 8 answers of 48
 tokens to each prompt. Every form runs in a process of its own, on one thread, and prints a row:
 
 * memory: the libraries of the process before it had a model (measured), the weights, what training
@@ -39,11 +39,11 @@ SETTINGS = {
     "record_every": 0,
 }
 FORMS: dict[str, dict[str, Any]] = {
-    "lora": {"seats": "lora"},
-    "lora_bf16": {"seats": "lora", "precision": "bf16"},
-    "lora_recomputed": {"seats": "lora", "gradient_checkpointing": True},
-    "full": {"seats": "shared"},
-    "full_recomputed": {"seats": "shared", "gradient_checkpointing": True},
+    "lora": {"policies": "lora"},
+    "lora_bf16": {"policies": "lora", "precision": "bf16"},
+    "lora_recomputed": {"policies": "lora", "gradient_checkpointing": True},
+    "full": {"policies": "shared"},
+    "full_recomputed": {"policies": "shared", "gradient_checkpointing": True},
 }
 GB, GROUP_SIZE = 1e9, 8
 HEAD = (
@@ -85,7 +85,7 @@ def measured(model: str, form: str, episodes: int) -> dict[str, Any]:
     base = load(model).model
     config = base.config
     weights = sum(p.numel() for p in base.parameters())
-    full, recomputed = options["seats"] == "shared", "gradient_checkpointing" in options
+    full, recomputed = options["policies"] == "shared", "gradient_checkpointing" in options
     size = 2 if options.get("precision") == "bf16" else 4
     part = tokens_at_once(base, recompute=recomputed) * 4 // size
     read = step["groups"] * (
@@ -125,7 +125,7 @@ def prompt_tokens(model: str, episodes: int) -> float:
 
 
 def adapter_weights(base: Any) -> int:
-    """Trained weights of one seat's adapter."""
+    """Trained weights of one agent's adapter."""
     from peft import LoraConfig, get_peft_model
 
     from llmzoo.policies.lora import DEFAULTS

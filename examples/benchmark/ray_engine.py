@@ -2,7 +2,7 @@
 
     python examples/benchmark/ray_engine.py --out ray.json
 
-AT-GRPO on plan_path_v0 with the embedded model, a policy for each of the two seats: 16 episodes an
+AT-GRPO on plan_path_v0 with the embedded model, a policy for each of the two agents: 16 episodes an
 iteration, four answers to each question. The local engine plays and learns in one process; the
 rows differ in what Ray is given:
 
@@ -51,11 +51,11 @@ PLAN = Plan(
     env="plan_path_v0",
     env_args={"split": "train", "max_turns": 4, "prompt": "terse"},
     agents=["proposer_0", "planner_1"],
-    seats="separate",
+    policies="separate",
     model="tiny",
     others="oracle",
     sampling={"max_new_tokens": 64, "stop": []},
-    seat_args={},
+    agent_args={},
     precision="float32",
     gradient_checkpointing=False,
     lora_args={},
@@ -78,8 +78,8 @@ ROWS: dict[
 
 
 def local(engine_class: type[LocalEngine]) -> Engine:
-    seats, learning = PLAN.take_seats()
-    return engine_class(PLAN.make_learner(), learning, seats, total_steps=STEPS)
+    agent_policies, learning = PLAN.load_policies()
+    return engine_class(PLAN.make_learner(), learning, agent_policies, total_steps=STEPS)
 
 
 def measured(engines: Mapping[str, Engine], repeats: int) -> dict[str, list[float]]:
@@ -100,7 +100,7 @@ def compare(repeats: int, rows: Mapping[str, tuple[str, RayArgs, int]] = ROWS) -
     start_here(cpus=2)
     for name, (beside, args, max_off_policy_steps) in rows.items():
         with ExitStack() as stack:
-            seats, learning = PLAN.take_seats()
+            agent_policies, learning = PLAN.load_policies()
             began = time.perf_counter()
             engine = stack.enter_context(
                 ray_engine(
@@ -108,7 +108,7 @@ def compare(repeats: int, rows: Mapping[str, tuple[str, RayArgs, int]] = ROWS) -
                     args,
                     PLAN.make_learner(),
                     learning,
-                    seats,
+                    agent_policies,
                     max_off_policy_steps=max_off_policy_steps,
                 )
             )

@@ -89,8 +89,8 @@ class Batch:
 
     gpus: int = 8
     episodes_per_step: int = 64  # tasks in an iteration
-    seats: int = 2
-    k: int = 8  # answers of each seat to each prompt
+    agent_policies: int = 2
+    k: int = 8  # answers of each agent to each prompt
     turns: int = 1
     prompt: int = 512  # tokens
     answer: int = 256
@@ -98,7 +98,7 @@ class Batch:
 
     @property
     def groups(self) -> int:
-        return self.episodes_per_step * self.seats * self.turns
+        return self.episodes_per_step * self.agent_policies * self.turns
 
     @property
     def sampled(self) -> int:
@@ -112,7 +112,7 @@ class Batch:
 
 
 def weights(config: Config = MODEL, rank: int = 16) -> tuple[int, int]:
-    """Parameters of the model, and of one seat's adapter on all its linear layers."""
+    """Parameters of the model, and of one agent's adapter on all its linear layers."""
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
         base = sum(p.numel() for p in model.parameters())
@@ -159,7 +159,7 @@ def costs(
     """Seconds of an iteration by part, bytes that move, and memory on one GPU, in bytes."""
     gpu, told = gpu or Assumed(), Measured()
     base, adapter = weights(config)
-    trained = batch.seats * (adapter if adapters else base)
+    trained = batch.agent_policies * (adapter if adapters else base)
     sampling, floor = sampling_seconds(batch, base, gpu, config)
     answers = batch.groups * batch.k
     gradients = 4 * trained * 2 * (batch.gpus - 1) / batch.gpus  # a ring's sum, each way
@@ -240,7 +240,7 @@ def configurations() -> str:
     ]
     for path in sorted((ROOT / "configs" / "large_models").glob("*.yaml")):
         run = yaml.safe_load(path.read_text())
-        adapters = run.get("seats") == "lora"
+        adapters = run.get("policies") == "lora"
         batch = Batch(
             gpus=1,
             episodes_per_step=run["episodes_per_step"],
@@ -249,10 +249,10 @@ def configurations() -> str:
             answer=run["max_new_tokens"],
             cores=16,
         )
-        # one model that plays both seats is one state
+        # one model that plays both agents is one state
         c = costs(batch, adapters=adapters, config=SMALL_MODELS[run["model"]])
-        state = c["state_bytes"] / (1 if adapters else batch.seats)
-        held = c["weights_bytes"] / (1 if adapters else batch.seats)
+        state = c["state_bytes"] / (1 if adapters else batch.agent_policies)
+        held = c["weights_bytes"] / (1 if adapters else batch.agent_policies)
         programs = 0.0 if run["env"] == "plan_path_v0" else c["environment_seconds"]
         total = max(c["sampling_seconds"], programs) + c["update_seconds"]
         lines.append(
@@ -274,8 +274,8 @@ def main() -> None:
         return
     batch = Batch(**given)
     base, adapter = weights()
-    print(f"{base / 1e9:.2f} billion weights, {adapter / 1e6:.1f} million in each seat's adapter")
-    for name, adapters in (("two LoRA seats", True), ("two full models", False)):
+    print(f"{base / 1e9:.2f} billion weights, {adapter / 1e6:.1f} million in each agent's adapter")
+    for name, adapters in (("two LoRA agents", True), ("two full models", False)):
         c = costs(batch, adapters=adapters)
         print(
             f"{name}: weights {c['weights_bytes'] / GB:.1f} GB, training state "

@@ -4,7 +4,7 @@
 
 An episode is played through ``last()`` and ``step()`` with the oracle's answers, which were written
 down beforehand: calls of the calculator, of the file tools and of the search, and the final answer.
-Resets and the closing ``step(None)`` take their time too but are not counted as steps. With two seats
+Resets and the closing ``step(None)`` take their time too but are not counted as steps. With two agents
 every other step is the planner's, which calls nothing. Programs in the sandbox are left out; sandbox.py
 times those.
 """
@@ -19,15 +19,15 @@ from timing import Row, alternating, row
 import llmzoo
 
 TOOLS = ("calculator", "files", "search")
-SEATS = {"alone": 1, "planner_executor": 2}
+AGENTS = {"alone": 1, "planner_executor": 2}
 TASKS = 100
 
 
 def compare(repeats: int = 14) -> list[Row]:
-    works = [_player(agents) for agents in SEATS.values()]
+    works = [_player(agents) for agents in AGENTS.values()]
     return [
         row(f"tool_steps_{name}", found, "steps/s, resets included")
-        for name, found in zip(SEATS, alternating(works, repeats), strict=True)
+        for name, found in zip(AGENTS, alternating(works, repeats), strict=True)
     ]
 
 

@@ -34,7 +34,7 @@ class Arm:
 
 LEVEL = 0.05  # corrected p-values below are bold
 SHORT = {
-    "seats": "two or one, same completions",
+    "policies": "two or one, same completions",
     "answers": "two or one",
     "commits": "two or one, same commits",
     "weights": "models",

@@ -14,7 +14,7 @@ from readings import by_task, in_order, markdown, of_arm, rate
 
 from llmzoo.training.statistics import pooled
 
-ALONE = ("grpo", "ppo")  # play with one seat
+ALONE = ("grpo", "ppo")  # play with one agent
 COLOURS = {  # of lines: those that learn from groups of answers, with critics, from preferences
     "#d9730d": ("mareinforce", "magrpo", "marloo", "maremax", "at_grpo", "grpo"),
     "#4285c8": ("ippo", "mappo", "iac", "maac", "ppo"),

@@ -23,7 +23,7 @@ SIDE = 10  # rows and columns
 
 
 def texts(episodes: int = 60) -> Iterator[str]:
-    """What seats read in episodes of sloppy players, of the training split."""
+    """What agents read in episodes of sloppy players, of the training split."""
     for game in GAMES:
         for agents in (1, 2):
             env = llmzoo.make(game, num_agents=agents, prompt="cells").unwrapped

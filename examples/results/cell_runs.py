@@ -29,7 +29,7 @@ WAYS: Sequence[Way] = (
     ("GRPO on single answers", 1, 4, "grpo_one_turn", "four_turns", True),
     ("AT-GRPO", 1, 4, "at_grpo_one", None, True),
     ("no RL", 2, 4, "at_grpo", None, False),
-    ("AT-GRPO, one model for both seats", 2, 4, "at_grpo", None, True),
+    ("AT-GRPO, one model for both agents", 2, 4, "at_grpo", None, True),
 )
 # other rounds and other learners, which few games have
 OTHERS: Sequence[Way] = (
@@ -45,8 +45,8 @@ OTHERS: Sequence[Way] = (
     ("AT-GRPO from there", 1, 8, "at_grpo_expert_8", None, True),
     ("no RL", 2, 4, "at_grpo", None, False),
     ("MAGRPO", 2, 4, "magrpo", None, True),
-    ("AT-GRPO, one model for both seats", 2, 4, "at_grpo", None, True),
-    ("AT-GRPO, a model for each seat", 2, 4, "at_grpo_separate", None, True),
+    ("AT-GRPO, one model for both agents", 2, 4, "at_grpo", None, True),
+    ("AT-GRPO, a model for each agent", 2, 4, "at_grpo_separate", None, True),
 )
 # two ways by their arms, each with its condition, and whether the second is the start of the first
 Pair = tuple[str, str, str | None, str, str | None, bool]
@@ -94,7 +94,7 @@ OTHER_PAIRS: Sequence[Pair] = (
     ("MAGRPO of two agents, against no RL", "magrpo", None, "magrpo", None, True),
     ("AT-GRPO of two agents, against MAGRPO", "at_grpo", None, "magrpo", None, False),
     (
-        "a model for each seat, against one for both",
+        "a model for each agent, against one for both",
         *("at_grpo_separate", None, "at_grpo", None, False),
     ),
 )

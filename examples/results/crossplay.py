@@ -1,8 +1,8 @@
-"""Plays the first seat of one run beside the second seat of another, which differs in its seed alone.
+"""Plays the first agent of one run beside the second agent of another, which differs in its seed alone.
 
     python examples/results/crossplay.py several --out runs/results
 
-The runs are those of a study that have ended in ``--out``, of arms with a model for each seat. Each pair of
+The runs are those of a study that have ended in ``--out``, of arms with a model for each agent. Each pair of
 seeds is one line of JSON in ``NAME_crossplay.jsonl.gz`` there; those that it holds are not played again.
 """
 
@@ -23,9 +23,9 @@ _KEPT = ("ids", "solved", "success", "success_ci95", "tasks", "mean_return", "to
 
 
 def crossed(runs: Sequence[study.Run]) -> Iterator[tuple[study.Run, study.Run]]:
-    """Every pair of runs with a model for each seat that differ in their seeds alone."""
+    """Every pair of runs with a model for each agent that differ in their seeds alone."""
     for one, other in permutations(runs, 2):
-        if one.settings.get("seats") == "separate" and (one.task, one.arm) == (
+        if one.settings.get("policies") == "separate" and (one.task, one.arm) == (
             other.task,
             other.arm,
         ):
@@ -33,7 +33,7 @@ def crossed(runs: Sequence[study.Run]) -> Iterator[tuple[study.Run, study.Run]]:
 
 
 def play(one: study.Run, other: study.Run, folder: Path) -> Row:
-    """The test tasks of the first run, with its model in the first seat and the other's in the second."""
+    """The test tasks of the first run, with its model in the first agent and the other's in the second."""
     from llmzoo import evaluate, make
     from llmzoo.training.players import players
 

@@ -3,7 +3,7 @@
     python examples/results/exact_credit.py        # seconds; writes docs/results/logs/exact_credit.jsonl
 
 Three rules. An answer's worth is what is paid until the end of the game, as IPPO and MAGRPO's full tree
-have it (``return``), or until its seat decides again, as AT-GRPO has it (``turn``). The third (``tree``) has returns
+have it (``return``), or until its agent decides again, as AT-GRPO has it (``turn``). The third (``tree``) has returns
 too, but MAGRPO's default tree, in which one of the answers that go on becomes a node: later decisions are met in
 other proportions than in play, :func:`met`. All play against themselves, with an entropy bonus that may fall over
 the run.
@@ -37,7 +37,7 @@ RATE = 2.0
 ANSWERS = 8  # in a group of the tree
 PAID = {
     "return": "until the end",
-    "turn": "until the seat's next turn",
+    "turn": "until the agent's next turn",
     "tree": f"until the end, in a tree with `expand=1` and {ANSWERS} answers",
 }
 

@@ -3,7 +3,7 @@
     python examples/results/exact_model.py        # a minute; writes docs/results/logs/exact_model.jsonl
 
 The model is the one that the runs of ``kuhn.yaml`` start from, which is made where ``--models`` lacks it. In
-each step it is asked in all information states; the gradient is that of what each seat earns against the
+each step it is asked in all information states; the gradient is that of what each agent earns against the
 other, with an entropy bonus, and the optimiser is the learners' own. The game's mathematics is that of
 :mod:`exact_credit`.
 """
@@ -79,7 +79,7 @@ def strategies(chances: torch.Tensor) -> Pair:
 
 
 def gain(chances: torch.Tensor, entropy: torch.Tensor, pair: Pair) -> torch.Tensor:
-    """What is climbed: its slope by ``chances`` [12, 2] is that of what each seat earns by itself.
+    """What is climbed: its slope by ``chances`` [12, 2] is that of what each agent earns by itself.
 
     ``entropy`` [12]: of the whole distribution in each state.
     """

@@ -4,7 +4,7 @@
     python examples/results/group_signal.py smollm2 --log docs/results/logs/smollm2_signal.jsonl --table
 
 A learner compares the answers of a group. Where all of them earn the same, it learns nothing. The
-model plays every seat of every environment for one round, with 8 answers of each seat to the same
+model plays every agent of every environment for one round, with 8 answers of each agent to the same
 prompt, paired as MAGRPO pairs them. The tasks are from the training split. Each environment is one
 line of JSON; those that the log holds are not measured again.
 """

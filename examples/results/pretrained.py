@@ -15,7 +15,7 @@ from llmzoo.training.statistics import mean_interval, pooled
 
 ARMS = {
     "turns": ("AT-GRPO", 2),
-    "turns_one": ("AT-GRPO, alone in the first seat", 1),
+    "turns_one": ("AT-GRPO, alone in the first agent", 1),
     "tool_one": ("AT-GRPO, an agent that writes programs", 1),
     "joint": ("MAGRPO", 2),
     "joint_one": ("GRPO, one answer with both functions", 1),

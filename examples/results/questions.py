@@ -15,7 +15,7 @@ from readings import by_task, marks, of_arm
 from llmzoo.training.statistics import sign_flip
 
 INFORMED = ("sudoku", "plan_path", "sokoban", "calendar", "signal")  # what is seen is split
-EQUIPPED = ("sums", "equations")  # one of two seats has the tool
+EQUIPPED = ("sums", "equations")  # one of two agents has the tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Question:
 
 QUESTIONS = (
     Question(
-        name="seats",
+        name="agents",
         text="a second agent that knows nothing more, against one agent with the same number of completions",
         pairs=[("two", "one_more")],
     ),
@@ -126,9 +126,9 @@ def _compared(task: str, first: Sequence[Row], second: Sequence[Row]) -> Compare
 
 
 def partners(rows: Sequence[Row], crossed: Sequence[Row]) -> list[tuple[str, int, int]]:
-    """For each task how many more test tasks its seats solved beside another seed's partner, and of how many.
+    """For each task how many more test tasks its agents solved beside another seed's partner, and of how many.
 
-    Both seats of both seeds play as often with a partner of their own seed as with the other's.
+    Both agents of both seeds play as often with a partner of their own seed as with the other's.
     """
     found = []
     for task, mine in by_task(crossed).items():

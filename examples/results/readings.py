@@ -20,8 +20,8 @@ TRAINED: Sequence[tuple[str, str, int, str | None]] = (
     ("at_grpo_one_24", "AT-GRPO, 24 rounds", 1, None),
     ("at_grpo_one_48", "AT-GRPO, 48 rounds", 1, None),
     ("magrpo", "MAGRPO", 2, None),
-    ("at_grpo", "AT-GRPO, one model for both seats", 2, None),
-    ("at_grpo_separate", "AT-GRPO, a model for each seat", 2, None),
+    ("at_grpo", "AT-GRPO, one model for both agents", 2, None),
+    ("at_grpo_separate", "AT-GRPO, a model for each agent", 2, None),
 )
 # what is measured before training: what it is called, how many agents play, an arm that begins so
 STARTS = (
@@ -81,13 +81,13 @@ class Way:
 def ways(rows: Sequence[Row]) -> Iterator[Way]:
     """Those of one agent, then those of two, each beginning with no RL; in 4 rounds if not said."""
     for agents in (1, 2):
-        for name, seats, arm in STARTS:
-            if seats == agents:
+        for name, agent_policies, arm in STARTS:
+            if agent_policies == agents:
                 runs = of_arm(rows, arm)
                 before = [row["before"] for row in runs]
                 yield Way(name, agents, False, runs, before, [one["greedy"] for one in before])
-        for arm, name, seats, also in TRAINED:
-            if seats == agents:
+        for arm, name, agent_policies, also in TRAINED:
+            if agent_policies == agents:
                 runs = of_arm(rows, arm)
                 found = [after(row, also) for row in runs]
                 greedy = [] if also else [one["greedy"] for one in found]

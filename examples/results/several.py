@@ -22,7 +22,7 @@ FEW = 5  # tasks below which no interval over tasks is given
 
 
 def read(logs: Path) -> tuple[list[Row], list[Row]]:
-    """The runs, and the games of their seats with other partners (none where they were not played)."""
+    """The runs, and the games of their agents with other partners (none where they were not played)."""
     crossed = logs / "several_crossplay.jsonl.gz"
     return read_log(logs / "several.jsonl.gz"), read_log(crossed) if crossed.exists() else []
 
@@ -41,7 +41,7 @@ def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
 
 
 def longer_tables(rows: Sequence[Row]) -> dict[str, str]:
-    """The questions, their tasks and the arms of the study with more tokens, in which no seat met other
+    """The questions, their tasks and the arms of the study with more tokens, in which no agent met other
     partners."""
     found = _answers(rows)
     return {
@@ -130,7 +130,7 @@ def _arms(rows: Sequence[Row]) -> str:
 
 
 def _partners(rows: Sequence[Row], crossed: Sequence[Row]) -> str:
-    """Success of the first seat of each seed (rows) beside the second seat of each (columns)."""
+    """Success of the first agent of each seed (rows) beside the second agent of each (columns)."""
     seeds = sorted({seed for row in crossed for seed in row["seeds"]})
     lines = []
     for task, mine in by_task(crossed).items():
@@ -143,7 +143,7 @@ def _partners(rows: Sequence[Row], crossed: Sequence[Row]) -> str:
             shown = [cells.get((first, second)) for second in seeds]
             rates = ["not run" if found is None else f"{found:.1%}" for found in shown]
             lines.append([task, f"seed {first}", *rates])
-    head = ["task", "first seat of", *(f"second seat of seed {seed}" for seed in seeds)]
+    head = ["task", "first agent of", *(f"second agent of seed {seed}" for seed in seeds)]
     return markdown(head, lines) if lines else "Not run."
 
 

@@ -208,7 +208,9 @@ def train(run: Run, out: Path) -> Settings:
         _keep(before, json.dumps(results[0].before))
         row |= {"before": dict(results[0].before), "after": dict(result.after)}
         row |= told_of([Path(each.run) for each in results])
-        row["also"] = {name: measured(run, result.seats, args) for name, args in run.also.items()}
+        row["also"] = {
+            name: measured(run, result.policies, args) for name, args in run.also.items()
+        }
         if run.averages:
             row["averages"] = averages_of(run, result)
         if run.copies:
@@ -217,7 +219,7 @@ def train(run: Run, out: Path) -> Settings:
             untrained = load(run.settings["model"], sampling=settings_of(run).sampling())
             row["transcripts"] = {
                 "before": episodes_of(run, untrained),
-                "after": episodes_of(run, result.seats),
+                "after": episodes_of(run, result.policies),
             }
     if torch.cuda.is_available():
         row["device"] = torch.cuda.get_device_name()
@@ -280,7 +282,7 @@ def averages_of(run: Run, result: Any) -> list[Settings]:
     from llmzoo.training.exploiting import copies_of, exploit_copies
 
     env = make(run.settings["env"], **env_args_of(run))
-    copies = copies_of(env, result.seats, result.run)
+    copies = copies_of(env, result.policies, result.run)
     found = []
     for count in sorted({max(1, len(copies) * part // 20) for part in range(1, 21)}):
         parts = {"all": copies[:count], "newest": copies[count // 2 : count]}
@@ -298,7 +300,7 @@ def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
     from llmzoo.training.exploiting import exploit
 
     env = make(run.settings["env"], **env_args_of(run))
-    (policy,) = {id(policy): policy for policy in results[-1].seats.values()}.values()
+    (policy,) = {id(policy): policy for policy in results[-1].agent_policies.values()}.values()
 
     def measured_at(step: int) -> Settings:
         surest = exploit(env, policy.with_sampling(temperature=_NEARLY_GREEDY))
@@ -325,18 +327,20 @@ def _exact(found: Any) -> Settings:
     return {key: found.to_dict()[key] for key in _EXACT}
 
 
-def measured(run: Run, seats: Mapping[str, Any], args: Settings) -> Settings:
+def measured(run: Run, agent_policies: Mapping[str, Any], args: Settings) -> Settings:
     """The trained policies in other conditions: arguments of the environment, or ``swap``: each
-    seat played by the policy of the next."""
+    agent played by the policy of the next."""
     from llmzoo import evaluate
 
     args = dict(args)
     if args.pop("swap", False):
-        agents = list(seats)
-        seats = {a: seats[b] for a, b in zip(agents, agents[1:] + agents[:1], strict=True)}
+        agents = list(agent_policies)
+        agent_policies = {
+            a: agent_policies[b] for a, b in zip(agents, agents[1:] + agents[:1], strict=True)
+        }
     found = evaluate(
         run.settings["env"],
-        seats,
+        agent_policies,
         tasks=run.settings["eval_tasks"],
         seed=run.seed,
         env_args={**env_args_of(run), **args},
@@ -393,7 +397,7 @@ def _key(run: Run) -> str:
     """What the measurement before training hangs on."""
     args = env_args_of(run)
     parts = [run.task, Path(run.settings["model"]).name, run.seed]
-    alone = run.settings.get("seats", "shared")
+    alone = run.settings.get("policies", "shared")
     if isinstance(alone, str) and alone not in ("shared", "separate", "lora"):  # others play too
         parts += [alone, run.settings.get("others", "oracle")]
     return "-".join(map(str, [*parts, *(f"{k}={args[k]}" for k in sorted(args))]))

@@ -138,7 +138,7 @@ def _comparisons(rows: Sequence[Row]) -> str:
     separate = of_arm(rows, "at_grpo_separate")
     if separate:
         own, swapped = marks(separate), marks(separate, "swapped")
-        lines.append(["a model for each seat, against: the same, swapped", *verdict(own, swapped)])
+        lines.append(["a model for each agent, against: the same, swapped", *verdict(own, swapped)])
     return markdown(["", "tasks solved more often by the first", "by the second", "p"], lines)
 
 
@@ -203,7 +203,7 @@ def of_models(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def of_signals(rows: Sequence[Row]) -> dict[str, str]:
-    """Each run: whether the seats agree on a code, and how long it took until they nearly always do."""
+    """Each run: whether the agents agree on a code, and how long it took until they nearly always do."""
     lines = []
     for row in rows:
         rates = [rate([row["after"]]), rate([row["after"]["greedy"]])]
@@ -228,11 +228,11 @@ def of_neighbours(rows: Sequence[Row]) -> dict[str, str]:
         task = f"`{row['settings']['env']}`"
         for name, found in [*measured, ("after RL", row["after"])]:
             returns = ", ".join(
-                f"{found['mean_return'][seat]:.2f} [{low:.2f}, {high:.2f}]"
-                for seat, (low, high) in found["return_ci95"].items()
+                f"{found['mean_return'][agent]:.2f} [{low:.2f}, {high:.2f}]"
+                for agent, (low, high) in found["return_ci95"].items()
             )
             lines.append([task, name, rate([found]), returns])
-    head = ["task", "", "success, sampled", "return of each seat"]
+    head = ["task", "", "success, sampled", "return of each agent"]
     return {"neighbours": markdown(head, lines)}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.single_seat import aec_form
+from llmzoo.adapters.single_agent import aec_form
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError
 from llmzoo.rollout.stepping import advance, agents_to_act, is_over

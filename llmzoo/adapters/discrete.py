@@ -212,7 +212,7 @@ class DiscreteText(TextEnv):
     def _won(self, agent: str) -> bool:
         return all(self._paid[agent] > paid for a, paid in self._paid.items() if a != agent)
 
-    # what a seat reads
+    # what an agent reads
 
     def legal(self, agent: str) -> list[int]:
         """The legal moves of ``agent``, counted from 0. Raises :class:`ConfigError` if there are

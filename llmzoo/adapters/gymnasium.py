@@ -2,18 +2,18 @@
 
 Importing this module registers every environment as ``llmzoo/NAME-vN``. Gymnasium imports it for
 names with its path: ``gymnasium.make("llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
-seat="planner_1", others="oracle")``. (Gymnasium has had no entry point for packages since 1.0.)
+agent="planner_1", others="oracle")``. (Gymnasium has had no entry point for packages since 1.0.)
 """
 
 from __future__ import annotations
 
 import gymnasium
 
-from llmzoo.adapters.single_seat import SingleSeat, single_seat
-from llmzoo.adapters.vector import VectorSeats, vector
+from llmzoo.adapters.single_agent import SingleAgentEnv, single_agent
+from llmzoo.adapters.vector import SingleAgentVectorEnv, vector
 from llmzoo.registry import list_envs
 
-__all__ = ["SingleSeat", "VectorSeats", "register", "single_seat", "vector"]
+__all__ = ["SingleAgentEnv", "SingleAgentVectorEnv", "register", "single_agent", "vector"]
 
 
 def register() -> None:
@@ -24,7 +24,7 @@ def register() -> None:
         if gymnasium_id not in gymnasium.registry:
             gymnasium.register(
                 gymnasium_id,
-                entry_point="llmzoo.adapters.single_seat:single_seat",
+                entry_point="llmzoo.adapters.single_agent:single_agent",
                 vector_entry_point="llmzoo.adapters.vector:vector",
                 kwargs={"env": id},
             )

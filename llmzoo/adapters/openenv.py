@@ -1,14 +1,14 @@
 """Our environments as OpenEnv environments: a server, its types, and a client.
 
-``create_app("sudoku_v0", seat="planner_1", others="oracle")`` is the web application that OpenEnv's
-own tools serve. :class:`TextClient` plays on it over a WebSocket. The client plays one seat, and
+``create_app("sudoku_v0", agent="planner_1", others="oracle")`` is the web application that OpenEnv's
+own tools serve. :class:`TextClient` plays on it over a WebSocket. The client plays one agent, and
 policies on the server play the others.
 
 * Each session has its own environment, and sessions run concurrently. They share the policies, which
   answer one session at a time.
 * ``reset(seed=, split=, index=)``: the seed fixes everything random in the episode, and ``index``
   names a task of the split. OpenEnv's task routes list the splits and their tasks.
-* An observation is the seat's text; ``reward`` is what the seat was paid since its last answer,
+* An observation is the agent's text; ``reward`` is what the agent was paid since its last answer,
   ``reward_parts`` are its parts, and ``error`` says what was wrong with the answer.
 * Any text is an answer. The environment defines the penalty for one that it cannot use.
 """
@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
-from llmzoo.adapters.single_seat import AgentSeat, SingleSeat
+from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies.base import Policy
 from llmzoo.training.collecting import refuse_fallback
@@ -54,7 +54,7 @@ class TextAction(Action):
 
 
 class TextObservation(Observation):
-    """What the seat reads, also at the end of an episode.
+    """What the agent reads, also at the end of an episode.
 
     ``metadata`` identifies the task: its source, split, number and id.
     """
@@ -69,7 +69,7 @@ class TextObservation(Observation):
 class EpisodeState(State):
     """The state of an episode, in addition to OpenEnv's own fields."""
 
-    seat: str = ""
+    agent: str = ""
     split: str = ""
     seed: int | None = None
     total: float = 0.0  # paid so far
@@ -77,9 +77,9 @@ class EpisodeState(State):
 
 
 class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
-    """One seat of our environment.
+    """One agent of our environment.
 
-    ``make(split=...)`` makes the AEC environment; ``policies`` play the other seats.
+    ``make(split=...)`` makes the AEC environment; ``policies`` play the other agents.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -87,17 +87,17 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
     def __init__(
         self,
         make: Callable[..., Any],
-        seat: str,
+        agent: str,
         policies: dict[str, Policy],
         *,
         name: str,
         split: str = "train",
     ):
         super().__init__()
-        self._make, self._seat, self._policies = make, seat, policies
+        self._make, self._agent, self._policies = make, agent, policies
         self._name, self._split = name, split
-        self._played: dict[str, SingleSeat] = {}  # by split
-        self._state = EpisodeState(seat=seat, split=split)
+        self._played: dict[str, SingleAgentEnv] = {}  # by split
+        self._state = EpisodeState(agent=agent, split=split)
 
     def reset(
         self,
@@ -114,12 +114,12 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
         options = None if index is None else {"task": index}
         text, info = self._game(split).reset(seed=seed, options=options)
         self._state = EpisodeState(
-            episode_id=episode_id or str(uuid4()), seat=self._seat, split=split, seed=seed
+            episode_id=episode_id or str(uuid4()), agent=self._agent, split=split, seed=seed
         )
         return _observation(text, None, False, False, info)
 
     def step(self, action: TextAction, timeout_s: float | None = None, **_: Any) -> TextObservation:
-        """Answer, and play until the seat's next turn or its end."""
+        """Answer, and play until the agent's next turn or its end."""
         state = self._state
         if state.done or state.episode_id is None:
             raise ConfigError("no episode is going on: reset before the next step")
@@ -139,7 +139,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
 
     def get_metadata(self) -> EnvironmentMetadata:
         return EnvironmentMetadata(
-            name=self._name, description=f"{self._name}: the seat {self._seat}, in words"
+            name=self._name, description=f"{self._name}: the agent {self._agent}, in words"
         )
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
         """Raises ``NotImplementedError`` if tasks are generated, since every index is then valid."""
         game = self._game(split)
         game.reset(seed=0)
-        size = game.seat.env.infos[self._seat].get("tasks")
+        size = game.agent.env.infos[self._agent].get("tasks")
         if size is None:
             raise NotImplementedError(f"{self._name} generates its tasks")
         return int(size)
@@ -185,12 +185,12 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
             return False
         return True
 
-    def _game(self, split: str) -> SingleSeat:
+    def _game(self, split: str) -> SingleAgentEnv:
         if split not in SPLITS:
             raise UnknownNameError("split", split, SPLITS)
         if split not in self._played:
-            seat = AgentSeat(self._make(split=split), self._seat)
-            self._played[split] = SingleSeat(seat, self._policies)
+            agent = ControlledAgent(self._make(split=split), self._agent)
+            self._played[split] = SingleAgentEnv(agent, self._policies)
         return self._played[split]
 
 
@@ -212,7 +212,7 @@ class TextClient(EnvClient[TextAction, TextObservation, EpisodeState]):
 def create_app(
     env_id: str,
     *,
-    seat: str | None = None,
+    agent: str | None = None,
     others: Others = None,
     split: str = "train",
     max_concurrent_envs: int = 64,
@@ -220,7 +220,7 @@ def create_app(
 ) -> Any:
     """The FastAPI application that serves ``env_id``. Run it with uvicorn or in a container.
 
-    ``seat``: the client's. ``others``: who plays the other seats
+    ``agent``: the client's. ``others``: who plays the other agents
     (:func:`llmzoo.adapters.others.fill_other_agents`). ``split``: the default for ``reset``.
     ``max_concurrent_envs``: concurrent sessions; more are refused.
 
@@ -231,7 +231,7 @@ def create_app(
     make = partial(registry.make, env_id, **env_args)
     first = make(split=split)
     refuse_fallback(first, env_id)
-    taken = AgentSeat(first, seat)
+    taken = ControlledAgent(first, agent)
     policies = one_at_a_time(fill_other_agents(others, taken.others))
     first.close()
     factory = partial(TextEnvironment, make, taken.agent, policies, name=env_id, split=split)

@@ -1,4 +1,4 @@
-"""Who plays the seats that are not trained: named policies, functions, or policy objects."""
+"""Who plays the agents that are not trained: named policies, functions, or policy objects."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
     ``others``: one player for all of them, or a mapping with one for each. A name is one that
     ``llmzoo eval --policy`` accepts (``oracle``, ``amateur``, ``random``, ``human``, ``tiny``, a
     folder or hub id of a model, a run folder, ``openai:MODEL``, ``grpc://HOST:PORT``). A function
-    maps the seat's observation to its answer. An object with ``respond`` is a policy. Equal names
-    share one policy, so requests to it are batched. If there are no other seats, ``others`` may be
+    maps the agent's observation to its answer. An object with ``respond`` is a policy. Equal names
+    share one policy, so requests to it are batched. If there are no other agents, ``others`` may be
     omitted, and a single player is ignored.
 
-    Raises :class:`ConfigError` for a seat without a player and for any other kind of player.
+    Raises :class:`ConfigError` for an agent without a player and for any other kind of player.
     """
     if not agents:
         given = others if isinstance(others, Mapping) else {}
-        _check_seats(given, agents)
+        _check_agents(given, agents)
         return {}
     if others is None:
         raise ConfigError(
@@ -44,11 +44,11 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
         )
     if not isinstance(others, Mapping):
         others = dict.fromkeys(agents, others)
-    _check_seats(others, agents)
+    _check_agents(others, agents)
     missing = [agent for agent in agents if agent not in others]
     if missing:
         raise ConfigError(f"nobody plays {', '.join(missing)}: name them in others")
-    seated: dict[str, Policy] = {}
+    filled: dict[str, Policy] = {}
     by_name: dict[str, dict[str, Policy]] = {}
     for agent in agents:
         other = others[agent]
@@ -56,22 +56,22 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
             if other not in by_name:
                 named = [a for a in agents if others[a] == other]
                 by_name[other] = players(other, named)
-            seated[agent] = by_name[other][agent]
+            filled[agent] = by_name[other][agent]
         elif isinstance(other, _Responds):
-            seated[agent] = other
+            filled[agent] = other
         elif callable(other):
-            seated[agent] = _of(other)
+            filled[agent] = _of(other)
         else:
             raise ConfigError(
                 f"{agent} is played by {other!r:.60}: give a name, a function or a policy"
             )
-    return seated
+    return filled
 
 
-def _check_seats(others: Mapping[str, Other], agents: Sequence[str]) -> None:
+def _check_agents(others: Mapping[str, Other], agents: Sequence[str]) -> None:
     for agent in others:
         if agent not in agents:
-            raise UnknownNameError("seat in others", agent, agents)
+            raise UnknownNameError("agent in others", agent, agents)
 
 
 def _of(answer: Answer) -> ScriptedPolicy:

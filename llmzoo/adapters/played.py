@@ -1,4 +1,4 @@
-"""An episode whose seats are all answered from outside."""
+"""An episode whose agents are all answered from outside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llmzoo.rollout.scheduler import RunningRollout, SampleRequest, rollout_keys
 from llmzoo.rollout.stepping import succeeded
 
 
-class SeatedEpisode:
+class AnsweredEpisode:
     """Task ``task`` of ``env`` with the seed ``seed``. It advances as answers arrive.
 
     ``totals``: what each agent was paid so far. The same answers give the same episode as in
@@ -43,7 +43,7 @@ class SeatedEpisode:
         self._go_on()
 
     def metrics(self, agent: str) -> dict[str, float]:
-        """The metrics of a seat, in addition to its return."""
+        """The metrics of an agent, in addition to its return."""
         told = [*self._told[agent], self._latest(agent)]
         metrics = {
             "success": float(

@@ -1,7 +1,7 @@
 """Our environments behind rLLM's environment interface.
 
 :class:`RllmEnv` implements ``rllm.environments.base.base_env.BaseEnv`` and is registered as one if
-rLLM is installed; pass it as ``env_class``. The agent plays one seat, and policies play the others.
+rLLM is installed; pass it as ``env_class``. The agent plays one agent, and policies play the others.
 :func:`rows` lists the tasks of a split, and ``from_dict`` makes an environment of each.
 """
 
@@ -17,21 +17,21 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
-from llmzoo.adapters.single_seat import AgentSeat, SingleSeat
+from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.thoughts import answer_in
 from llmzoo.training.collecting import refuse_fallback
 
-_COLUMNS = ("env_id", "seat", "others", "split", "seed", "task", "args")
+_COLUMNS = ("env_id", "agent", "others", "split", "seed", "task", "args")
 
 
 class RllmEnv:
-    """One seat of an environment, in one task.
+    """One agent of an environment, in one task.
 
-    ``others``: who plays the other seats (:func:`llmzoo.adapters.others.fill_other_agents`); named
+    ``others``: who plays the other agents (:func:`llmzoo.adapters.others.fill_other_agents`); named
     policies are loaded once for all environments. ``task``: its number in the split (None: the seed
-    draws it). ``seed``: fixes everything random in the episode, including the other seats, so all
+    draws it). ``seed``: fixes everything random in the episode, including the other agents, so all
     samples of a group face the same. ``args``: arguments of the environment.
 
     Raises :class:`ConfigError` or :class:`UnknownNameError` for unknown names and invalid settings.
@@ -41,17 +41,17 @@ class RllmEnv:
         self,
         env_id: str,
         *,
-        seat: str | None = None,
+        agent: str | None = None,
         others: Others = None,
         split: str = "train",
         seed: int = 0,
         task: int | None = None,
         args: Mapping[str, Any] | None = None,
     ):
-        taken = AgentSeat(_make(env_id, split, args), seat)
+        taken = ControlledAgent(_make(env_id, split, args), agent)
         refuse_fallback(taken.env, env_id)
         self.idx: Any = None  # rLLM numbers its environments
-        self._game = SingleSeat(taken, _policies(others, tuple(taken.others)))
+        self._game = SingleAgentEnv(taken, _policies(others, tuple(taken.others)))
         self._seed = seed
         self._options = None if task is None else {"task": task}
 
@@ -60,7 +60,7 @@ class RllmEnv:
         return self._game.reset(seed=self._seed, options=self._options)
 
     def step(self, action: str) -> tuple[str, float, bool, dict[str, Any]]:
-        """Answer, and play until the seat's next turn or its end.
+        """Answer, and play until the agent's next turn or its end.
 
         Only what follows the model's thoughts is the answer; an unclosed thought is none.
 
@@ -76,7 +76,7 @@ class RllmEnv:
     @property
     def aec(self) -> AECEnv:
         """The environment in its present state, for our policies."""
-        return self._game.seat.env
+        return self._game.agent.env
 
     @property
     def supports_parallel_step(self) -> bool:
@@ -104,7 +104,7 @@ def rows(
     env_id: str,
     tasks: int,
     *,
-    seat: str | None = None,
+    agent: str | None = None,
     others: str | Mapping[str, str] | None = None,
     split: str = "train",
     seed: int = 0,
@@ -119,12 +119,12 @@ def rows(
         raise ConfigError(f"tasks must be at least 1, got {tasks}")
     env = _make(env_id, split, args)
     refuse_fallback(env, env_id)
-    taken = AgentSeat(env, seat)
+    taken = ControlledAgent(env, agent)
     env.reset(seed=seed)
     known = env.infos[taken.agent].get("tasks")
     shared = {
         "env_id": env_id,
-        "seat": taken.agent,
+        "agent": taken.agent,
         "others": dict(others) if isinstance(others, Mapping) else others,
         "split": split,
         "args": dict(args or {}),

@@ -1,4 +1,4 @@
-"""Many single seats at once, as a ``gymnasium.vector.VectorEnv`` for text."""
+"""Many single agents at once, as a ``gymnasium.vector.VectorEnv`` for text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from llmzoo.adapters.others import Others, fill_other_agents
-from llmzoo.adapters.single_seat import AgentSeat, Arrival, SingleSeat, aec_form, run_lines
+from llmzoo.adapters.single_agent import (
+    Arrival,
+    ControlledAgent,
+    SingleAgentEnv,
+    aec_form,
+    run_lines,
+)
 from llmzoo.envs.settings import one_of
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
@@ -26,26 +32,26 @@ def vector(
     env: str | Callable[..., AECEnv],
     num_envs: int,
     *,
-    seat: str | None = None,
+    agent: str | None = None,
     others: Others = None,
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     **env_args: Any,
-) -> VectorSeats:
-    """``num_envs`` single seats. The other arguments are those of :func:`.single_seat.single_seat`."""
+) -> SingleAgentVectorEnv:
+    """``num_envs`` single agents. The other arguments are those of :func:`.single_agent.single_agent`."""
     if num_envs < 1:
         raise ConfigError(f"num_envs must be at least 1, got {num_envs}")
     if isinstance(env, AECEnv):
         raise ConfigError(f"{env} is one environment: give an id, or a function that makes them")
-    seats = [AgentSeat(aec_form(env, **env_args), seat) for _ in range(num_envs)]
-    return VectorSeats(
-        seats, fill_other_agents(others, seats[0].others), autoreset_mode=autoreset_mode
+    controlled = [ControlledAgent(aec_form(env, **env_args), agent) for _ in range(num_envs)]
+    return SingleAgentVectorEnv(
+        controlled, fill_other_agents(others, controlled[0].others), autoreset_mode=autoreset_mode
     )
 
 
-class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
-    """Seats that act at once, each in its own environment. ``policies`` play the others.
+class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
+    """Agents that act at once, each in its own environment. ``policies`` play the others.
 
-    Each behaves exactly as a :class:`.single_seat.SingleSeat` alone. Observations and actions are
+    Each behaves exactly as a :class:`.single_agent.SingleAgentEnv` alone. Observations and actions are
     tuples of ``num_envs`` texts of any length (arrays and lists of actions work too). Rewards are
     float64 and endings bool, each ``[num_envs]``. Infos have the form of :func:`batched`. Policies
     answer all waiting environments in one call.
@@ -59,7 +65,7 @@ class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
 
     def __init__(
         self,
-        seats: Sequence[AgentSeat],
+        controlled: Sequence[ControlledAgent],
         policies: Mapping[str, Policy],
         *,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -68,7 +74,7 @@ class VectorSeats(VectorEnv[Texts, Sequence[str | None], NDArray[Any]]):
         if not isinstance(autoreset_mode, AutoresetMode):
             one_of("autoreset_mode", autoreset_mode, modes)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.envs = [SingleSeat(seat, policies) for seat in seats]
+        self.envs = [SingleAgentEnv(agent, policies) for agent in controlled]
         self.num_envs = len(self.envs)
         first = self.envs[0]
         self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}

@@ -1,19 +1,19 @@
 """Our environments for verifiers' v1 interface, ``import verifiers.v1 as vf``.
 
-``load_environment("sudoku_v0", seat="planner_1")`` is a ``vf.Env`` in which a model of verifiers
-plays one seat or several, and our policies play the others. In verifiers' own commands and in
+``load_environment("sudoku_v0", agent="planner_1")`` is a ``vf.Env`` in which a model of verifiers
+plays one agent or several, and our policies play the others. In verifiers' own commands and in
 prime-rl, use the taskset ``llmzoo-verifiers`` with the settings of :class:`LlmzooConfig`.
 
 * Row i is task i of the split with seed ``seed + i``. It plays exactly as in
   :func:`llmzoo.evaluate`.
-* Every observation is a user message. It contains everything that a seat may use, so the taskset's
+* Every observation is a user message. It contains everything that an agent may use, so the taskset's
   own harness, in this process, sends only the latest one. A harness of verifiers that can continue
   an exchange (``null``) sends the whole exchange instead.
-* The reward is the seat's ``return``. The metrics are ``success``, ``decisions``, ``errors`` and each
+* The reward is the agent's ``return``. The metrics are ``success``, ``decisions``, ``errors`` and each
   part of the reward, ``part_NAME``. Text that the environment cannot use is still a decision: the
   environment defines its penalty, and it counts in ``errors``.
-* Each of the model's seats is a separate agent (``first``, ``second``, ...) with its own trace, so no
-  baseline mixes seats.
+* Each of the model's agents is a separate agent (``first``, ``second``, ...) with its own trace, so no
+  baseline mixes agents.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.adapters.others import fill_other_agents, one_at_a_time
-from llmzoo.adapters.played import SeatedEpisode
+from llmzoo.adapters.played import AnsweredEpisode
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import SampleRequest
@@ -43,7 +43,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtraError("the adapter for verifiers", "verifiers", missing.name) from missing
 
 TASKSET = "llmzoo-verifiers"
-AGENTS = ("first", "second", "third", "fourth")  # of verifiers, by the order of ``seats``
+AGENTS = ("first", "second", "third", "fourth")  # of verifiers, by the order of ``agents``
 
 
 class LlmzooConfig(vf.TasksetConfig):
@@ -52,8 +52,8 @@ class LlmzooConfig(vf.TasksetConfig):
     id: str = TASKSET
     env: str = ""  # an id, "module:attribute", or "grpc://host:port/id"
     args: dict[str, Any] = {}  # of the environment
-    seats: list[str] = []  # that the model plays; none: all
-    others: str | dict[str, str] = "oracle"  # who plays the rest: a policy's name, or one per seat
+    agents: list[str] = []  # that the model plays; none: all
+    others: str | dict[str, str] = "oracle"  # who plays the rest: a policy's name, or one per agent
     split: Literal["train", "test", "all"] = "train"
     tasks: int | None = None  # rows; None: the whole split, infinite if tasks are generated
     seed: int = 0
@@ -87,8 +87,8 @@ class LlmzooTaskset(vf.Taskset[LlmzooTask, LlmzooConfig]):
             raise ConfigError(f"tasks must be at least 1, got {config.tasks}")
         env = self.make()
         refuse_fallback(env, config.env)
-        self.seats = _seats(config.seats, env.possible_agents)
-        self.others = [agent for agent in env.possible_agents if agent not in self.seats]
+        self.agents = _agents(config.agents, env.possible_agents)
+        self.others = [agent for agent in env.possible_agents if agent not in self.agents]
         env.reset(seed=config.seed)
         known = next(iter(env.infos.values())).get("tasks")
         env.close()
@@ -161,7 +161,7 @@ class LlmzooHarness(vf.Harness[vf.HarnessConfig]):
 
 
 class LlmzooEnvConfig(vf.EnvConfig):
-    """The agents. The i-th plays the i-th of ``seats``; the rest have no seat."""
+    """The agents. The i-th plays the i-th of ``agents``; the rest have no agent."""
 
     first: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
     second: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
@@ -170,7 +170,7 @@ class LlmzooEnvConfig(vf.EnvConfig):
 
 
 class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
-    """Plays one of our episodes as one episode of verifiers, with one trace per seat."""
+    """Plays one of our episodes as one episode of verifiers, with one trace per agent."""
 
     taskset: LlmzooTaskset
 
@@ -180,25 +180,27 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
         self._policies = one_at_a_time(fill_other_agents(others, self.taskset.others))
 
     async def run(self, task: LlmzooTask, agents: vf.Agents) -> None:
-        seats = self.taskset.seats
+        agents = self.taskset.agents
         env = await asyncio.to_thread(self.taskset.make)
         talks: dict[str, vf.Interaction] = {}
-        played: SeatedEpisode | None = None
+        played: AnsweredEpisode | None = None
         try:
             async with AsyncExitStack() as stack:
-                for agent, seat in zip(AGENTS, seats, strict=False):
+                for agent, other in zip(AGENTS, agents, strict=False):
                     talk = getattr(agents, agent).interaction(task)
-                    talks[seat] = await stack.enter_async_context(talk)
-                played = await asyncio.to_thread(SeatedEpisode, env, task.data.seed, task.data.task)
+                    talks[other] = await stack.enter_async_context(talk)
+                played = await asyncio.to_thread(
+                    AnsweredEpisode, env, task.data.seed, task.data.task
+                )
                 await self._play(played, talks)
         finally:
             env.close()
-        for seat, talk in talks.items():
-            talk.trace.record_reward("return", played.totals[seat])
-            talk.trace.record_metrics(played.metrics(seat))
-            talk.trace.info["seat"] = seat
+        for other, talk in talks.items():
+            talk.trace.record_reward("return", played.totals[other])
+            talk.trace.record_metrics(played.metrics(other))
+            talk.trace.info["agent"] = other
 
-    async def _play(self, played: SeatedEpisode, talks: Mapping[str, vf.Interaction]) -> None:
+    async def _play(self, played: AnsweredEpisode, talks: Mapping[str, vf.Interaction]) -> None:
         """Play until the episode ends, or until verifiers ends an exchange (limit or failed call)."""
         while asks := played.asks:
             given = await asyncio.gather(*(self._answer(ask, talks) for ask in asks))
@@ -223,7 +225,7 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
 def load_environment(
     env_id: str,
     *,
-    seat: str | Sequence[str] | None = None,
+    agent: str | Sequence[str] | None = None,
     others: str | Mapping[str, str] = "oracle",
     split: Literal["train", "test", "all"] = "train",
     tasks: int | None = None,
@@ -232,8 +234,8 @@ def load_environment(
 ) -> LlmzooEnv:
     """The environment ``env_id`` for verifiers.
 
-    ``seat``: the seat or seats of the model (None: all). ``others``: the name of the policy in the
-    other seats, such as ``"tiny"``, or one for each. Train on ``split="train"`` and evaluate on
+    ``agent``: the agent or agents of the model (None: all). ``others``: the name of the policy in the
+    other agents, such as ``"tiny"``, or one for each. Train on ``split="train"`` and evaluate on
     ``"test"``; they share no task. ``tasks``: number of rows (None: the whole split, which is
     infinite if tasks are generated). ``args``: arguments of the environment.
 
@@ -242,7 +244,7 @@ def load_environment(
     taskset = LlmzooConfig(
         env=env_id,
         args=dict(args or {}),
-        seats=[seat] if isinstance(seat, str) else list(seat or ()),
+        agents=[agent] if isinstance(agent, str) else list(agent or ()),
         others=others if isinstance(others, str) else dict(others),
         split=split,
         tasks=tasks,
@@ -251,19 +253,19 @@ def load_environment(
     return LlmzooEnv(LlmzooEnvConfig(taskset=taskset))
 
 
-def _seats(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    for seat in wanted:
-        if seat not in known:
-            raise UnknownNameError("seat", seat, known)
-    seats = tuple(wanted) or tuple(known)
-    if len(set(seats)) < len(seats):
-        raise ConfigError(f"a seat is named twice: {', '.join(seats)}")
-    if len(seats) > len(AGENTS):
+def _agents(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    for agent in wanted:
+        if agent not in known:
+            raise UnknownNameError("agent", agent, known)
+    agents = tuple(wanted) or tuple(known)
+    if len(set(agents)) < len(agents):
+        raise ConfigError(f"an agent is named twice: {', '.join(agents)}")
+    if len(agents) > len(AGENTS):
         raise ConfigError(
-            f"{len(seats)} seats for the model, and verifiers has agents for {len(AGENTS)} here: "
-            "name fewer in seats"
+            f"{len(agents)} agents for the model, and verifiers has agents for {len(AGENTS)} here: "
+            "name fewer in agents"
         )
-    return seats
+    return agents
 
 
 def _text(segment: vf.Segment) -> str:

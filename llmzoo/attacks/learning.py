@@ -45,7 +45,7 @@ def learned_act(
             )
             if time.monotonic() > until:
                 break
-    policies = result.seats
+    policies = result.policies
 
     def act(env: AECEnv, scene: Scene) -> str:
         request = Request(agent=scene.agent, observation=scene.observation, env=env, seed=seed)

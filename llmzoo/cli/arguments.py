@@ -24,7 +24,7 @@ from llmzoo.policies.devices import check_device
 from llmzoo.training import run_folder
 from llmzoo.training.agent_policies import load_agents
 from llmzoo.training.collecting import refuse_fallback
-from llmzoo.training.seats import SeatConfig
+from llmzoo.training.policy_plans import AgentConfig
 from llmzoo.training.trust import check_environment
 
 _LONGEST_NAME = 120  # characters of a folder
@@ -102,12 +102,12 @@ class AgentOptions(CommandOptions):
     """Policies of single agents.
 
     Args:
-        seat_args: settings of single agents. --agent.NAME.policy POLICY gives one a policy of its own,
+        agent_args: settings of single agents. --agent.NAME.policy POLICY gives one a policy of its own,
             --agent.NAME.temperature 0.5 its own sampling.
         others: the policy of the other agents.
     """
 
-    seat_args: Mapping[str, Any] = field(default_factory=dict)
+    agent_args: Mapping[str, Any] = field(default_factory=dict)
     others: str | None = None
 
 
@@ -133,7 +133,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
     seed: int = 0
     json: bool = False
 
-    def seated(
+    def with_policies(
         self, split: str, agent_args: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     ) -> tuple[str, dict[str, Policy], dict[str, Any]]:
         """The environment, the policy of every agent, and the checked arguments of the environment.
@@ -147,7 +147,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
         env_args = env_arguments(env, self.env_args, **where)
         if own:  # the parser would import code that they name
             env_args = env_arguments(env, {**own, **env_args}, saved=True, **where)
-        seats = load_agents(
+        agent_policies = load_agents(
             registry.make(env, **env_args, split=split).possible_agents,
             self.policy,
             agent_args,
@@ -157,7 +157,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             device=self.device,
             trust_remote_code=self.trust_remote_code,
         )
-        return env, seats, env_args
+        return env, agent_policies, env_args
 
     def _played(self) -> tuple[str, dict[str, Any]]:
         """The environment, given or that of the run, and in that one the run's own arguments."""
@@ -257,20 +257,21 @@ def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False
     return checked
 
 
-def seat_learners(name: str, seats: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse learners of single seats, or options of them, that there are not."""
-    for agent, settings in seats.items():
+def check_agent_learners(name: str, agent_policies: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse learners of single agents, or options of them, that there are not."""
+    for agent, settings in agent_policies.items():
         other = settings.get("learner", name)
         find_here(other)
-        what = f"option of the learner of seat {agent!r},"
+        what = f"option of the learner of agent {agent!r},"
         typed(option_hints(learner_config(other)), settings.get("learner_args", {}), what)
 
 
-def seat_arguments(seats: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The settings of single seats, checked against :class:`llmzoo.training.seats.SeatConfig`."""
-    hints = get_type_hints(SeatConfig)
+def agent_arguments(agent_policies: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The settings of single agents, checked against :class:`llmzoo.training.policy_plans.AgentConfig`."""
+    hints = get_type_hints(AgentConfig)
     return {
-        agent: typed(hints, values, f"setting of seat {agent!r}") for agent, values in seats.items()
+        agent: typed(hints, values, f"setting of agent {agent!r}")
+        for agent, values in agent_policies.items()
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments, learner_arguments, seat_learners
+from llmzoo.cli.arguments import check_agent_learners, env_arguments, learner_arguments
 from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import env_defaults
@@ -16,13 +16,13 @@ from llmzoo.training import run_folder
 from llmzoo.training.collecting import number_of_tasks
 from llmzoo.training.config import FitConfig
 from llmzoo.training.players import check_model
-from llmzoo.training.seats import SHARED, Seat, kind, plan
+from llmzoo.training.policy_plans import SHARED, AgentPlan, kind, plan_policies
 
 
-def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
-    """The plan of every seat of a run.
+def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]:
+    """The plan of every agent of a run.
 
-    Refuses unknown environments, learners, arguments, splits, seats and trackers, and numbers out
+    Refuses unknown environments, learners, arguments, splits, agents and trackers, and numbers out
     of range. ``saved``: the settings come from a run folder.
     """
     where = "a run trains on the train split and is evaluated on --eval_split"
@@ -32,36 +32,36 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, Seat]:
     if config.eval_every < 0:
         raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
     learner_arguments(config.learner, config.learner_args, saved=saved)
-    seat_learners(config.learner, config.seat_args)
+    check_agent_learners(config.learner, config.agent_args)
     try:
         sampling = config.sampling()
     except ValueError as error:
         raise ConfigError(str(error)) from error
     agents = _agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
-    if isinstance(config.seats, str) and config.seats not in arrangements:
-        raise UnknownNameError("seats", config.seats, arrangements)
-    planned = plan(
+    if isinstance(config.policies, str) and config.policies not in arrangements:
+        raise UnknownNameError("policies", config.policies, arrangements)
+    planned = plan_policies(
         agents,
-        config.seats,
+        config.policies,
         model=config.model,
         others=config.others,
         sampling=sampling,
         chat=config.chat(),
-        seat_args=config.seat_args,
+        agent_args=config.agent_args,
         model_args=config.model_args,
     )
     # what imports torch comes after cheaper mistakes
     from llmzoo.learners.make import build_learner
     from llmzoo.training.tracking import check_trackers
 
-    build_learner(config.learner, config.learner_args, config.seat_args)
+    build_learner(config.learner, config.learner_args, config.agent_args)
     check_trackers(config.trackers)
     return planned
 
 
 def _agents(config: FitConfig) -> list[str]:
-    """The seats of the environment as the learner will have it made."""
+    """The agents of the environment as the learner will have it made."""
     needed = env_defaults(config.learner)
     env_args = {**needed, **config.env_args}
     try:
@@ -104,16 +104,16 @@ def check_stages(
     """
     from llmzoo.training.stages import merged_stage, stage_folder
 
-    before: dict[str, Seat] = {}
+    before: dict[str, AgentPlan] = {}
     left: dict[str, str] = {}  # the model that the stage before will leave
     for number, stage in enumerate(stages, start=1):
         settings = {**merged_stage(number, stage, common), **left, "env": env}
         try:
             config = FitConfig(**settings)
-            seats = check_run(config)
+            plans = check_run(config)
             if number > 1:
-                _check_start(seats, before, config.model, f"stage {number - 1}")
-            sources = {seat.source for seat in seats.values()} - {*left.values()}
+                _check_start(plans, before, config.model, f"stage {number - 1}")
+            sources = {plan.source for plan in plans.values()} - {*left.values()}
             for source in sorted(sources):
                 if kind(source) == "model":
                     check_model(source, trust_remote_code=config.trust_remote_code)
@@ -122,35 +122,35 @@ def check_stages(
         folder = stage_folder(out, number, config.learner)
         # the folder of the stage before can be written in several ways
         _check_ended(folder, config, without={*left, "trust_remote_code"})
-        before, left = seats, {"model": str(folder)}
+        before, left = plans, {"model": str(folder)}
 
 
 def _check_start(
-    seats: Mapping[str, Seat], before: Mapping[str, Seat], model: str, earlier: str
+    plans: Mapping[str, AgentPlan], before: Mapping[str, AgentPlan], model: str, earlier: str
 ) -> None:
-    """Check that each seat finds its start in ``model``, which the stage ``earlier`` will leave."""
-    learned = {seat.name for seat in before.values() if seat.learns}
+    """Check that each agent finds its start in ``model``, which the stage ``earlier`` will leave."""
+    learned = {plan.name for plan in before.values() if plan.learns}
     trains = f"{earlier} trains {', '.join(sorted(learned))}"
     starts: dict[str, str] = {}
-    for agent, seat in seats.items():
-        if seat.source == model:
-            earlier_seat = before.get(agent)  # none: the stage before seats other agents
-            starts[agent] = earlier_seat.name if earlier_seat and earlier_seat.learns else SHARED
+    for agent, plan in plans.items():
+        if plan.source == model:
+            earlier_plan = before.get(agent)  # none: the stage before trains other agents
+            starts[agent] = earlier_plan.name if earlier_plan and earlier_plan.learns else SHARED
             if starts[agent] not in learned:
                 raise ConfigError(
-                    f"{trains}, and leaves no model for {agent!r}: give that seat one of its own "
-                    "in both stages, with seat_args (policy, and frozen where it does not learn)"
+                    f"{trains}, and leaves no model for {agent!r}: give that agent one of its own "
+                    "in both stages, with agent_args (policy, and frozen where it does not learn)"
                 )
     for agent, start in starts.items():
-        seat = seats[agent]
+        plan = plans[agent]
         for other in starts:
             if starts[other] == start:
                 continue
             what = ""
-            if seats[other].name == seat.name:
-                what = "seats='shared'" if seat.name == SHARED else f"the model {seat.name!r}"
-            elif seat.adapter and seats[other].adapter and seats[other].base == seat.base:
-                what = "seats='lora'"
+            if plans[other].name == plan.name:
+                what = "policies='shared'" if plan.name == SHARED else f"the model {plan.name!r}"
+            elif plan.adapter and plans[other].adapter and plans[other].base == plan.base:
+                what = "policies='lora'"
                 if any(one.adapter for one in before.values()):
                     what = ""  # adapters go on as adapters
             if what:

@@ -65,11 +65,11 @@ def run(argv: Sequence[str]) -> int:
     if ranks.launched() > 1:
         raise ConfigError("collect runs in one process, not under torchrun or accelerate launch")
     with apart():
-        env, seats, env_args = options.seated(options.split)
-        episodes, stopped = _play(options, env, seats, env_args)
-    unknown = [id_of(e, n) for n, e in enumerate(episodes) if without_solution(e, seats)]
+        env, agent_policies, env_args = options.with_policies(options.split)
+        episodes, stopped = _play(options, env, agent_policies, env_args)
+    unknown = [id_of(e, n) for n, e in enumerate(episodes) if without_solution(e, agent_policies)]
     failed = sum(map(_failed, episodes))
-    answered = [e for e in episodes if not without_solution(e, seats) and not _failed(e)]
+    answered = [e for e in episodes if not without_solution(e, agent_policies) and not _failed(e)]
     rows = trajectories.rows(answered, policy=options.policy)
     kept = trajectories.filtered(
         rows, min_return=options.min_return, top=options.top, success=options.success
@@ -113,7 +113,10 @@ def _failed(episode: Episode) -> bool:
 
 
 def _play(
-    options: CollectOptions, env: str, seats: Mapping[str, Policy], env_args: Mapping[str, Any]
+    options: CollectOptions,
+    env: str,
+    agent_policies: Mapping[str, Policy],
+    env_args: Mapping[str, Any],
 ) -> tuple[list[Episode], BaseException | None]:
     """The episodes, and what ended them before all were played: Ctrl-C, or a dead endpoint."""
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
@@ -121,7 +124,7 @@ def _play(
     with counting("episodes", total, quiet=options.quiet) as ended:
         parts = in_parts(
             env,
-            seats,
+            agent_policies,
             tasks=options.tasks,
             repeats=options.repeats,
             split=options.split,

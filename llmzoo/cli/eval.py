@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llmzoo.cli.arguments import AgentOptions, PolicyOptions, seat_arguments
+from llmzoo.cli.arguments import AgentOptions, PolicyOptions, agent_arguments
 from llmzoo.cli.options import names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.distributed import ranks
@@ -46,15 +46,15 @@ def run(argv: Sequence[str]) -> None:
     given = read("eval", argv, EvalOptions)
     options = EvalOptions(**given)
     if options.others is not None:
-        if "policy" in given or not options.seat_args:
+        if "policy" in given or not options.agent_args:
             raise ConfigError(
                 "--others plays the agents that --agent.NAME.policy does not name: give it with "
                 "one or more of them, and without --policy"
             )
         options = replace(options, policy=options.others)
-    agent_args = seat_arguments(options.seat_args)
+    agent_args = agent_arguments(options.agent_args)
     with apart():
-        env, seats, env_args = options.seated(options.split, agent_args)
+        env, agent_policies, env_args = options.with_policies(options.split, agent_args)
     prices = _prices(options.price)
     if options.resume and options.out is None:
         raise ConfigError("--resume goes on with the evaluation in --out: give both")
@@ -63,7 +63,7 @@ def run(argv: Sequence[str]) -> None:
     with apart(), counting("episodes", total, quiet=quiet) as ended:
         evaluation = evaluate(
             env,
-            seats,
+            agent_policies,
             tasks=options.tasks,
             split=options.split,
             seed=options.seed,
@@ -75,7 +75,7 @@ def run(argv: Sequence[str]) -> None:
             concurrency=options.concurrency,
             ended=ended,
         )
-    name = mixed_name(policy_names([*seats], options.policy, agent_args), seats)
+    name = mixed_name(policy_names([*agent_policies], options.policy, agent_args), agent_policies)
     result = replace(evaluation, policy=name).to_dict()
     if prices is not None:
         usage = evaluation.usage or {"read": 0, "written": 0}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from llmzoo.cli.arguments import PromptOptions, SamplingOptions, seat_arguments
+from llmzoo.cli.arguments import PromptOptions, SamplingOptions, agent_arguments
 from llmzoo.cli.options import names, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.cli.serving import token_for, told_to_end, wait_for
@@ -31,10 +31,10 @@ class GatewayOptions(PromptOptions, SamplingOptions):
     Args:
         agents: the names that programs call as models, separated by commas.
         out: the folder of the record, config.json and episodes.jsonl.
-        policy: the policy of every seat: tiny, smollm2, a model folder, a hub id, a run folder of
+        policy: the policy of every agent: tiny, smollm2, a model folder, a hub id, a run folder of
             llmzoo train, openai:MODEL@URL or grpc://HOST:PORT. The last two have no tokens to record.
-        seat_args: settings of single seats; --seat.AGENT.policy NAME gives one a policy of its own,
-            --seat.AGENT.temperature 0.5 its own sampling.
+        agent_args: settings of single agents; --agent.AGENT.policy NAME gives one a policy of its own,
+            --agent.AGENT.temperature 0.5 its own sampling.
         resume: add to the record in --out.
         seed: seeds sampling. An episode's answers depend on it, the episode's id and its calls.
         success: least team reward of an episode that counts as a success where its program does not
@@ -51,13 +51,13 @@ class GatewayOptions(PromptOptions, SamplingOptions):
 
     EXAMPLES = (
         "llmzoo gateway --agents caller_0,echo_1 --policy tiny --out runs/gateway",
-        "llmzoo gateway --agents a_0,b_1 --policy tiny --seat.b_1.policy runs/magrpo --out runs/pair",
+        "llmzoo gateway --agents a_0,b_1 --policy tiny --agent.b_1.policy runs/magrpo --out runs/pair",
     )
 
     agents: str | Sequence[str]
     out: str
     policy: str = "tiny"
-    seat_args: Mapping[str, Any] = field(default_factory=dict)
+    agent_args: Mapping[str, Any] = field(default_factory=dict)
     resume: bool = False
     seed: int = 0
     success: float = 1.0
@@ -73,13 +73,13 @@ class GatewayOptions(PromptOptions, SamplingOptions):
 def run(argv: Sequence[str]) -> None:
     options = GatewayOptions(**read("gateway", argv, GatewayOptions))
     agents = _agents(options)
-    seat_args = seat_arguments(options.seat_args)
+    agent_args = agent_arguments(options.agent_args)
     if not options.idle_s > 0 or options.max_episodes < 1:
         raise ConfigError("idle_s is above 0, and max_episodes at least 1")
     from llmzoo.envs.programs.chat_server import ChatServer, listen
     from llmzoo.serve import tokens
+    from llmzoo.serve.agent_router import load_models_for_agents
     from llmzoo.serve.gateway import PolicyGateway
-    from llmzoo.serve.seated import load_seats
     from llmzoo.training.episode_folder import opened
     from llmzoo.training.run_folder import check_place
 
@@ -90,10 +90,10 @@ def run(argv: Sequence[str]) -> None:
         with token_for(bound) as (port, token):
             tokens.check_access(options.host, token)
             with apart():
-                seats = load_seats(
+                agent_policies = load_models_for_agents(
                     agents,
                     options.policy,
-                    seat_args,
+                    agent_args,
                     seed=options.seed,
                     sampling=options.sampling(),
                     chat=options.chat(),
@@ -103,7 +103,7 @@ def run(argv: Sequence[str]) -> None:
             config = _config(options, agents)
             with opened(Path(options.out), config, resume=options.resume, replayed=False) as kept:
                 episodes = PolicyGateway(
-                    seats,
+                    agent_policies,
                     kept,
                     token=token,
                     greedy=options.greedy,
@@ -134,7 +134,7 @@ def _config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
     return {
         "agents": list(agents),
         "policy": options.policy,
-        "seat_args": options.seat_args,
+        "agent_args": options.agent_args,
         "seed": options.seed,
         "greedy": options.greedy,
         "success": options.success,

@@ -16,14 +16,14 @@ from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies import run_models
 from llmzoo.training import run_folder
 from llmzoo.training.entrants import AT_MOST, entrants, expanded
-from llmzoo.training.league import league, two_seats
+from llmzoo.training.league import league, two_agents
 from llmzoo.training.standings import rows_of, table
 from llmzoo.training.trust import check_environment
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeagueOptions(PromptOptions, SamplingOptions):
-    """Let players meet in all pairs, in both seats and on the same deals; rate them.
+    """Let players meet in all pairs, in both agents and on the same deals; rate them.
 
     A league that was interrupted goes on when the same command is given again. At most two models are in memory.
 
@@ -32,10 +32,10 @@ class LeagueOptions(PromptOptions, SamplingOptions):
             checkpoint plays, one of its checkpoints (RUN/checkpoints/step_000120) or copies
             (RUN/opponents/000120), or all of them (RUN/checkpoints, RUN/opponents). A run folder
             alone is all its checkpoints and copies. Given first, without --players.
-        env: id of the environment, which has two seats; that of the run folders, where there are some.
+        env: id of the environment, which has two agents; that of the run folders, where there are some.
         env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
             defaults in its own environment.
-        deals: deals that each pair plays twice, with seats exchanged.
+        deals: deals that each pair plays twice, with agents exchanged.
         split: train, test or all.
         seed: of the first deal, and of sampling.
         snapshots: the most checkpoints and copies of one run, spread evenly over its iterations.
@@ -76,7 +76,7 @@ def run(argv: Sequence[str]) -> None:
     out = _folder(options, names)
     settings: dict[str, Any] = {"sampling": options.sampling(), "chat": options.chat()}
     settings |= {"device": options.device, "trust_remote_code": options.trust_remote_code}
-    agents = two_seats(env, {**env_args, "split": options.split})
+    agents = two_agents(env, {**env_args, "split": options.split})
     with apart():
         entrants(names, agents, **settings)  # what cannot be had is told first
     try:

@@ -2,7 +2,7 @@
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
 docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--agent.AGENT.NAME`` (or
-``--seat.AGENT.NAME``) fill the mappings ``env_args``, ``learner_args``, ``lora_args`` and ``seat_args``, ``--source`` is
+``--agent.AGENT.NAME``) fill the mappings ``env_args``, ``learner_args``, ``lora_args`` and ``agent_args``, ``--source`` is
 ``--env.source``, dashes in a name are as good as underscores, a list is ``a,b`` or ``[a,b]``, and a
 switch needs no value.
 """
@@ -30,8 +30,7 @@ from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_name
 _SHORT = {
     "env": "env_args",
     "learner": "learner_args",
-    "agent": "seat_args",
-    "seat": "seat_args",
+    "agent": "agent_args",
     "lora": "lora_args",
     "sampler": "sampler_args",
     "engine": "engine_args",
@@ -39,7 +38,7 @@ _SHORT = {
     "curriculum": "curriculum_args",
     "policy": "policy_args",
 }
-_TEXTS = ("system", "thought_end")  # settings of a seat that are texts, even "Note: be brief"
+_TEXTS = ("system", "thought_end")  # settings of an agent that are texts, even "Note: be brief"
 _WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
@@ -104,12 +103,12 @@ def read(
     values = {name: value for name, value in given.as_dict().items() if name != "config"}
     for name in set(_SHORT.values()) & set(values):
         values[name] = _nested(values[name])
-    for seat, value in values.get("seat_args", {}).items():
+    for agent, value in values.get("agent_args", {}).items():
         if not isinstance(value, Mapping):
             raise ConfigError(
-                f"--seat.{seat} must name a setting: --seat.{seat}.learning_rate 1e-4"
+                f"--agent.{agent} must name a setting: --agent.{agent}.learning_rate 1e-4"
             )
-        values["seat_args"][seat] = {**_nested(value, "."), **_texts(argv, seat)}
+        values["agent_args"][agent] = {**_nested(value, "."), **_texts(argv, agent)}
     return values
 
 
@@ -359,8 +358,8 @@ def _nested(values: Mapping[str, Any], dot: str = _WITHIN) -> dict[str, Any]:
     return nested
 
 
-def _texts(argv: Sequence[str], seat: str) -> dict[str, str]:
-    """The settings of a seat that are texts, as they stand on the command line.
+def _texts(argv: Sequence[str], agent: str) -> dict[str, str]:
+    """The settings of an agent that are texts, as they stand on the command line.
 
     The parser knows no types inside a mapping, and reads a text with a colon as a mapping.
     """
@@ -368,7 +367,7 @@ def _texts(argv: Sequence[str], seat: str) -> dict[str, str]:
     for token, following in zip(argv, [*argv[1:], ""], strict=True):
         option, equals, value = token.partition("=")
         for name in _TEXTS:
-            if option == f"--seat_args.{seat}{_WITHIN}{name}":
+            if option == f"--agent_args.{agent}{_WITHIN}{name}":
                 texts[name] = value if equals else following
     return texts
 

@@ -14,8 +14,8 @@ from llmzoo.cli.arguments import (
     AgentOptions,
     EnvOptions,
     PromptOptions,
+    agent_arguments,
     env_arguments,
-    seat_arguments,
 )
 from llmzoo.cli.options import read
 from llmzoo.cli.screen import Screen
@@ -102,23 +102,25 @@ def run(argv: Sequence[str]) -> None:
         options.env, options.env_args, split="use --split", chosen=options.split, measured=False
     )
     agents = registry.make(options.env, **env_args, split=options.split).possible_agents
-    seats = _seats(options, agents)
+    agent_policies = _agents(options, agents)
     arguments = {
-        **style_args(options.env, seats.values()),
+        **style_args(options.env, agent_policies.values()),
         "split": options.split,
         **env_args,
     }
     env = registry.make(options.env, **arguments)
     env.reset(seed=options.seed, options=None if options.task is None else {"task": options.task})
     film = None if options.record is None else Film(env, options.record)
-    play(env, seats, options.seed, film)
+    play(env, agent_policies, options.seed, film)
     if film is not None:
         film.save()
         print(f"recorded in {film.path}")
 
 
-def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None = None) -> None:
-    """Play an episode from its start and print what is new. Human seats print their own prompts."""
+def play(
+    env: AECEnv, agent_policies: Mapping[str, Policy], seed: int, film: Film | None = None
+) -> None:
+    """Play an episode from its start and print what is new. Human agents print their own prompts."""
     screen = Screen(env)
     totals = dict.fromkeys(env.possible_agents, 0.0)
     success = False
@@ -132,12 +134,12 @@ def play(env: AECEnv, seats: Mapping[str, Policy], seed: int, film: Film | None 
             continue
         text = observation or ""
         shown = screen.prompt(agent, printable(text))
-        if seats[agent].name == "human":
+        if agent_policies[agent].name == "human":
             text = shown  # a person's own prompt prints itself
         else:
-            print(f"\n--- {agent} ({seats[agent].name}) ---\n{shown}")
+            print(f"\n--- {agent} ({agent_policies[agent].name}) ---\n{shown}")
         request = Request(agent=agent, observation=text, env=env, seed=seed)
-        answer = seats[agent].respond([request])[0][0].text
+        answer = agent_policies[agent].respond([request])[0][0].text
         print(printable(f"\n{agent} answers:\n{answer}"))
         before = {**env.infos, agent: {}}
         if film is None:
@@ -175,8 +177,8 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) 
         print(board)
 
 
-def _seats(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
-    agent_args = seat_arguments(options.seat_args)
+def _agents(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
+    agent_args = agent_arguments(options.agent_args)
     if options.policy is not None:
         for name in ("seat", "others"):
             if getattr(options, name) is not None:
@@ -188,12 +190,14 @@ def _seats(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
     named = policy_names(agents, "", agent_args)
     free = [agent for agent, name in named.items() if not name]
     if options.policy is None and (free or options.seat is not None):
-        seat = free[0] if options.seat is None else options.seat
-        if seat not in agents:
-            raise UnknownNameError("seat", seat, agents)
-        if named[seat]:
-            raise ConfigError(f"{seat} is played by {named[seat]}: leave out --seat, or its policy")
-        agent_args = {**agent_args, seat: {"policy": "human"}}
+        other = free[0] if options.seat is None else options.seat
+        if other not in agents:
+            raise UnknownNameError("agent", other, agents)
+        if named[other]:
+            raise ConfigError(
+                f"{other} is played by {named[other]}: leave out --seat, or its policy"
+            )
+        agent_args = {**agent_args, other: {"policy": "human"}}
     return load_agents(
         agents,
         rest,

@@ -18,7 +18,7 @@ class Screen:
     """Shortens the prompts of one episode to what is new.
 
     :data:`BOARD` replaces a board, or another state that prompts show, that stands on the screen.
-    :data:`BEFORE` replaces paragraphs of the seat's last prompt or of the prompt before this one. The
+    :data:`BEFORE` replaces paragraphs of the agent's last prompt or of the prompt before this one. The
     last paragraph, which asks for the answer, stays. Boards are in colour if the terminal shows colours.
     """
 
@@ -26,7 +26,7 @@ class Screen:
         self._game = env.unwrapped
         self._colour = terminal.takes_colour(sys.stdout)
         self._board = ""  # the newest one on the screen
-        self._prompts: dict[str, list[str]] = {}  # the paragraphs of each seat's last prompt
+        self._prompts: dict[str, list[str]] = {}  # the paragraphs of each agent's last prompt
         self._last: list[str] = []
 
     def prompt(self, agent: str, text: str) -> str:

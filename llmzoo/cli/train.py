@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from llmzoo.cli.arguments import run_name, seat_arguments
+from llmzoo.cli.arguments import agent_arguments, run_name
 from llmzoo.cli.checks import check_run, check_stages, typed_stages
 from llmzoo.cli.options import CommandOptions, field_names, read, seed_numbers
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
@@ -68,8 +68,8 @@ def run(argv: Sequence[str]) -> None:
     options = TrainOptions(
         **{name: given.pop(name) for name in field_names(TrainOptions) & set(given)}
     )
-    if "seat_args" in given:
-        given["seat_args"] = seat_arguments(given["seat_args"])
+    if "agent_args" in given:
+        given["agent_args"] = agent_arguments(given["agent_args"])
     if options.dry_run:
         _dry_run(options, given)
         return

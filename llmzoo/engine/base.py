@@ -58,12 +58,12 @@ class Iteration:
 class Engine(Protocol):
     """Computes rollouts and updates.
 
-    ``policies``: those that learn, by name. ``seats``: the policy of every seat. ``trained``: the
-    seats that learn. ``samplers``: of policies that do not sample themselves.
+    ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent. ``trained``: the
+    agents that learn. ``samplers``: of policies that do not sample themselves.
     """
 
     policies: dict[str, TransformersPolicy]
-    seats: dict[str, Policy]
+    agent_policies: dict[str, Policy]
     trained: list[str]
     samplers: list[Sampler]
 
@@ -89,7 +89,7 @@ class Engine(Protocol):
         ...
 
 
-def models_among(seats: Mapping[str, Policy]) -> list[TransformersPolicy]:
-    """The models that sample in ``seats``, frozen ones too, in the order of the seats."""
-    models = [p for p in seats.values() if isinstance(p, TransformersPolicy)]
+def models_among(agent_policies: Mapping[str, Policy]) -> list[TransformersPolicy]:
+    """The models that sample in ``agent_policies``, frozen ones too, in the order of the agents."""
+    models = [p for p in agent_policies.values() if isinstance(p, TransformersPolicy)]
     return list({id(policy): policy for policy in models}.values())

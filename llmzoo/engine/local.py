@@ -31,7 +31,7 @@ from llmzoo.rollout.stepping import Clock
 class LocalEngine:
     """Plays batches and hands them to the learner's updater.
 
-    ``policies``: those that learn, by name. ``seats``: the policy of every seat, learning or not.
+    ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent, learning or not.
     ``total_steps``: iterations of the whole run, for the learning-rate schedule. ``cohorts``,
     ``workers``: see :func:`llmzoo.rollout.scheduler.run`. ``opponents``: None for self-play.
     ``curriculum``: None where the environment draws its tasks.
@@ -44,7 +44,7 @@ class LocalEngine:
         self,
         learner: Learner,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
         cohorts: int = 1,
@@ -56,13 +56,13 @@ class LocalEngine:
             keep_freed_memory()
         self.learner = learner
         self.policies = dict(policies)
-        self.seats = dict(seats)
+        self.agent_policies = dict(agent_policies)
         learning = {id(policy) for policy in policies.values()}
-        self.trained = [agent for agent, policy in seats.items() if id(policy) in learning]
+        self.trained = [agent for agent, policy in agent_policies.items() if id(policy) in learning]
         if not self.trained:
-            raise ConfigError("no seat is taken by a policy that learns")
+            raise ConfigError("no agent is taken by a policy that learns")
         self._threads = {"cohorts": cohorts, "workers": workers}
-        self.updater = learner.updater(self.policies, self.seats, total_steps=total_steps)
+        self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
         self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
         self.clock = Clock()  # of the last batch that was collected
         self.opponents = opponents
@@ -74,7 +74,7 @@ class LocalEngine:
         self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
     ) -> Iteration:
         """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n."""
-        self.reseed(self.seats, draw(step).noise)
+        self.reseed(self.agent_policies, draw(step).noise)
         torch.manual_seed(draw(step).update)
         for memory in self._memories:
             memory.begin(step, draw(step).update)
@@ -105,7 +105,7 @@ class LocalEngine:
         self.clock = Clock()
         players = self.updater.players()
         if self.opponents is not None:
-            players = self.opponents.seated(players)
+            players = self.opponents.with_opponents(players)
         return self.play(env_fn, seeds, players, self.clock)
 
     def play(
@@ -165,9 +165,9 @@ class LocalEngine:
         self._sync_samplers()
         return learned
 
-    def reseed(self, seats: Mapping[str, Policy], noise: Sequence[int]) -> None:
+    def reseed(self, agent_policies: Mapping[str, Policy], noise: Sequence[int]) -> None:
         """Seed the sampling of every model."""
-        for policy, seed in zip(models_among(seats), noise, strict=True):
+        for policy, seed in zip(models_among(agent_policies), noise, strict=True):
             policy.reseed(seed)
 
     def settle(self) -> None:
@@ -213,7 +213,7 @@ def play_rollouts(
     """Play one of the learner's rollouts from each seed, all at once.
 
     ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
-    batch, so that a part of a batch is played as it would be in the whole. ``trained``: the seats
+    batch, so that a part of a batch is played as it would be in the whole. ``trained``: the agents
     that learn, of which ``opponents`` leave one. ``curriculum`` draws the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run`.
     """
     envs = [env_fn() for _ in seeds]

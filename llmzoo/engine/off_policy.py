@@ -61,7 +61,7 @@ class OffPolicyEngine(LocalEngine):
         self,
         learner: Learner,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         **options: Any,
     ):
         if ranks.world() > 1:
@@ -70,13 +70,15 @@ class OffPolicyEngine(LocalEngine):
                 "single rank; engine='ray' has no such limit"
             )
         check_ratio(learner)
-        super().__init__(learner, policies, seats, **options)
-        if dict(self.updater.players()) != self.seats:
+        super().__init__(learner, policies, agent_policies, **options)
+        if dict(self.updater.players()) != self.agent_policies:
             raise ConfigError(
                 "max_off_policy_steps must be 0: this learner does not play with the policies it trains"
             )
-        self.players = copies(self.policies, self.seats)  # the policy that plays each seat
-        own = {id(policy): self.players[agent] for agent, policy in self.seats.items()}
+        self.players = copies(
+            self.policies, self.agent_policies
+        )  # the policy that plays each agent
+        own = {id(policy): self.players[agent] for agent, policy in self.agent_policies.items()}
         self._copies: dict[str, Any] = {n: own[id(p)] for n, p in self.policies.items()}
         self._next: _Rollouts | None = None
 

@@ -1,11 +1,11 @@
 """Opponents: earlier copies of the policies that learn, and scripted players, across the table.
 
-In self-play one set of weights learns in every seat, and each update changes the opponent too. Policies
+In self-play one set of weights learns in every agent, and each update changes the opponent too. Policies
 then chase each other in circles, or collapse. A pool of frozen opponents gives them something to hold on to
 (Lanctot et al., 2017, arXiv 1711.00832; Vinyals et al., 2019; Heinrich et al., 2015, fictitious
 self-play).
 
-In an episode against an opponent one seat learns, drawn by the episode's seed, and the opponent plays the
+In an episode against an opponent one agent learns, drawn by the episode's seed, and the opponent plays the
 others. Its answers are recorded without tokens, like those of scripted players, so no learner trains on them.
 """
 
@@ -54,16 +54,16 @@ class Opponents:
         draw: Draw,
         args: OpponentArgs,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         folder: Path,
     ):
         by_policy = {id(policy): name for name, policy in policies.items()}
         self.draw, self.args, self.folder = draw, args, folder
         self.policies = dict(policies)
-        self.names = {a: by_policy[id(p)] for a, p in seats.items() if id(p) in by_policy}
+        self.names = {a: by_policy[id(p)] for a, p in agent_policies.items() if id(p) in by_policy}
         if len(self.names) < 2:
             raise ConfigError(
-                f"opponents={draw!r} needs two seats that learn: seats='shared', 'separate' or 'lora'"
+                f"opponents={draw!r} needs two agents that learn: policies='shared', 'separate' or 'lora'"
             )
         self.records: dict[str, Record] = {name: Record() for name in args.scripted}
         self._scripted: dict[str, Policy] = {name: load(name) for name in args.scripted}
@@ -89,25 +89,25 @@ class Opponents:
         self._load([n for n in dict.fromkeys(self._drawn) if n not in self._scripted])
 
     def against(self, seed: int) -> tuple[str, str] | None:
-        """The seat that learns in the episode of ``seed``, and the opponent; None: self-play."""
+        """The agent that learns in the episode of ``seed``, and the opponent; None: self-play."""
         rng = random.Random(f"{self._salt}/{seed}")
         if rng.random() >= self.args.share:
             return None
         return rng.choice(list(self.names)), rng.choice(self._drawn)
 
     def trained(self, seed: int, trained: Collection[str]) -> Collection[str]:
-        """The seats that learn in the episode of ``seed``."""
+        """The agents that learn in the episode of ``seed``."""
         against = self.against(seed)
         return trained if against is None else [against[0]]
 
-    def seated(self, players: Mapping[str, Policy]) -> dict[str, Policy]:
-        """The players of all seats, with opponents in the episodes that have one."""
+    def with_opponents(self, players: Mapping[str, Policy]) -> dict[str, Policy]:
+        """The players of all agents, with opponents in the episodes that have one."""
         tables: dict[int, Policy] = {}
-        seated = dict(players)
+        players_and_opponents = dict(players)
         for agent in self.names:
             player = players[agent]
-            seated[agent] = tables.setdefault(id(player), Table(player, self))
-        return seated
+            players_and_opponents[agent] = tables.setdefault(id(player), Table(player, self))
+        return players_and_opponents
 
     def player(self, member: str, agent: str) -> Policy:
         """Who plays ``agent`` for a member that was drawn for this iteration."""
@@ -122,9 +122,9 @@ class Opponents:
             against = self.against(ending.seed)
             if against is None:
                 continue
-            seat, member = against
-            own = ending.totals[seat]
-            others = [ending.totals[a] for a in self.names if a != seat]
+            agent, member = against
+            own = ending.totals[agent]
+            others = [ending.totals[a] for a in self.names if a != agent]
             score = 0.5 + 0.5 * ((own > max(others)) - (own < max(others)))
             self.records[member].games += 1
             self.records[member].won += score
@@ -196,7 +196,7 @@ class Opponents:
 
 
 class Table(RoutedPolicy):
-    """A learning policy in its seats, with an opponent in its place where the episode has one."""
+    """A learning policy in its agents, with an opponent in its place where the episode has one."""
 
     def __init__(self, learner: Policy, opponents: Opponents):
         self.learner, self.opponents = learner, opponents

@@ -71,7 +71,7 @@ def distribute(
             if get_checkpoint_conversion_mapping(model.config.model_type):
                 raise ConfigError(
                     f"{model.config.model_type} saves its weights in another layout than it trains, "
-                    "so they cannot be sharded: use parallel='ddp', or seats='lora'"
+                    "so they cannot be sharded: use parallel='ddp', or policies='lora'"
                 )
             shard(model, offload=offload)
 

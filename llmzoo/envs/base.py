@@ -1,6 +1,6 @@
 """The AEC bookkeeping of a text environment, written once.
 
-A task says who plays (``agents``), what each seat reads (:meth:`TextEnv.prompt`) and what an answer
+A task says who plays (``agents``), what each agent reads (:meth:`TextEnv.prompt`) and what an answer
 does (:meth:`TextEnv.play` in a task in turns, :meth:`TextEnv.play_together` in a simultaneous one).
 This module does the rest: seeds, rewards, infos, and the end of an episode. :meth:`TextEnv.step` is the
 whole walk of one step.
@@ -36,9 +36,9 @@ _NOBODY: Mapping[str, Any] = MappingProxyType({})
 class Outcome(NamedTuple):
     """What an answer, or a round of simultaneous answers, did.
 
-    * ``team``: the reward that all seats are paid alike, before ``team_weight``. A mapping gives it in
+    * ``team``: the reward that all agents are paid alike, before ``team_weight``. A mapping gives it in
       named parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
-    * ``local``: named reward parts of single seats.
+    * ``local``: named reward parts of single agents.
     * ``done``: the task is over (solved or lost).
     * ``errors``: what was wrong with an answer, for ``infos[agent]["error"]``.
     """
@@ -54,9 +54,9 @@ class TextEnv(AECEnv[str, str, str]):
 
     Parameters
     ----------
-    agents: the seats, in the order in which they act.
-    simultaneous: no seat sees another's answer of the same round; answers take effect together.
-    max_turns: rounds (each seat acts once a round) after which the episode is truncated.
+    agents: the agents, in the order in which they act.
+    simultaneous: no agent sees another's answer of the same round; answers take effect together.
+    max_turns: rounds (each agent acts once a round) after which the episode is truncated.
     team_weight: ``reward[agent] = team_weight * sum(team parts) + sum(local parts)``.
     render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (it is printed after ``reset`` and
         after every step), ``"rgb_array"`` (``render`` returns a picture, [height, width, 3] uint8;
@@ -78,7 +78,7 @@ class TextEnv(AECEnv[str, str, str]):
     immediate_credit_agents: those of them whose own step already pays for their answer, by a separate measure.
     retries: whether an agent whose answer was refused may answer again in the same turn.
     sides: the agents of each side, if what one side wins is lost by others; else empty.
-    attempts: the seats that answer several times in a row to the same observation, and how often. No
+    attempts: the agents that answer several times in a row to the same observation, and how often. No
         attempt changes what another one is paid; each is paid at its own step, and none but the last ends
         the episode. Trees take the attempts as a group (:mod:`llmzoo.rollout.attempts`).
 
@@ -147,19 +147,19 @@ class TextEnv(AECEnv[str, str, str]):
         raise NotImplementedError
 
     def play(self, agent: str, text: str) -> Outcome:
-        """Let one seat's answer act on ``self.episode`` and ``self.success`` (a task in turns)."""
+        """Let one agent's answer act on ``self.episode`` and ``self.success`` (a task in turns)."""
         raise NotImplementedError
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        """Let all seats' answers of a round act at once (a simultaneous task)."""
+        """Let all agents' answers of a round act at once (a simultaneous task)."""
         raise NotImplementedError
 
     def keeps_turn(self, agent: str) -> bool:
-        """Whether the seat that has just answered answers again before the next one (a task in turns)."""
+        """Whether the agent that has just answered answers again before the next one (a task in turns)."""
         return False
 
     def deciding(self) -> list[str]:
-        """The seats that choose next without seeing each other's choice, the selected one first: one in
+        """The agents that choose next without seeing each other's choice, the selected one first: one in
         a task in turns, all live ones in a simultaneous task."""
         if not self.metadata["is_parallelizable"]:
             return [self.agent_selection]
@@ -171,7 +171,7 @@ class TextEnv(AECEnv[str, str, str]):
         return {}
 
     def ending(self, agent: str) -> Mapping[str, Any]:
-        """What an agent's last info adds: ``success``, the same for all seats unless the task has
+        """What an agent's last info adds: ``success``, the same for all agents unless the task has
         sides, and more if the task says so."""
         return {"success": self.success}
 
@@ -273,7 +273,7 @@ class TextEnv(AECEnv[str, str, str]):
             self.render()
 
     def state(self) -> str:
-        """The global state as text, for a central critic: the observation of every seat now."""
+        """The global state as text, for a central critic: the observation of every agent now."""
         return "\n\n".join(f"[{a}]\n{self.prompt(a)}" for a in self.possible_agents)
 
     def render(self) -> str | np.ndarray | None:
@@ -373,7 +373,7 @@ class TextEnv(AECEnv[str, str, str]):
                     f"{self} pays the team part {name!r}; metadata['team_parts'] does not list it"
                 )
             if name in own:
-                raise ValueError(f"{self} pays {name!r} both as a team part and as a seat's own")
+                raise ValueError(f"{self} pays {name!r} both as a team part and as an agent's own")
         return {name: self.team_weight * value for name, value in team.items()}
 
     def _select(self, agent: str) -> None:

@@ -1,4 +1,4 @@
-"""Messages from one seat to another: how they are read, and how they are shown."""
+"""Messages from one agent to another: how they are read, and how they are shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fined(reasons: Mapping[str, str]) -> Outcome:
 
 
 def quoted(text: str, limit: int = MAX_MESSAGE_CHARS) -> str:
-    """The first ``limit`` characters of another seat's text, with ``> `` before each line.
+    """The first ``limit`` characters of another agent's text, with ``> `` before each line.
 
     No line of the environment's own begins like that, so a message cannot pass for one.
     """

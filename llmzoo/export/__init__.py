@@ -1,4 +1,4 @@
-"""Trained seats of a run as plain transformers and peft folders, with model cards, and to the hub."""
+"""Trained agents of a run as plain transformers and peft folders, with model cards, and to the hub."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def card_of(run: Described, name: str) -> str:
             config=run.config,
             version=__version__,
             kind=_kind(run),
-            seats=_seats(run),
+            agents=_agents(run),
             evaluations=[(what, evaluation) for what, evaluation in evaluations if evaluation],
             counted=counted,
             messages=json.dumps(_messages(run), ensure_ascii=False),
@@ -86,15 +86,15 @@ def _kind(run: Described) -> str:
     return "LoRA adapters" if any(part.is_adapter for part in run.parts) else "Language models"
 
 
-def _seats(run: Described) -> str:
+def _agents(run: Described) -> str:
     if len(run.parts) == 1 and run.parts[0].name == "policy":
-        return "one policy in all seats"
+        return "one policy for all agents"
     names = ", ".join(f"`{part.name}`" for part in run.parts)
     others = f"; the others were played by `{_plain(run.config['others'])}`"
-    arrangement = run.config["seats"]
+    arrangement = run.config["policies"]
     if isinstance(arrangement, dict):
         return "; ".join(
-            f"`{_plain(name)}` in `{_plain(seat)}`" for seat, name in arrangement.items()
+            f"`{_plain(name)}` in `{_plain(agent)}`" for agent, name in arrangement.items()
         )
     return f"trained: {names}" + ("" if arrangement in ("separate", "lora") else others)
 

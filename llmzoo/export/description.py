@@ -79,7 +79,7 @@ def described(
 
 def _start(config: Mapping[str, Any], policy: str) -> str:
     """The model that a policy started from. A shared policy starts from the run's model."""
-    own = config.get("seat_args", {}).get(policy, {})
+    own = config.get("agent_args", {}).get(policy, {})
     named = config.get("model_args", {}).get(policy, {})
     return str(own.get("policy") or named.get("model") or config["model"])
 

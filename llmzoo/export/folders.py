@@ -34,7 +34,7 @@ def export_run(
     """Write the trained policies of a run into a new folder, with a model card.
 
     A single policy is written to the folder itself, several to one subfolder each, named after
-    their seats. ``AutoModelForCausalLM.from_pretrained`` loads whole models,
+    their agents. ``AutoModelForCausalLM.from_pretrained`` loads whole models,
     ``PeftModel.from_pretrained`` loads adapters; each has its tokenizer. An adapter names its base
     by its hub id. A base that is not on the hub, or that ``llmzoo fetch`` has brought, is copied to the subfolder ``base``.
 

@@ -70,7 +70,7 @@ def _log(
             "model": result["policy"],
             "config": {"epochs": result["samples"]},
             "packages": {"llmzoo-marl": __version__},
-            "metadata": {"seed": config["seed"], "seats": config["seats"]},
+            "metadata": {"seed": config["seed"], "policies": config["policies"]},
         },
         "results": {
             "total_samples": len(samples),

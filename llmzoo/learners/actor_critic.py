@@ -38,12 +38,12 @@ class ActorCritic(Learner):
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> ActorCriticUpdater:
         return ActorCriticUpdater(
-            self.config, policies, seats, total_steps=total_steps, central=self.central
+            self.config, policies, agent_policies, total_steps=total_steps, central=self.central
         )
 
 

@@ -26,7 +26,7 @@ class ATGRPO(GroupLearner):
     answers are given to the same observation.
 
     The reward is the paper's turn-wise reward, alpha x team + local: everything the agent is paid
-    because of the answer before the same agent decides again. If other seats must answer before
+    because of the answer before the same agent decides again. If other agents must answer before
     that payment (an executor after a planner, a judge after a speaker), they answer once in a copy
     of the episode, with the current policies, and the reward is the mean over these continuations.
     The return of a joint tree runs to the end of the episode; this reward stops at the agent's next
@@ -55,8 +55,8 @@ class ATGRPO(GroupLearner):
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         if self.config.alpha != 1.0 and not env.metadata.get("team_and_local", False):
             raise ConfigError(
-                f"alpha={self.config.alpha} weighs the team reward against a seat's own, and {env} declares no "
-                "seat that is paid both (metadata['team_and_local']): leave alpha at 1"
+                f"alpha={self.config.alpha} weighs the team reward against an agent's own, and {env} declares no "
+                "agent that is paid both (metadata['team_and_local']): leave alpha at 1"
             )
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:

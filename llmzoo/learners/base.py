@@ -26,7 +26,7 @@ class Updater(Protocol):
     """
 
     def players(self) -> Mapping[str, Policy]:
-        """Who sits in each seat while the next batch is played."""
+        """Who sits in each agent while the next batch is played."""
         ...
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
@@ -68,13 +68,13 @@ class Learner:
     def separable(self) -> bool:
         """Whether each policy can have an updater of its own, with the same result.
 
-        Such an updater receives the groups of its policy's seats, and all episodes.
+        Such an updater receives the groups of its policy's agents, and all episodes.
         """
         return False
 
     @property
     def needs_differences(self) -> bool:
-        """Whether a seat learns nothing while all answers to a prompt are paid alike."""
+        """Whether an agent learns nothing while all answers to a prompt are paid alike."""
         return True
 
     @property
@@ -102,9 +102,9 @@ class Learner:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` returned."""
 
-    def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        """The policies that play these seats. A learner may put demonstrators there, for example."""
-        return seats
+    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+        """The policies that play these agents. A learner may put demonstrators there, for example."""
+        return agent_policies
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         """Whether to play more episodes for a batch that was extended ``rounds`` times already."""
@@ -113,12 +113,12 @@ class Learner:
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> Updater:
         """The updater for a run of ``total_steps`` iterations.
 
-        ``policies``: those that learn, by name. ``seats``: the policy that plays each seat.
+        ``policies``: those that learn, by name. ``agent_policies``: the policy that plays each agent.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""CCPO: counterfactual credit for one seat's part in a joint answer (arXiv 2603.21563, 1705.08926)."""
+"""CCPO: counterfactual credit for one agent's part in a joint answer (arXiv 2603.21563, 1705.08926)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from llmzoo.records import Group
 
 
 class CCPO(JointLearner):
-    """Credit: the return minus the mean return when this seat answers again and the others' answers stay.
+    """Credit: the return minus the mean return when this agent answers again and the others' answers stay.
 
-    The joint return of an aligned answer holds the luck of the other seats' answers. The difference to
-    the same joint answer with only this seat's part replaced does not: what the others said is on both
+    The joint return of an aligned answer holds the luck of the other agents' answers. The difference to
+    the same joint answer with only this agent's part replaced does not: what the others said is on both
     sides. An answer that makes no difference gets exactly no credit, even in a team that succeeds. This is
     COMA's counterfactual baseline (arXiv 1705.08926), with forks of the episode in place of a critic. CCPO
     compares with the outcome without the agent; here the agent answers with other words.
@@ -27,7 +27,7 @@ class CCPO(JointLearner):
     its end where the episode is not over, which costs tokens in tasks of several turns. Where steps are slow,
     as with programs, set fewer redraws.
 
-    The baseline does not contain the answer itself, so the gradient at each node is unbiased. With one seat
+    The baseline does not contain the answer itself, so the gradient at each node is unbiased. With one agent
     and all redraws this is ``marloo``. MAGRPO with ``mode="cross"`` averages over all K**N
     joint answers: it has even less noise, and needs more copies.
     """

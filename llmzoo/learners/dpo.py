@@ -18,7 +18,7 @@ from llmzoo.rollout.scheduler import Rollout
 
 
 class DPO(Learner):
-    """Credit: each seat's better answers against its worse ones, relative to a reference.
+    """Credit: each agent's better answers against its worse ones, relative to a reference.
 
     If a policy maximises reward - beta KL(policy || reference), then the reward of an answer is
     beta log(policy/reference) plus a term of the prompt, which two answers to one prompt share. So
@@ -26,7 +26,7 @@ class DPO(Learner):
     log-likelihood of the preference under the Bradley-Terry model. It needs neither a reward model
     nor samples of the trained policy. Here pairs come from groups, ranked by return; the answers of
     a group share their prompt, as the argument requires. Each policy trains on the pairs of its own
-    seats.
+    agents.
 
     The run's iterations are divided into ``rounds`` of nearly equal length. At the start of a round
     the reference becomes a snapshot of the policy. During the round it is the reference of the loss
@@ -57,25 +57,25 @@ class DPO(Learner):
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> DPOUpdater:
-        return DPOUpdater(self.config, policies, seats, total_steps=total_steps)
+        return DPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
 
 
 class MADPO(Learner):
-    """Credit: better joint answers against worse ones; a margin is the sum over the seats.
+    """Credit: better joint answers against worse ones; a margin is the sum over the agents.
 
-    Seats that answer at the same time answer independently, so the probability of a joint answer is
+    Agents that answer at the same time answer independently, so the probability of a joint answer is
     the product over them, in the policies and in the references alike, and its log-ratio the sum.
     Applied to the joint policy, DPO's derivation gives
-    -log sigmoid(beta sum over seats (log-ratio of the chosen - log-ratio of the rejected)). The
-    difference from separate DPO is the weight of a pair, sigmoid(-beta margin): all seats share one
+    -log sigmoid(beta sum over agents (log-ratio of the chosen - log-ratio of the rejected)). The
+    difference from separate DPO is the weight of a pair, sigmoid(-beta margin): all agents share one
     weight, which depends on their joint margin.
 
-    A pair compares the g-th answers of all seats at a node with the h-th. The return of a joint
-    answer is the mean of the returns of the learning seats that answer there. If only one seat
+    A pair compares the g-th answers of all agents at a node with the h-th. The return of a joint
+    answer is the mean of the returns of the learning agents that answer there. If only one agent
     answers, this is DPO. Rounds are as in :class:`DPO`.
 
     The extension follows from the DPO paper by this argument. No publication is claimed for it.
@@ -90,11 +90,11 @@ class MADPO(Learner):
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> MADPOUpdater:
-        return MADPOUpdater(self.config, policies, seats, total_steps=total_steps)
+        return MADPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
 
 
 def _nothing() -> Rollout:

@@ -66,11 +66,11 @@ class GroupLearner(Learner):
         return int(self.config.group_size)
 
     def of(self, agents: Collection[str]) -> GroupLearner:
-        """The learner of a policy in these seats."""
+        """The learner of a policy in these agents."""
         return self
 
-    def seat(self, agent: str) -> GroupLearner:
-        """The learner that judges the answers of a seat."""
+    def for_agent(self, agent: str) -> GroupLearner:
+        """The learner that judges the answers of an agent."""
         return self
 
     def credit(self, group: Group) -> Tensor:
@@ -131,11 +131,11 @@ class GroupLearner(Learner):
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> GroupUpdater:
-        return GroupUpdater(self, policies, seats, total_steps=total_steps)
+        return GroupUpdater(self, policies, agent_policies, total_steps=total_steps)
 
 
 class GroupUpdater(PolicyGradientUpdater):
@@ -145,14 +145,16 @@ class GroupUpdater(PolicyGradientUpdater):
         self,
         learner: GroupLearner,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ):
-        agents = {n: [a for a, s in seats.items() if s is p] for n, p in policies.items()}
+        agents = {n: [a for a, s in agent_policies.items() if s is p] for n, p in policies.items()}
         self.learners = {name: learner.of(agents[name]) for name in policies}
         configs = {name: learner.config for name, learner in self.learners.items()}
-        super().__init__(learner.config, policies, seats, total_steps=total_steps, configs=configs)
+        super().__init__(
+            learner.config, policies, agent_policies, total_steps=total_steps, configs=configs
+        )
         self.roles = RoleMeans()
         self.replays = {name: Replay(config.replay) for name, config in configs.items()}
 
@@ -160,7 +162,7 @@ class GroupUpdater(PolicyGradientUpdater):
         metrics: dict[str, Any] = {}
         self.used = []
         for name, policy in self.policies.items():
-            mine = [g for g in batch.groups if self.seats[g.agent] is policy]
+            mine = [g for g in batch.groups if self.agent_policies[g.agent] is policy]
             learned = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
             metrics |= named(name, learned, self.policies)
         return metrics
@@ -170,6 +172,10 @@ class GroupUpdater(PolicyGradientUpdater):
     ) -> dict[str, float]:
         learner = self.learners[name]
         config = learner.config
+
+        def config_of(agent: str) -> GroupConfig:
+            return learner.for_agent(agent).config
+
         credited = self._credited(learner, sampled_only(groups))
         informed = sum(bool(c.advantages.any()) for c in credited)
         metrics = {"informative": informed / max(1, len(credited))}
@@ -177,13 +183,13 @@ class GroupUpdater(PolicyGradientUpdater):
             kept = [
                 c
                 for c in credited
-                if c.group.differs or learner.seat(c.group.agent).config.uninformative == "keep"
+                if c.group.differs or config_of(c.group.agent).uninformative == "keep"
             ]
             metrics["dropped_groups"] = len(credited) - len(kept)
             credited = kept
         if config.mask_truncated:
             credited = [
-                _without_truncated(c) if learner.seat(c.group.agent).config.mask_truncated else c
+                _without_truncated(c) if config_of(c.group.agent).mask_truncated else c
                 for c in credited
             ]
             credited = [c for c in credited if c.group.completions]
@@ -198,14 +204,14 @@ class GroupUpdater(PolicyGradientUpdater):
             config,
             rng,
             include_zero_advantage=config.learns_from_all,
-            loss_of=learner.seat,
+            loss_of=learner.for_agent,
         )
 
     def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
         return partial(self.learners[name].loss, policy, reference=self.references.get(name))
 
     def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
-        """The groups with their advantages, each judged by the learner of its seat, in their order."""
+        """The groups with their advantages, each judged by the learner of its agent, in their order."""
         credited: list[ScoredGroup] = []
         for own, mine in by_learner(learner, groups, lambda group: group.agent):
             shaped = returns.reshaped(mine, own.config.rewards)
@@ -234,7 +240,9 @@ class GroupUpdater(PolicyGradientUpdater):
             if learner.config.replay:
                 self.replays[name].load(folder / f"{name}.replay.json")
         if self._has_roles():
-            mine = [agent for agent, p in self.seats.items() if p in self.policies.values()]
+            mine = [
+                agent for agent, p in self.agent_policies.items() if p in self.policies.values()
+            ]
             self.roles.load(folder / "roles.json", mine)
 
     def _has_roles(self) -> bool:
@@ -247,10 +255,10 @@ Item = TypeVar("Item", Group, ScoredGroup)
 def by_learner(
     learner: GroupLearner, items: Sequence[Item], agent: Callable[[Item], str]
 ) -> list[tuple[GroupLearner, list[Item]]]:
-    """The items of each seat's learner; ``agent``: whose an item is."""
+    """The items of each agent's learner; ``agent``: whose an item is."""
     found: dict[int, tuple[GroupLearner, list[Item]]] = {}
     for item in items:
-        own = learner.seat(agent(item))
+        own = learner.for_agent(agent(item))
         found.setdefault(id(own), (own, []))[1].append(item)
     return list(found.values())
 

@@ -10,32 +10,32 @@ from llmzoo.errors import ConfigError, check_names
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.learners.groups import GroupLearner
-from llmzoo.learners.per_seat import PerSeat
+from llmzoo.learners.per_agent import PerAgent
 
 
 def build_learner(
-    name: str, args: Mapping[str, Any], seat_args: Mapping[str, Mapping[str, Any]]
+    name: str, args: Mapping[str, Any], agent_args: Mapping[str, Mapping[str, Any]]
 ) -> Learner:
-    """The learner of a run: that called ``name`` with the options ``args``, or one for each seat.
+    """The learner of a run: that called ``name`` with the options ``args``, or one for each agent.
 
-    ``seat_args``: settings of single seats. A seat with ``learner`` or ``learner_args`` has a learner of its
+    ``agent_args``: settings of single agents. An agent with ``learner`` or ``learner_args`` has a learner of its
     own. It takes the run's options, where it has them and ``learner_args`` do not replace them. Raises
     :class:`ConfigError` for learners that one tree cannot serve.
     """
     cls = learner_class(name)
     run: Learner = cls(_configured(cls, args, f"learner {name!r}"))
     own: dict[str, GroupLearner] = {}
-    for agent, settings in seat_args.items():
+    for agent, settings in agent_args.items():
         if "learner" not in settings and "learner_args" not in settings:
             continue
         other = settings.get("learner", name)
-        what = f"seat {agent!r} has the learner {other!r}"
+        what = f"agent {agent!r} has the learner {other!r}"
         own_cls = learner_class(other)
         for called, one in ((name, cls), (other, own_cls)):
             if not issubclass(one, GroupLearner) or one.env_defaults:
-                why = "plays alone" if one.env_defaults else "has no groups for each seat"
+                why = "plays alone" if one.env_defaults else "has no groups for each agent"
                 raise ConfigError(
-                    f"{what}, and {called!r} {why}: seats differ in learners that compare the answers of a "
+                    f"{what}, and {called!r} {why}: agents differ in learners that compare the answers of a "
                     "group, such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with other options"
                 )
         known = {field.name for field in fields(own_cls.Config)}
@@ -46,7 +46,7 @@ def build_learner(
     if not own:
         return run
     assert isinstance(run, GroupLearner)
-    return PerSeat(run, own)
+    return PerAgent(run, own)
 
 
 def _configured(cls: Any, values: Mapping[str, Any], what: str) -> Any:

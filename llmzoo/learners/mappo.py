@@ -11,9 +11,9 @@ from llmzoo.learners.configs.critics import ActorCriticConfig, MAPPOConfig
 class MAPPO(ActorCritic):
     """Credit: GAE over the agent's own turns, from one critic that reads the global state.
 
-    The critic is used only in training, so it may read what no seat sees: ``env.state()``. It has
-    one output for each seat, because seats are paid differently, and is trained once per batch on
-    the turns of all seats. It knows what the other seats see, so its values have less variance.
+    The critic is used only in training, so it may read what no agent sees: ``env.state()``. It has
+    one output for each agent, because agents are paid differently, and is trained once per batch on
+    the turns of all agents. It knows what the other agents see, so its values have less variance.
     """
 
     Config: ClassVar[type[ActorCriticConfig]] = MAPPOConfig

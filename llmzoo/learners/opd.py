@@ -39,8 +39,8 @@ class OPD(JointLearner):
     2306.08543). ``loss="jsd"`` compares the distributions over the whole vocabulary (GKD, arXiv
     2306.13649), which has less noise and costs the teacher's logits.
 
-    ``teacher`` may map seats to teachers. Seats that share a model then distil several specialists
-    into one. A run folder has the teacher of each seat: its policy for this seat. The teacher reads the
+    ``teacher`` may map agents to teachers. Agents that share a model then distil several specialists
+    into one. A run folder has the teacher of each agent: its policy for this agent. The teacher reads the
     student's prompt as the student does, so its own chat settings do not matter.
     """
 
@@ -53,7 +53,7 @@ class OPD(JointLearner):
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         if isinstance(self.config.teacher, Mapping):
-            check_names("seat that learns from a teacher", self.config.teacher, trained)
+            check_names("agent that learns from a teacher", self.config.teacher, trained)
         teachers_of(self.config.teacher, list(trained))
 
     def credit(self, group: Group) -> Tensor:
@@ -63,8 +63,8 @@ class OPD(JointLearner):
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> DistillationUpdater:
-        return DistillationUpdater(self, policies, seats, total_steps=total_steps)
+        return DistillationUpdater(self, policies, agent_policies, total_steps=total_steps)

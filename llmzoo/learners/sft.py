@@ -25,7 +25,7 @@ class SFT(Learner):
     """Credit: none; every token of the episodes that pass the filters is imitated alike.
 
     ``source`` says who plays these episodes. With ``oracle``, ``amateur`` and ``mixed`` the
-    environment's scripted players take all seats; they may use more than the prompt. With ``self``
+    environment's scripted players take all agents; they may use more than the prompt. With ``self``
     the models play, and imitate their own best episodes: reward-ranked fine-tuning (RAFT, arXiv
     2304.06767), which needs ``top``, ``min_return`` or
     ``success_only``. Any other name is a file or a hub id of trajectories
@@ -35,7 +35,7 @@ class SFT(Learner):
 
     Answers by others are tokenised by the policy's tokenizer and end with its end-of-sequence
     token. The policy's own answers are trained on as sampled; truncated ones have no end. Each
-    policy learns the decisions of its own seats.
+    policy learns the decisions of its own agents.
 
     ``mode="world_model"`` predicts an agent's next observation from its observation and action (the
     implicit world model of arXiv 2510.08558). Failures teach that as well, so the filters apply to
@@ -74,21 +74,21 @@ class SFT(Learner):
         if self.demonstrations is not None:
             self.demonstrations.load_state_dict(state)
 
-    def players(self, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        return demonstrators(self.config, seats)
+    def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+        return demonstrators(self.config, agent_policies)
 
     def updater(
         self,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ) -> SFTUpdater:
         if self.demonstrations is not None:
-            self.demonstrations.check(list(seats))
+            self.demonstrations.check(list(agent_policies))
             self.demonstrations.load_state_dict({"taken": 0, "seed": None})
         return SFTUpdater(
-            self.config, policies, seats, self.demonstrations, total_steps=total_steps
+            self.config, policies, agent_policies, self.demonstrations, total_steps=total_steps
         )
 
 

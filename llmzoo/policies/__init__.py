@@ -16,7 +16,7 @@ from typing import Any
 from llmzoo.endpoints import PREFIX
 from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, seat_policies
+from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, policies_by_agent
 from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
 from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text, silent
 from llmzoo.registry import is_remote, load_object
@@ -122,6 +122,6 @@ __all__ = [
     "load_model",
     "mixed",
     "oracle",
+    "policies_by_agent",
     "random_text",
-    "seat_policies",
 ]

@@ -1,4 +1,4 @@
-"""A policy: text in, text out, for a batch of seats at once."""
+"""A policy: text in, text out, for a batch of agents at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from llmzoo.records import Completion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A seat that waits for an answer.
+    """An agent that waits for an answer.
 
     ``env``: the environment in its current state, for scripted players that look behind the prompt.
     Models read only ``observation``. ``seed``: seeds the randomness of scripted players. ``noise``:
@@ -39,7 +39,7 @@ class Request:
 
 @runtime_checkable
 class Policy(Protocol):
-    """Answers requests. One model may play several seats.
+    """Answers requests. One model may play several agents.
 
     ``prompt_style``: the prompt form that it was trained on (``"terse"``); None if any form works.
     """
@@ -199,7 +199,7 @@ class Player:
         return self._policy.respond(requests, group_size, greedy=greedy)
 
 
-Seats = Mapping[str, Policy]
+AgentPolicies = Mapping[str, Policy]
 
 TINY = "tiny"  # the name of the embedded model
 
@@ -209,16 +209,16 @@ def answer_limit(model: str) -> int:
     return 64 if model == TINY else 256
 
 
-def seat_policies(policy: Policy | Seats, agents: Sequence[str]) -> dict[str, Policy]:
-    """The policy of every seat, given one for all or a mapping.
+def policies_by_agent(policy: Policy | AgentPolicies, agents: Sequence[str]) -> dict[str, Policy]:
+    """The policy of every agent, given one for all or a mapping.
 
-    Raises :class:`ConfigError` with the seats that a mapping lacks.
+    Raises :class:`ConfigError` with the agents that a mapping lacks.
     """
     if not isinstance(policy, Mapping):
         return dict.fromkeys(agents, policy)
     missing = [agent for agent in agents if agent not in policy]
     if missing:
-        raise ConfigError(f"no policy for {', '.join(missing)}; the seats are {', '.join(agents)}")
+        raise ConfigError(f"no policy for {', '.join(missing)}; the agents are {', '.join(agents)}")
     return {agent: policy[agent] for agent in agents}
 
 

@@ -43,16 +43,16 @@ _TOO_LONG = re.compile(r"context.{0,10}(length|size|window)", re.IGNORECASE)
 
 
 class EndpointPolicy(Sampled):
-    """A model behind an endpoint in any number of seats. Needs the extra ``openai``.
+    """A model behind an endpoint in any number of agents. Needs the extra ``openai``.
 
     Parameters
     ----------
     endpoint: the model and its address; ``timeout_s`` limits each attempt.
-    sampling: settings for every seat; ``seats`` overrides them for single seats. None leaves them to
+    sampling: settings for every agent; ``samplings`` overrides them for single agents. None leaves them to
         the server. ``top_k`` is not part of OpenAI's API and is sent only if it is not 0.
     chat: system prompt, arguments of the server's chat template (vLLM and SGLang take them as
         ``chat_template_kwargs``, OpenAI's own API does not) and the end of a thought, for every
-        seat; ``chats`` overrides them for single seats. ``system`` is short for
+        agent; ``chats`` overrides them for single agents. ``system`` is short for
         ``Chat(system=...)``.
     workers: the most calls in flight.
     retries: further attempts after a transient failure: status 408, 409, 429 or 500 and above, no
@@ -88,7 +88,7 @@ class EndpointPolicy(Sampled):
         endpoint: Endpoint,
         *,
         sampling: Sampling | None = None,
-        seats: Mapping[str, Sampling] | None = None,
+        samplings: Mapping[str, Sampling] | None = None,
         system: str | None = None,
         chat: Chat | None = None,
         chats: Mapping[str, Chat] | None = None,
@@ -110,7 +110,7 @@ class EndpointPolicy(Sampled):
         self.name = f"{PREFIX}{endpoint.model}{at}"
         self.endpoint = endpoint
         self.sampling = sampling
-        self.seats = dict(seats or {})
+        self.samplings = dict(samplings or {})
         self.workers = workers
         self.retries = retries
         self.backoff_s = backoff_s

@@ -2,7 +2,7 @@
 
 The policies share the base's weights, which never change. When peft activates an adapter, it
 switches ``requires_grad`` off for all others. Autograd drops the gradient of a weight that no longer
-requires one in the backward pass, so a loss over two seats would silently train only the last one.
+requires one in the backward pass, so a loss over two agents would silently train only the last one.
 Here, switching adapters preserves these flags.
 """
 
@@ -103,7 +103,7 @@ def _adapter_name(name: str) -> str:
     """An adapter's name in peft, which no other part of its weights' names may equal."""
     if "." in name:
         raise ConfigError(f"an adapter's name must not hold a dot, got {name!r}")
-    return f"seat_{name}"
+    return f"agent_{name}"
 
 
 def _random_devices(model: Any) -> list[torch.device]:

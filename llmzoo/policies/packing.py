@@ -1,6 +1,6 @@
 """Groups packed into one flat row without padding: every prompt once, then all completions.
 
-Prompts that begin alike, as those of one seat do, share the tokens of their beginning: a token that
+Prompts that begin alike, as those of one agent do, share the tokens of their beginning: a token that
 follows the same tokens has the same states, so it is computed once for all of them. In a conversation
 the next prompt goes on from an answer, which is then read as a part of that prompt.
 

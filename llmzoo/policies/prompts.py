@@ -28,7 +28,7 @@ _CUTS = range(0xE000, 0xF900)  # private-use characters
 
 
 class Prompts:
-    """The prompts of one seat with the settings ``chat``, for the model called ``name``.
+    """The prompts of one agent with the settings ``chat``, for the model called ``name``.
 
     Raises :class:`ConfigError` for settings that the tokenizer's chat template does not use.
     """

@@ -1,4 +1,4 @@
-"""Models in the folders of runs: checkpoints and copies, the newest one, and the policy in it for a seat."""
+"""Models in the folders of runs: checkpoints and copies, the newest one, and the policy in it for an agent."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ def policies_in(checkpoint: Path) -> list[str]:
 
 
 def start_of(name: str, agent: str) -> str:
-    """The model that a seat starts from: ``name`` itself, or the run's policy for the seat.
+    """The model that an agent starts from: ``name`` itself, or the run's policy for the agent.
 
-    In a run's newest checkpoint this is the policy that the run's ``seats`` names, the one named after
-    the seat, or the shared policy.
+    In a run's newest checkpoint this is the policy that the run's ``policies`` names, the one named after
+    the agent, or the shared policy.
     Raises :class:`ConfigError` if it has neither.
     """
     if not is_run(name):
         return name
     newest = newest_checkpoint(name)
-    seats = (files.read_object(Path(name) / "config.json") or {}).get("seats")
-    own = str(seats.get(agent, agent)) if isinstance(seats, dict) else agent
+    mapping = (files.read_object(Path(name) / "config.json") or {}).get("policies")
+    own = str(mapping.get(agent, agent)) if isinstance(mapping, dict) else agent
     own = own if files.is_name(own) else "policy"  # never a place outside the checkpoint
     for folder in (newest / own, newest / "policy"):
         if folder.is_dir():
             return str(folder)
     folders = ", ".join(str(newest / policy) for policy in policies_in(newest))
-    raise ConfigError(f"{name} trained no policy for seat {agent!r}: name one of {folders}")
+    raise ConfigError(f"{name} trained no policy for agent {agent!r}: name one of {folders}")

@@ -12,7 +12,7 @@ from llmzoo.policies.base import Player, Request, ScriptedPolicy, request_rng
 
 
 def expert() -> ScriptedPolicy:
-    """Each environment's own scripted expert, for any seat. It may look behind the prompt."""
+    """Each environment's own scripted expert, for any agent. It may look behind the prompt."""
     return ScriptedPolicy(lambda request: _game(request).expert(request.agent), "oracle")
 
 
@@ -54,7 +54,7 @@ def random_text() -> ScriptedPolicy:
 
 
 def silent() -> ScriptedPolicy:
-    """Writes a dash to every prompt: the partner of a seat that is to play alone. A message must not be empty."""
+    """Writes a dash to every prompt: the partner of an agent that is to play alone. A message must not be empty."""
     return ScriptedPolicy(lambda request: "-", "silent")
 
 
@@ -86,5 +86,5 @@ def _game(request: Request) -> TextEnv:
 
 
 def oracle(env: AECEnv) -> Player:
-    """The scripted expert of ``env``, playing every seat: ``env.step(player(observation, agent))``."""
+    """The scripted expert of ``env``, playing every agent: ``env.step(player(observation, agent))``."""
     return Player(env, expert())

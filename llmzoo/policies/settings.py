@@ -26,7 +26,7 @@ MOST_STOPS, LONGEST_STOP = 64, 1000  # number of strings, characters of each
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Sampling settings of a seat.
+    """Sampling settings of an agent.
 
     ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the end-of-sequence
     token, with one of the ``stop`` strings (which its text leaves out), or after ``max_new_tokens``
@@ -64,7 +64,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """How a seat's prompts are formatted for a chat model, and where its answers begin.
+    """How an agent's prompts are formatted for a chat model, and where its answers begin.
 
     ``system``: the system prompt. ``chat_template_args``: arguments of the chat template, such as
     ``{"enable_thinking": False}``. ``thought_end``: the text that ends a thought, such as
@@ -84,13 +84,13 @@ class Chat:
 class Sampled:
     """A policy with sampling settings: a model, in this process or elsewhere.
 
-    ``sampling``: for seats without their own settings; None if an endpoint decides.
+    ``sampling``: for agents without their own settings; None if an endpoint decides.
     """
 
     sampling: Sampling | None
-    seats: Mapping[str, Sampling]  # for single seats
+    samplings: Mapping[str, Sampling]  # for single agents
     chat: Chat = Chat()
-    chats: Mapping[str, Chat] = MappingProxyType({})  # for single seats
+    chats: Mapping[str, Chat] = MappingProxyType({})  # for single agents
 
     @property
     def context(self) -> int | None:
@@ -98,20 +98,22 @@ class Sampled:
         return None
 
     def under(self: SampledT, sampling: Sampling) -> SampledT:
-        """This policy (same weights, same noise) with these settings in every seat."""
+        """This policy (same weights, same noise) with these settings in every agent."""
         other = copy.copy(self)
-        other.sampling, other.seats = sampling, {}
+        other.sampling, other.samplings = sampling, {}
         return other
 
     def cooled(self: SampledT, temperature: float) -> SampledT:
-        """This policy (same weights, same noise) with no seat above this temperature."""
+        """This policy (same weights, same noise) with no agent above this temperature."""
         other = copy.copy(self)
         other.sampling = self.sampling and _cooled(self.sampling, temperature)
-        other.seats = {agent: _cooled(own, temperature) for agent, own in self.seats.items()}
+        other.samplings = {
+            agent: _cooled(own, temperature) for agent, own in self.samplings.items()
+        }
         return other
 
     def sampling_of(self, agent: str) -> Sampling | None:
-        return self.seats.get(agent, self.sampling)
+        return self.samplings.get(agent, self.sampling)
 
     def chat_of(self, agent: str) -> Chat:
         return self.chats.get(agent, self.chat)

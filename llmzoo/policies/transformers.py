@@ -66,14 +66,14 @@ _FEWER_ROWS = (
 
 
 class TransformersPolicy(StreamingPolicy, Sampled):
-    """A model and its tokenizer in any number of seats.
+    """A model and its tokenizer in any number of agents.
 
     Parameters
     ----------
     model, tokenizer: of the transformers library; a ``peft.PeftModel`` works too.
-    sampling: settings for every seat; ``seats`` overrides them for single seats.
-    chat: system prompt, arguments of the chat template and the end of a thought, for every seat;
-        ``chats`` overrides them for single seats. ``system`` is short for ``Chat(system=...)``.
+    sampling: settings for every agent; ``samplings`` overrides them for single agents.
+    chat: system prompt, arguments of the chat template and the end of a thought, for every agent;
+        ``chats`` overrides them for single agents. ``system`` is short for ``Chat(system=...)``.
     seed: of the sampling noise.
     max_rows: the most rows sampled at once; more take several passes.
     learning_rate: overrides the learner's.
@@ -110,7 +110,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         tokenizer: PreTrainedTokenizerBase,
         *,
         sampling: Sampling | None = None,
-        seats: Mapping[str, Sampling] | None = None,
+        samplings: Mapping[str, Sampling] | None = None,
         system: str | None = None,
         chat: Chat | None = None,
         chats: Mapping[str, Chat] | None = None,
@@ -143,7 +143,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         self.cuda_graphs = True  # on a GPU
         self.tokenizer = tokenizer
         self.sampling: Sampling = sampling or Sampling()
-        self.seats = dict(seats or {})
+        self.samplings = dict(samplings or {})
         self.chat = chat or Chat(system=system)
         self.chats = dict(chats or {})
         self._prompts: dict[str | None, Prompts] = {}
@@ -206,7 +206,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         return policy
 
     def sampling_of(self, agent: str) -> Sampling:
-        return self.seats.get(agent, self.sampling)
+        return self.samplings.get(agent, self.sampling)
 
     @property
     def context(self) -> int:
@@ -226,7 +226,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         return attention.supported(self.model.config) and lora.is_mergeable(head)
 
     def prompts_of(self, agent: str | None = None) -> Prompts:
-        """Formats the prompts of ``agent``; None: of a seat without its own settings."""
+        """Formats the prompts of ``agent``; None: of an agent without its own settings."""
         if agent not in self.chats:
             agent = None
         if agent not in self._prompts:

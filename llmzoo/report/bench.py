@@ -24,7 +24,7 @@ from llmzoo.training.statistics import pooled
 
 Row = Mapping[str, Any]
 SELF_PLAY = (
-    "Self-play: what a model wins against itself says nothing of its play. Give --seats with the name of the "
+    "Self-play: what a model wins against itself says nothing of its play. Give --policies with the name of the "
     "first agent, which then plays against --others, or compare the runs with llmzoo league."
 )
 
@@ -45,7 +45,7 @@ def is_self_play(settings: Mapping[str, Any], evaluation: Mapping[str, Any]) -> 
     ``success`` is then what the first agent wins against itself, and says nothing of what was learned.
     """
     won = list(evaluation.get("win_rate") or ())
-    return bool(won) and settings.get("seats") != won[0]
+    return bool(won) and settings.get("policies") != won[0]
 
 
 def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
@@ -147,11 +147,11 @@ def _tasks(rows: Sequence[Row]) -> str:
 
 def _alone(rows: Sequence[Row]) -> list[str]:
     """A line that names the single-agent learners, if only some learners are."""
-    seats = dict.fromkeys(_in_order(rows, "learner"), 0)
+    run_counts = dict.fromkeys(_in_order(rows, "learner"), 0)
     for row in rows:
-        seats[row["learner"]] = max(seats[row["learner"]], len(row["return_after"]))
-    alone = [learner for learner, count in seats.items() if count == 1]
-    if not alone or len(alone) == len(seats):
+        run_counts[row["learner"]] = max(run_counts[row["learner"]], len(row["return_after"]))
+    alone = [learner for learner, count in run_counts.items() if count == 1]
+    if not alone or len(alone) == len(run_counts):
         return []
     return ["", f"One agent alone, which is another task: {', '.join(alone)}."]
 

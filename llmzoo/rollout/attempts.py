@@ -1,7 +1,7 @@
-"""Several answers of one seat to the same observation, all of which count: its attempts.
+"""Several answers of one agent to the same observation, all of which count: its attempts.
 
-An environment declares in ``metadata["attempts"]`` which seats answer several times in a row, and how
-often. It promises that the seat reads the same each time, that no attempt changes what another one is
+An environment declares in ``metadata["attempts"]`` which agents answer several times in a row, and how
+often. It promises that the agent reads the same each time, that no attempt changes what another one is
 paid, that an attempt is paid at its own step, and that none but the last ends the episode. Then the attempts are what a group is: answers to one
 prompt, each with a return of its own. A tree needs no forks for them. All are carried out in one copy of
 the episode, so whoever is paid by what they come to, such as a proposer by how many solve its puzzle, is
@@ -23,7 +23,7 @@ from llmzoo.rollout.stepping import WHOLE, StepRequest, by_part
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The n attempts of a seat, each with what its step paid, by (agent, part), and the seat's info after it."""
+    """The n attempts of an agent, each with what its step paid, by (agent, part), and the agent's info after it."""
 
     completions: Sequence[Completion]
     paid: Sequence[Mapping[tuple[str, str], float]]
@@ -35,7 +35,7 @@ class Attempts:
 
 
 def attempts_now(env: AECEnv, agents: Sequence[str]) -> int:
-    """How often the seats that choose next answer in a row to what they read now."""
+    """How often the agents that choose next answer in a row to what they read now."""
     declared: Mapping[str, int] = env.metadata.get("attempts") or {}
     return declared.get(agents[0], 1) if len(agents) == 1 else 1
 

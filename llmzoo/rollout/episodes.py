@@ -7,7 +7,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.policies.base import Policy, seat_policies
+from llmzoo.policies.base import Policy, policies_by_agent
 from llmzoo.records import Completion, Decision, Episode
 from llmzoo.rollout.scheduler import Rollout, SampleRequest, request, rollout_keys, run, slow_steps
 from llmzoo.rollout.stepping import (
@@ -34,21 +34,21 @@ def episodes(
     """Play one episode per seed.
 
     ``tasks`` gives each episode its task number (``reset(options={"task": i})``). All episodes are
-    played in lockstep: each policy is called once a round for every seat that waits for it.
+    played in lockstep: each policy is called once a round for every agent that waits for it.
     ``ended`` is called with each episode as it ends, and its place among the seeds.
     """
     envs = [env_fn() for _ in seeds]
     numbers = tasks if tasks is not None else [None] * len(seeds)
     for env, seed, number in zip(envs, seeds, numbers, strict=True):
         env.reset(seed=seed, options=None if number is None else {"task": number})
-    seats = seat_policies(policy, envs[0].possible_agents) if envs else {}
+    agent_policies = policies_by_agent(policy, envs[0].possible_agents) if envs else {}
     rollouts = [
         play_episode(env, seed, greedy=greedy, env_id=env_id)
         for env, seed in zip(envs, seeds, strict=True)
     ]
     if ended is not None:
         rollouts = [_reporting_end(r, place, ended) for place, r in enumerate(rollouts)]
-    return run(rollouts, seats, keys=rollout_keys(seeds), early=slow_steps(envs))
+    return run(rollouts, agent_policies, keys=rollout_keys(seeds), early=slow_steps(envs))
 
 
 def _reporting_end(

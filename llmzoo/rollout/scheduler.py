@@ -2,8 +2,8 @@
 
 A rollout is a generator. It yields what it needs and is sent the result:
 
-* :class:`SampleRequest`: a group of answers of one seat -> a list of completions.
-* a list of :class:`SampleRequest` -> a list of those lists (seats that choose at the same time).
+* :class:`SampleRequest`: a group of answers of one agent -> a list of completions.
+* a list of :class:`SampleRequest` -> a list of those lists (agents that choose at the same time).
 * :class:`Act`: answers to step an environment with -> what each agent was paid.
 * a list of :class:`Act` -> a list of those (forks of one state).
 * a list of generators -> a list of their return values (branches of a tree).
@@ -80,7 +80,7 @@ class Stopped(Exception):
 
 def run(
     rollouts: Sequence[Rollout],
-    seats: Mapping[str, Policy],
+    agent_policies: Mapping[str, Policy],
     *,
     keys: Sequence[RolloutKey] | None = None,
     early: bool = False,
@@ -108,7 +108,7 @@ def run(
     if cohorts < 1 or workers < 1:
         raise ValueError(f"cohorts and workers are at least 1, got {cohorts} and {workers}")
     running = [RunningRollout(r, key) for r, key in zip(rollouts, keys, strict=True)]
-    scheduler = _Scheduler(seats, workers, clock, early=early)
+    scheduler = _Scheduler(agent_policies, workers, clock, early=early)
     try:
         turns = deque(_Cohort(running[first::cohorts]) for first in range(cohorts))
         for cohort in turns:
@@ -158,8 +158,10 @@ class _Scheduler:
     steps. :meth:`wait` raises the first exception of any thread.
     """
 
-    def __init__(self, seats: Mapping[str, Policy], workers: int, clock: Clock, *, early: bool):
-        self._seats, self._clock, self._early = seats, clock, early
+    def __init__(
+        self, agent_policies: Mapping[str, Policy], workers: int, clock: Clock, *, early: bool
+    ):
+        self._policies, self._clock, self._early = agent_policies, clock, early
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="llmzoo-step")
         self._changed = Condition()
         self._error: BaseException | None = None
@@ -177,7 +179,7 @@ class _Scheduler:
         calls: dict[tuple[int, int, bool], list[tuple[RunningRollout, int]]] = {}
         for rollout in cohort.rollouts:
             for number, ask in enumerate(rollout.asks):
-                call = (id(self._seats[ask.request.agent]), ask.group_size, ask.greedy)
+                call = (id(self._policies[ask.request.agent]), ask.group_size, ask.greedy)
                 calls.setdefault(call, []).append((rollout, number))
         for asked in calls.values():
             self._call(cohort, asked)
@@ -186,7 +188,7 @@ class _Scheduler:
         """One call of a policy for the given asks of rollouts, which are of one kind."""
         asks = [rollout.asks[number] for rollout, number in asked]
         requests = [ask.request for ask in asks]
-        policy = self._seats[requests[0].agent]
+        policy = self._policies[requests[0].agent]
         group_size, greedy = asks[0].group_size, asks[0].greedy
         handed_out: set[int] = set()
 

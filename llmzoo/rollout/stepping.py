@@ -20,9 +20,9 @@ Result = TypeVar("Result")
 
 
 def agents_to_act(env: AECEnv) -> list[str]:
-    """The seats that choose next without seeing each other's choice.
+    """The agents that choose next without seeing each other's choice.
 
-    One seat in a task in turns; all live seats, in their order, in a simultaneous one; those that a
+    One agent in a task in turns; all live agents, in their order, in a simultaneous one; those that a
     :class:`TextEnv` says, in others.
     """
     if isinstance(env.unwrapped, TextEnv):

@@ -1,6 +1,6 @@
-"""The joint tree: groups of answers of all seats at a node, tried in copies of the episode.
+"""The joint tree: groups of answers of all agents at a node, tried in copies of the episode.
 
-It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Seats that are
+It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Agents that are
 not trained (scripted, frozen) answer once and form no group.
 """
 
@@ -46,10 +46,10 @@ def joint_tree(
     with_greedy: bool = False,
     redraws: int | Mapping[str, int] = 0,
 ) -> Rollout:
-    """At a node, ``group_size`` answers of every seat that chooses there; returns are means over
+    """At a node, ``group_size`` answers of every agent that chooses there; returns are means over
     what follows.
 
-    ``align`` pairs the g-th answers of all seats (``group_size`` joint actions). ``cross`` tries all
+    ``align`` pairs the g-th answers of all agents (``group_size`` joint actions). ``cross`` tries all
     ``group_size**N`` combinations of the same answers and gives each answer the mean return over
     the combinations that contain it. The return of a joint action is its reward + gamma x the mean
     return of the node that it leads to, discounted once for each turn of the agent's own.
@@ -60,11 +60,11 @@ def joint_tree(
     cost that grows with the square of the depth. The ``reach`` of a group is the share of joint
     actions that lead to its node, times the number of children that go on for each expanded one.
     ``with_greedy`` also tries the joint greedy answer at each node and notes its return in the
-    groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one seat
+    groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one agent
     replaced by that many of its other answers, and notes the mean return as ``redrawn``: no answers
-    are sampled for this here (a mapping gives their number by seat), but each of the ``N * group_size * redraws`` copies is played on.
+    are sampled for this here (a mapping gives their number by agent), but each of the ``N * group_size * redraws`` copies is played on.
 
-    A seat that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
+    An agent that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
     group, whatever ``group_size`` is. With ``expand=None`` this makes the hierarchical groups of a
     proposer and its solver: ``group_size`` proposals, each with the solver's attempts at it as a group,
     and each paid by all attempts at it.
@@ -119,7 +119,7 @@ class _JointTree:
         """Play on from a state; returns each agent's mean return, as seen from its last decision, by
         (agent, part): the whole, and each named part of the reward.
 
-        ``reach``: of the groups here. None: one answer of each seat, and no groups. ``turns``: how
+        ``reach``: of the groups here. None: one answer of each agent, and no groups. ``turns``: how
         often each agent has chosen before.
         """
         agents = agents_to_act(env)
@@ -184,7 +184,7 @@ class _JointTree:
         paid_before: Mapping[str, float],
         turns: Mapping[str, int],
     ) -> Rollout:
-        """:meth:`node` where one seat answers ``count`` times in a row. Its group counts for that many
+        """:meth:`node` where one agent answers ``count`` times in a row. Its group counts for that many
         decisions."""
         copy = fork(env)
         tried = yield from attempt(copy, agent, count, self.seed)
@@ -258,8 +258,8 @@ class _JointTree:
         """The joint actions in which one trained agent's answer is another of its answers: the agent, the
         number of the joint action, and the action."""
         return [
-            (agent, g, (*action[:seat], (action[seat] + step) % len(joint), *action[seat + 1 :]))
-            for seat, agent in enumerate(agents)
+            (agent, g, (*action[:index], (action[index] + step) % len(joint), *action[index + 1 :]))
+            for index, agent in enumerate(agents)
             if agent in self.trained
             for g, action in enumerate(joint)
             for step in range(1, self.redraws.get(agent, 0) + 1)
@@ -292,13 +292,13 @@ class _JointTree:
         redrawn: Mapping[tuple[str, str], tuple[float, ...]],
     ) -> None:
         """Add the group of each trained agent at a node; ``returns`` and ``infos``: of its forks."""
-        for seat, agent in enumerate(agents):
+        for index, agent in enumerate(agents):
             if agent not in self.trained:
                 continue
             # the joint actions that contain each answer
             actions = [
-                [j for j, action in enumerate(joint) if action[seat] == i]
-                for i in range(len(answers[seat]))
+                [j for j, action in enumerate(joint) if action[index] == i]
+                for i in range(len(answers[index]))
             ]
             never = (0.0,) * len(joint) if (agent, WHOLE) in redrawn else ()
             found = {
@@ -314,8 +314,8 @@ class _JointTree:
                     agent=agent,
                     turn=turns[agent],
                     key=(self.seed, *path, agent),
-                    prompt_ids=answers[seat][0].prompt_ids,
-                    completions=tuple(answers[seat]),
+                    prompt_ids=answers[index][0].prompt_ids,
+                    completions=tuple(answers[index]),
                     **fields_of(found.pop(WHOLE)),
                     parts=found,
                     infos=tuple(infos[js[0]].get(agent, {}) for js in actions),

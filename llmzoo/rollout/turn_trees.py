@@ -1,6 +1,6 @@
 """The agent-turn tree: at every turn a group of answers, each rewarded in a copy of the episode.
 
-It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Seats that are
+It is a rollout (see :mod:`llmzoo.rollout.scheduler`) that returns a :class:`Batch`. Agents that are
 not trained (scripted, frozen) answer once and form no group.
 """
 
@@ -56,12 +56,12 @@ def agent_turn_tree(
     attempts. An agent that has to answer again because its answer was refused does so in the continuation,
     so a refused answer also earns what the retry leads to.
 
-    A seat that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
+    An agent that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
     group, here and in continuations: what judges a proposal is also what its solver learns from.
 
     Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
     with probability proportional to exp(reward) (``sample``), or any (``random``). In a
-    simultaneous task each seat's answers are tried beside the others' first answers.
+    simultaneous task each agent's answers are tried beside the others' first answers.
 
     An environment's ``metadata`` may say where continuations can be left out:
 
@@ -99,8 +99,8 @@ def agent_turn_tree(
         first = tuple(completions[0].text for completions in answers)
         chosen = list(first)
         following = None
-        for seat, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
-            joint = [(*first[:seat], c.text, *first[seat + 1 :]) for c in completions]
+        for index, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
+            joint = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]
             times = _continuations(env, agent, continuations) if agent in trained else 0
             forks = [fork(env) for _ in joint]
             paid = yield [StepRequest(f, texts) for f, texts in zip(forks, joint, strict=True)]
@@ -113,7 +113,7 @@ def agent_turn_tree(
             )
             rewards = tuple(of[WHOLE] for of in worth)
             best = _select(rewards, select, rng)
-            chosen[seat] = completions[best].text
+            chosen[index] = completions[best].text
             if agent in trained:
                 groups.append(
                     Group(

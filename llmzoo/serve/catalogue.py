@@ -29,7 +29,7 @@ MOST = 1000  # the largest magnitude of a number that a client sets
 MOST_AGENTS = 64
 MOST_TASK = 100_000  # the largest task number; all tasks before it are generated first
 _ID = re.compile(r"\w[\w./: -]{0,199}")  # of a task, such as "HumanEval/0"
-_SEATS = frozenset({"num_agents", "per_side", "reasoners", "tools"})  # arguments that count seats
+_AGENTS = frozenset({"num_agents", "per_side", "reasoners", "tools"})  # arguments that count agents
 _SECONDS = frozenset({"time_limit"})  # arguments in seconds
 
 _Rule = Callable[[Any], bool]
@@ -99,7 +99,7 @@ class Catalogue:
         self.specs: dict[str, EnvSpec] = {id: registry.spec(id) for id in named}
         self._fixed = dict(fixed or {})
         self._allowed = frozenset(allowed)
-        self._most = {**dict.fromkeys(_SEATS, MOST_AGENTS), **dict.fromkeys(_SECONDS, most_s)}
+        self._most = {**dict.fromkeys(_AGENTS, MOST_AGENTS), **dict.fromkeys(_SECONDS, most_s)}
         self._hints: dict[str, dict[str, Any] | None] = {}
         if self._fixed or self._allowed:
             self._check_names()

@@ -19,10 +19,10 @@ from llmzoo.envs.programs.errors import ProgramClosed
 from llmzoo.envs.programs.gateway import reward_in
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
+from llmzoo.serve.agent_router import AgentRouter
 from llmzoo.serve.policies_batching import Batcher
 from llmzoo.serve.policies_hosted import Hosted
 from llmzoo.serve.recorded_episode import Answering, SampledEpisode
-from llmzoo.serve.seated import Seated
 from llmzoo.training.episode_folder import EpisodeFolder
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -31,7 +31,7 @@ _LOOKS_S = 1.0  # between looks for episodes that are idle, at most
 
 
 class PolicyGateway:
-    """Answers episodes with the policies of ``seats``, and keeps those that have ended in ``folder``.
+    """Answers episodes with the policies of ``agent_policies``, and keeps those that have ended in ``folder``.
 
     One thread asks the policies. Calls that come while it computes are answered together.
 
@@ -43,7 +43,7 @@ class PolicyGateway:
 
     def __init__(
         self,
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         folder: EpisodeFolder,
         *,
         token: str | None,
@@ -53,8 +53,8 @@ class PolicyGateway:
         max_episodes: int = 16_384,
     ):
         self.token = token
-        self._batcher = Batcher(Hosted(Seated(seats)), calls=_CALLS)
-        self._shared = Answering(self._batcher, tuple(seats), greedy, success)
+        self._batcher = Batcher(Hosted(AgentRouter(agent_policies)), calls=_CALLS)
+        self._shared = Answering(self._batcher, tuple(agent_policies), greedy, success)
         self._folder = folder
         self._idle_s, self._most = idle_s, max_episodes
         self._lock = threading.Lock()

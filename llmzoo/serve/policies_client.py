@@ -38,12 +38,12 @@ def load(name: str, **options: Any) -> RemotePolicy:
 
 
 class RemotePolicy(StreamingPolicy, Sampled):
-    """A model on a policy server (``llmzoo serve --policy NAME``) in any number of seats.
+    """A model on a policy server (``llmzoo serve --policy NAME``) in any number of agents.
 
     Parameters
     ----------
     address: of the server; :mod:`llmzoo.serve.channel` says where the token and TLS files come from.
-    sampling: settings for every seat; ``seats`` overrides them for single seats. None leaves them to
+    sampling: settings for every agent; ``samplings`` overrides them for single agents. None leaves them to
         the server. They are ignored if the server's policy takes none.
     seed: of the sampling noise.
     timeout_s: seconds that a call may take, including its time in the server's queue.
@@ -66,7 +66,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         address: Address,
         *,
         sampling: Sampling | None = None,
-        seats: Mapping[str, Sampling] | None = None,
+        samplings: Mapping[str, Sampling] | None = None,
         seed: int = 0,
         timeout_s: float = 3600.0,
         retries: int = 3,
@@ -91,8 +91,8 @@ class RemotePolicy(StreamingPolicy, Sampled):
         with validation.understood("its settings"):
             self._own = sampling_from(self._info.sampling) if takes else None
         self.sampling = sampling if takes else None
-        self.seats = dict(seats or {}) if takes else {}
-        for chosen in (self.sampling, *self.seats.values()):
+        self.samplings = dict(samplings or {}) if takes else {}
+        for chosen in (self.sampling, *self.samplings.values()):
             if chosen is not None:
                 self._check_length(chosen)
 
@@ -105,7 +105,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         return super().under(sampling)
 
     def with_sampling(self, **changes: Any) -> RemotePolicy:
-        """This policy under the server's own settings with these changes, in every seat.
+        """This policy under the server's own settings with these changes, in every agent.
 
         Raises ``ValueError`` for settings that mean nothing, and :class:`ConfigError` where the
         server's policy takes none.

@@ -32,7 +32,7 @@ class RemoteError(LlmzooError, RuntimeError):
 
 def odd(what: str) -> RemoteError:
     """The error for a server that sends something invalid, such as ``"names 3 agents for 2
-    seats"``."""
+    agents"``."""
     return RemoteError(f"the server {what}, so it cannot be used", grpc.StatusCode.DATA_LOSS)
 
 

@@ -13,7 +13,7 @@ from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.registry import is_remote
 from llmzoo.training.players import known_as, players
-from llmzoo.training.seats import SeatConfig
+from llmzoo.training.policy_plans import AgentConfig
 
 _PROMPTS = ("system", "chat_template_args", "thought_end")
 _LEARNING = ("frozen", "learner", "learner_args", "learning_rate")
@@ -48,7 +48,7 @@ def load_agents(
 ) -> dict[str, Policy]:
     """The policy of every agent (:func:`policy_names`).
 
-    ``agent_args`` maps agents to fields of :class:`llmzoo.training.seats.SeatConfig`. Agents of the
+    ``agent_args`` maps agents to fields of :class:`llmzoo.training.policy_plans.AgentConfig`. Agents of the
     same name and prompts share a model. The other arguments are those of
     :func:`llmzoo.training.players.players`.
     """
@@ -97,7 +97,7 @@ def _sampling_as(policy: Policy, agent: str, given: Mapping[str, Any]) -> Policy
     if not isinstance(policy, Sampled):
         raise ConfigError(f"agent {agent!r}: {policy.name} does not sample: leave out {own[0]}")
     try:
-        config = SeatConfig(**given)
+        config = AgentConfig(**given)
         return policy.under(config.sampling(policy.sampling_of(agent) or Sampling()))
     except ValueError as error:
         raise ConfigError(f"agent {agent!r}: {error}") from None

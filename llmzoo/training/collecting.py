@@ -134,7 +134,7 @@ def named_player(
     split: str = "train",
     env_args: Mapping[str, Any] | None = None,
 ) -> tuple[Policy | Mapping[str, Policy], str]:
-    """The policy, or the policy of each seat of ``env``, and its name in evaluations.
+    """The policy, or the policy of each agent of ``env``, and its name in evaluations.
 
     Raises :class:`ConfigError` for a policy of another kind.
     """
@@ -148,15 +148,15 @@ def named_player(
         named[name] = loaded, known_as(name, loaded)
     if given is not policy:
         return named[str(policy)] if named else _as_policy(policy)
-    seats, names = {}, []
+    agent_policies, names = {}, []
     for agent, one in given.items():
         if isinstance(one, str | Path):
             shared, name = named[str(one)]
-            seats[agent] = shared[agent]
+            agent_policies[agent] = shared[agent]
         else:
-            seats[agent], name = _as_policy(one)
+            agent_policies[agent], name = _as_policy(one)
         names.append(f"{agent}: {name}")
-    return seats, ", ".join(names)
+    return agent_policies, ", ".join(names)
 
 
 def _as_policy(policy: Any) -> tuple[Policy, str]:
@@ -211,7 +211,7 @@ def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
 
 
 def each(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
-    """The policies by seat; one that plays every seat is called "all"."""
+    """The policies by agent; one that plays every agent is called "all"."""
     return player if isinstance(player, Mapping) else {"all": player}
 
 

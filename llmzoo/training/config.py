@@ -29,16 +29,16 @@ class FitConfig:
         learner_args: options of the learner; --learner.NAME VALUE sets one.
         model: tiny (the embedded model), smollm2 (after llmzoo fetch smollm2), a model folder, or a
             hub id.
-        seats: shared (one model for all seats), separate (one model per seat), lora (one model
-            with an adapter per seat), the name of the only seat that learns, or a mapping from seats to
+        policies: shared (one model for all agents), separate (one model per agent), lora (one model
+            with an adapter per agent), the name of the only agent that learns, or a mapping from agents to
             names of models, such as {first_0: a, middle_1: a, last_2: b}.
-        model_args: settings of the models that seats names: model and form (full or lora), such as
+        model_args: settings of the models that policies names: model and form (full or lora), such as
             {b: {form: lora}}.
-        seat_args: settings of single seats: policy, frozen, learner, learner_args, learning_rate,
+        agent_args: settings of single agents: policy, frozen, learner, learner_args, learning_rate,
             temperature, top_p, top_k, max_new_tokens, stop, system, chat_template_args, thought_end;
-            --seat.AGENT.NAME VALUE sets one.
-        others: the policy of the seats that do not learn.
-        lora_args: options of peft's LoraConfig, for seats=lora; --lora.NAME VALUE sets one.
+            --agent.AGENT.NAME VALUE sets one.
+        others: the policy of the agents that do not learn.
+        lora_args: options of peft's LoraConfig, for policies=lora; --lora.NAME VALUE sets one.
         precision: float32, bf16_autocast (float32 weights, forward passes in bfloat16), or bf16
             (bfloat16 weights, trained through float32 copies).
         gradient_checkpointing: recompute activations in the backward pass instead of storing them.
@@ -58,9 +58,9 @@ class FitConfig:
         engine: local (this process, or those of a launcher), or ray (separate processes for
             rollouts and updates, on one or more machines).
         engine_args: options of the engine; --engine.NAME VALUE sets one.
-        opponents: whom the seats that learn play against: self (each other), or frozen copies of earlier
+        opponents: whom the agents that learn play against: self (each other), or frozen copies of earlier
             iterations, drawn as latest, uniform, recency, prioritized (those that are hardest to beat)
-            or fictitious (all alike, none is dropped). In each such episode one seat learns.
+            or fictitious (all alike, none is dropped). In each such episode one agent learns.
         opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
             scripted, gate, at_once.
         curriculum: which training tasks are played: none (the environment draws them), uniform (of the
@@ -111,9 +111,9 @@ class FitConfig:
     learner: str = "at_grpo"
     learner_args: Mapping[str, Any] = field(default_factory=dict)
     model: str = TINY
-    seats: Mapping[str, str] | Literal["shared", "separate", "lora"] | str = "shared"
+    policies: Mapping[str, str] | Literal["shared", "separate", "lora"] | str = "shared"
     model_args: Mapping[str, Any] = field(default_factory=dict)
-    seat_args: Mapping[str, Any] = field(default_factory=dict)
+    agent_args: Mapping[str, Any] = field(default_factory=dict)
     others: str = "oracle"
     lora_args: Mapping[str, Any] = field(default_factory=dict)
     precision: Literal["float32", "bf16_autocast", "bf16"] = "float32"
@@ -207,8 +207,8 @@ class FitConfig:
             raise ConfigError(f"patience must be at least 0 (0 is off), got {self.patience}")
         if isinstance(self.trackers, str):
             raise ConfigError(f"trackers must be a list of names: write [{self.trackers}]")
-        if self.lora_args and self.seats != "lora" and isinstance(self.seats, str):
-            raise ConfigError("lora_args need seats='lora'")
+        if self.lora_args and self.policies != "lora" and isinstance(self.policies, str):
+            raise ConfigError("lora_args need policies='lora'")
         if self.thought_end == "":
             raise ConfigError("thought_end must not be empty; none turns it off")
         sampler_config(self.sampler, self.sampler_args)

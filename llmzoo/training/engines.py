@@ -33,7 +33,7 @@ def open_engine(
     config: FitConfig,
     learner: Learner,
     policies: Mapping[str, TransformersPolicy],
-    seats: Mapping[str, Policy],
+    agent_policies: Mapping[str, Policy],
     env_args: Mapping[str, Any],
     folder: Path,
     example: AECEnv,
@@ -47,7 +47,7 @@ def open_engine(
         engine_class = OffPolicyEngine if config.max_off_policy_steps else LocalEngine
         pool = None
         if args := opponent_args(config.opponents, config.opponents_args):
-            pool = Opponents(config.opponents, args, policies, seats, folder / "opponents")
+            pool = Opponents(config.opponents, args, policies, agent_policies, folder / "opponents")
         drawn = None
         if chosen := curriculum_args(config.curriculum, config.curriculum_args):
             tasks = playable_tasks(example, chosen)
@@ -55,7 +55,7 @@ def open_engine(
         yield engine_class(
             learner,
             policies,
-            seats,
+            agent_policies,
             total_steps=config.steps,
             cohorts=config.cohorts,
             workers=config.workers,
@@ -68,10 +68,12 @@ def open_engine(
     import_ray()
     from llmzoo.engine.ray.engine import ray_engine
 
-    plan = _plan(config, list(seats), env_args)
+    plan = _plan(config, list(agent_policies), env_args)
     ray = ray_args(config.engine_args)
     lag = config.max_off_policy_steps
-    with ray_engine(plan, ray, learner, policies, seats, max_off_policy_steps=lag) as engine:
+    with ray_engine(
+        plan, ray, learner, policies, agent_policies, max_off_policy_steps=lag
+    ) as engine:
         yield engine
 
 
@@ -82,14 +84,14 @@ def _plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> 
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
-        open_seats="llmzoo.training.seating:take_seats",
+        open_policies="llmzoo.training.policy_loading:load_policies",
         agents=agents,
-        seats=config.seats,
+        policies=config.policies,
         model=config.model,
         others=config.others,
         sampling=asdict(config.sampling()),
         chat=asdict(config.chat()),
-        seat_args=config.seat_args,
+        agent_args=config.agent_args,
         model_args=config.model_args,
         precision=config.precision,
         gradient_checkpointing=config.gradient_checkpointing,
@@ -129,5 +131,5 @@ def check_engine(
     if policies is not None:
         raise ConfigError(
             "engine='ray' makes its own policies in each process, not from objects: give model, "
-            "seats and seat_args"
+            "agents and agent_args"
         )

@@ -15,7 +15,7 @@ from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.base import Policy
 from llmzoo.training import run_folder
 from llmzoo.training.players import players, refuse_stages
-from llmzoo.training.seats import kind
+from llmzoo.training.policy_plans import kind
 
 AT_MOST = 20  # checkpoints and copies of one run
 
@@ -32,7 +32,7 @@ _TOLD = {
 class Entrant:
     """A player of a league.
 
-    ``name``: unique in the league. ``load``: gives the policy of each seat. ``mark``: tells apart what
+    ``name``: unique in the league. ``load``: gives the policy of each agent. ``mark``: tells apart what
     may be in the place of the name: a hash of the weights in a folder, and else the name.
     ``run``, ``iteration``: of a checkpoint or a copy.
     """
@@ -109,11 +109,11 @@ def entrants(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> list[Entrant]:
-    """The players called ``names``, each to play any of the seats ``agents``; nothing is loaded.
+    """The players called ``names``, each to play any of the agents ``agents``; nothing is loaded.
 
     The settings are those of :func:`llmzoo.training.players.players`, and go to the players that
     have such. Raises :class:`ConfigError` for a name without a player, a run that did not train all
-    seats, and settings that no player has.
+    agents, and settings that no player has.
     """
     names = [_newest(name) for name in names]
     given: dict[str, Any] = {"sampling": sampling, "chat": chat, "device": device}
@@ -147,21 +147,21 @@ def entrants(
 
 
 def _check(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> None:
-    """Raise :class:`ConfigError` for a player that could not play every seat."""
+    """Raise :class:`ConfigError` for a player that could not play every agent."""
     if name == "human":
         raise ConfigError("a league is played without people: use llmzoo play to play yourself")
     if run is None:
         if kind(name) == "model":
             policies.check_model(name, trust_remote_code=trust)
         return
-    config = run_folder.settings(run, "seats")
-    own = config.get("seat_args", {})
+    config = run_folder.settings(run, "policies")
+    own = config.get("agent_args", {})
     taken = [a for a in agents if own.get(a, {}).get("policy") or own.get(a, {}).get("frozen")]
-    if config["seats"] in agents:
-        taken = [agent for agent in agents if agent != config["seats"]]
+    if config["policies"] in agents:
+        taken = [agent for agent in agents if agent != config["policies"]]
     if taken:
         raise ConfigError(
-            f"{run} did not train {', '.join(taken)}: in a league each player takes every seat"
+            f"{run} did not train {', '.join(taken)}: in a league each player takes every agent"
         )
     run_models.checked(Path(name))
 

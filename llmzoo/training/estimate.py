@@ -121,7 +121,7 @@ def _estimate(setup: Setup) -> Estimate:
     config, engine = setup.config, setup.engine
     counts = {
         agent: Counting(policy, learns=agent in engine.trained)
-        for agent, policy in setup.seats.items()
+        for agent, policy in setup.agent_policies.items()
     }
     (seed,) = draws(config.seed, 0, models=0, envs=1).seeds
     play_rollouts(
@@ -144,7 +144,7 @@ def _estimate(setup: Setup) -> Estimate:
     sampling = update = activations = 0.0
     at_once = 0
     for agent, count in zip(engine.trained, learning, strict=True):
-        policy = setup.seats[agent]
+        policy = setup.agent_policies[agent]
         if not count.longest or not isinstance(policy, TransformersPolicy):
             continue
         whole = (count.read + count.most) * episodes
@@ -153,7 +153,7 @@ def _estimate(setup: Setup) -> Estimate:
         sampling += cost.sampling * count.most * episodes
         update += cost.update * whole * passes
         activations = max(activations, cost.activations * at_once)
-    models = [policy.model for policy in models_among(setup.seats)]
+    models = [policy.model for policy in models_among(setup.agent_policies)]
     weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
     trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
     frozen = 0  # the copies that kl compares with

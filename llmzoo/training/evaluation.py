@@ -159,7 +159,7 @@ def evaluate(
         kept = None
         if out is not None:
             config = {"env": str(env), "policy": name, "samples": samples, **options}
-            config["seats"] = _told(player)
+            config["policies"] = _told(player)
             config["env_args"] = whole_args(env, player, args) if isinstance(env, str) else args
             kept = stack.enter_context(
                 opened(Path(out), config, resume=resume, replayed=not is_billed(player))
@@ -185,7 +185,7 @@ def evaluate(
 
 
 def _told(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
-    """What plays each seat, as far as an evaluation that goes on has to find it unchanged."""
+    """What plays each agent, as far as an evaluation that goes on has to find it unchanged."""
     told = {}
     for agent, policy in each(player).items():
         model = policy if isinstance(policy, Sampled) else None

@@ -1,4 +1,4 @@
-"""Faults that only play shows: prompts that do not fit the model, and seats that learn nothing."""
+"""Faults that only play shows: prompts that do not fit the model, and agents that learn nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEARLY_ALL = 0.95
 def check_answered(
     batch: Batch,
     policies: Mapping[str, TransformersPolicy],
-    seats: Mapping[str, Policy],
+    agent_policies: Mapping[str, Policy],
     *,
     step: int,
 ) -> None:
@@ -38,7 +38,7 @@ def check_answered(
         *((d.agent, d.completion) for episode in batch.episodes for d in episode.decisions),
     ]
     for name, policy in policies.items():
-        own = [(agent, c) for agent, c in answers if seats[agent] is policy]
+        own = [(agent, c) for agent, c in answers if agent_policies[agent] is policy]
         if not own or not all(c.refused for _, c in own):
             continue
         agent, longest = max(own, key=lambda answer: len(answer[1].prompt_ids))
@@ -55,10 +55,10 @@ def check_answered(
 
 @dataclass(slots=True)
 class NoSignalMonitor:
-    """Warns about seats of ``agents`` that learn nothing.
+    """Warns about agents of ``agents`` that learn nothing.
 
-    A seat is flat in an iteration if it has groups, the returns differ in none of them, and none of
-    its answers has an advantage. A seat that is flat for ``window`` iterations in a row gives one
+    An agent is flat in an iteration if it has groups, the returns differ in none of them, and none of
+    its answers has an advantage. An agent that is flat for ``window`` iterations in a row gives one
     warning, and another only after its groups have differed. Plain episodes have no groups and are
     not checked.
     """
@@ -66,7 +66,7 @@ class NoSignalMonitor:
     agents: Collection[str]
     window: int = WINDOW
     _flat: dict[str, list[_Seen]] = field(default_factory=dict)  # of the iterations in a row
-    _learned: set[str] = field(default_factory=set)  # seats that were not flat at some time
+    _learned: set[str] = field(default_factory=set)  # agents that were not flat at some time
 
     def iteration(self, iteration: Iteration) -> None:
         """Check an iteration; warns with :class:`FlatGroupsWarning`."""
@@ -84,7 +84,7 @@ class NoSignalMonitor:
                 self._warn(agent)
 
     def end(self) -> None:
-        """Warn of seats that learned nothing in a whole run that is shorter than the window."""
+        """Warn of agents that learned nothing in a whole run that is shorter than the window."""
         for agent, row in self._flat.items():
             if row and len(row) < self.window and agent not in self._learned:
                 self._warn(agent)
@@ -101,7 +101,7 @@ class NoSignalMonitor:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """One iteration of a seat; ``total``: its mean return over whole episodes."""
+    """One iteration of an agent; ``total``: its mean return over whole episodes."""
 
     groups: Sequence[Group]
     flat: bool
@@ -141,7 +141,7 @@ def _reason(seen: Sequence[_Seen]) -> str:
     if not any(returns):
         if abs(paid) > 1e-9:
             return (
-                f"This learner counts no reward for them, while an episode pays the seat {paid:.3g}: "
+                f"This learner counts no reward for them, while an episode pays the agent {paid:.3g}: "
                 "a learner on joint trees, such as magrpo, counts all rewards that follow."
             )
         return "No reward was paid at all: the tasks are too hard for this model."
@@ -149,5 +149,5 @@ def _reason(seen: Sequence[_Seen]) -> str:
         return "All of them succeed: the tasks are too easy to learn from."
     return (
         f"They earn {sum(returns) / len(returns):.3g} on average, whatever they say: the reward "
-        "may not depend on this seat's answers, or the tasks are too easy or too hard."
+        "may not depend on this agent's answers, or the tasks are too easy or too hard."
     )

@@ -1,7 +1,7 @@
-"""A tournament of policies: every pair plays the same deals in both seatings, and all are rated.
+"""A tournament of policies: every pair plays the same deals in both orders, and all are rated.
 
     config.json                  the settings of the games
-    games/FIRST/SECOND/          the games in which FIRST has the first seat: a folder of episodes
+    games/FIRST/SECOND/          the games in which FIRST has the first agent: a folder of episodes
     league.json                  ratings, results of the pairs, notes; once all have played
 
 The games of a pair depend on the two players and the seeds only. They are kept as they end, in a folder like that of an
@@ -27,7 +27,7 @@ from llmzoo import files
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import run_models
-from llmzoo.policies.base import Policy, seat_policies
+from llmzoo.policies.base import Policy, policies_by_agent
 from llmzoo.records import Episode
 from llmzoo.training import run_folder
 from llmzoo.training.collecting import AT_ONCE, Playable, in_parts, made_env, named_player
@@ -56,23 +56,23 @@ def league(
     ended: Callable[[], object] = lambda: None,
     **settings: Any,
 ) -> League:
-    """Let all pairs of players play ``deals`` deals in both seatings, and rate the players.
+    """Let all pairs of players play ``deals`` deals in both orders, and rate the players.
 
-    ``env``: an id, or a function that makes an AEC environment; it has two seats. ``players``: names, as
+    ``env``: an id, or a function that makes an AEC environment; it has two agents. ``players``: names, as
     :func:`llmzoo.training.entrants.expanded` reads them, or a mapping from names to players as those of
     :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call again goes on there. Deal i
-    is task i of the split, with seed ``seed + i``, so both seatings and all pairs are dealt the same. ``snapshots``: the most
+    is task i of the split, with seed ``seed + i``, so both orders and all pairs are dealt the same. ``snapshots``: the most
     checkpoints and copies of one run. ``settings``: sampling, chat, device and trust_remote_code of
     :func:`llmzoo.training.players.players`. ``ended`` is called after each game.
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment that has not two
-    seats and for players that cannot be had, and :class:`CheckpointError` for a folder with another league.
+    agents and for players that cannot be had, and :class:`CheckpointError` for a folder with another league.
     """
     if ranks.launched() > 1:
         raise ConfigError("a league is played in one process")
     if deals < 2:
         raise ConfigError(f"deals must be at least 2, got {deals}")
-    agents = two_seats(env, {**(env_args or {}), "split": split})
+    agents = two_agents(env, {**(env_args or {}), "split": split})
     if isinstance(players, Mapping):
         present = [_given(name, player, env, agents, seed) for name, player in players.items()]
         if len(present) < 2 or settings:
@@ -93,25 +93,25 @@ def league(
             _check(out, config, "choose another folder")
         else:
             run_folder.prepare(out, config, resume=False)
-        for pair in in_order(len(present)):
-            for i, j in (pair, pair[::-1]):
-                seats = (present[i], present[j])
-                folder = out / "games" / _file_name(seats[0].name) / _file_name(seats[1].name)
+        for numbers in in_order(len(present)):
+            for i, j in (numbers, numbers[::-1]):
+                pair = (present[i], present[j])
+                folder = out / "games" / _file_name(pair[0].name) / _file_name(pair[1].name)
                 play = partial(in_parts, env, tasks=deals, **played)
-                marked = {**config, "players": [entrant.mark for entrant in seats]}
-                results[i, j] = _games(folder, marked, partial(two.seated, *seats), play, ended)
+                marked = {**config, "players": [entrant.mark for entrant in pair]}
+                results[i, j] = _games(folder, marked, partial(two.policies_of, *pair), play, ended)
         result = summed_up(present, agents, results, env=str(env), seed=seed, split=split)
         files.write(out / LEAGUE, json.dumps(result.to_dict(), indent=2) + "\n")
     return result
 
 
-def two_seats(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> list[str]:
-    """The seats of an environment; raises :class:`ConfigError` unless there are two."""
+def two_agents(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> list[str]:
+    """The agents of an environment; raises :class:`ConfigError` unless there are two."""
     made = made_env(env, args)
     agents = list(made.possible_agents)
     if len(agents) != 2:
         raise ConfigError(
-            f"a league is for two seats, and {made} has {len(agents)} ({', '.join(agents)}): compare "
+            f"a league is for two agents, and {made} has {len(agents)} ({', '.join(agents)}): compare "
             "policies there with llmzoo eval and llmzoo compare"
         )
     return agents
@@ -132,8 +132,8 @@ class _AtMostTwo:
         self._agents = agents
         self._there: dict[str, Mapping[str, Policy]] = {}
 
-    def seated(self, first: Entrant, second: Entrant) -> dict[str, Policy]:
-        """Each player in its seat."""
+    def policies_of(self, first: Entrant, second: Entrant) -> dict[str, Policy]:
+        """Each player in its agent."""
         pair = {first.name: first, second.name: second}
         if not pair.keys() >= self._there.keys():
             self._there = {name: self._there[name] for name in self._there if name in pair}
@@ -147,11 +147,11 @@ class _AtMostTwo:
 def _games(
     folder: Path,
     config: Mapping[str, Any],
-    seated: Callable[[], Mapping[str, Policy]],
+    load: Callable[[], Mapping[str, Policy]],
     play: Callable[..., Iterator[list[Episode]]],
     ended: Callable[[], object],
 ) -> Games:
-    """The games of two players in one seating: those in the folder, or played now."""
+    """The games of two players in one order: those in the folder, or played now."""
     if (folder / "config.json").exists():
         _check(folder, config, "remove this folder to play its games again")
         kept = files.read_object(folder / RESULT)
@@ -160,10 +160,10 @@ def _games(
             for _ in games.ids:
                 ended()
             return games
-    seats = seated()
+    pair = load()
     here = (folder / "config.json").exists()
-    with opened(folder, config, resume=here, replayed=not is_billed(seats)) as file:
-        parts = play(seats, ended=lambda episode: ended(), kept=file)
+    with opened(folder, config, resume=here, replayed=not is_billed(pair)) as file:
+        parts = play(pair, ended=lambda episode: ended(), kept=file)
         games = Games.of([episode for part in parts for episode in part])
         file.finish(games.to_dict())
         return games
@@ -185,7 +185,7 @@ def _given(
         (found,) = entrants([str(player)], agents, seed=seed)
         return replace(found, name=name)
     policy, called = named_player(player, env, seed=seed)
-    return Entrant(name=name, load=partial(seat_policies, policy, agents), mark=called)
+    return Entrant(name=name, load=partial(policies_by_agent, policy, agents), mark=called)
 
 
 def _file_name(player: str) -> str:

@@ -1,4 +1,4 @@
-"""The games of a league, by seat, player and deal."""
+"""The games of a league, by position, player and deal."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DIGITS = 6  # of returns and shares
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Games:
-    """The games of two players in one seating, one for each deal.
+    """The games of two players in one order, one for each deal.
 
-    ``ids``: the content of each deal. ``returns``: by seat, undiscounted. ``answers``, ``errors``: by seat, how many
+    ``ids``: the content of each deal. ``returns``: by position, undiscounted. ``answers``, ``errors``: by position, how many
     answers were given, and how many of them were refused by the rules.
     """
 
@@ -62,17 +62,17 @@ class Games:
             raise CheckpointError(f"games of a league cannot be read: {error!r:.200}") from error
         return games
 
-    def points(self, seat: str) -> list[float]:
-        """What the player in ``seat`` won in each game: 1, 0.5 for a draw, or 0."""
-        (other,) = [agent for agent in self.returns if agent != seat]
-        pairs = zip(self.returns[seat], self.returns[other], strict=True)
+    def points(self, position: str) -> list[float]:
+        """What the player in ``position`` won in each game: 1, 0.5 for a draw, or 0."""
+        (other,) = [agent for agent in self.returns if agent != position]
+        pairs = zip(self.returns[position], self.returns[other], strict=True)
         return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
 
 
 class Table:
     """The games of a league by player and deal.
 
-    ``points`` [distinct deals, n, n]: what i won against j in the games of a deal, in both seatings.
+    ``points`` [distinct deals, n, n]: what i won against j in the games of a deal, in both orders.
     """
 
     def __init__(self, count: int, agents: Sequence[str], results: Mapping[tuple[int, int], Games]):
@@ -83,8 +83,8 @@ class Table:
         self.of_deal = [numbers[id] for id in ids]
         self.points: Floats = np.zeros((len(numbers), count, count))
         for (i, j), games in results.items():
-            for pair, seat in (((i, j), agents[0]), ((j, i), agents[1])):
-                for deal, point in zip(self.of_deal, games.points(seat), strict=True):
+            for pair, position in (((i, j), agents[0]), ((j, i), agents[1])):
+                for deal, point in zip(self.of_deal, games.points(position), strict=True):
                     self.points[(deal, *pair)] += point
 
     def in_order(self) -> Iterator[tuple[int, int, float]]:
@@ -98,19 +98,21 @@ class Table:
         taken = [(self.results[i, j], 0) for j in others] + [
             (self.results[j, i], 1) for j in others
         ]
-        of_seat = [
-            [x for games, seat in taken if seat == s for x in games.points(self.agents[s])]
+        of_position = [
+            [x for games, position in taken if position == s for x in games.points(self.agents[s])]
             for s in (0, 1)
         ]
-        returns = self._clustered([games.returns[self.agents[seat]] for games, seat in taken])
-        said = sum(games.answers[self.agents[seat]] for games, seat in taken)
-        wrong = sum(games.errors[self.agents[seat]] for games, seat in taken)
+        returns = self._clustered(
+            [games.returns[self.agents[position]] for games, position in taken]
+        )
+        said = sum(games.answers[self.agents[position]] for games, position in taken)
+        wrong = sum(games.errors[self.agents[position]] for games, position in taken)
         mean = sum(map(sum, returns)) / sum(map(len, returns))
         return {
-            **self._scored([games.points(self.agents[seat]) for games, seat in taken]),
-            "by_seat": {
+            **self._scored([games.points(self.agents[position]) for games, position in taken]),
+            "by_position": {
                 agent: round(sum(xs) / len(xs), _DIGITS)
-                for agent, xs in zip(self.agents, of_seat, strict=True)
+                for agent, xs in zip(self.agents, of_position, strict=True)
             },
             "mean_return": round(mean, _DIGITS),
             "return_ci95": _rounded(mean_interval(returns) or (mean, mean)),
@@ -120,11 +122,11 @@ class Table:
     def of_pair(self, i: int, j: int) -> dict[str, Any]:
         games = ((self.results[i, j], 0), (self.results[j, i], 1))
         means = [
-            sum(sum(one.returns[self.agents[abs(seat - which)]]) for one, seat in games)
+            sum(sum(one.returns[self.agents[abs(position - which)]]) for one, position in games)
             / (2 * self.deals)
             for which in (0, 1)
         ]
-        scored = self._scored([one.points(self.agents[seat]) for one, seat in games])
+        scored = self._scored([one.points(self.agents[position]) for one, position in games])
         return {**scored, "mean_return": _rounded((means[0], means[1]))}
 
     def _scored(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def summed_up(
     results: Mapping[tuple[int, int], Games],
     **told: Any,
 ) -> League:
-    """The league from the games of each ordered pair: ``results[i, j]`` has player i in the first seat."""
+    """The league from the games of each ordered pair: ``results[i, j]`` has player i in the first agent."""
     table = Table(len(entrants), agents, results)
     wins = table.points.sum(axis=0)
     ratings = ELO * bradley_terry(wins)
@@ -57,7 +57,7 @@ def summed_up(
 def _notes(players: Sequence[Standing], wins: Floats, deals: int) -> Iterator[str]:
     """What to keep in mind when a league is read."""
     if all(player.won + player.lost == 0 for player in players):
-        yield "every game was a draw: where both seats are paid alike, look at the mean returns"
+        yield "every game was a draw: where both agents are paid alike, look at the mean returns"
     groups = unbeaten_groups(wins)
     if len(groups) > 1:
         names = [_listed([players[i].name for i in group]) for group in groups]

@@ -62,14 +62,14 @@ class RunLog(AbstractContextManager["RunLog"]):
         step: int,
         row: Mapping[str, Any],
         iteration: Iteration,
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         last: bool,
     ) -> None:
         """Log iteration ``step``, counted from 1, and its metrics; ``last``: the run has ended."""
         if self._writes:
             self._tracker.iteration(step, row)
-            self._recorder.iteration(step, iteration, seats, last=last)
+            self._recorder.iteration(step, iteration, agent_policies, last=last)
             self._bar.update(self._task, advance=1, figures=figures(row))
             now = time.monotonic()
             if not self._bar.console.is_terminal and now - self._told >= _EACH_S:

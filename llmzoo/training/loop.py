@@ -24,6 +24,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration, draws, models_among
+from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.training import checkpoints, metrics, run_folder
@@ -31,7 +32,7 @@ from llmzoo.training.collapse import ReturnHistory
 from llmzoo.training.faults import NoSignalMonitor, check_answered
 from llmzoo.training.interrupt import graceful_shutdown
 from llmzoo.training.log import RunLog, summary
-from llmzoo.training.seating import sampling_from
+from llmzoo.training.policy_loading import sampling_from
 from llmzoo.training.setup import Setup, set_up
 from llmzoo.training.sharpening import findings
 
@@ -42,7 +43,7 @@ class FitResult:
 
     ``before`` and ``after`` are evaluations with sampled answers; their entry ``greedy`` is the
     evaluation of the most likely answers. ``findings``: sentences that say what moved and what
-    explains it (:mod:`llmzoo.training.sharpening`). ``seats``: the policy of every seat.
+    explains it (:mod:`llmzoo.training.sharpening`). ``policies``: the policy of every agent.
     """
 
     run: str
@@ -50,7 +51,7 @@ class FitResult:
     after: Mapping[str, Any]
     steps: int
     seconds: float
-    seats: Mapping[str, Policy] = field(repr=False)
+    policies: Mapping[str, Policy] = field(repr=False)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ def fit(
     *,
     out: str | Path,
     resume: bool = False,
-    policies: Mapping[str, Policy] | None = None,
+    policies: Mapping[str, Policy] | Mapping[str, str] | str | None = None,
     quiet: bool = False,
     **settings: Any,
 ) -> FitResult:
@@ -83,10 +84,10 @@ def fit(
     arguments go in ``env_args``), or a function that makes any AEC text environment. ``out``: the
     run folder. With ``resume`` the run there continues exactly as if it had never stopped; if
     ``steps`` has been raised, a schedule continues as that of the longer run. Without ``resume`` an
-    existing run is refused. ``policies``: the policy of every seat, in place of ``model``,
-    ``seats`` and all other settings that make policies; each ``TransformersPolicy`` among them
-    learns. A resumed run needs the same policies that it started with. Further settings are the
-    fields of :class:`FitConfig`.
+    existing run is refused. ``policies``: how models are assigned to agents, as in :class:`FitConfig`; or
+    the policy of every agent as an object, in place of ``model`` and all other settings that make
+    policies. Each ``TransformersPolicy`` among the objects learns. A resumed run needs the same
+    policies that it started with. Further settings are the fields of :class:`FitConfig`.
 
     Ctrl-C lets the iteration finish, saves a checkpoint and raises ``KeyboardInterrupt``. A second
     Ctrl-C raises it at once, and so does one during the evaluations before and after.
@@ -95,9 +96,26 @@ def fit(
     the single-process run. They need a run folder that all of them see; only the first process
     writes and prints.
     """
+    objects, named = _objects_or_names(policies)
     with ranks.process_group(), ExitStack() as opened:
-        setup = set_up(learner, env, Path(out), resume, policies, settings, opened)
+        setup = set_up(learner, env, Path(out), resume, objects, {**named, **settings}, opened)
         return _train(setup, resume, quiet or ranks.rank() > 0)
+
+
+def _objects_or_names(
+    policies: Mapping[str, Policy] | Mapping[str, str] | str | None,
+) -> tuple[Mapping[str, Policy] | None, dict[str, Any]]:
+    """The policies given as objects, or else the setting ``policies``."""
+    if policies is None:
+        return None, {}
+    if isinstance(policies, str):
+        return None, {"policies": policies}
+    if not isinstance(policies, Mapping):
+        raise ConfigError(f"policies is a name or a mapping from agents, got {policies!r:.80}")
+    objects = {a: policy for a, policy in policies.items() if not isinstance(policy, str)}
+    if objects and len(objects) < len(policies):
+        raise ConfigError("policies maps agents to policies or to names of models, not to both")
+    return (objects, {}) if objects else (None, {"policies": policies})
 
 
 def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
@@ -115,7 +133,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
 
     with (
         sampling_from(
-            config.sampler, config.sampler_args, setup.learning, setup.seats
+            config.sampler, config.sampler_args, setup.learning, setup.agent_policies
         ) as engine.samplers,
         RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
     ):
@@ -127,17 +145,17 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         for note in [*setup.notes, *before.get("notes", [])]:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_differences
-        flat_seats = NoSignalMonitor(engine.trained if watched else ())
+        no_signal = NoSignalMonitor(engine.trained if watched else ())
         with graceful_shutdown(log.note) as stop:
             while not ended():
                 iteration = _iterate(setup, step)
                 row = metrics.of_iteration(iteration, engine.trained)
-                flat_seats.iteration(iteration)
+                no_signal.iteration(iteration)
                 step += 1
                 history.iteration({"step": step, **row})
                 idle = ranks.broadcast(history.idle) if config.patience else 0
                 tokens += row["tokens"]
-                log.iteration(step, row, iteration, setup.seats, last=ended())
+                log.iteration(step, row, iteration, setup.agent_policies, last=ended())
                 if config.eval_every and step % config.eval_every == 0 and not ended():
                     evaluation = setup.evaluate()
                     log.evaluation(step, evaluation)
@@ -155,7 +173,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
                 if stopping:
                     log.note(f"stopped after iteration {step}; its checkpoint is saved")
                     raise KeyboardInterrupt
-        flat_seats.end()
+        no_signal.end()
         if config.patience and idle >= config.patience and step < config.steps:
             log.note(f"ended after iteration {step}: the return has not risen in {idle} iterations")
         after = run_folder.load_or_compute(folder / "after.json", setup.evaluate_end)
@@ -169,7 +187,7 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         after=after,
         steps=step,
         seconds=time.monotonic() - started,
-        seats=setup.seats,
+        policies=setup.agent_policies,
     )
 
 
@@ -188,8 +206,8 @@ def _return_history(setup: Setup, steps: int) -> ReturnHistory:
 def _iterate(setup: Setup, step: int) -> Iteration:
     """Play a batch and learn from it. All randomness derives from the run's seed and ``step``."""
     config, engine = setup.config, setup.engine
-    models = len(models_among(engine.seats))
+    models = len(models_among(engine.agent_policies))
     draw = partial(draws, config.seed, models=models, envs=config.episodes_per_step)
     iteration = engine.iterate(setup.make_env, draw, step, last=step + 1 >= config.steps)
-    check_answered(iteration.batch, engine.policies, engine.seats, step=step + 1)
+    check_answered(iteration.batch, engine.policies, engine.agent_policies, step=step + 1)
     return iteration

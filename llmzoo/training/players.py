@@ -27,11 +27,11 @@ def players(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
-    """The policy called ``name`` in the seats ``agents``.
+    """The policy called ``name`` in the agents ``agents``.
 
     A run folder of ``llmzoo train`` gives the policies of its newest checkpoint, with the sampling
     settings of the run; ``RUN/checkpoints/step_000120`` and ``RUN/opponents/000120`` give those of that
-    iteration. Seats that did not learn keep the policies of the run. ``sampling`` and
+    iteration. Agents that did not learn keep the policies of the run. ``sampling`` and
     ``chat``: fields of ``Sampling`` and ``Chat`` that override the defaults or the run's settings.
     ``device``: where models run (:func:`llmzoo.policies.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
@@ -43,10 +43,10 @@ def players(
     if run is not None:
         _checked(Sampling, given)
         try:
-            from llmzoo.training.seating import seats_of_run
+            from llmzoo.training.policy_loading import policies_of_run
         except ModuleNotFoundError as error:
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
-        return seats_of_run(
+        return policies_of_run(
             run,
             agents,
             snapshot=None if run_models.is_run(name) else Path(name),
@@ -59,10 +59,10 @@ def players(
     return dict.fromkeys(agents, _one(name, seed, given, given_chat, device, trust_remote_code))
 
 
-def known_as(name: str, seats: Mapping[str, Policy]) -> str:
-    """The policy's name in evaluations. ``seats``: what :func:`players` returned for ``name``."""
+def known_as(name: str, agent_policies: Mapping[str, Policy]) -> str:
+    """The policy's name in evaluations. ``agent_policies``: what :func:`players` returned for ``name``."""
     # an address does not say which model it hosts
-    return next(iter(seats.values())).name if is_remote(name) else name
+    return next(iter(agent_policies.values())).name if is_remote(name) else name
 
 
 def check_model(name: str, *, trust_remote_code: bool = False) -> None:

@@ -47,12 +47,12 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._file.close()
 
     def iteration(
-        self, step: int, iteration: Iteration, seats: Mapping[str, Policy], *, last: bool
+        self, step: int, iteration: Iteration, agent_policies: Mapping[str, Policy], *, last: bool
     ) -> None:
         """Record iteration ``step``, counted from 1, if it is due; ``last``: no iteration follows."""
         if self._file is None or not self._due(step, step, last):
             return
-        for row in played(iteration.batch, iteration.credits, seats, tasks=self._tasks):
+        for row in played(iteration.batch, iteration.credits, agent_policies, tasks=self._tasks):
             self._file.write(json.dumps({"step": step, **row}) + "\n")
         self._file.flush()
 
@@ -70,27 +70,27 @@ class Recorder(AbstractContextManager["Recorder"]):
 def played(
     batch: Batch,
     credits: Sequence[float | None],
-    seats: Mapping[str, Policy],
+    agent_policies: Mapping[str, Policy],
     *,
     tasks: int,
 ) -> list[Row]:
     """The rows of the first ``tasks`` rollouts of a batch.
 
-    ``credits``: the advantage of each of ``batch.completions``. ``seats``: the policies that
+    ``credits``: the advantage of each of ``batch.completions``. ``agent_policies``: the policies that
     answered; their tokenizers decode the prompts.
     """
     ids = map(id, batch.completions)
     advantages = dict(zip(ids, credits, strict=True))
     if batch.episodes:
         return [
-            _row([_ending(episode)], _of_episode(episode, advantages, seats))
+            _row([_ending(episode)], _of_episode(episode, advantages, agent_policies))
             for episode in batch.episodes[:tasks]
         ]
     seeds = list(dict.fromkeys(ending.seed for ending in batch.endings))[:tasks]
     return [
         _row(
             [ending for ending in batch.endings if ending.seed == seed],
-            _of_tree([g for g in batch.groups if g.key[0] == seed], advantages, seats),
+            _of_tree([g for g in batch.groups if g.key[0] == seed], advantages, agent_policies),
         )
         for seed in seeds
     ]
@@ -120,17 +120,19 @@ def _ending(episode: Episode) -> EpisodeOutcome:
 
 
 def _of_tree(
-    groups: Sequence[Group], advantages: Advantages, seats: Mapping[str, Policy]
+    groups: Sequence[Group], advantages: Advantages, agent_policies: Mapping[str, Policy]
 ) -> list[Row]:
     """The groups of one tree, a parent before its children."""
     nodes: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         nodes.setdefault(_path(group), []).append(group)
-    prompts = {group.key: cut(_decoded(group.prompt_ids, seats[group.agent])) for group in groups}
+    prompts = {
+        group.key: cut(_decoded(group.prompt_ids, agent_policies[group.agent])) for group in groups
+    }
 
     def reply(group: Group, number: int) -> str | None:
         path = _path(group)
-        if len(nodes[path]) > 1:  # a child comes of the answers of several seats
+        if len(nodes[path]) > 1:  # a child comes of the answers of several agents
             return None
         following = nodes.get((*path, number), [])
         own = [other for other in following if other.agent == group.agent]
@@ -149,7 +151,7 @@ def _of_tree(
                     advantages,
                     group.infos[number] if group.infos else {},
                     reply(group, number),
-                    seats[group.agent],
+                    agent_policies[group.agent],
                 )
                 for number, completion in enumerate(group.completions)
             ],
@@ -159,14 +161,18 @@ def _of_tree(
     ]
 
 
-def _of_episode(episode: Episode, advantages: Advantages, seats: Mapping[str, Policy]) -> list[Row]:
+def _of_episode(
+    episode: Episode, advantages: Advantages, agent_policies: Mapping[str, Policy]
+) -> list[Row]:
     """The decisions of an episode, each with its one answer."""
     following = dict(episode.final)
     rows = []
     taken = list(zip(episode.decisions, episode.returns(), strict=True))
     for decision, returned in reversed(taken):
         completion = decision.completion
-        prompt = _decoded(completion.prompt_ids, seats[decision.agent]) or decision.observation
+        prompt = (
+            _decoded(completion.prompt_ids, agent_policies[decision.agent]) or decision.observation
+        )
         reply = following.get(decision.agent)
         following[decision.agent] = decision.observation
         rows.append(
@@ -182,7 +188,7 @@ def _of_episode(episode: Episode, advantages: Advantages, seats: Mapping[str, Po
                         advantages,
                         decision.info,
                         reply,
-                        seats[decision.agent],
+                        agent_policies[decision.agent],
                     )
                 ],
             }

@@ -244,7 +244,7 @@ def load_or_compute(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[s
     return result
 
 
-_MAPPINGS = ("env_args", "learner_args", "seat_args", "engine_args", "sampler_args")
+_MAPPINGS = ("env_args", "learner_args", "agent_args", "engine_args", "sampler_args")
 
 
 def saved_config(run: Path) -> dict[str, Any] | None:
@@ -257,8 +257,8 @@ def saved_config(run: Path) -> dict[str, Any] | None:
         return None
     settings = with_new_names(saved)
     mappings = {name: settings[name] for name in _MAPPINGS if name in settings}
-    if isinstance(settings.get("seat_args"), dict):
-        mappings |= {f"seat_args of {agent}": own for agent, own in settings["seat_args"].items()}
+    if isinstance(settings.get("agent_args"), dict):
+        mappings |= {f"agent_args of {agent}": own for agent, own in settings["agent_args"].items()}
     for name, value in mappings.items():
         if not isinstance(value, dict):
             where = run / "config.json"

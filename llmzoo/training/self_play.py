@@ -9,7 +9,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
-from llmzoo.learners.per_seat import PerSeat
+from llmzoo.learners.per_agent import PerAgent
 from llmzoo.training.config import FitConfig
 
 
@@ -26,14 +26,14 @@ def anchored(
     """The configuration and its learner with the ``self_play`` options as defaults, and what to tell the user.
 
     ``make``: the learner of a configuration; None if it was given as an object. A learner that is held to its
-    start already is left as it is, and so is one whose seats have such options of their own.
+    start already is left as it is, and so is one whose agents have such options of their own.
     """
     options: Mapping[str, Any] = getattr(_parts(learner)[0].config, "self_play", {})
     if not options or not _is_free(learner):
         return config, learner, []
     missing = {n: value for n, value in options.items() if n not in config.learner_args}
-    seats = [seat.get("learner_args", {}) for seat in config.seat_args.values()]
-    if make is not None and not any({*options, "entropy"} & args.keys() for args in seats):
+    settings = [agent.get("learner_args", {}) for agent in config.agent_args.values()]
+    if make is not None and not any({*options, "entropy"} & args.keys() for args in settings):
         held = replace(config, learner_args={**missing, **config.learner_args})
         if not _is_free(made := make(held)):
             default = f"the default is {_said(missing)} (docs/leagues.md)"
@@ -55,7 +55,7 @@ def _is_free(learner: Learner) -> bool:
 
 
 def _parts(learner: Learner) -> list[Learner]:
-    """The learner of the run, then those of single seats."""
-    if isinstance(learner, PerSeat):
+    """The learner of the run, then those of single agents."""
+    if isinstance(learner, PerAgent):
         return [learner.others, *learner.learners.values()]
     return [learner]

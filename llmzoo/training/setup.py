@@ -18,30 +18,29 @@ from llmzoo.engine.setup import distribute
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import build_learner
-from llmzoo.policies.base import Policy, seat_policies
+from llmzoo.policies.base import Policy, policies_by_agent
 from llmzoo.training import checkpoints, run_folder, self_play, sharpening
 from llmzoo.training.collecting import made_env, refuse_fallback, style_args
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, open_engine
 from llmzoo.training.evaluation import evaluate
 from llmzoo.training.exploiting import can_be_asked, exploit
-from llmzoo.training.provenance import record_start
-from llmzoo.training.run_folder import check_place, locked, prepare
-from llmzoo.training.seating import (
+from llmzoo.training.policy_loading import (
     Learning,
     cooled,
     highest_temperature,
     learning_among,
-    take_seats,
+    load_policies,
 )
+from llmzoo.training.provenance import record_start
+from llmzoo.training.run_folder import check_place, locked, prepare
 from llmzoo.training.tracking import check_trackers
 
 # settings that make the policies, and that fit refuses where it is given policies as objects
-_OF_SEATS = (
+_POLICY_OPTIONS = (
     *(
         "model",
-        "seats",
-        "seat_args",
+        "agent_args",
         "model_args",
         "others",
         "lora_args",
@@ -65,7 +64,7 @@ class Setup:
     learner: Learner
     env: str | Callable[[], AECEnv]
     env_args: Mapping[str, Any]
-    seats: Mapping[str, Policy]
+    agent_policies: Mapping[str, Policy]
     learning: Learning
     engine: Engine
     model: str | None  # what evaluations call the policies; None: by their own names
@@ -78,22 +77,24 @@ class Setup:
     def evaluate(self) -> dict[str, Any]:
         """The evaluation of sampled answers, with that of the most likely ones as ``greedy``, and in small
         games exact measures as ``exact``."""
-        sampled = self._evaluate(self.seats, tasks=self.config.eval_tasks)
-        best = self._evaluate(self.seats, tasks=self.config.eval_tasks, greedy=True)
+        sampled = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks)
+        best = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks, greedy=True)
         greedy = {name: best[name] for name in _OF_GREEDY}
         found = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
         if self.game is not None:
-            found["exact"] = exploit(self.game, self.seats).to_dict()
+            found["exact"] = exploit(self.game, self.agent_policies).to_dict()
         return found
 
     def evaluate_start(self) -> dict[str, Any]:
         """:meth:`evaluate` before training, with the controls of :mod:`llmzoo.training.sharpening`."""
         found = self.evaluate_end()
         tasks = self._control_tasks(len(sharpening.TEMPERATURES))
-        lower = [t for t in sharpening.TEMPERATURES if t < highest_temperature(self.seats)]
+        lower = [t for t in sharpening.TEMPERATURES if t < highest_temperature(self.agent_policies)]
         if tasks and lower:
             found["lower_temperatures"] = {
-                str(t): sharpening.of_control(self._evaluate(cooled(self.seats, t), tasks=tasks))
+                str(t): sharpening.of_control(
+                    self._evaluate(cooled(self.agent_policies, t), tasks=tasks)
+                )
                 for t in lower
             }
         return found
@@ -102,7 +103,7 @@ class Setup:
         """:meth:`evaluate` after training, with pass@8 if it is affordable."""
         found = self.evaluate()
         if tasks := self._control_tasks(2 * sharpening.SAMPLES):
-            several = self._evaluate(self.seats, tasks=tasks, samples=sharpening.SAMPLES)
+            several = self._evaluate(self.agent_policies, tasks=tasks, samples=sharpening.SAMPLES)
             found["several_samples"] = sharpening.of_samples(several)
         return found
 
@@ -111,18 +112,18 @@ class Setup:
         tasks = self.config.checkpoint_tasks
         if not tasks:
             return None
-        found = self._evaluate(self.seats, tasks=tasks, split="train")
+        found = self._evaluate(self.agent_policies, tasks=tasks, split="train")
         return fmean(found["mean_return"].values())
 
     def _evaluate(
-        self, seats: Mapping[str, Policy], split: str | None = None, **options: Any
+        self, agent_policies: Mapping[str, Policy], split: str | None = None, **options: Any
     ) -> dict[str, Any]:
         self.engine.settle()
-        for policy in learning_among(seats).values():
+        for policy in learning_among(agent_policies).values():
             policy.reseed(self.config.seed)
         return evaluate(
             self.env,
-            seats,
+            agent_policies,
             split=split or self.config.eval_split,
             seed=self.config.seed,
             env_args=self.env_args,
@@ -170,14 +171,18 @@ def set_up(
     check_engine(config, learner, env, policies)
     algorithm = _learner(learner, config)
     env_args = {**algorithm.env_defaults, **config.env_args}
-    seats, learning = _seated(config, policies, _make(env, env_args).possible_agents)
+    agent_policies, learning = _agent_policies(
+        config, policies, _make(env, env_args).possible_agents
+    )
     if isinstance(env, str):
-        env_args = {**style_args(env, seats.values()), **env_args}
+        env_args = {**style_args(env, agent_policies.values()), **env_args}
     example = _make(env, env_args)
     refuse_fallback(example, str(env))
-    taught = [a for a, p in seats.items() if any(p is policy for policy in learning.values())]
+    taught = [
+        a for a, p in agent_policies.items() if any(p is policy for policy in learning.values())
+    ]
     notes = []
-    if config.seats == "separate" and len(example.possible_agents) == 1:
+    if config.policies == "separate" and len(example.possible_agents) == 1:
         notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
     if self_play.trains_opponents(config, example, taught):
         named = isinstance(learner, str) and not (resume and _began_without(folder, config))
@@ -186,7 +191,7 @@ def set_up(
     algorithm.check(example, taught)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
-        open_engine(config, algorithm, learning, seats, env_args, folder, example)
+        open_engine(config, algorithm, learning, agent_policies, env_args, folder, example)
     )
     if not resume:  # a new folder is made once nothing is left to refuse
         ranks.on_rank_zero(claim)
@@ -200,11 +205,11 @@ def set_up(
         learner=algorithm,
         env=env,
         env_args=env_args,
-        seats=seats,
+        agent_policies=agent_policies,
         learning=learning,
         engine=engine,
         model=config.model if policies is None else None,
-        game=example if can_be_asked(example, seats) else None,
+        game=example if can_be_asked(example, agent_policies) else None,
         notes=notes,
     )
 
@@ -231,7 +236,7 @@ def _config(
         _refuse(settings, ["learner_args"], "a learner given as an object")
         named["learner_args"] = asdict(learner.config)
     if policies is not None:
-        _refuse(settings, _OF_SEATS, "policies")
+        _refuse(settings, _POLICY_OPTIONS, "policies")
         named["model"] = "given"
     if not isinstance(env, str):
         _refuse(settings, ["env_args"], "an environment given as a function")
@@ -246,29 +251,29 @@ def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> N
 
 def _learner(learner: str | Learner, config: FitConfig) -> Learner:
     if isinstance(learner, str):
-        return build_learner(learner, config.learner_args, config.seat_args)
-    for agent, settings in config.seat_args.items():
+        return build_learner(learner, config.learner_args, config.agent_args)
+    for agent, settings in config.agent_args.items():
         _refuse(
-            settings, ["learner", "learner_args"], f"a learner given as an object (seat {agent!r})"
+            settings, ["learner", "learner_args"], f"a learner given as an object (agent {agent!r})"
         )
     return learner
 
 
-def _seated(
+def _agent_policies(
     config: FitConfig, policies: Mapping[str, Policy] | None, agents: Sequence[str]
 ) -> tuple[Mapping[str, Policy], Learning]:
-    """The policy of every seat, and those that learn."""
+    """The policy of every agent, and those that learn."""
     if policies is not None:
-        seats = seat_policies(policies, agents)
-        return seats, learning_among(seats)
-    return take_seats(
+        agent_policies = policies_by_agent(policies, agents)
+        return agent_policies, learning_among(agent_policies)
+    return load_policies(
         agents,
-        config.seats,
+        config.policies,
         model=config.model,
         others=config.others,
         sampling=config.sampling(),
         chat=config.chat(),
-        seat_args=config.seat_args,
+        agent_args=config.agent_args,
         model_args=config.model_args,
         precision=config.precision,
         gradient_checkpointing=config.gradient_checkpointing,

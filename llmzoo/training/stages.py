@@ -74,5 +74,5 @@ def _ended(run: Path) -> FitResult:
         after=run_folder.evaluation(run, "after"),
         steps=max((row["step"] for row in run_folder.metrics(run, "eval")), default=0),
         seconds=0.0,
-        seats={},
+        policies={},
     )

@@ -18,7 +18,7 @@ class Standing:
     """A player's results against all others.
 
     ``rating``: on Elo's scale, where the mean of the players is 0. ``score``: the share of points, a draw being half
-    a point; ``by_seat`` likewise. ``mean_return``: undiscounted. ``errors``: the share of answers that the rules
+    a point; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of answers that the rules
     refused. All intervals are 95%, with distinct deals as units. ``openskill``: mean and standard deviation of
     :func:`llmzoo.training.weng_lin.openskill_ratings`.
     """
@@ -33,7 +33,7 @@ class Standing:
     lost: int
     score: float
     score_ci95: Interval
-    by_seat: Mapping[str, float]
+    by_position: Mapping[str, float]
     mean_return: float
     return_ci95: Interval
     errors: float
@@ -42,7 +42,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """The games of a pair in both seatings; ``score`` is the share of points of ``first``."""
+    """The games of a pair in both orders; ``score`` is the share of points of ``first``."""
 
     first: str
     second: str
@@ -160,7 +160,7 @@ def table(league: League) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     told = (
         f"{league.env}, {league.split} split, seed {league.seed}: {league.deals} deals, each played twice by every pair, "
-        "with seats exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), the mean "
+        "with agents exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), the mean "
         "of the players is 0; intervals are 95%, by distinct deals."
     )
     return "\n".join([told, "", *lines, "", *(f"Note: {note}.\n" for note in league.notes)])

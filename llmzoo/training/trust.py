@@ -26,10 +26,10 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
     for name in ("env", "learner"):
         _check_code(run, name, saved, given)
         _check_arguments(run, name, saved, given)
-    for agent, settings in saved.get("seat_args", {}).items():
-        of_agent = given.get("seat_args", {}).get(agent, {})
-        _check_code(run, "learner", settings, of_agent, seat=f"seat.{agent}.")
-        _check_arguments(run, "learner", settings, of_agent, seat=f"seat.{agent}.")
+    for agent, settings in saved.get("agent_args", {}).items():
+        of_agent = given.get("agent_args", {}).get(agent, {})
+        _check_code(run, "learner", settings, of_agent, agent=f"agent.{agent}.")
+        _check_arguments(run, "learner", settings, of_agent, agent=f"agent.{agent}.")
     for name in ("engine_args", "folder"):  # of vLLM: they may name classes, and where weights go
         value = saved.get("sampler_args", {}).get(name)
         if value and name not in given.get("sampler_args", {}):
@@ -64,16 +64,16 @@ def check_environment(
 
 
 def _check_code(
-    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, seat: str = ""
+    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, agent: str = ""
 ) -> None:
     """Refuse code such as ``module:name`` as ``saved[name]``, unless ``given`` has this setting too."""
     code = saved.get(name)
     if isinstance(code, str) and imports_code(code) and name not in given:
-        _refuse_code(run, f"--{seat}{name}", code, code)
+        _refuse_code(run, f"--{agent}{name}", code, code)
 
 
 def _check_arguments(
-    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, seat: str = ""
+    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, agent: str = ""
 ) -> None:
     """Refuse arguments of an environment or a learner that may be code, unless given too."""
     named = given.get(f"{name}_args", {})
@@ -81,7 +81,7 @@ def _check_arguments(
         code = next((text for text in _walk(value) if _may_be_code(text)), None)
         if code is not None and argument not in named:
             text = value if isinstance(value, str) else json.dumps(value)
-            option = f"{seat}{name}_args" if seat else name
+            option = f"{agent}{name}_args" if agent else name
             _refuse_code(run, f"--{option}.{argument}", code, text)
 
 

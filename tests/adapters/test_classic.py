@@ -186,12 +186,12 @@ def test_the_expert_wins_where_it_can_and_blocks_where_it_must():
 
 
 def test_evaluation_by_path_is_meaningful_beside_a_fixed_opponent():
-    seats = {"player_1": load("oracle"), "player_2": load("amateur")}
-    result = evaluation.evaluate(PATH, seats, tasks=40)
+    agents = {"player_1": load("oracle"), "player_2": load("amateur")}
+    result = evaluation.evaluate(PATH, agents, tasks=40)
     assert (result.env, result.source, result.split) == (PATH, "tictactoe_v3", "test")
     assert result.success > 0.9
     # whose win is a success is an option
-    other = evaluation.evaluate(PATH, seats, tasks=40, env_args={"success": "player_2"})
+    other = evaluation.evaluate(PATH, agents, tasks=40, env_args={"success": "player_2"})
     assert other.success == 0
     # between two perfect players nobody wins
     assert evaluation.evaluate(PATH, "oracle", tasks=2).success == 0

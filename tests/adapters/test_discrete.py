@@ -39,7 +39,7 @@ def parts(env):
     return {agent: info["reward_parts"] for agent, info in env.infos.items()}
 
 
-def test_what_a_seat_reads():
+def test_what_an_agent_reads():
     env = play(pile(rules="Take the last."), "Move: 2")
     assert env.observe("b_1") == (
         "You are b_1 in pile_v0. Take the last.\n\nObservation: 5\n\nLegal moves: 1, 2, 3\n\n"
@@ -134,7 +134,7 @@ def test_no_text_is_played_for_the_agent(text):
     assert env.infos["a_0"]["error"]
 
 
-def test_one_seat_may_be_out_before_the_others():
+def test_one_agent_may_be_out_before_the_others():
     env = play(pile(7), "3")
     assert env.agent_selection == "a_0"
     assert env.terminations == {"a_0": True, "b_1": False, "c_2": False}

@@ -142,7 +142,7 @@ def test_conformance(id):
     testing.check_hostile_text(make, testing.hostile_texts(100), max_step_s=0.5)
 
 
-def test_several_seats_answer_a_question():
+def test_several_agents_answer_a_question():
     make = maker("reasoning_gym:chain_sum", num_agents=3)
     testing.check_env(make, cycles=20)
     testing.check_credit(make, act=amateur)

@@ -1,4 +1,4 @@
-"""Episodes whose seats are played from outside: the same as in evaluation, answer for answer."""
+"""Episodes whose agents are played from outside: the same as in evaluation, answer for answer."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import pytest
 from toy_envs import Adder, Matcher
 
 import llmzoo
-from llmzoo.adapters.played import SeatedEpisode
+from llmzoo.adapters.played import AnsweredEpisode
 from llmzoo.policies import load
 from llmzoo.records import Completion
 from llmzoo.rollout.episodes import episodes
 
 
-def say(played: SeatedEpisode, *texts: str) -> None:
+def say(played: AnsweredEpisode, *texts: str) -> None:
     played.answered([Completion(text=text) for text in texts])
 
 
-def test_in_turns_everything_that_a_seat_is_paid_is_counted():
-    played = SeatedEpisode(Adder(max_turns=2), seed=0, task=0)
+def test_in_turns_everything_that_an_agent_is_paid_is_counted():
+    played = AnsweredEpisode(Adder(max_turns=2), seed=0, task=0)
     for agent, text in (("a_0", "1"), ("b_1", "2"), ("a_0", "3")):
         assert [ask.request.agent for ask in played.asks] == [agent]
         say(played, text)
@@ -36,8 +36,8 @@ def test_in_turns_everything_that_a_seat_is_paid_is_counted():
     )
 
 
-def test_seats_that_act_together_are_asked_together():
-    played = SeatedEpisode(Matcher(max_turns=2), seed=0, task=0)
+def test_agents_that_act_together_are_asked_together():
+    played = AnsweredEpisode(Matcher(max_turns=2), seed=0, task=0)
     assert [ask.request.agent for ask in played.asks] == ["a_0", "b_1"]
     say(played, "2", "3")
     say(played, "1", "1")
@@ -50,7 +50,7 @@ def test_each_request_carries_the_chance_that_it_has_in_evaluation():
     amateur = load("amateur")
     for task in range(6):
         seed = 40 + task
-        played = SeatedEpisode(llmzoo.make("sudoku_v0", split="test"), seed, task)
+        played = AnsweredEpisode(llmzoo.make("sudoku_v0", split="test"), seed, task)
         while asks := played.asks:
             played.answered([amateur.respond([ask.request])[0][0] for ask in asks])
         (there,) = episodes(
@@ -66,7 +66,7 @@ def test_each_request_carries_the_chance_that_it_has_in_evaluation():
 
 
 def test_errors_are_counted_up_to_where_play_stops():
-    played = SeatedEpisode(llmzoo.make("sudoku_v0"), 0, 0)
+    played = AnsweredEpisode(llmzoo.make("sudoku_v0"), 0, 0)
     say(played, "nonsense")
     say(played, "nonsense")
     assert played.metrics("proposer_0")["errors"] == 1.0

@@ -83,7 +83,7 @@ def played(row, answers, max_steps=20):
 
 def test_it_has_every_member_of_the_interface():
     public = {name for name in vars(BaseEnv) if not name.startswith("_")}
-    env = RllmEnv("adder_v0", seat="b_1", others=lambda text: "1")
+    env = RllmEnv("adder_v0", agent="b_1", others=lambda text: "1")
     assert public <= set(dir(env))
     assert env.idx is None
     assert not env.supports_parallel_step
@@ -102,13 +102,13 @@ def test_where_rllm_is_installed_it_is_one_of_its_environments(monkeypatch):
     again = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(again)
     assert issubclass(again.RllmEnv, BaseEnv)
-    assert isinstance(again.RllmEnv("adder_v0", seat="a_0", others=lambda text: "1"), BaseEnv)
+    assert isinstance(again.RllmEnv("adder_v0", agent="a_0", others=lambda text: "1"), BaseEnv)
 
 
-def test_a_step_pays_everything_up_to_the_seats_next_turn():
+def test_a_step_pays_everything_up_to_the_agents_next_turn():
     """a_0 writes 1 and 5, b_1 2 and 4: a_0 is paid 1, then 5 and the team's (1 + 2 + 5 + 4) / 10."""
     answers = iter("24")
-    env = RllmEnv("adder_v0", seat="a_0", others=lambda text: next(answers), args={"max_turns": 2})
+    env = RllmEnv("adder_v0", agent="a_0", others=lambda text: next(answers), args={"max_turns": 2})
     assert env.reset()[0] == "a_0 0 "
     assert env.step("1")[:3] == ("a_0 1 1.0 2.0", 1.0, False)
     _, reward, done, info = env.step("5")
@@ -118,14 +118,14 @@ def test_a_step_pays_everything_up_to_the_seats_next_turn():
 
 
 def test_thoughts_are_no_part_of_an_answer():
-    env = RllmEnv("adder_v0", seat="a_0", others=lambda text: "2", args={"max_turns": 1})
+    env = RllmEnv("adder_v0", agent="a_0", others=lambda text: "2", args={"max_turns": 1})
     env.reset()
     # a_0's own 5, and the team's (5 + 2) / 10
     assert env.step("<think>1</think>5")[1] == pytest.approx(5.7)
 
 
 def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
-    table = rows("sudoku_v0", 4, seat="planner_1", others="oracle", split="test", seed=10)
+    table = rows("sudoku_v0", 4, agent="planner_1", others="oracle", split="test", seed=10)
     assert [(row["task"], row["seed"]) for row in table] == [(0, 10), (1, 11), (2, 12), (3, 13)]
     assert len({row["uid"] for row in table}) == 4
     plays = episodes(
@@ -146,7 +146,7 @@ def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
 
 
 def test_a_group_of_a_row_meets_the_same_chance_in_threads_side_by_side():
-    (row,) = rows("sudoku_v0", 1, seat="planner_1", others="amateur", seed=5)
+    (row,) = rows("sudoku_v0", 1, agent="planner_1", others="amateur", seed=5)
     with ThreadPoolExecutor(8) as threads:
         episodes = list(threads.map(lambda _: played(row, ["nonsense"] * 20), range(16)))
     assert all(one == episodes[0] for one in episodes)
@@ -161,18 +161,18 @@ def test_policies_by_name_are_loaded_once_for_all_environments(monkeypatch):
         rllm, "fill_other_agents", lambda *a: loaded.append(a) or fill_other_agents(*a)
     )
     rllm._loaded.cache_clear()
-    for row in rows("sudoku_v0", 3, seat="planner_1", others="oracle"):
+    for row in rows("sudoku_v0", 3, agent="planner_1", others="oracle"):
         RllmEnv.from_dict(row)
         RllmEnv.from_dict({**row, "others": {"proposer_0": "oracle"}})
     assert len(loaded) == 1
 
 
 def test_rows_end_where_the_split_does():
-    assert len(rows("debate_v0", 1000, seat="pro_0", others="amateur")) == 61
+    assert len(rows("debate_v0", 1000, agent="pro_0", others="amateur")) == 61
 
 
 def test_columns_of_the_dataset_that_are_not_ours_are_passed_over():
-    row = {**rows("sudoku_v0", 1, seat="planner_1", others="oracle")[0], "data_source": "x"}
+    row = {**rows("sudoku_v0", 1, agent="planner_1", others="oracle")[0], "data_source": "x"}
     assert RllmEnv.from_dict(row).reset()[0].startswith("You are the planner")
 
 
@@ -180,11 +180,11 @@ def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ConfigError, match="env_id"):
         RllmEnv.from_dict({"seed": 1})
     with pytest.raises(UnknownNameError, match="Did you mean 'planner_1'"):
-        RllmEnv("sudoku_v0", seat="planner", others="oracle")
+        RllmEnv("sudoku_v0", agent="planner", others="oracle")
     with pytest.raises(ConfigError, match="nobody plays proposer_0"):
-        RllmEnv("sudoku_v0", seat="planner_1")
+        RllmEnv("sudoku_v0", agent="planner_1")
     with pytest.raises(ConfigError, match="at least 1"):
-        rows("sudoku_v0", 0, seat="planner_1")
+        rows("sudoku_v0", 0, agent="planner_1")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Policies that threads share answer one call at a time, whichever seat it is for."""
+"""Policies that threads share answer one call at a time, whichever agent it is for."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "adapters"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("trl_environment_factory.py", "return "), ("trl_rollout_func.py", "by seat ")],
+    [("trl_environment_factory.py", "return "), ("trl_rollout_func.py", "by agent ")],
 )
 def test_example_trains(name, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Several seats of one model in TRL's trainer: groups of single decisions."""
+"""Several agents of one model in TRL's trainer: groups of single decisions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 import pytest
 import torch
 import trl_runs
+from agent_envs import Ended
 from float64 import assert_equal
 from peft import LoraConfig
-from seat_envs import Ended
 from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 
@@ -28,8 +28,8 @@ def by_chance(request, _):
     return str(request.noise % 10)
 
 
-def table(env, seats=None, others="oracle"):
-    return TrlSetup(env, seats=seats, others=others, env_args=None)
+def table(env, agents=None, others="oracle"):
+    return TrlSetup(env, agents=agents, others=others, env_args=None)
 
 
 def texts(branched):
@@ -39,7 +39,7 @@ def texts(branched):
 # what is played
 
 
-def test_a_group_is_k_answers_to_one_observation_of_one_seat():
+def test_a_group_is_k_answers_to_one_observation_of_one_agent():
     rows = [DecisionRow(seed=5, decision=d) for d in range(4)]
     branches = branch(table(lambda: Adder(max_turns=2)), FakePolicy(by_chance), rows, 4)
     groups = [branches[i : i + 4] for i in range(0, 16, 4)]
@@ -59,7 +59,7 @@ def test_a_group_is_k_answers_to_one_observation_of_one_seat():
     assert all(seen[i + 1][: len(seen[i])] == seen[i] for i in range(3))
 
 
-def test_the_return_is_what_the_seat_is_paid_from_its_answer_on():
+def test_the_return_is_what_the_agent_is_paid_from_its_answer_on():
     rows = [DecisionRow(seed=1, decision=0), DecisionRow(seed=1, decision=1)]
     for branched in branch(table(Adder), FakePolicy(by_chance), rows, 3):
         index, decision = branched.decision
@@ -81,7 +81,7 @@ def test_what_was_paid_before_the_answer_is_no_part_of_its_return():
     assert branches[0].episode.returns()[index] == pytest.approx(2.8)
 
 
-def test_simultaneous_seats_branch_before_either_has_answered():
+def test_simultaneous_agents_branch_before_either_has_answered():
     rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
     branches = branch(table(lambda: Matcher(max_turns=2)), FakePolicy(by_chance), rows, 5)
     assert [b.point.agent for b in branches] == ["a_0"] * 5 + ["b_1"] * 5
@@ -90,7 +90,9 @@ def test_simultaneous_seats_branch_before_either_has_answered():
         first, second, third, fourth = map(float, texts(b))  # a, b, a, b
         own = first + third if decision.agent == "a_0" else second + fourth
         assert b.episode.returns()[index] == pytest.approx(first * second + third * fourth + own)
-    assert len({texts(b)[0] for b in branches[5:]}) > 1  # the other seat answers again in each copy
+    assert (
+        len({texts(b)[0] for b in branches[5:]}) > 1
+    )  # the other agent answers again in each copy
 
 
 def test_a_number_beyond_the_end_is_counted_round():
@@ -99,7 +101,7 @@ def test_a_number_beyond_the_end_is_counted_round():
     assert [b.point.agent for b in branches] == ["a_0", "b_1", "a_0", "b_1"]
 
 
-def test_other_seats_are_played_by_the_others_and_make_no_groups():
+def test_other_agents_are_played_by_the_others_and_make_no_groups():
     fixed = ScriptedPolicy(lambda request: "7")
     rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
     branches = branch(table(Adder, ["b_1"], fixed), FakePolicy(by_chance), rows, 2)
@@ -107,7 +109,7 @@ def test_other_seats_are_played_by_the_others_and_make_no_groups():
     assert all(b.decision[1].observation == "b_1 0 7.0" for b in branches)
 
 
-def test_a_seat_without_a_decision_is_named():
+def test_an_agent_without_a_decision_is_named():
     with pytest.raises(ConfigError, match="seed 3 has no decision of b_1"):
         branch(
             table(Ended, ["b_1"], ScriptedPolicy(lambda r: "")),
@@ -124,8 +126,8 @@ def test_rows_name_the_seed_and_the_decision():
     rows = adapter.dataset([4, 9], decisions=2)
     assert [(row["seed"], row["decision"]) for row in rows] == [(4, 0), (4, 1), (9, 0), (9, 1)]
     assert rows[3]["prompt"] == [{"role": "user", "content": "", "seed": 9, "decision": 1}]
-    assert adapter.dataset([4], instructions="SeatEpisode.")[0] == {
-        "prompt": [{"role": "user", "content": "SeatEpisode."}],
+    assert adapter.dataset([4], instructions="AgentEpisode.")[0] == {
+        "prompt": [{"role": "user", "content": "AgentEpisode."}],
         "seed": 4,
     }
 
@@ -145,11 +147,11 @@ def test_rows_that_mean_nothing(options, says):
 
 def test_mistakes_are_named():
     with pytest.raises(UnknownNameError, match="planner_1"):
-        adapter.rollout_func("sudoku_v0", seats=["planner_2"])
+        adapter.rollout_func("sudoku_v0", agents=["planner_2"])
     with pytest.raises(ConfigError, match="nobody plays planner_1"):
-        adapter.rollout_func("sudoku_v0", seats=["proposer_0"], others={})
-    with pytest.raises(ConfigError, match="at least one seat"):
-        adapter.rollout_func("sudoku_v0", seats=[])
+        adapter.rollout_func("sudoku_v0", agents=["proposer_0"], others={})
+    with pytest.raises(ConfigError, match="at least one agent"):
+        adapter.rollout_func("sudoku_v0", agents=[])
     with pytest.raises(ConfigError, match="env_args are for an id"):
         adapter.rollout_func(Adder, env_args={"max_turns": 2})
 
@@ -171,7 +173,7 @@ def test_the_adapter_loads_neither_torch_nor_trl():
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two steps of sudoku: two seats, up to two rounds, all four decisions."""
+    """Two steps of sudoku: two agents, up to two rounds, all four decisions."""
     policy = load_model("tiny")
     rollouts = adapter.rollout_func("sudoku_v0", env_args={"prompt": "terse", "max_turns": 2})
     made = []
@@ -214,7 +216,7 @@ def test_the_rewards_that_trl_logs_are_those_of_the_environment(run):
 @pytest.mark.slow
 def test_an_answer_replayed_by_hand_is_paid_the_same(tmp_path):
     env_args = {"max_turns": 1, "prompt": "terse"}
-    rollouts = adapter.rollout_func("sudoku_v0", seats=["planner_1"], env_args=env_args)
+    rollouts = adapter.rollout_func("sudoku_v0", agents=["planner_1"], env_args=env_args)
     policy = load_model("tiny")
     made = []
     trl_runs.train(
@@ -254,7 +256,7 @@ def test_wrong_texts_get_the_documented_penalty():
 
 
 def test_a_prompt_that_does_not_fit_is_masked(tmp_path):
-    rollouts = adapter.rollout_func("sudoku_v0", seats=["planner_1"], env_args={"max_turns": 1})
+    rollouts = adapter.rollout_func("sudoku_v0", agents=["planner_1"], env_args={"max_turns": 1})
     with pytest.warns(UserWarning, match="exceeds the available context"):
         seen = trl_runs.train(
             model(max_position_embeddings=64),
@@ -328,7 +330,7 @@ def test_a_divided_group_is_refused():
 
 
 @pytest.mark.slow
-def test_a_group_shares_task_seat_and_prompt(run):
+def test_a_group_shares_task_agent_and_prompt(run):
     _, made = run
     for samples in made:
         for start in (0, 4):

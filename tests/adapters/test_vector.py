@@ -1,4 +1,4 @@
-"""Many single seats at once: step for step what each does alone."""
+"""Many single agents at once: step for step what each does alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
+from agent_envs import Prepaid
 from discrete_envs import Pile
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
@@ -17,13 +18,12 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from pages import ROOT
 from quick_cases import slow_but
-from seat_envs import Prepaid
 from toy_envs import Adder, Matcher
 
 import llmzoo.adapters.gymnasium  # noqa: F401  # registers
 from llmzoo import registry
 from llmzoo.adapters import discrete_to_text
-from llmzoo.adapters.single_seat import single_seat
+from llmzoo.adapters.single_agent import single_agent
 from llmzoo.adapters.vector import batched, vector
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
@@ -98,7 +98,7 @@ class _Infos(gymnasium.vector.VectorEnv):
         self.num_envs = num_envs
 
 
-# every environment, every mode with seats that end apart, that are simultaneous and that may never act
+# every environment, every mode with agents that end apart, that are simultaneous and that may never act
 @pytest.mark.parametrize(
     ("name", "mode"),
     [
@@ -114,11 +114,11 @@ class _Infos(gymnasium.vector.VectorEnv):
         ("debate", "SameStep"),
     ],
 )
-def test_equal_to_single_seats_step_for_step(name, mode):
+def test_equal_to_single_agents_step_for_step(name, mode):
     """Ragged ends, hostile text, every way to begin again: observations, rewards, ends and infos."""
-    make, seat, others = ENVIRONMENTS[name]
-    together = vector(make, N, seat=seat, others=others, autoreset_mode=mode)
-    alone = [single_seat(make, seat=seat, others=others) for _ in range(N)]
+    make, agent, others = ENVIRONMENTS[name]
+    together = vector(make, N, agent=agent, others=others, autoreset_mode=mode)
+    alone = [single_agent(make, agent=agent, others=others) for _ in range(N)]
     assert together.metadata["autoreset_mode"] is AutoresetMode(mode)
     observations, infos = together.reset(seed=11)
     for i, env in enumerate(alone):
@@ -185,10 +185,10 @@ def assert_same_info(infos, i, info):
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_equal_to_gymnasiums_own_vector_environment(mode):
     """SyncVectorEnv is the other witness: the same episodes, infos included where it keeps them."""
-    make, seat, others = ENVIRONMENTS["sudoku planner"]
-    ours = vector(make, N, seat=seat, others=others, autoreset_mode=mode)
+    make, agent, others = ENVIRONMENTS["sudoku planner"]
+    ours = vector(make, N, agent=agent, others=others, autoreset_mode=mode)
     theirs = SyncVectorEnv(
-        [partial(single_seat, make, seat=seat, others=others)] * N, autoreset_mode=mode
+        [partial(single_agent, make, agent=agent, others=others)] * N, autoreset_mode=mode
     )
     assert ours.reset(seed=4)[0] == theirs.reset(seed=4)[0]
     texts = answers("sudoku", 1)
@@ -209,7 +209,7 @@ def test_long_texts_and_all_of_unicode_come_back_whole():
     """Nothing is cut to the width of a neighbour, zero bytes and half surrogates included."""
 
     texts = ["", "ends in zero\x00", "漢字🙂\ud800" * 5_000]
-    envs = vector(Echo, 3, seat="a_0", others=lambda text: "ok")
+    envs = vector(Echo, 3, agent="a_0", others=lambda text: "ok")
     envs.reset(seed=0)
     for actions in (tuple(texts), list(texts), np.array(texts, dtype=object)):
         observations = envs.step(actions)[0]
@@ -220,7 +220,7 @@ def test_long_texts_and_all_of_unicode_come_back_whole():
 
 
 def test_random_actions_of_the_batched_space():
-    envs = vector("sudoku_v0", 2, seat="planner_1", others="amateur")
+    envs = vector("sudoku_v0", 2, agent="planner_1", others="amateur")
     envs.reset(seed=1)
     envs.action_space.seed(1)
     for _ in range(5):
@@ -241,7 +241,7 @@ def test_one_call_for_all_who_wait():
         return answer(requests, group_size, greedy=greedy)
 
     policy.respond = counted
-    envs = vector(partial(Adder, 2), 5, seat="b_1", others=policy)
+    envs = vector(partial(Adder, 2), 5, agent="b_1", others=policy)
     envs.reset(seed=0)
     envs.step(["1"] * 5)
     envs.step(["1"] * 5)
@@ -254,8 +254,8 @@ def test_a_model_answers_together_as_alone():
     """Its chance hangs on each episode's seed and turn, not on who else asks in the same call."""
     make = partial(registry.make, "sudoku_v0", prompt="terse", max_turns=2)
     policy = load("tiny")
-    envs = vector(make, N, seat="planner_1", others=policy)
-    alone = [single_seat(make, seat="planner_1", others=policy) for _ in range(N)]
+    envs = vector(make, N, agent="planner_1", others=policy)
+    alone = [single_agent(make, agent="planner_1", others=policy) for _ in range(N)]
     observations = envs.reset(seed=21)[0]
     assert list(observations) == [env.reset(seed=21 + i)[0] for i, env in enumerate(alone)]
     for _ in range(5):
@@ -270,7 +270,7 @@ def test_a_model_answers_together_as_alone():
 
 def test_environments_on_one_seed_play_one_task():
     """A group of answers to one task: seeds may repeat, and then the others' chance does too."""
-    envs = vector("sudoku_v0", 3, seat="planner_1", others="random")
+    envs = vector("sudoku_v0", 3, agent="planner_1", others="random")
     observations, infos = envs.reset(seed=[8, 8, 9])
     assert observations[0] == observations[1] != observations[2]
     assert infos["task_id"][0] == infos["task_id"][1] != infos["task_id"][2]
@@ -281,7 +281,7 @@ def test_environments_on_one_seed_play_one_task():
 
 def test_a_partial_reset_leaves_the_others_where_they_are():
     options = {"reset_mask": np.array([True, False, True])}
-    envs = vector(partial(Adder, 2), 3, seat="a_0", others=lambda text: "1")
+    envs = vector(partial(Adder, 2), 3, agent="a_0", others=lambda text: "1")
     envs.reset(seed=0)
     before = envs.step(["7", "7", "7"])[0]
     observations, infos = envs.reset(seed=[1, None, 2], options=options)
@@ -294,11 +294,11 @@ def test_a_partial_reset_leaves_the_others_where_they_are():
 
 
 def test_a_partial_reset_takes_the_environments_options_too():
-    envs = vector("sudoku_v0", 2, seat="planner_1", others="oracle")
+    envs = vector("sudoku_v0", 2, agent="planner_1", others="oracle")
     envs.reset(seed=0)
     options = {"reset_mask": np.array([False, True]), "task": 3}
     _, infos = envs.reset(options=options)
-    known = single_seat("sudoku_v0", seat="planner_1", others="oracle")
+    known = single_agent("sudoku_v0", agent="planner_1", others="oracle")
     assert infos["task_id"][1] == known.reset(options={"task": 3})[1]["task_id"]
 
 
@@ -312,7 +312,7 @@ def test_a_partial_reset_takes_the_environments_options_too():
     ],
 )
 def test_masks_that_do_not_fit(mask, error, says):
-    envs = vector(Adder, 2, seat="a_0", others=lambda text: "1")
+    envs = vector(Adder, 2, agent="a_0", others=lambda text: "1")
     with pytest.raises(error, match=says):
         envs.reset(options={"reset_mask": mask})
 
@@ -321,7 +321,7 @@ def test_masks_that_do_not_fit(mask, error, says):
 
 
 def test_steps_that_cannot_be_made():
-    envs = vector(Adder, 2, seat="a_0", others=lambda text: "1", autoreset_mode="Disabled")
+    envs = vector(Adder, 2, agent="a_0", others=lambda text: "1", autoreset_mode="Disabled")
     with pytest.raises(ResetNeeded, match="0, 1 are over or have not begun"):
         envs.step(["1", "1"])
     envs.reset(seed=0, options={"reset_mask": np.array([False, True])})
@@ -337,13 +337,13 @@ def test_steps_that_cannot_be_made():
 
 def test_settings_that_mean_nothing():
     with pytest.raises(ConfigError, match="autoreset_mode must be one of NextStep"):
-        vector(Adder, 2, seat="a_0", others="random", autoreset_mode="next")
+        vector(Adder, 2, agent="a_0", others="random", autoreset_mode="next")
     with pytest.raises(ConfigError, match="num_envs"):
-        vector(Adder, 0, seat="a_0", others="random")
+        vector(Adder, 0, agent="a_0", others="random")
     with pytest.raises(ConfigError, match="one environment"):
-        vector(Adder(), 2, seat="a_0", others="random")
+        vector(Adder(), 2, agent="a_0", others="random")
     with pytest.raises(ValueError, match="3 seeds for 2"):
-        vector(Adder, 2, seat="a_0", others="random").reset(seed=[1, 2, 3])
+        vector(Adder, 2, agent="a_0", others="random").reset(seed=[1, 2, 3])
 
 
 # Gymnasium's tools around it
@@ -351,13 +351,13 @@ def test_settings_that_mean_nothing():
 
 def test_make_vec_and_a_wrapper_of_gymnasiums():
     envs = gymnasium.make_vec(
-        "llmzoo/sudoku-v0", num_envs=2, seat="planner_1", others="oracle", max_turns=2
+        "llmzoo/sudoku-v0", num_envs=2, agent="planner_1", others="oracle", max_turns=2
     )
     counted = RecordEpisodeStatistics(envs)
     counted.reset(seed=3)
-    expert = single_seat("sudoku_v0", seat="planner_1", others="oracle", max_turns=2)
+    expert = single_agent("sudoku_v0", agent="planner_1", others="oracle", max_turns=2)
     expert.reset(seed=3)
-    solution = expert.seat.env.unwrapped.expert("planner_1")
+    solution = expert.agent.env.unwrapped.expert("planner_1")
     _, rewards, terminations, _, infos = counted.step([solution, "hello"])
     assert terminations.tolist() == [True, False]
     assert infos["success"].tolist() == [True, False]

@@ -1,4 +1,4 @@
-"""No degenerate policy earns more than the amateur, in any seat of any environment."""
+"""No degenerate policy earns more than the amateur, in any agent of any environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TASKS = 10  # that each policy plays; of five, chance decides
 
 
 def row(**returns):
-    return Row(env="e", form="", seat="all", returns={"expert": (9.0, 9.0, 9.0), **returns})
+    return Row(env="e", form="", agent="all", returns={"expert": (9.0, 9.0, 9.0), **returns})
 
 
 def test_a_policy_pays_that_earns_more_by_two_standard_errors():
@@ -34,7 +34,7 @@ CHOSEN = [
     ("plan_path_v0", {"view": "split"}),
     ("math_v0", {"view": "split", "family": "word_problems"}),
     ("math_v0", {"aggregator": True}),
-    ("debate_v0", {"judge_seat": True}),
+    ("debate_v0", {"judge_agent": True}),
     ("debate_v0", {"reward": "cooperative"}),
     ("debate_v0", {"num_agents": 1}),
     ("calendar_v0", {"level": "hard", "num_agents": 3}),
@@ -45,7 +45,7 @@ CHOSEN = [
 def paying(id, form, tasks):
     """The returns of degenerate policies that earn more than the amateur."""
     return {
-        (row.form, row.seat, policy): row.returns
+        (row.form, row.agent, policy): row.returns
         for row in rows(id, form, tasks)
         for policy in row.paying
     }

@@ -15,7 +15,14 @@ def test_it_knows_the_options_that_the_help_lists(llmzoo, capsys, command):
     with pytest.raises(SystemExit):
         llmzoo(command, "--help")
     listed = set(re.findall(r"^  (?:-h, )?--([a-z_]+)", capsys.readouterr().out, re.MULTILINE))
-    families = {"env_args", "learner_args", "seat_args", "lora_args", "sampler_args", "engine_args"}
+    families = {
+        "env_args",
+        "learner_args",
+        "agent_args",
+        "lora_args",
+        "sampler_args",
+        "engine_args",
+    }
     families |= {"model_args", "opponents_args", "curriculum_args"}
     assert set(takes_of(command)) - {"policy_args"} == listed - families - {
         *("help", "config", "print_config", "policy_args")

@@ -38,7 +38,7 @@ def test_json_is_the_contract(llmzoo):
     assert result["success"] == 1.0
     # Wilson's interval of n successes in n trials is [n / (n + z^2), 1]
     assert result["success_ci95"] == pytest.approx([8 / (8 + Z2), 1.0])
-    # team 1, and 0.1 format + 0.1 legal + 0.8 quality for each seat
+    # team 1, and 0.1 format + 0.1 legal + 0.8 quality for each agent
     assert result["mean_return"] == pytest.approx({"proposer_0": 2.0, "planner_1": 2.0})
     assert result["mean_turns"] == 1.0
     assert result["tokens"] == 0
@@ -160,7 +160,7 @@ def test_policies_of_single_agents(llmzoo):
     # the proposer's legal, right and well-formed board is rewarded; silence is not
     assert result["mean_return"]["proposer_0"] == pytest.approx(1.0)
     assert result["mean_return"]["planner_1"] <= 0.0
-    other = llmzoo(*argv, "--policy", "silent", "--seat.planner_1.policy", "oracle")
+    other = llmzoo(*argv, "--policy", "silent", "--agent.planner_1.policy", "oracle")
     assert json.loads(other.out)["success"] == 1.0
 
 

@@ -112,7 +112,7 @@ def test_no_command_sends_a_variable_that_the_folder_names(
 
 
 @pytest.mark.parametrize("command", ["eval", "collect", "exploit", "resume"])
-@pytest.mark.parametrize("where", ["others", "seat_args", "env"])
+@pytest.mark.parametrize("where", ["others", "agent_args", "env"])
 def test_no_command_sends_the_token_to_a_server_that_the_folder_names(
     command, where, theirs, llmzoo, monkeypatch
 ):
@@ -120,8 +120,8 @@ def test_no_command_sends_the_token_to_a_server_that_the_folder_names(
     address = "grpcs://evil.invalid:50051"
     theirs(
         **{
-            "others": {"others": address, "seats": "player_0"},
-            "seat_args": {"seat_args": {"player_1": {"policy": address}}},
+            "others": {"others": address, "policies": "player_0"},
+            "agent_args": {"agent_args": {"player_1": {"policy": address}}},
             "env": {"env": f"{address}/kuhn_poker_v0"},
         }[where]
     )
@@ -133,19 +133,19 @@ def test_no_command_sends_the_token_to_a_server_that_the_folder_names(
 
 def test_a_server_is_asked_where_there_is_no_token_to_take(theirs, llmzoo, monkeypatch):
     monkeypatch.delenv("LLMZOO_TOKEN", raising=False)
-    theirs(others="grpc://127.0.0.1:1", seats="player_0")
+    theirs(others="grpc://127.0.0.1:1", policies="player_0")
     assert "cannot choose what is sent" not in llmzoo(*PLAYING["eval"]).err
 
 
 @pytest.mark.parametrize(
-    ("seat", "option"),
+    ("agent", "option"),
     [
-        ({"learner": "evil:Learner"}, "--seat.player_0.learner evil:Learner"),
-        ({"learner_args": {"rewards": "evil:paid"}}, "--seat.player_0.learner_args.rewards"),
+        ({"learner": "evil:Learner"}, "--agent.player_0.learner evil:Learner"),
+        ({"learner_args": {"rewards": "evil:paid"}}, "--agent.player_0.learner_args.rewards"),
     ],
 )
-def test_a_resumed_run_imports_no_learner_of_a_seat(seat, option, theirs, llmzoo):
-    theirs(seat_args={"player_0": seat})
+def test_a_resumed_run_imports_no_learner_of_an_agent(agent, option, theirs, llmzoo):
+    theirs(agent_args={"player_0": agent})
     said = llmzoo(*PLAYING["resume"])
     assert said.code == 2
     assert f"Say {option}" in said.err
@@ -174,8 +174,8 @@ def test_a_resumed_run_joins_no_cluster_because_its_engine_is_named(theirs, llmz
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [(name, value) for name in ("env_args", "seat_args") for value in (None, ["evil"], "evil")]
-    + [("seat_args", {"player_0": None})],
+    [(name, value) for name in ("env_args", "agent_args") for value in (None, ["evil"], "evil")]
+    + [("agent_args", {"player_0": None})],
 )
 @pytest.mark.parametrize("command", PLAYING)
 @pytest.mark.slow
@@ -225,7 +225,7 @@ def test_another_environment_than_it_was_is_no_repetition(theirs, llmzoo):
 
 def test_the_players_of_a_run_send_no_token_from_python_either(theirs, monkeypatch):
     monkeypatch.setenv("LLMZOO_TOKEN", SECRET)
-    folder = theirs(seat_args={"player_1": {"policy": "grpc://evil.invalid:1"}})
+    folder = theirs(agent_args={"player_1": {"policy": "grpc://evil.invalid:1"}})
     with pytest.raises(errors.ConfigError, match="a run folder cannot choose what is sent"):
         players(str(folder), ["player_0", "player_1"])
     monkeypatch.setenv("LLMZOO_ENDPOINT_KEYS", "evil.invalid=LLMZOO_TOKEN")
@@ -236,7 +236,7 @@ def test_the_players_of_a_run_send_no_token_from_python_either(theirs, monkeypat
 
 @pytest.mark.parametrize("command", ["report", "export", "compare"])
 def test_what_only_reads_a_folder_imports_nothing(command, theirs, llmzoo):
-    theirs(**CODE_IN["env"][0], seat_args={"player_0": {"learner": "evil:Learner"}})
+    theirs(**CODE_IN["env"][0], agent_args={"player_0": {"learner": "evil:Learner"}})
     more = {"export": ("--out", "copy"), "compare": ("theirs",)}.get(command, ())
     llmzoo(command, "theirs", *more)
     assert not Path("marker").exists()

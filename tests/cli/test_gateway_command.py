@@ -126,8 +126,8 @@ def test_a_record_is_resumed_and_the_token_is_given(tmp_path):
         (["--idle_s", "0"], "idle_s is above 0"),
         (["--policy", "oracle", "--port", "0"], "'oracle' cannot answer for 'a_0'"),
         (["--policy", "tinny", "--port", "0"], "Did you mean 'tiny'"),
-        (["--seat.b_1.policy", "tiny", "--port", "0"], "unknown agent 'b_1'"),
-        (["--seat.a_0.temprature", "1"], "Did you mean 'temperature'"),
+        (["--agent.b_1.policy", "tiny", "--port", "0"], "unknown agent 'b_1'"),
+        (["--agent.a_0.temprature", "1"], "Did you mean 'temperature'"),
         (["--resume", "--port", "0"], "holds no run to resume"),
     ],
 )

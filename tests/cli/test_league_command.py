@@ -108,7 +108,10 @@ def test_runs_of_several_settings(llmzoo, runs, tmp_path):
         (["oracle", "amateur", "--env", "kuhn_pokr_v0"], "Did you mean 'kuhn_poker_v0'?"),
         (["oracle", "amateur", "--env", "kuhn_poker_v0"], "give --out FOLDER"),
         (["oracle", "amatuer", "--env", "kuhn_poker_v0", "--out", "l"], "Did you mean 'amateur'?"),
-        (["oracle", "amateur", "--env", "relay_v0", "--out", "l"], "two seats, and relay_v0 has 3"),
+        (
+            ["oracle", "amateur", "--env", "relay_v0", "--out", "l"],
+            "two agents, and relay_v0 has 3",
+        ),
         (["oracle", "amateur", "--env", "kuhn_poker_v0", "--env.trys", "1"], "'tries'"),
         (["oracle", "amateur", "--env", "kuhn_poker_v0", "--env.split", "test"], "use --split"),
         (["a/opponents", "oracle", "--env", "kuhn_poker_v0", "--out", "l"], "a/opponents"),

@@ -33,7 +33,7 @@ def test_version(llmzoo):
         ("eval --env sudoku_v0 --policy oracle --env.siz 9", "'size'"),
         ("train --learner at_gpro", "'at_grpo'"),
         ("train --learner.group_siz 8", "'group_size'"),
-        ("train --seats planer_1", "'planner_1'"),
+        ("train --policies planer_1", "'planner_1'"),
         ("bench --envs sudoku_v0,sokban_v0", "'sokoban_v0'"),
         ("bench --lerners grpo", "'--learners'"),
         ("play sudoku_v0 --seat plannr_1", "'planner_1'"),

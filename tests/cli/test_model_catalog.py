@@ -25,7 +25,7 @@ from llmzoo.policies.model_catalog import MODEL_CATALOG, folder_of
 ENV = ["--env", "sudoku_v0", "--env.max_turns", "1", "--env.prompt", "terse"]
 SHORT = ["--max_new_tokens", "4", "--quiet"]
 ONE_STEP = [*ENV, *SHORT, *["--steps", "1", "--episodes_per_step", "1", "--eval_tasks", "2"]]
-LORA = [*ONE_STEP, *["--learner", "magrpo", "--seats", "lora", "--lora.r", "2"]]
+LORA = [*ONE_STEP, *["--learner", "magrpo", "--policies", "lora", "--lora.r", "2"]]
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +57,12 @@ def fetched(converted, monkeypatch, tmp_path):
 COMMANDS = {
     "train": ["train", *ONE_STEP, "--model", "smollm2", "--out", "run"],
     "a file": ["train", *ONE_STEP, "--config", "run.yaml", "--out", "run"],
-    "a seat": [
-        *("train", *ONE_STEP, "--seats", "separate", "--seat.planner_1.policy", "smollm2"),
+    "an agent": [
+        *("train", *ONE_STEP, "--policies", "separate", "--agent.planner_1.policy", "smollm2"),
         *("--model", "tiny", "--out", "run"),
     ],
     "others": [
-        *("train", *ONE_STEP, "--seats", "planner_1", "--others", "smollm2", "--model", "tiny"),
+        *("train", *ONE_STEP, "--policies", "planner_1", "--others", "smollm2", "--model", "tiny"),
         *("--out", "run"),
     ],
     "a critic": [
@@ -82,7 +82,7 @@ COMMANDS = {
 }
 
 
-FAST = ("eval", "a seat")
+FAST = ("eval", "an agent")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def solution(task: int) -> str:
     return package.oracle(env)()
 
 
-def test_a_person_takes_a_seat(llmzoo, monkeypatch):
+def test_a_person_takes_an_agent(llmzoo, monkeypatch):
     typed = f"I do not know\n\n{solution(3)}\n\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     said = llmzoo(*["play", "sudoku_v0", "--seat", "planner_1", "--task", "3", "--seed", "1"])
@@ -33,7 +33,7 @@ def test_a_person_takes_a_seat(llmzoo, monkeypatch):
     assert "returns: proposer_0 2.000, planner_1 2.000" in said.out
 
 
-def test_the_first_seat_unless_told(llmzoo, monkeypatch):
+def test_the_first_agent_unless_told(llmzoo, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     said = llmzoo("play", "sudoku_v0", "--env.prompt", "terse")
     assert "--- planner_1 (oracle) ---" in said.out
@@ -42,7 +42,7 @@ def test_the_first_seat_unless_told(llmzoo, monkeypatch):
 
 
 @pytest.mark.parametrize("policy", ["amateur", "random"])
-def test_a_policy_plays_all_seats(llmzoo, policy):
+def test_a_policy_plays_all_agents(llmzoo, policy):
     said = llmzoo("play", "--env", "plan_path_v0", "--policy", policy, "--env.max_turns", 2)
     assert said.code == 0
     assert f"--- planner_1 ({policy}) ---" in said.out
@@ -68,7 +68,7 @@ def test_boards_are_drawn_in_colour_where_colours_are_shown(llmzoo, monkeypatch)
     env = package.make("plan_path_v0").unwrapped
     env.reset(seed=0)
     start = terminal.coloured(env.picture())
-    assert drawn.count(start) == 1  # the seats read the same board, which stays on the screen
+    assert drawn.count(start) == 1  # the agents read the same board, which stays on the screen
     env.step(env.expert("proposer_0"))
     _, plan = env.boards_in(env.observe("planner_1"))
     assert f"\n{terminal.coloured(plan.board)}\nIts simulation: goal reached" in drawn
@@ -148,10 +148,10 @@ def test_what_a_model_writes_moves_no_cursor(llmzoo, monkeypatch):
     from llmzoo.cli import play
     from llmzoo.policies import ScriptedPolicy
 
-    def seats(options, agents):
+    def agents(options, agents):
         return dict.fromkeys(agents, ScriptedPolicy(lambda request: RAW, "raw"))
 
-    monkeypatch.setattr(play, "_seats", seats)
+    monkeypatch.setattr(play, "_agents", agents)
     out = llmzoo("play", "--env", "debate_v0", "--policy", "oracle").out  # each reads the other
     assert r"1\x1b[2J\x1b]52;c;aGk=\x07 \u202e \x9b31m \ud800" in out
     assert all(c.isprintable() or c == "\n" for c in out)

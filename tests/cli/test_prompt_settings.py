@@ -1,4 +1,4 @@
-"""``--system``, ``--chat_template_args`` and ``--thought_end``, of runs and of seats."""
+"""``--system``, ``--chat_template_args`` and ``--thought_end``, of runs and of agents."""
 
 import json
 
@@ -21,15 +21,15 @@ def test_a_run_and_its_evaluation(llmzoo, small, chat_model, tmp_path):
     said = llmzoo(
         *("train", "--learner", "magrpo", "--steps", 1, *small, "--model", chat_model, "--quiet"),
         *("--system", "You are a planner: be brief.", *OFF, "--thought_end", "</think>"),
-        *("--seat.planner_1.chat_template_args.enable_thinking", "true"),
-        *("--seat.planner_1.system", "Check: twice.", "--max_new_tokens", 4, "--out", run),
+        *("--agent.planner_1.chat_template_args.enable_thinking", "true"),
+        *("--agent.planner_1.system", "Check: twice.", "--max_new_tokens", 4, "--out", run),
     )
     assert said.code == 0, said.err
     config = json.loads((run / "config.json").read_text())
     assert config["system"] == "You are a planner: be brief."
     assert config["chat_template_args"] == {"enable_thinking": False}
     assert config["thought_end"] == "</think>"
-    assert config["seat_args"] == {
+    assert config["agent_args"] == {
         "planner_1": {"chat_template_args": {"enable_thinking": True}, "system": "Check: twice."}
     }
     after = json.loads((run / "after.json").read_text())

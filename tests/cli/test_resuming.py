@@ -72,7 +72,7 @@ def test_an_argument_that_is_a_function_is_not_imported(resume, tmp_path, judge)
     assert not (tmp_path / "marker").exists()
 
 
-@pytest.mark.parametrize("name", ["env_args", "learner_args", "seat_args", "lora_args"])
+@pytest.mark.parametrize("name", ["env_args", "learner_args", "agent_args", "lora_args"])
 def test_no_class_is_imported_that_a_mapping_names(resume, tmp_path, name):
     inner = {"class_path": "theirs.evil.Env"}
     resume(**{name: {"a": inner}})

@@ -99,14 +99,14 @@ def test_the_same_command_goes_on_after_an_interruption(llmzoo, write, tmp_path,
 
 @pytest.mark.slow
 def test_adapters_go_on_as_adapters(llmzoo, write, tmp_path):
-    said = llmzoo("train", "--config", write(seats="lora", lora_args={"r": 2}), "--quiet")
+    said = llmzoo("train", "--config", write(policies="lora", lora_args={"r": 2}), "--quiet")
     assert said.code == 0, said.err
     for stage in ("1-sft", "2-magrpo"):
         (step,) = (tmp_path / "out" / stage / "checkpoints").iterdir()
         assert (step / "planner_1" / "adapter_model.safetensors").exists()
 
 
-FROZEN = {"seats": "separate", "seat_args": {"planner_1": {"frozen": True}}}
+FROZEN = {"policies": "separate", "agent_args": {"planner_1": {"frozen": True}}}
 
 
 @pytest.mark.parametrize(
@@ -122,17 +122,29 @@ FROZEN = {"seats": "separate", "seat_args": {"planner_1": {"frozen": True}}}
         ),
         ({"learner_args": {"group_siz": 2}}, {}, "Did you mean 'group_size'?"),
         ({"learner_args": {"group_size": "big"}}, {}, "'group_size' must be a whole number"),
-        ({"seat_args": {"planer_1": {"frozen": True}}}, {}, "unknown seat 'planer_1'"),
-        ({"seat_args": {"planner_1": {"top_k": "a"}}}, {}, "stage 2: seat 'planner_1': top_k must"),
+        ({"agent_args": {"planer_1": {"frozen": True}}}, {}, "unknown agent 'planer_1'"),
+        (
+            {"agent_args": {"planner_1": {"top_k": "a"}}},
+            {},
+            "stage 2: agent 'planner_1': top_k must",
+        ),
         ({"trackers": ["tensorbord"]}, {}, "Did you mean 'tensorboard'?"),
         ({"model": "tiny"}, {}, "stage 2 starts from the model of stage 1"),
         ({"env": "sokoban_v0"}, {}, "env is one for all stages"),
         ({"eval_split": "none"}, {}, "eval_split=none: split must be one of"),
         ({}, FROZEN, "stage 1 trains proposer_0, and leaves no model for 'planner_1'"),
-        ({"learner": "grpo"}, {"seats": "separate"}, "leaves no model for 'planner_0'"),
-        ({"seats": "shared"}, {"seats": "separate"}, "apart, and seats='shared' starts from one"),
-        ({"seats": "lora"}, {"seats": "separate"}, "apart, and seats='lora' starts from one"),
-        ({"seats": "planner_1", "others": "orcale"}, {}, "Did you mean 'oracle'?"),
+        ({"learner": "grpo"}, {"policies": "separate"}, "leaves no model for 'planner_0'"),
+        (
+            {"policies": "shared"},
+            {"policies": "separate"},
+            "apart, and policies='shared' starts from one",
+        ),
+        (
+            {"policies": "lora"},
+            {"policies": "separate"},
+            "apart, and policies='lora' starts from one",
+        ),
+        ({"policies": "planner_1", "others": "orcale"}, {}, "Did you mean 'oracle'?"),
         ({}, {"learner": "grpo"}, "--learner has no effect with stages"),
         ({}, {"resume": "somewhere"}, "repeat the same command"),
         ({}, {"stages": []}, "at least one mapping"),
@@ -152,9 +164,9 @@ def test_a_later_stage_is_checked_before_the_first(
 
 
 @pytest.mark.slow
-def test_seats_may_part_and_a_seat_may_keep_a_player_of_its_own(llmzoo, write, model_folder):
+def test_agents_may_part_and_an_agent_may_keep_a_player_of_its_own(llmzoo, write, model_folder):
     own = {"planner_1": {"policy": model_folder, "frozen": True}}
-    settings = {"seats": "separate", "seat_args": own}
+    settings = {"policies": "separate", "agent_args": own}
     stages = [{**STAGES[0], "steps": 1}, {**STAGES[1], "steps": 1}]
     said = llmzoo("train", "--config", write(stages, **settings), "--quiet")
     assert said.code == 0, said.err

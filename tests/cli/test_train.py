@@ -82,9 +82,9 @@ def test_resume_refuses_what_contradicts(trained, llmzoo):
 
 
 @pytest.mark.slow
-def test_separate_seats_are_evaluated_each_with_its_own(llmzoo, small, tmp_path):
+def test_separate_agents_are_evaluated_each_with_its_own(llmzoo, small, tmp_path):
     run = tmp_path / "run"
-    argv = ["train", "--learner", "magrpo", "--steps", 1, "--seats", "separate", "--out", run]
+    argv = ["train", "--learner", "magrpo", "--steps", 1, "--policies", "separate", "--out", run]
     assert llmzoo(*argv, *small, "--quiet").code == 0
     argv = ["eval", "--env", "sudoku_v0", "--policy", run, "--tasks", 2, "--json"]
     assert json.loads(llmzoo(*argv, "--env.max_turns", 1).out)["tasks"] == 2
@@ -93,11 +93,13 @@ def test_separate_seats_are_evaluated_each_with_its_own(llmzoo, small, tmp_path)
     assert "no policy for planner_0" in said.err
 
 
-def test_from_a_file_with_learner_options_and_one_seat(llmzoo, model_folder, tmp_path, monkeypatch):
+def test_from_a_file_with_learner_options_and_one_agent(
+    llmzoo, model_folder, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.yaml").write_text(
         f"env: plan_path_v0\nenv_args: {{max_turns: 1}}\nlearner: magrpo\n"
-        f"learner_args: {{group_size: 2}}\nmodel: {model_folder}\nseats: planner_1\n"
+        f"learner_args: {{group_size: 2}}\nmodel: {model_folder}\npolicies: planner_1\n"
         "steps: 1\nepisodes_per_step: 2\neval_tasks: 2\nmax_new_tokens: 4\n"
     )
     said = llmzoo("train", "--config", "run.yaml", "--learner.entropy", 0.01)
@@ -106,13 +108,13 @@ def test_from_a_file_with_learner_options_and_one_seat(llmzoo, model_folder, tmp
     run = tmp_path / "runs" / "plan_path_v0-magrpo-0"
     saved = json.loads((run / "config.json").read_text())
     assert saved["learner_args"] == {"group_size": 2, "entropy": 0.01}
-    # the proposer's seat is the oracle's again
+    # the proposer's agent is the oracle's again
     argv = ["eval", "--env", "plan_path_v0", "--policy", run, "--tasks", 2, "--json"]
     result = json.loads(llmzoo(*argv, "--env.max_turns", 1).out)
     assert result["mean_return"]["proposer_0"] >= 1.0
 
 
 def test_nothing_is_left_by_what_cannot_be_run(llmzoo, small, tmp_path):
-    said = llmzoo("train", *small, "--seats", "nobody", "--out", tmp_path / "run")
+    said = llmzoo("train", *small, "--policies", "nobody", "--out", tmp_path / "run")
     assert said.code == 2
     assert not (tmp_path / "run").exists()

@@ -18,13 +18,13 @@ from toy_envs import Mixed, Parities, Parity
 
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
-from llmzoo.learners.per_seat import PerSeat
+from llmzoo.learners.per_agent import PerAgent
 from llmzoo.policies import precision
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 
-SEATS = ("writer_0", "writer_1")
+AGENTS = ("writer_0", "writer_1")
 STEPS = 2  # the second has moments of the first
 
 BOUND = {"max_update_kl": 1e-4}  # which the steps of these runs exceed
@@ -46,7 +46,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "opd": ("opd", {"reward_weight": 0.5, "group_size": 2}, "shared"),
     "opd_jsd": ("opd", {"loss": "jsd", "group_size": 2}, "separate"),
     "opd_lora": ("opd", {"loss": "jsd", "beta": 1.0}, "lora"),
-    "per_seat": ("per_seat", {"clip": 0.2, "minibatches": 2}, "shared"),
+    "per_agent": ("per_agent", {"clip": 0.2, "minibatches": 2}, "shared"),
     "few": ("at_grpo", {}, "shared"),
     **{
         name: (name, {}, "shared")
@@ -58,14 +58,14 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "named_mixed": ("magrpo", {"kl": 0.1}, "named"),
     "named_per_seat": ("magrpo", {"clip": 0.2, "minibatches": 2}, "named"),
 }
-# a seat's learner that has a state and a loss of its own
+# an agent's learner that has a state and a loss of its own
 OWN = {"role_baseline": 0.9, "entropy": 0.01}
 # settings of single runs; with fewer episodes than processes one of these answers nothing
 SMALL: dict[str, dict[str, Any]] = {
     "few": {"episodes_per_step": 1, "eval_tasks": 1},
     "curriculum": {"curriculum": "learnability", "curriculum_args": {"first": 1}},
     "named_mixed": {"model_args": {"pair": {"form": "lora"}}},
-    "named_per_seat": {"seat_args": {SEATS[1]: {"learner": "marloo", "learner_args": OWN}}},
+    "named_per_seat": {"agent_args": {AGENTS[1]: {"learner": "marloo", "learner_args": OWN}}},
 }
 ENVS = {"curriculum": partial(Mixed, "UD")}
 TASKS = {"alone": Parity, "named": partial(Parities, 3)}
@@ -77,26 +77,26 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
         return TransformersPolicy(body, tokenizer(), sampling=Sampling(max_new_tokens=3))
 
     if arrangement == "lora":
-        return dict(policy(0).with_adapters(list(SEATS), r=4))
+        return dict(policy(0).with_adapters(list(AGENTS), r=4))
     if arrangement == "alone":
-        return {SEATS[0]: policy(0)}
+        return {AGENTS[0]: policy(0)}
     if arrangement == "shared":
-        return dict.fromkeys(SEATS, policy(0))
-    return {seat: policy(seed) for seed, seat in enumerate(SEATS)}
+        return dict.fromkeys(AGENTS, policy(0))
+    return {agent: policy(seed) for seed, agent in enumerate(AGENTS)}
 
 
 def seated(arrangement: str) -> dict[str, Any]:
-    """The settings that say who plays: policies, or models by names, of which two seats share one."""
+    """The settings that say who plays: policies, or models by names, of which two agents share one."""
     if arrangement != "named":
         return {"policies": players(arrangement)}
-    seats = {**dict.fromkeys(SEATS, "pair"), "writer_2": "single"}
-    return {"model": teacher(), "seats": seats, "max_new_tokens": 3}
+    agents = {**dict.fromkeys(AGENTS, "pair"), "writer_2": "single"}
+    return {"model": teacher(), "policies": agents, "max_new_tokens": 3}
 
 
-def per_seat(options: dict[str, Any]) -> PerSeat:
-    """One seat of two with shared weights by another learner."""
+def per_agent(options: dict[str, Any]) -> PerAgent:
+    """One agent of two with shared weights by another learner."""
     own = MARLOO(MARLOO.Config(**options, **OWN))
-    return PerSeat(MAGRPO(MAGRPO.Config(**options)), {SEATS[1]: own})
+    return PerAgent(MAGRPO(MAGRPO.Config(**options)), {AGENTS[1]: own})
 
 
 @in_float64()
@@ -105,9 +105,9 @@ def play(name: str, out: Path, **settings: Any) -> None:
     """A run in float64: in float32 AdamW makes a whole step of a rounded gradient that should be 0."""
     learner, options, arrangement = RUNS[name]
     options = {"learning_rate": 1e-4, **needed(learner), **options}
-    named = {"learner_args": options} if name != "per_seat" else {}
+    named = {"learner_args": options} if name != "per_agent" else {}
     fit(
-        learner if named else per_seat(options),
+        learner if named else per_agent(options),
         ENVS.get(name) or TASKS.get(arrangement, Parities),
         out=out,
         **{

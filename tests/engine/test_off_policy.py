@@ -17,7 +17,7 @@ from llmzoo.policies import lora
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import FitConfig, fit
-from llmzoo.training.seating import take_seats
+from llmzoo.training.policy_loading import load_policies
 
 PLAY = partial(Parities, 2)
 DRAW = partial(draws, 0, envs=3)
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 
 def an_engine(folder, arrangement="shared", name="at_grpo", **options):
-    policies, learning = take_seats(
+    policies, learning = load_policies(
         ["writer_0", "writer_1"],
         arrangement,
         model=folder,
@@ -85,7 +85,7 @@ def test_each_batch_is_played_one_update_before_it_is_learned_from(arrangement, 
                 for group in batch.groups
                 for c, now in zip(
                     group.completions,
-                    engine.seats[group.agent].likelihood([group]).logprobs,
+                    engine.agent_policies[group.agent].likelihood([group]).logprobs,
                     strict=True,
                 )
             ]

@@ -63,7 +63,7 @@ def test_settings_that_exclude_each_other(tmp_path):
     for given in ({"engine": "ray"}, {"max_off_policy_steps": 1}, {"parallel": "fsdp"}):
         with pytest.raises(ConfigError, match="opponents are for"):
             llmzoo.fit(env="kuhn_poker_v0", opponents="latest", out=tmp_path / "run", **given)
-    with pytest.raises(ConfigError, match="two seats that learn"):
+    with pytest.raises(ConfigError, match="two agents that learn"):
         Opponents("latest", OpponentArgs(), {"p": (one := policy())}, {"player_0": one}, tmp_path)
 
 
@@ -91,15 +91,15 @@ def test_how_likely_each_member_is_drawn(tmp_path):
     assert weights("prioritized") == pytest.approx([0.25, 0.01, 0.49])
 
 
-def test_one_seat_learns_in_an_episode_against_an_opponent(tmp_path):
+def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
     members = pool(tmp_path, share=0.75, scripted=("amateur",))
     members.begin(0, 7)
     drawn = Counter(members.against(seed) for seed in range(4_000))
     assert drawn[None] / 4_000 == pytest.approx(0.25, abs=0.03)
     against = Counter(place for place in drawn.elements() if place is not None)
-    assert {seat for seat, _ in against} == set(AGENTS)
+    assert {agent for agent, _ in against} == set(AGENTS)
     assert {member for _, member in against} <= {"amateur", "000000"}
-    first = sum(count for (seat, _), count in against.items() if seat == "player_0")
+    first = sum(count for (agent, _), count in against.items() if agent == "player_0")
     assert first / sum(against.values()) == pytest.approx(0.5, abs=0.04)
     for seed in range(50):
         place = members.against(seed)
@@ -110,7 +110,7 @@ def test_one_seat_learns_in_an_episode_against_an_opponent(tmp_path):
 def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
     members = pool(tmp_path)
     members.begin(0, 3)
-    table = members.seated(dict.fromkeys(AGENTS, members.policies["policy"]))["player_0"]
+    table = members.with_opponents(dict.fromkeys(AGENTS, members.policies["policy"]))["player_0"]
     assert isinstance(table, Table)
     env = llmzoo.make("kuhn_poker_v0", prompt="terse")
     env.reset(seed=0)
@@ -138,24 +138,24 @@ def test_a_copy_stays_what_it_was(tmp_path):
     assert (held[name] == first[name]).all()
 
 
-def test_games_are_counted_for_the_seat_that_learns(tmp_path):
+def test_games_are_counted_for_the_agent_that_learns(tmp_path):
     members = pool(tmp_path, scripted=("oracle",), every=100)
     members.records.pop("000000", None)
     members.begin(1, 5)  # no copy: only the scripted player
     seeds = range(6)
-    seats = [members.against(seed)[0] for seed in seeds]
-    totals = [2.0, -1.0, 0.0, 1.0, 1.0, -2.0]  # of the seat that learns
+    agents = [members.against(seed)[0] for seed in seeds]
+    totals = [2.0, -1.0, 0.0, 1.0, 1.0, -2.0]  # of the agent that learns
     endings = [
-        ending(seed, **{seat: own, other(seat): -own})
-        for seed, seat, own in zip(seeds, seats, totals, strict=True)
+        ending(seed, **{agent: own, other(agent): -own})
+        for seed, agent, own in zip(seeds, agents, totals, strict=True)
     ]
     told = members.record(Batch(endings=tuple(endings)))
     assert told == {"opponents": 1.0, "win_rate": pytest.approx(3.5 / 6)}
     assert members.records["oracle"] == Record(games=6, won=3.5)
 
 
-def other(seat):
-    return AGENTS[1 - AGENTS.index(seat)]
+def other(agent):
+    return AGENTS[1 - AGENTS.index(agent)]
 
 
 def test_the_gate_lets_no_copy_in_before_the_last_one_is_beaten(tmp_path):
@@ -208,8 +208,8 @@ def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path):
     """Six iterations at once, and the same in two parts: weights, records and copies are equal."""
 
     def run(folder, steps, **options):
-        seats = dict.fromkeys(AGENTS, player())
-        fit(learner, out=folder, policies=seats, steps=steps, **SETTINGS, **options)
+        agents = dict.fromkeys(AGENTS, player())
+        fit(learner, out=folder, policies=agents, steps=steps, **SETTINGS, **options)
 
     run(tmp_path / "whole", 6)
     run(tmp_path / "parts", 3)
@@ -234,7 +234,7 @@ def same(first, second):
 
 @pytest.mark.slow
 def test_copies_of_adapters_are_adapters(tmp_path):
-    """Two seats with LoRA on one base: a copy is two small folders, and the base is there once."""
+    """Two agents with LoRA on one base: a copy is two small folders, and the base is there once."""
     adapters = player().with_adapters(list(AGENTS), r=2)
     fit(
         "at_grpo",

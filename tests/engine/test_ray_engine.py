@@ -45,13 +45,13 @@ def plan(folders):
         learner_args={**OPTIONS, "folder": str(folders / "orders")},
         env="ray_toys:Visited",
         env_args={"split": "train", "folder": str(folders / "orders")},
-        open_seats="llmzoo.training.seating:take_seats",
+        open_policies="llmzoo.training.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
-        seats="shared",
+        policies="shared",
         model=str(folders / "model"),
         others="oracle",
         sampling={"max_new_tokens": 3, "stop": []},
-        seat_args={},
+        agent_args={},
         precision="float32",
         gradient_checkpointing=False,
         lora_args={},
@@ -67,18 +67,18 @@ def plan(folders):
 @pytest.fixture(scope="module")
 def local(folders, plan):
     """A run of the local engine: what each iteration gave, and the engine at the end."""
-    seats, learning = plan.take_seats()
+    agents, learning = plan.load_policies()
     learner = VisitedATGRPO(VisitedConfig(**OPTIONS))
-    engine = LocalEngine(learner, learning, seats, total_steps=STEPS, workers=2)
+    engine = LocalEngine(learner, learning, agents, total_steps=STEPS, workers=2)
     engine.save(folders / "start")
     return iterated(engine), engine
 
 
 @pytest.fixture(scope="module")
 def engine(cluster, plan, local):
-    seats, learning = plan.take_seats()
+    agents, learning = plan.load_policies()
     args = RayArgs(start_seconds=1800)
-    with ray_engine(plan, args, plan.make_learner(), learning, seats) as engine:
+    with ray_engine(plan, args, plan.make_learner(), learning, agents) as engine:
         yield engine
 
 

@@ -105,7 +105,7 @@ def test_shares_are_of_neighbours_and_as_many_as_can_be():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"policies": {"writer_0": policy()}}, "not from objects: give model, seats"),
+        ({"policies": {"writer_0": policy()}}, "not from objects: give model, agents"),
         ({"env": Parities}, "not an environment given as a function: its id or its path"),
         ({"learner": learner_class("magrpo")()}, "not a learner given as an object: its name"),
     ],
@@ -158,10 +158,10 @@ def test_weights_go_from_one_policy_to_its_like():
 
 
 def test_an_adapter_goes_without_its_base():
-    def seats(seed):
+    def agents(seed):
         return policy().with_adapters(["a_0", "b_1"], seed=seed, r=2)
 
-    ones, others = seats(1), seats(2)
+    ones, others = agents(1), agents(2)
     array = weights.playing({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
     assert len(array) < sum(p.nbytes for p in policy().model.parameters()) / 4
     kept = [w.clone() for w in others["b_1"].parameters()]
@@ -205,7 +205,7 @@ def a_batch():
     return Batch(groups=groups, episodes=(episode,))
 
 
-def test_groups_go_to_their_seats_and_episodes_to_all():
+def test_groups_go_to_their_agents_and_episodes_to_all():
     batch = a_batch()
     mine = routed(batch, ["a_0"])
     assert [group.agent for group in mine.groups] == ["a_0", "a_0"]

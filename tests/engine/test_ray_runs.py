@@ -88,53 +88,53 @@ def gap(one, other, start):
 TEACHERS = {"writer_0": teacher(), "writer_1": teacher()}
 # a learner of its own, with a state and a loss that the others lack
 OWN = {"learner": "marloo", "learner_args": {"role_baseline": 0.9, "entropy": 0.01}}
-# two seats share one model, the third has one of its own
+# two agents share one model, the third has one of its own
 THREE = {
     "env_args": {"num_agents": 3},
-    "seats": {"writer_0": "pair", "writer_1": "pair", "writer_2": "single"},
+    "policies": {"writer_0": "pair", "writer_1": "pair", "writer_2": "single"},
 }
 
 CHOSEN = ("remembered",)  # of every commit: with what is remembered from batch to batch
 RUNS = {
-    "groups": ("magrpo", {"seats": "separate"}),
-    "one seat": ("magrpo", {"seats": "writer_1"}),
+    "groups": ("magrpo", {"policies": "separate"}),
+    "one agent": ("magrpo", {"policies": "writer_1"}),
     "remembered": (
         "magrpo",
         {
-            "seats": "separate",
+            "policies": "separate",
             "learner_args": {
                 **{"role_baseline": 0.9, "uninformative": "resample"},
                 **{"replay": 2, "clip": 0.2, "kl": 0.1},
             },
         },
     ),
-    "ahead": ("at_grpo", {"seats": "lora", "max_off_policy_steps": 1}),
-    "critics": ("ippo", {"seats": "separate"}),
-    "central critic": ("mappo", {"seats": "separate"}),
-    "value heads": ("ippo", {"seats": "lora", "learner_args": {"critic": "value_head"}}),
-    "preferences": ("dpo", {"seats": "lora", "learner_args": {"rounds": 2}}),
-    "references": ("dpo", {"seats": "separate", "learner_args": {"rounds": 0}}),
-    "joint preferences": ("madpo", {"seats": "lora", "learner_args": {"rounds": 3}}),
-    "demonstrations": ("sft", {"seats": "separate"}),
-    "a learner of a seat": ("magrpo", {"seats": "separate", "seat_args": {"writer_1": OWN}}),
-    "a learner of a seat that shares": (
+    "ahead": ("at_grpo", {"policies": "lora", "max_off_policy_steps": 1}),
+    "critics": ("ippo", {"policies": "separate"}),
+    "central critic": ("mappo", {"policies": "separate"}),
+    "value heads": ("ippo", {"policies": "lora", "learner_args": {"critic": "value_head"}}),
+    "preferences": ("dpo", {"policies": "lora", "learner_args": {"rounds": 2}}),
+    "references": ("dpo", {"policies": "separate", "learner_args": {"rounds": 0}}),
+    "joint preferences": ("madpo", {"policies": "lora", "learner_args": {"rounds": 3}}),
+    "demonstrations": ("sft", {"policies": "separate"}),
+    "a learner of an agent": ("magrpo", {"policies": "separate", "agent_args": {"writer_1": OWN}}),
+    "a learner of an agent that shares": (
         "magrpo",
-        {"seats": "shared", "seat_args": {"writer_1": OWN}},
+        {"policies": "shared", "agent_args": {"writer_1": OWN}},
     ),
     "teacher": (
         "opd",
-        {"seats": "shared", "learner_args": {"reward_weight": 0.5, "group_size": 2}},
+        {"policies": "shared", "learner_args": {"reward_weight": 0.5, "group_size": 2}},
     ),
-    "teachers": ("opd", {"seats": "separate", "learner_args": {"teacher": TEACHERS}}),
-    "teacher of adapters": ("opd", {"seats": "lora"}),
+    "teachers": ("opd", {"policies": "separate", "learner_args": {"teacher": TEACHERS}}),
+    "teacher of adapters": ("opd", {"policies": "lora"}),
     "named models": ("magrpo", {**THREE, "learner_args": {"role_baseline": 0.9}}),
     "named adapters": (
         "maxrl",
         {**THREE, "model_args": {"pair": {"form": "lora"}, "single": {"form": "lora"}}},
     ),
-    "a learner of a seat beside named models": (
+    "a learner of an agent beside named models": (
         "magrpo",
-        {**THREE, "seat_args": {"writer_2": OWN}},
+        {**THREE, "agent_args": {"writer_2": OWN}},
     ),
     "teacher of named models": ("opd", THREE),
 }
@@ -146,7 +146,7 @@ RUNS = {
         name
         if name in CHOSEN
         else pytest.param(
-            name, marks=pytest.mark.long("the full matrix of learners and seats on Ray")
+            name, marks=pytest.mark.long("the full matrix of learners and agents on Ray")
         )
         for name in RUNS
     ],
@@ -163,13 +163,13 @@ def test_it_is_the_run_of_the_local_engine(name, train):
     assert (valued is None) == (learner in ("dpo", "madpo", "sft"))
 
 
-@pytest.mark.long("the full matrix of learners and seats on Ray")
+@pytest.mark.long("the full matrix of learners and agents on Ray")
 def test_demonstrations_of_a_file(train, tmp_path):
     """Its lines follow one another, whoever plays them; seven of them, so that order matters."""
     file = tmp_path / "demonstrations.jsonl"
     played = episodes(Parities, expert(), list(range(7)))
     trajectories.save(file, trajectories.rows(played))
-    options = {"seats": "separate", "learner_args": {"source": str(file)}}
+    options = {"policies": "separate", "learner_args": {"source": str(file)}}
     local = train("local", "sft", **options)
     ray = train("ray", "sft", engine="ray", engine_args={"shares": 3}, **options)
     assert kept(ray) == kept(local)
@@ -180,14 +180,14 @@ def test_demonstrations_of_a_file(train, tmp_path):
     [
         (
             "at_grpo",
-            {"seats": "separate", "max_off_policy_steps": 1, "learner_args": {"kl": 0.1}},
+            {"policies": "separate", "max_off_policy_steps": 1, "learner_args": {"kl": 0.1}},
         ),
         *(
             pytest.param(
                 *RUNS[name],
                 marks=pytest.mark.long("changes of the engine with more kinds of state"),
             )
-            for name in ("teachers", "a learner of a seat beside named models")
+            for name in ("teachers", "a learner of an agent beside named models")
         ),
     ],
     ids=["ahead", "teachers", "named models"],
@@ -232,7 +232,7 @@ def test_either_engine_goes_on_where_the_other_stopped(learner, settings, train,
         ),
         pytest.param(
             {"update_ranks": 2, "update_cpus": 0.5},
-            {"parallel": "fsdp", "seats": "shared"},
+            {"parallel": "fsdp", "policies": "shared"},
             id="sharded ranks",
         ),
     ],
@@ -240,7 +240,7 @@ def test_either_engine_goes_on_where_the_other_stopped(learner, settings, train,
 def test_more_workers_are_the_same_but_for_rounding(args, settings, train, folder):
     """The workers compute in float32. There AdamW makes a step of any size of a gradient that
     should be 0, so single weights may differ; all weights together hardly do."""
-    settings = {"seats": "separate", "steps": 2, "checkpoint_every": 1, **settings}
+    settings = {"policies": "separate", "steps": 2, "checkpoint_every": 1, **settings}
     local = train("local", "at_grpo", **settings)
     ray = train("ray", "at_grpo", engine="ray", engine_args=args, **settings)
     assert 0 < gap(ray, local, folder) < 1e-3
@@ -258,13 +258,13 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",
         env_args={"split": "train"},
-        open_seats="llmzoo.training.seating:take_seats",
+        open_policies="llmzoo.training.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
-        seats="shared",
+        policies="shared",
         model=folder,
         others="oracle",
         sampling={"max_new_tokens": 3, "stop": []},
-        seat_args={},
+        agent_args={},
         precision="float32",
         gradient_checkpointing=False,
         lora_args={},
@@ -275,12 +275,12 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         total_steps=5,
         folder=folder,
     )
-    seats, learning = plan.take_seats()
+    agents, learning = plan.load_policies()
     player = learning["policy"]
     args, learner = RayArgs(), plan.make_learner()
     draw = partial(draws, 0, models=1, envs=3)
     batches, versions = [], [{n: w.clone() for n, w in player.model.state_dict().items()}]
-    with ray_engine(plan, args, learner, learning, seats, max_off_policy_steps=2) as engine:
+    with ray_engine(plan, args, learner, learning, agents, max_off_policy_steps=2) as engine:
         for step in range(5):
             iteration = engine.iterate(plan.make_env, draw, step, last=step == 4)
             batches.append(iteration.batch)
@@ -327,7 +327,7 @@ def visited(train, tmp_path):
                 learner_args={"folder": str(orders)},
                 engine="ray",
                 engine_args=engine_args,
-                **{"seats": "separate", "steps": 4, **settings},
+                **{"policies": "separate", "steps": 4, **settings},
             )
         assert list(orders.iterdir()) == []
         return out
@@ -338,7 +338,7 @@ def visited(train, tmp_path):
 @pytest.mark.parametrize(
     ("args", "settings"),
     [
-        pytest.param({"update_ranks": 2}, {"seats": "shared"}, id="a rank"),
+        pytest.param({"update_ranks": 2}, {"policies": "shared"}, id="a rank"),
         pytest.param(
             {"state_every": 3},
             {},
@@ -372,4 +372,4 @@ def test_who_dies_again_and_again_ends_the_run(stage, visited, monkeypatch):
     monkeypatch.setattr(f"llmzoo.engine.ray.{stage}_workers.MOST_DEATHS", 2)
     what = {"rollout": "2 rollout workers have died at share 0", "update": "has died 2 times"}
     with pytest.raises(WorkerError, match=rf"{what[stage]}.*worker process has died"):
-        visited("run", {}, {1: {stage: "die always"}}, monkeypatch, seats="shared")
+        visited("run", {}, {1: {stage: "die always"}}, monkeypatch, policies="shared")

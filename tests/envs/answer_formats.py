@@ -64,7 +64,7 @@ def wrap(name: str, answer: str) -> str:
 def play(env: Any, treat: Wrap, seed: int = 1) -> tuple[dict[str, float], bool]:
     """What each agent earns and whether the episode succeeds, if what the experts write is treated so.
 
-    Text that another seat reads as it stands has no form and stays: messages, and what is said in a call.
+    Text that another agent reads as it stands has no form and stays: messages, and what is said in a call.
     """
     env.reset(seed=seed)
     totals = dict.fromkeys(env.possible_agents, 0.0)

@@ -14,11 +14,11 @@ from llmzoo.registry import to_parallel
 
 
 class Match(TextEnv):
-    """Seats say a number; saying the same pays 1 to the team, each digit costs its writer 0.1."""
+    """Agents say a number; saying the same pays 1 to the team, each digit costs its writer 0.1."""
 
-    def __init__(self, seats=3, max_turns=2, **kwargs):
+    def __init__(self, agents=3, max_turns=2, **kwargs):
         super().__init__(
-            [f"seat_{n}" for n in range(seats)], simultaneous=True, max_turns=max_turns, **kwargs
+            [f"agent_{n}" for n in range(agents)], simultaneous=True, max_turns=max_turns, **kwargs
         )
 
     def begin(self, rng, task):
@@ -66,68 +66,68 @@ def test_conforms():
     testing.check_observations_do_not_grow(make)
 
 
-def test_no_seat_sees_an_answer_of_the_same_round():
+def test_no_agent_sees_an_answer_of_the_same_round():
     env = started()
     before = {agent: env.observe(agent) for agent in env.agents}
     for text in ("1", "22"):
         env.step(text)
         assert {agent: env.observe(agent) for agent in env.agents} == before
-        assert env.rewards == {"seat_0": 0.0, "seat_1": 0.0, "seat_2": 0.0}
+        assert env.rewards == {"agent_0": 0.0, "agent_1": 0.0, "agent_2": 0.0}
     env.step("1")
-    assert env.observe("seat_0").endswith("so far (('1', '22', '1'),)")
+    assert env.observe("agent_0").endswith("so far (('1', '22', '1'),)")
 
 
 class Keeping(InTurn):
-    """A seat that says "more" answers again."""
+    """An agent that says "more" answers again."""
 
     def keeps_turn(self, agent):
         return self.episode[1][-1] == "more"
 
 
-def test_a_seat_that_keeps_its_turn_answers_again_and_the_round_goes_on():
+def test_an_agent_that_keeps_its_turn_answers_again_and_the_round_goes_on():
     testing.check_env(partial(Keeping, max_turns=3))
-    env = started(Keeping, seats=2)
+    env = started(Keeping, agents=2)
     seen = []
     for text in ("more", "1", "more", "more", "2", "3", "more", "4"):
         seen.append((env.agent_selection, env.turn))
         env.step(text)
     assert seen == [
-        *(("seat_0", 0), ("seat_0", 0), ("seat_1", 0), ("seat_1", 0), ("seat_1", 0)),
-        *(("seat_0", 1), ("seat_1", 1), ("seat_1", 1)),
+        *(("agent_0", 0), ("agent_0", 0), ("agent_1", 0), ("agent_1", 0), ("agent_1", 0)),
+        *(("agent_0", 1), ("agent_1", 1), ("agent_1", 1)),
     ]
-    assert env.truncations == {"seat_0": True, "seat_1": True}
+    assert env.truncations == {"agent_0": True, "agent_1": True}
 
 
 def test_a_round_is_paid_to_all_at_once():
     env = started(team_weight=2.0)
     for text in ("1", "22", ""):
         env.step(text)
-    assert env.rewards == pytest.approx({"seat_0": -0.1, "seat_1": -0.2, "seat_2": 0.0})
+    assert env.rewards == pytest.approx({"agent_0": -0.1, "agent_1": -0.2, "agent_2": 0.0})
     assert [env.infos[agent]["error"] for agent in env.agents] == [None, None, "empty"]
     for text in ("7", "7", "7"):
         env.step(text)
     assert env.rewards == pytest.approx(dict.fromkeys(env.agents, 2.0 - 0.1))
-    assert env.infos["seat_1"]["reward_parts"] == pytest.approx({"digits": -0.1, "team": 2.0})
-    assert env.infos["seat_2"]["error"] is None
+    assert env.infos["agent_1"]["reward_parts"] == pytest.approx({"digits": -0.1, "team": 2.0})
+    assert env.infos["agent_2"]["error"] is None
     assert set(env.terminations.values()) == {True}
     assert set(env.truncations.values()) == {False}
     assert [env.infos[agent]["success"] for agent in env.agents] == [True] * 3
 
 
-def test_what_others_earn_for_a_seat_is_paid_at_its_next_visit():
+def test_what_others_earn_for_an_agent_is_paid_at_its_next_visit():
     env = started(InTurn)
-    env.step("all")  # seat_0: 1 - 0.3
+    env.step("all")  # agent_0: 1 - 0.3
     env.step("no")
     env.step("all")
-    assert env.agent_selection == "seat_0"
+    assert env.agent_selection == "agent_0"
     assert env.last()[1] == pytest.approx(1 - 0.3 + 1)
-    assert env.infos["seat_0"]["reward_parts"] == pytest.approx({"digits": -0.3, "team": 2.0})
+    assert env.infos["agent_0"]["reward_parts"] == pytest.approx({"digits": -0.3, "team": 2.0})
     env.step("no")
-    assert env.last()[1] == pytest.approx(-0.2 + 1)  # seat_1
+    assert env.last()[1] == pytest.approx(-0.2 + 1)  # agent_1
     env.step("no")
-    assert env.last()[1] == pytest.approx(-0.3 + 1)  # seat_2
+    assert env.last()[1] == pytest.approx(-0.3 + 1)  # agent_2
     env.step("no")
-    # truncated after two rounds; each seat finds what it was paid since its last answer
+    # truncated after two rounds; each agent finds what it was paid since its last answer
     paid = []
     for _ in range(3):
         paid.append(env.last()[1])
@@ -139,11 +139,11 @@ def test_what_others_earn_for_a_seat_is_paid_at_its_next_visit():
 def test_parallel_form_of_a_simultaneous_task_takes_all_answers():
     env = to_parallel(OrderEnforcingWrapper(Match()))
     observations, infos = env.reset(seed=0)
-    assert list(observations) == list(infos) == ["seat_0", "seat_1", "seat_2"]
-    _, rewards, terminations, _, infos = env.step({"seat_0": "5", "seat_1": "5", "seat_2": "5"})
+    assert list(observations) == list(infos) == ["agent_0", "agent_1", "agent_2"]
+    _, rewards, terminations, _, infos = env.step({"agent_0": "5", "agent_1": "5", "agent_2": "5"})
     assert rewards == pytest.approx(dict.fromkeys(terminations, 0.9))
-    assert terminations == {"seat_0": True, "seat_1": True, "seat_2": True}
-    assert infos["seat_2"]["success"] is True
+    assert terminations == {"agent_0": True, "agent_1": True, "agent_2": True}
+    assert infos["agent_2"]["success"] is True
     assert env.agents == []
 
 
@@ -163,9 +163,9 @@ def test_episodes_without_a_seed_follow_from_the_last_seed():
 
 def test_options_that_mean_nothing_here_are_ignored():
     env = started()
-    first = env.observe("seat_0")
+    first = env.observe("agent_0")
     env.reset(seed=0, options={"options": 1})
-    assert env.observe("seat_0") == first
+    assert env.observe("agent_0") == first
 
 
 def test_a_fork_in_the_middle_of_a_round_keeps_the_answers_given():
@@ -174,8 +174,8 @@ def test_a_fork_in_the_middle_of_a_round_keeps_the_answers_given():
     copied = env.fork()
     for text in ("5", "5"):
         copied.step(text)
-    assert copied.infos["seat_0"]["success"] is True
-    assert env.agent_selection == "seat_1"
+    assert copied.infos["agent_0"]["success"] is True
+    assert env.agent_selection == "agent_1"
     env.step("6")
     env.step("5")
     assert env.success is False
@@ -203,12 +203,12 @@ def test_calls_out_of_order_are_named(wrapper):
     with pytest.raises(AttributeError, match="agent_selection cannot be accessed before reset"):
         env.last()
     env.reset(seed=0)
-    with pytest.raises(TypeError, match="an action is a str, got NoneType for 'seat_0'"):
+    with pytest.raises(TypeError, match="an action is a str, got NoneType for 'agent_0'"):
         env.step(None)
 
 
 def test_our_wrapper_says_what_pettingzoos_says():
-    ours, theirs = InOrder(Match(seats=2)), OrderEnforcingWrapper(Match(seats=2))
+    ours, theirs = InOrder(Match(agents=2)), OrderEnforcingWrapper(Match(agents=2))
     said = []
     for env in (ours, theirs):
         env.reset(seed=0)
@@ -237,30 +237,30 @@ def test_a_team_reward_in_named_parts():
     env = started(team_weight=2.0)
     env.metadata["team_parts"] = ("right", "neat")
     env.play_together = lambda texts: Outcome(
-        team={"right": 0.5, "neat": 0.0}, local={"seat_0": {"own": 0.25}}
+        team={"right": 0.5, "neat": 0.0}, local={"agent_0": {"own": 0.25}}
     )
     for text in ("1", "1", "1"):
         env.step(text)
-    assert env.infos["seat_0"]["reward_parts"] == {"own": 0.25, "right": 1.0, "neat": 0.0}
-    assert env.infos["seat_2"]["reward_parts"] == {"right": 1.0, "neat": 0.0}
-    assert env.rewards == {"seat_0": 1.25, "seat_1": 1.0, "seat_2": 1.0}
+    assert env.infos["agent_0"]["reward_parts"] == {"own": 0.25, "right": 1.0, "neat": 0.0}
+    assert env.infos["agent_2"]["reward_parts"] == {"right": 1.0, "neat": 0.0}
+    assert env.rewards == {"agent_0": 1.25, "agent_1": 1.0, "agent_2": 1.0}
 
 
-def test_seats_that_do_not_share_the_teams_reward_are_not_paid_it():
+def test_agents_that_do_not_share_the_teams_reward_are_not_paid_it():
     env = started()
-    env.team = ["seat_0", "seat_2"]
+    env.team = ["agent_0", "agent_2"]
     env.play_together = lambda texts: Outcome(team=1.0)
     for text in ("1", "1", "1"):
         env.step(text)
-    assert env.rewards == {"seat_0": 1.0, "seat_1": 0.0, "seat_2": 1.0}
+    assert env.rewards == {"agent_0": 1.0, "agent_1": 0.0, "agent_2": 1.0}
 
 
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
         (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_parts'\]"),
-        (Outcome(team={"team": 1.0}, local={"seat_0": {"team": 1.0}}), "both as a team part"),
-        (Outcome(team=1.0, local={"seat_0": {"team": 5.0}}), "both as a team part"),
+        (Outcome(team={"team": 1.0}, local={"agent_0": {"team": 1.0}}), "both as a team part"),
+        (Outcome(team=1.0, local={"agent_0": {"team": 5.0}}), "both as a team part"),
     ],
 )
 def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outcome, message):
@@ -283,35 +283,35 @@ def test_a_team_reward_without_a_name_is_the_part_team_and_is_declared_too():
 
 
 def test_what_an_info_said_stays():
-    env = started(InTurn, seats=2)
-    held = [env.infos["seat_0"], env.infos["seat_1"]]
+    env = started(InTurn, agents=2)
+    held = [env.infos["agent_0"], env.infos["agent_1"]]
     before = [dict(info) for info in held]
     env.step("all")
     assert held == before
-    assert env.infos["seat_1"]["reward_parts"] == {"team": 1.0}
+    assert env.infos["agent_1"]["reward_parts"] == {"team": 1.0}
 
 
 def test_what_an_info_said_stays_when_a_round_finds_an_error():
-    env = started(seats=2)
-    env.play_together = lambda texts: Outcome(errors={"seat_0": "late"})
+    env = started(agents=2)
+    env.play_together = lambda texts: Outcome(errors={"agent_0": "late"})
     env.step("1")
-    held = env.infos["seat_0"]
+    held = env.infos["agent_0"]
     env.step("1")
     assert held["error"] is None
-    assert env.infos["seat_0"]["error"] == "late"
+    assert env.infos["agent_0"]["error"] == "late"
 
 
 def test_render():
     assert started().render() is None
     env = started(render_mode="ansi")
-    assert env.render() == env.observe("seat_0")
+    assert env.render() == env.observe("agent_0")
 
 
 def test_human_rendering_prints_after_the_reset_and_every_step(capsys):
-    env = started(render_mode="human", seats=1, max_turns=5)
-    assert capsys.readouterr().out == env.observe("seat_0") + "\n"
+    env = started(render_mode="human", agents=1, max_turns=5)
+    assert capsys.readouterr().out == env.observe("agent_0") + "\n"
     env.step("1")
-    assert capsys.readouterr().out == env.observe("seat_0") + "\n"
+    assert capsys.readouterr().out == env.observe("agent_0") + "\n"
 
 
 def test_nothing_is_drawn_where_nobody_looks(monkeypatch):
@@ -320,9 +320,9 @@ def test_nothing_is_drawn_where_nobody_looks(monkeypatch):
 
     monkeypatch.setattr(Match, "picture", never)
     monkeypatch.setattr(Match, "board", never)
-    started(seats=1).step("1")
+    started(agents=1).step("1")
     with pytest.raises(AssertionError, match="drawn"):
-        started(seats=1, render_mode="human")
+        started(agents=1, render_mode="human")
 
 
 def test_modes_that_are_not_there():
@@ -345,12 +345,14 @@ def test_a_picture_that_was_promised_and_is_not_there():
         env.render()
 
 
-def test_state_is_what_all_seats_read():
-    env = started(seats=2)
-    assert env.state() == f"[seat_0]\n{env.observe('seat_0')}\n\n[seat_1]\n{env.observe('seat_1')}"
+def test_state_is_what_all_agents_read():
+    env = started(agents=2)
+    assert (
+        env.state() == f"[agent_0]\n{env.observe('agent_0')}\n\n[agent_1]\n{env.observe('agent_1')}"
+    )
 
 
 def test_scripted_players_are_optional():
     env = started()
     with pytest.raises(NotImplementedError, match="text_env_v0 has no scripted expert"):
-        env.expert("seat_0")
+        env.expert("agent_0")

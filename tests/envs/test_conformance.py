@@ -31,7 +31,7 @@ OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "liars_dice_v0": [{"prompt": "terse", "faces": 2}],
     "debate_v0": [
         {**COOPERATIVE, "per_side": 2},
-        {**COOPERATIVE, "judge_seat": True},
+        {**COOPERATIVE, "judge_agent": True},
         {**COOPERATIVE, "num_agents": 1},
     ],
     "coop_functions_v0": [ALONE, {"num_agents": 3, "max_turns": 2}],
@@ -77,7 +77,7 @@ BEST = dict.fromkeys(GAMES, 2.0) | {  # team 1 + local 1
 
 
 def best(id: str, kwargs: dict[str, Any]) -> float | None:
-    if kwargs.get("judge_seat"):  # the judge of two experts has no lead to find, and earns nothing
+    if kwargs.get("judge_agent"):  # the judge of two experts has no lead to find, and earns nothing
         return None
     if id == "debate_v0" and kwargs.get("reward", "zero-sum") == "zero-sum":
         return 0.0  # two experts who play against each other

@@ -126,7 +126,7 @@ class TestRules:
         check_hostile_text(env_fn, texts)
 
 
-def test_experts_solve_it_and_every_seat_has_groups_that_differ():
+def test_experts_solve_it_and_every_agent_has_groups_that_differ():
     check_oracle(RELAY, tasks=range(4))
     check_groups(RELAY)
 

@@ -1,6 +1,6 @@
 """No symmetry of a task maps a test task onto a training task.
 
-Each symmetry is written down here once more, on what a seat reads, apart from the keys that split the
+Each symmetry is written down here once more, on what an agent reads, apart from the keys that split the
 tasks.
 """
 

@@ -35,7 +35,7 @@ EPISODES = {
 
 
 def transcript(env, answers):
-    """What each seat reads, answers and is paid, and how it ends."""
+    """What each agent reads, answers and is paid, and how it ends."""
     env.reset(options={"task": 0})
     answers = iter(answers)
     lines = []

@@ -56,7 +56,7 @@ SAYS = {
         r"after SFT: .*\nafter AT-GRPO: success",
     ),
     "tool_use.py": ("", r"<answer>04:50</answer>\n.*policy='by_hand'.* success=1\.0"),
-    "train_separate_seats.py": ("--steps 1 --tasks 2", r"only planner_1 trained: success "),
+    "train_separate_agents.py": ("--steps 1 --tasks 2", r"only planner_1 trained: success "),
     "world_model.py": (
         "--steps 1 --episodes_per_step 2",
         r"tokens foretold\n(.*\n)+--- predicted\n(.*\n)+--- what",

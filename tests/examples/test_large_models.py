@@ -84,7 +84,7 @@ def test_smollm2_has_one_for_each_family_with_two_adapters():
     assert {registry.spec(settings["env"]).family for settings in mine} == {
         registry.spec(id).family for id in registry.list_envs()
     }
-    assert {(settings["model"], settings["seats"]) for settings in mine} == {("smollm2", "lora")}
+    assert {(settings["model"], settings["policies"]) for settings in mine} == {("smollm2", "lora")}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_step_on_random_weights(name, folders, tmp_path):
     (trained,) = [row for row in rows if row["kind"] == "train"]
     assert trained["tokens"] > 0
     adapters = list((tmp_path / "run" / "checkpoints").rglob("adapter_model.safetensors"))
-    assert len(adapters) == (2 if settings.get("seats") == "lora" else 0)
+    assert len(adapters) == (2 if settings.get("policies") == "lora" else 0)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -44,11 +44,11 @@ TEXT = "sudoku 4\n1.3.\n proposer"
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, small_model):
-    """A run of shared seats, and one of adapters, of two iterations each."""
+    """A run of shared agents, and one of adapters, of two iterations each."""
     folder = tmp_path_factory.mktemp("runs")
     for name, settings in {
         "shared": {"eval_every": 1},
-        "lora": {"seats": "lora", "lora_args": {"r": 2}},
+        "lora": {"policies": "lora", "lora_args": {"r": 2}},
     }.items():
         fit(
             env="sudoku_v0",
@@ -168,7 +168,7 @@ def test_the_card_says_what_was_measured(runs, tmp_path):
     for said in (
         "environment `sudoku_v0`",
         "learner `sft`",
-        "one policy in all seats",
+        "one policy for all agents",
         "| seed of the run | 5 |",
         "iteration 2 of the run `shared`",
         "the environment's `terse` form",
@@ -405,7 +405,7 @@ CODE = "1.0)\nimport os; os.system('id')\n#"
         ("config.json", {"max_new_tokens": CODE}),
         ("config.json", {"seed": CODE}),
         ("config.json", {"env_args": None}),
-        ("config.json", {"seat_args": []}),
+        ("config.json", {"agent_args": []}),
         ("after.json", {"mean_return": 3}),
         ("after.json", {"success_ci95": ["a", "b"]}),
     ],

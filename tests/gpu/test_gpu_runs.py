@@ -30,7 +30,7 @@ HEADS = {
     "initializer_range": 0.1,
 }  # of 16 numbers, which flex attention asks for
 LIMIT = 1e-7  # of a weight; AdamW's first steps divide a gradient by its own size
-ALONE = ("grpo", "ppo")  # play with one seat
+ALONE = ("grpo", "ppo")  # play with one agent
 GROUPS = {"group_size": 3}
 OPTIONS = {
     **dict.fromkeys(
@@ -69,12 +69,12 @@ QUICK = ("dpo", "grpo")  # in `make test`
 
 
 class Letters(TextEnv):
-    """Every seat is paid by the code of its first letter, so returns differ."""
+    """Every agent is paid by the code of its first letter, so returns differ."""
 
     metadata = {**TextEnv.metadata, "name": "letters_v0"}
 
-    def __init__(self, seats: int, **kwargs: object):
-        names = [f"writer_{i}" for i in range(seats)]
+    def __init__(self, agents: int, **kwargs: object):
+        names = [f"writer_{i}" for i in range(agents)]
         super().__init__(names, simultaneous=True, max_turns=1, **kwargs)
 
     def begin(self, rng, task):
@@ -104,17 +104,17 @@ def trained(
     sizes: Mapping[str, float] = HEADS,
     **settings,
 ):
-    """A short run's result, and its policies by seat."""
-    seats = [f"writer_{i}" for i in range(1 if name in ALONE else 2)]
+    """A short run's result, and its policies by agent."""
+    agents = [f"writer_{i}" for i in range(1 if name in ALONE else 2)]
     made = model(**sizes).to(device)
     made.name_or_path = str(out.parent / "base")  # which an exported adapter names
     player = TransformersPolicy(made, tokenizer(), sampling=Sampling(max_new_tokens=3))
-    policies = dict.fromkeys(seats, player)
+    policies = dict.fromkeys(agents, player)
     if lora:
-        policies = player.with_adapters(seats, r=2)
+        policies = player.with_adapters(agents, r=2)
     options = {**OPTIONS.get(name, {}), **needed(name), **settings.pop("options", {})}
     learner_args = {"learning_rate": 1e-3, **options}
-    episodes = 4 if len(seats) == 1 else 2
+    episodes = 4 if len(agents) == 1 else 2
     settings = {
         "steps": 1,
         "episodes_per_step": episodes,
@@ -124,7 +124,7 @@ def trained(
     }
     result = fit(
         name,
-        partial(Letters, len(seats)),
+        partial(Letters, len(agents)),
         out=out,
         policies=policies,
         learner_args=learner_args,
@@ -133,9 +133,9 @@ def trained(
         **settings,
     )
     weights = {
-        f"{seat}/{n}": weight.detach().cpu()
-        for seat in seats
-        for n, weight in enumerate(policies[seat].parameters())
+        f"{agent}/{n}": weight.detach().cpu()
+        for agent in agents
+        for n, weight in enumerate(policies[agent].parameters())
     }
     return result, weights
 

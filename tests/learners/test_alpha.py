@@ -1,4 +1,4 @@
-"""The weight of the team reward: it reaches what every seat is paid alike, under whatever names, and
+"""The weight of the team reward: it reaches what every agent is paid alike, under whatever names, and
 is refused where it weighs nothing."""
 
 import random
@@ -26,7 +26,7 @@ def groups(env, policy, **options):
 
 
 def unmarked(id, kwargs, seeds):
-    """The names of parts that all seats are always paid alike, and not as the team's."""
+    """The names of parts that all agents are always paid alike, and not as the team's."""
     alike, apart = set(), set()
     env = llmzoo.make(id, **kwargs)
     game = env.unwrapped
@@ -65,7 +65,7 @@ SEARCHING = ("connect_four_v0", "leduc_poker_v0", "liars_dice_v0")  # whose expe
 
 
 @pytest.mark.parametrize("id", slow_but(QUICK, llmzoo.list_envs()))
-def test_what_all_seats_are_paid_alike_is_marked_as_the_teams(id):
+def test_what_all_agents_are_paid_alike_is_marked_as_the_teams(id):
     spec = llmzoo.spec(id)
     slow = llmzoo.make(id, **spec.offline).metadata.get("slow_step") or id in SEARCHING
     assert unmarked(id, spec.offline, range(4 if slow else 40)) == set()
@@ -85,10 +85,10 @@ def test_cooperative_debate_is_marked_too():
         ("tldr_v0", {"source": "sample"}),
         ("debate_v0", {"reward": "cooperative"}),
         ("debate_v0", {"reward": "zero-sum"}),
-        ("debate_v0", {"judge_seat": True, "reward": "cooperative"}),
+        ("debate_v0", {"judge_agent": True, "reward": "cooperative"}),
     ],
 )
-def test_alpha_is_refused_where_no_seat_is_paid_both(id, kwargs):
+def test_alpha_is_refused_where_no_agent_is_paid_both(id, kwargs):
     env = llmzoo.make(id, **kwargs)
     ATGRPO().check(env, env.possible_agents)
     with pytest.raises(ConfigError, match="leave alpha at 1"):
@@ -136,7 +136,7 @@ def test_a_proposer_is_judged_by_alpha_times_what_the_planner_earns(tmp_path):
     assert of_proposer(continuations=1) == pytest.approx((own[0] + 1 / 3, own[1] + 1))
 
 
-def test_alpha_weighs_at_every_seat_what_falls_at_anothers_step():
+def test_alpha_weighs_at_every_agent_what_falls_at_anothers_step():
     policy = FakePolicy(lambda request, i: str(i + 1))
     for alpha in (0.0, 1.0, 3.0):
         first, second = groups(Adder(1), policy, alpha=alpha)

@@ -1,4 +1,4 @@
-"""Every learner with one seat and with three, and under every arrangement of weights."""
+"""Every learner with one agent and with three, and under every arrangement of weights."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.learners import env_defaults, learner_class, list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.seating import take_seats
+from llmzoo.training.policy_loading import load_policies
 
 
 @pytest.fixture(scope="module")
@@ -21,27 +21,27 @@ def folder(tmp_path_factory) -> str:
     return str(path)
 
 
-def an_engine(name, seats, arrangement, folder, seat_args=None):
-    agents = [f"writer_{i}" for i in range(seats)]
-    policies, learning = take_seats(
+def an_engine(name, agents, arrangement, folder, agent_args=None):
+    agents = [f"writer_{i}" for i in range(agents)]
+    policies, learning = load_policies(
         agents,
         arrangement,
         model=folder,
         others="oracle",
         sampling=Sampling(max_new_tokens=2),
-        seat_args=seat_args or {},
+        agent_args=agent_args or {},
     )
     cls = learner_class(name)
     learner = cls(cls.Config(learning_rate=1e-2, **needed(name)))
     return LocalEngine(learner, learning, policies, total_steps=10)
 
 
-def iterate(engine, seats, steps=3):
+def iterate(engine, agents, steps=3):
     """Updates until something was learned from: three batches of play of six episodes each."""
     for step in range(steps):
         for number, player in enumerate(engine.policies.values()):
             player.reseed(10 * step + number)
-        batch = engine.collect(partial(Parities, seats), list(range(6 * step, 6 * step + 6)))
+        batch = engine.collect(partial(Parities, agents), list(range(6 * step, 6 * step + 6)))
         engine.update(batch, seed=step)
 
 
@@ -93,14 +93,14 @@ def test_there_is_a_case_for_every_learner():
     assert sorted((*UPDATES, *OTHERS)) == list_learners()
 
 
-@pytest.mark.parametrize(("name", "seats", "arrangement"), CASES)
-def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangement, folder):
-    engine = an_engine(name, seats, arrangement, folder)
-    assert len(engine.policies) == (1 if arrangement == "shared" else seats)
+@pytest.mark.parametrize(("name", "agents", "arrangement"), CASES)
+def test_one_agent_and_three_learn_under_every_arrangement(name, agents, arrangement, folder):
+    engine = an_engine(name, agents, arrangement, folder)
+    assert len(engine.policies) == (1 if arrangement == "shared" else agents)
     before = {n: trained(p) for n, p in engine.policies.items()}
     first = next(iter(engine.policies.values()))
     base = {n: p.detach().clone() for n, p in first.model.named_parameters() if "lora_" not in n}
-    iterate(engine, seats)
+    iterate(engine, agents)
     for n, policy in engine.policies.items():
         assert not same(before[n], trained(policy)), n
     if arrangement == "lora":
@@ -121,11 +121,14 @@ def test_one_seat_and_three_learn_under_every_arrangement(name, seats, arrangeme
         ),
     ],
 )
-def test_training_one_seat_leaves_the_others_as_they_are(name, arrangement, folder):
+def test_training_one_agent_leaves_the_others_as_they_are(name, arrangement, folder):
     frozen = {"writer_1": {"frozen": True}, "writer_2": {"frozen": True}}
     engine = an_engine(name, 3, arrangement, folder, frozen)
     assert list(engine.policies) == ["writer_0"]
-    one, others = engine.seats["writer_0"], [engine.seats["writer_1"], engine.seats["writer_2"]]
+    one, others = (
+        engine.agent_policies["writer_0"],
+        [engine.agent_policies["writer_1"], engine.agent_policies["writer_2"]],
+    )
     start, kept = trained(one), [trained(other) for other in others]
     iterate(engine, 3)
     assert not same(start, trained(one))

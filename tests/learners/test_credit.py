@@ -110,7 +110,7 @@ def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
     assert returns(2.0) == {"a_0": (14.0, 7.0), "b_1": (15.0, 30.0)}
 
 
-def test_the_configuration_for_tools_trains_both_seats():
+def test_the_configuration_for_tools_trains_both_agents():
     """The planner's groups were flat in all 18 of 18 while only its own step counted."""
     settings = yaml.safe_load((ROOT / "configs" / "environments" / "tools.yaml").read_text())
     cls = learner_class(settings["learner"])
@@ -126,9 +126,9 @@ def test_the_configuration_for_tools_trains_both_seats():
     for seed in range(12):
         env = llmzoo.make(settings["env"], **settings["env_args"])
         env.reset(seed=seed)
-        seats = env.possible_agents
-        line = learner.rollout(env, seed, seats)
-        (batch,) = run([line], dict.fromkeys(seats, FakePolicy(write)))
+        agents = env.possible_agents
+        line = learner.rollout(env, seed, agents)
+        (batch,) = run([line], dict.fromkeys(agents, FakePolicy(write)))
         for credited in learner.credited(batch.groups):
             agent = credited.group.agent
             trained.setdefault(agent, []).append(bool(credited.advantages.any()))

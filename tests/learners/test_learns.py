@@ -19,8 +19,8 @@ from llmzoo.training import fit
 
 GROUPS = {"group_size": 8}
 FAST = {"learning_rate": 2e-2}  # twice that of the others
-ALONE = ("grpo", "ppo")  # play with one seat
-SEPARATE = ("madpo",)  # a model for each seat
+ALONE = ("grpo", "ppo")  # play with one agent
+SEPARATE = ("madpo",)  # a model for each agent
 SETTINGS = {
     "at_grpo": (GROUPS, 16, 25),
     "ccpo": (GROUPS, 16, 25),
@@ -49,11 +49,11 @@ def a_player(seed=0):
     return TransformersPolicy(made, tokenizer(), sampling=Sampling(max_new_tokens=1))
 
 
-def trained(name, seats, policies, out, **options):
+def trained(name, agents, policies, out, **options):
     given, episodes, steps = SETTINGS[name]
     return fit(
         name,
-        partial(Parities, seats),
+        partial(Parities, agents),
         out=out,
         policies=policies,
         steps=steps,
@@ -76,11 +76,11 @@ def test_there_is_a_case_for_every_learner():
 
 @pytest.mark.parametrize("name", slow_but(QUICK, SETTINGS))
 def test_every_learner_learns(name, tmp_path):
-    """One or two seats answer "U" and "D" by the parity of a letter; only all right are paid."""
+    """One or two agents answer "U" and "D" by the parity of a letter; only all right are paid."""
     options = {"teacher": imitator(tmp_path / "teacher")} if name == "opd" else {}
-    seats = 1 if name in ALONE else 2
+    agents = 1 if name in ALONE else 2
     shared = a_player()
-    policies = {f"writer_{i}": a_player(i) if name in SEPARATE else shared for i in range(seats)}
-    result = trained(name, seats, policies, tmp_path / "run", **options)
-    assert result.before["success"] < (0.6 if seats == 1 else 0.4)
+    policies = {f"writer_{i}": a_player(i) if name in SEPARATE else shared for i in range(agents)}
+    result = trained(name, agents, policies, tmp_path / "run", **options)
+    assert result.before["success"] < (0.6 if agents == 1 else 0.4)
     assert result.after["success"] >= 0.9

@@ -29,11 +29,11 @@ from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.training import fit
-from llmzoo.training.seating import take_seats
+from llmzoo.training.policy_loading import load_policies
 
 ANSWERS = [((20, 21, 22), (23,)), ((26, 27), (28, 29, 30, 31))]
 PROMPTS = [(5, 6, 7, 8), (9, 10)]
-SEATS = ("writer_0", "writer_1")
+AGENTS = ("writer_0", "writer_1")
 
 
 def saved(folder: Path, player: TransformersPolicy) -> str:
@@ -47,14 +47,14 @@ def wide(seed: int = 3) -> TransformersPolicy:
     return TransformersPolicy(model("llama", seed, **sizes), tokenizer())
 
 
-def an_engine(player, seats=None, **options):
-    seats = seats or {"a_0": player}
+def an_engine(player, agents=None, **options):
+    agents = agents or {"a_0": player}
     learning = {}
-    for agent, own in seats.items():
+    for agent, own in agents.items():
         if own not in learning.values():
             learning[agent] = own
     config = OPD.Config(**{"learning_rate": 1e-2, **options})
-    return LocalEngine(OPD(config), learning, seats, total_steps=10)
+    return LocalEngine(OPD(config), learning, agents, total_steps=10)
 
 
 # What a token is worth
@@ -203,11 +203,11 @@ def test_the_divergence_is_that_of_trl(beta, at_once, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("float64")
-def test_each_seat_has_its_own_teacher_within_one_pass(tmp_path):
+def test_each_agent_has_its_own_teacher_within_one_pass(tmp_path):
     player = policy()
     names = {a: saved(tmp_path / a, t) for a, t in (("a", wide()), ("b", policy(seed=4)))}
-    seats = dict.fromkeys("ab", player)
-    engine = an_engine(player, seats, loss="jsd", teacher=names, reduction="sequence_sum")
+    agents = dict.fromkeys("ab", player)
+    engine = an_engine(player, agents, loss="jsd", teacher=names, reduction="sequence_sum")
     parts = [group([(20, 21), (22,)], agent=a, prompt=(5, 6)) for a in "aba"]
     target = engine.updater.teachers.target(parts, player, 0.5)
     found = player.likelihood(parts, target=target).divergence
@@ -237,9 +237,9 @@ def test_nothing_is_learned_from_oneself(options, tmp_path):
 # Teachers
 
 
-def lora_seats(folder, **options):
-    return take_seats(
-        SEATS,
+def lora_agents(folder, **options):
+    return load_policies(
+        AGENTS,
         "lora",
         model=folder,
         others="oracle",
@@ -259,17 +259,17 @@ def disturb(player):
 @pytest.mark.parametrize("loss", ["reverse_kl", "jsd"])
 def test_adapters_learn_from_adapters_on_their_own_base(loss, tmp_path):
     folder = saved(tmp_path / "base", policy())
-    _, trained = lora_seats(folder)
+    _, trained = lora_agents(folder)
     torch.manual_seed(0)
     for name, player in trained.items():
         disturb(player)
         player.save(tmp_path / name)
     names = {name: str(tmp_path / name) for name in trained}
-    seats, learning = lora_seats(folder)
+    agents, learning = lora_agents(folder)
     student = learning["writer_0"]
     kept = {n: p.detach().clone() for n, p in student.model.named_parameters() if "lora" not in n}
     learner = OPD(OPD.Config(teacher=names, loss=loss, learning_rate=1e-2))
-    engine = LocalEngine(learner, learning, seats, total_steps=4)
+    engine = LocalEngine(learner, learning, agents, total_steps=4)
     teachers = engine.updater.teachers._of
     assert all(t.model is student.model for t in teachers.values())
     made = group([(20, 21)], agent="writer_1")
@@ -288,8 +288,8 @@ def test_adapters_learn_from_adapters_on_their_own_base(loss, tmp_path):
 
 def test_the_base_of_an_adapter_teaches_without_a_copy(tmp_path):
     folder = saved(tmp_path / "base", policy())
-    seats, learning = lora_seats(folder)
-    engine = LocalEngine(OPD(OPD.Config(teacher=folder)), learning, seats, total_steps=4)
+    agents, learning = lora_agents(folder)
+    engine = LocalEngine(OPD(OPD.Config(teacher=folder)), learning, agents, total_steps=4)
     for taught in engine.updater.teachers._of.values():
         assert taught.model is learning["writer_0"].model
         assert taught.adapter is None
@@ -302,22 +302,22 @@ def test_the_base_of_an_adapter_teaches_without_a_copy(tmp_path):
 
 def test_one_teacher_of_two_models_is_loaded_once(tmp_path):
     name = saved(tmp_path / "teacher", wide())
-    seats = {agent: policy(seed=seed) for seed, agent in enumerate(SEATS)}
-    engine = an_engine(None, seats, teacher=name)
+    agents = {agent: policy(seed=seed) for seed, agent in enumerate(AGENTS)}
+    engine = an_engine(None, agents, teacher=name)
     one, other = engine.updater.teachers._of.values()
     assert one is other
     assert not any(p.requires_grad for p in one.model.parameters())
 
 
-def test_two_separately_trained_seats_become_one_model(tmp_path):
-    """The teacher of a seat is the run's policy for it."""
-    specialists = {agent: policy(seed=seed) for seed, agent in enumerate(SEATS)}
+def test_two_separately_trained_agents_become_one_model(tmp_path):
+    """The teacher of an agent is the run's policy for it."""
+    specialists = {agent: policy(seed=seed) for seed, agent in enumerate(AGENTS)}
     for player in specialists.values():
         player.sampling = Sampling(max_new_tokens=2)
     settings = {"steps": 1, "episodes_per_step": 2, "eval_tasks": 2, "quiet": True}
     fit("sft", Parities, out=tmp_path / "run", policies=specialists, **settings)
     student = policy(seed=5, sampling=Sampling(max_new_tokens=2))
-    engine = an_engine(student, dict.fromkeys(SEATS, student), teacher=str(tmp_path / "run"))
+    engine = an_engine(student, dict.fromkeys(AGENTS, student), teacher=str(tmp_path / "run"))
     made = group([(20, 21)])
     for agent, taught in engine.updater.teachers._of.items():
         wanted = specialists[agent].likelihood([made]).logprobs
@@ -339,7 +339,7 @@ def test_a_teacher_of_another_tokenizer_is_refused(tmp_path):
         ("oracle", "'oracle' cannot teach"),
         ("openai:gpt@http://localhost:1", "cannot teach"),
         ("grpc://localhost:1", "cannot teach"),
-        ({"a": "tiny"}, "no teacher for b: name one for each seat"),
+        ({"a": "tiny"}, "no teacher for b: name one for each agent"),
     ],
 )
 def test_who_cannot_teach(given, said):
@@ -347,17 +347,17 @@ def test_who_cannot_teach(given, said):
         teachers_of(given, ["a", "b"])
 
 
-def test_a_teacher_for_no_seat():
+def test_a_teacher_for_no_agent():
     with pytest.raises(UnknownNameError, match=r"'writr_0'\. Did you mean 'writer_0'"):
         OPD(OPD.Config(teacher={"writr_0": "tiny"})).check(Parities(), ["writer_0"])
 
 
 @pytest.mark.usefixtures("float64")
-def test_a_model_that_is_trained_apart_has_the_teacher_of_its_seat(tmp_path):
+def test_a_model_that_is_trained_apart_has_the_teacher_of_its_agent(tmp_path):
     """A process that trains one model of two, as update workers do."""
-    names = {seat: saved(tmp_path / seat, policy(seed=n)) for n, seat in enumerate(SEATS, 3)}
+    names = {agent: saved(tmp_path / agent, policy(seed=n)) for n, agent in enumerate(AGENTS, 3)}
     student = policy()
-    apart = an_engine(student, {SEATS[1]: student}, teacher=names)
+    apart = an_engine(student, {AGENTS[1]: student}, teacher=names)
     (taught,) = apart.updater.teachers._of.values()
     made = group([(20, 21)])
     wanted = policy(seed=4).likelihood([made]).logprobs

@@ -1,6 +1,6 @@
 """What a joint tree's groups have to count for the gradient to be that of the expected return.
 
-A toy with one seat and two turns: the first answer is right with probability P and ends the
+A toy with one agent and two turns: the first answer is right with probability P and ends the
 episode with 1; otherwise a second one is right with probability Q and pays 1. The return expected is
 J = P + (1 - P) Q. Each turn has a logit of its own, P = s(x) and Q = s(y), so
 dJ/dx = P (1 - P) (1 - Q) and dJ/dy = (1 - P) Q (1 - Q), and the gradient of the log-probability of

@@ -27,7 +27,7 @@ OPPOSITES = {"up": "down", "down": "up", "left": "right", "right": "left"}
 
 
 class Opposites(TextEnv):
-    """Two seats, each asked for the opposite of a word, two turns; paid 1 for each right answer.
+    """Two agents, each asked for the opposite of a word, two turns; paid 1 for each right answer.
 
     The expert is right; the amateur repeats the word.
     """
@@ -69,14 +69,14 @@ def a_player(seed=0, **options):
     return TransformersPolicy(model(seed=seed, initializer_range=0.1), tokenizer(), **options)
 
 
-def an_engine(policies=None, seats=None, env=Opposites, total_steps=6, **options):
+def an_engine(policies=None, agents=None, env=Opposites, total_steps=6, **options):
     if policies is None:
         player = a_player()
         policies = {"policy": player}
-        seats = dict.fromkeys(env().possible_agents, player)
+        agents = dict.fromkeys(env().possible_agents, player)
     options.setdefault("learning_rate", 3e-3)
     learner = SFT(SFTConfig(**options))
-    return LocalEngine(learner, policies, seats, total_steps=total_steps)
+    return LocalEngine(learner, policies, agents, total_steps=total_steps)
 
 
 def iterate(engine, step, env=Opposites, envs=4):
@@ -96,7 +96,7 @@ def same(one, other):
 
 @pytest.mark.slow
 def test_it_learns_from_the_expert(tmp_path):
-    """By chance hardly anything is right; then nearly all that can be had (4 a pair of seats)."""
+    """By chance hardly anything is right; then nearly all that can be had (4 a pair of agents)."""
     player = a_player()
     result = fit(
         NAME,
@@ -136,14 +136,14 @@ def test_it_learns_from_its_own_best(tmp_path):
     assert result.after["success"] > 0.9
 
 
-def test_the_expert_plays_all_seats_and_what_it_shows_is_counted():
+def test_the_expert_plays_all_agents_and_what_it_shows_is_counted():
     engine = an_engine(batch_size=8, epochs=2)
     player = engine.policies["policy"]
     batch, metrics = iterate(engine, 0)
     assert all(ending.success for ending in batch.endings)
     assert player.tokens_sampled == 0
     shown = [d.completion.text for e in batch.episodes for d in e.decisions]
-    assert len(shown) == 4 * 2 * 2  # episodes, seats, turns
+    assert len(shown) == 4 * 2 * 2  # episodes, agents, turns
     assert metrics["demonstrated_tokens"] == sum(len(answer_ids(player, text)) for text in shown)
     assert metrics["examples"] == 16
     assert metrics["kept"] == 1.0
@@ -168,10 +168,10 @@ def test_who_demonstrates(options, shares):
 
 
 def test_the_models_own_answers_are_taken_as_sampled():
-    """Of 8 episodes and two seats the best quarter is kept: two episodes of two turns each."""
+    """Of 8 episodes and two agents the best quarter is kept: two episodes of two turns each."""
     engine = an_engine(source="self", top=0.25)
     player = engine.policies["policy"]
-    assert engine.updater.players() == engine.seats
+    assert engine.updater.players() == engine.agent_policies
     batch, metrics = iterate(engine, 0, envs=8)
     assert player.tokens_sampled > 0
     assert metrics["demonstrated_tokens"] == 0  # the loop has counted them as sampled
@@ -236,7 +236,7 @@ def test_the_world_model_learns_what_came_of_everything(monkeypatch):
 
 @pytest.mark.parametrize(("weight", "count"), [(0.25, 4), (1.0, 16), (1.5, 24)])
 def test_a_mix_has_exactly_that_many_world_model_rows(weight, count, monkeypatch):
-    """16 rows of behaviour, 4 episodes of two seats and two turns; a share of them beside."""
+    """16 rows of behaviour, 4 episodes of two agents and two turns; a share of them beside."""
     engine = an_engine(mode="mix", world_model_weight=weight)
     seen = texts_trained(engine, monkeypatch)
     _, metrics = iterate(engine, 0)
@@ -253,14 +253,14 @@ def test_filters_of_a_mix_choose_answers_and_not_outcomes(monkeypatch):
     ((_, actual),) = seen
     answers = [pair for pair in actual if "[next observation]" not in pair[0]]
     paid = sum(2 for e in batch.episodes for total in e.totals.values() if total == 2.0)
-    assert 0 < len(answers) == paid < 64  # both turns of a seat that was right twice
+    assert 0 < len(answers) == paid < 64  # both turns of an agent that was right twice
     assert all(OPPOSITES[prompt.split()[1]] == answer for prompt, answer in answers)
     asked = [p.split("\n\n[action]\n") for p, _ in actual if "[next observation]" in p]
     wrong = [a for prompt, a in asked if not a.startswith(OPPOSITES[prompt.split()[1]])]
     assert wrong  # outcomes of mistakes are there
 
 
-def test_each_policy_learns_its_own_seats_and_the_other_is_bit_identical(monkeypatch):
+def test_each_policy_learns_its_own_agents_and_the_other_is_bit_identical(monkeypatch):
     players = {"a_0": a_player(0), "b_1": a_player(1)}
     engine = an_engine({"a_0": players["a_0"]}, players)
     old = {name: weights(player) for name, player in players.items()}
@@ -289,7 +289,7 @@ def test_adapters_learn_apart_on_one_base():
     assert metrics["examples"] == 8
 
 
-def test_a_seat_that_does_not_learn_is_played_by_the_expert_too():
+def test_an_agent_that_does_not_learn_is_played_by_the_expert_too():
     player = a_player()
     engine = an_engine({"a_0": player}, {"a_0": player, "b_1": ScriptedPolicy(lambda r: "no")})
     batch, metrics = iterate(engine, 0)
@@ -353,7 +353,7 @@ def test_a_file_is_read_through_before_any_of_it_comes_again(tmp_path):
 
 def test_a_file_of_other_agents_is_refused(tmp_path):
     source = a_file(tmp_path / "shown.jsonl", 1)
-    with pytest.raises(ConfigError, match="there is no seat 'a_0' among writer_0"):
+    with pytest.raises(ConfigError, match="there is no agent 'a_0' among writer_0"):
         an_engine(source=source, env=Parity)
 
 

@@ -57,10 +57,10 @@ def test_compiled_layers_give_the_same_likelihoods_and_gradients(kind, recompute
 def test_adapters_are_compiled_and_layers_share_their_code(counted):
     plain = TransformersPolicy(model(num_hidden_layers=12), tokenizer())
     fused = TransformersPolicy(model(num_hidden_layers=12), tokenizer(), compile="on")
-    seats = [player.with_adapters(["a", "b"], r=4) for player in (plain, fused)]
+    agents = [player.with_adapters(["a", "b"], r=4) for player in (plain, fused)]
     for name in ("a", "b"):
         results = []
-        for adapters in seats:
+        for adapters in agents:
             player = adapters[name]
             for key, weight in player.model.named_parameters():
                 if "lora_B" in key:

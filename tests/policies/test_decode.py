@@ -130,8 +130,8 @@ def test_uneven_groups_share_a_batch():
     assert_equal(together[3:], apart[1])
 
 
-def test_sampling_settings_of_a_seat():
-    player = policy(seats={"short_1": Sampling(max_new_tokens=2)})
+def test_sampling_settings_of_an_agent():
+    player = policy(samplings={"short_1": Sampling(max_new_tokens=2)})
     asked = [
         Request(agent="long_0", observation="up", env=None),
         Request(agent="short_1", observation="up", env=None),

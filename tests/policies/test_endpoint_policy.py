@@ -212,9 +212,9 @@ def test_without_settings_the_server_has_its_own(server):
     assert server.asked[1] == {"model": "m", "messages": message, "temperature": 0}
 
 
-def test_a_seat_has_settings_of_its_own(server):
+def test_an_agent_has_settings_of_its_own(server):
     player = policy(
-        server, sampling=Sampling(max_new_tokens=9), seats={"b": Sampling(max_new_tokens=2)}
+        server, sampling=Sampling(max_new_tokens=9), samplings={"b": Sampling(max_new_tokens=2)}
     )
     player.respond(asks("for a") + asks("for b", agent="b"))
     limits = {asked["messages"][0]["content"]: asked["max_tokens"] for asked in server.asked}
@@ -268,7 +268,7 @@ def test_an_unclosed_thought_is_an_empty_answer(server):
     assert (player.thoughts_unclosed, player.answers_failed) == (2, 0)
 
 
-def test_what_ends_a_thought_can_be_said_of_each_seat(server):
+def test_what_ends_a_thought_can_be_said_of_each_agent(server):
     server.reply = lambda asked: completion("<think>no</think>yes")
     chats = {"b": Chat(thought_end="none"), "c": Chat(thought_end="</done>")}
     player = policy(server, chats=chats)

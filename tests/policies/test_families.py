@@ -138,7 +138,7 @@ def test_a_saved_family_trains_and_goes_on(kind, tmp_path):
             Parity,
             model=str(tmp_path / "model"),
             out=out,
-            seats=arrangement,
+            policies=arrangement,
             learner_args=args,
             steps=1,
             quiet=True,

@@ -66,8 +66,8 @@ TURNS = (
     ],
 )
 
-# one answer each, prompts of two seats that share four tokens, one of them twice, and another prompt
-SEATS = (
+# one answer each, prompts of two agents that share four tokens, one of them twice, and another prompt
+AGENTS = (
     [
         (5, 6, 7, 8, 20, 21),
         (40, 41, 42, 43, 30),
@@ -91,7 +91,7 @@ LEVELS = (
 )
 
 KINDS = {
-    **{"seats": SEATS, "ragged": (PROMPTS, ANSWERS), "even": EVEN},
+    **{"agents": AGENTS, "ragged": (PROMPTS, ANSWERS), "even": EVEN},
     **{"alike": ALIKE, "turns": TURNS, "levels": LEVELS},
 }
 
@@ -149,7 +149,7 @@ def gradients(model):
         # every layout of a row
         *(("qwen2", kind, False) for kind in KINDS if kind != "levels"),
         # adapters: on projections of their own, on joined ones, on experts, and in conversations
-        *(("qwen2", "seats", True), ("phi3", "levels", True), ("qwen3_moe", "alike", True)),
+        *(("qwen2", "agents", True), ("phi3", "levels", True), ("qwen3_moe", "alike", True)),
         ("gemma", "turns", True),
     ],
 )
@@ -276,14 +276,14 @@ def test_turns_of_a_conversation_are_read_once():
 
 def test_prompts_that_share_half_of_their_tokens_are_grouped():
     """Worked out: in sorted order the groups are of 4, 4 and 1 tokens in common."""
-    assert beginnings(SEATS[0]) == [(4, [0, 2, 4]), (4, [1, 3]), (1, [5])]
+    assert beginnings(AGENTS[0]) == [(4, [0, 2, 4]), (4, [1, 3]), (1, [5])]
     assert beginnings([(5, 6, 7), (5, 8, 9)]) == [(3, [0]), (3, [1])]  # a third is too little
     assert beginnings([(5, 6, 9), (5, 6), (7,)]) == []  # the first goes on from the second
     assert beginnings([(5, 6), (5, 6)]) == [(2, [0, 1])]
 
 
 def test_answers_to_prompts_that_begin_alike_are_read_after_that_beginning():
-    row = packed(*SEATS, torch.device("cpu"))
+    row = packed(*AGENTS, torch.device("cpu"))
     # the beginnings, then the rest of each prompt and its answer but for the last token: the longest two,
     # then those that are shorter than half of the longest
     rests = [[20, 21, 23, 24], [31, 32, 33, 35, 36], [22], [22, 26], [30, 34], [27]]

@@ -1,4 +1,4 @@
-"""Adapters for seats: what is shared, what is each one's own, and what must not change."""
+"""Adapters for agents: what is shared, what is each one's own, and what must not change."""
 
 import json
 import shutil
@@ -22,8 +22,8 @@ GROUP = group([(20, 21, 0), (22, 0)])
 
 
 def two(**options):
-    seats = policy().with_adapters(["one", "other"], **{"r": 4, **options})
-    return seats["one"], seats["other"]
+    agents = policy().with_adapters(["one", "other"], **{"r": 4, **options})
+    return agents["one"], agents["other"]
 
 
 def bend(player, seed=1):
@@ -74,19 +74,23 @@ def test_each_policy_trains_its_adapter_and_nothing_else():
     assert not {id(p) for p in one.parameters()} & {id(p) for p in other.parameters()}
     assert one.model is other.model
     assert one.tokenizer is other.tokenizer
-    base, theirs, mine = snapshot(one), snapshot(one, of="seat_other"), snapshot(one, of="seat_one")
+    base, theirs, mine = (
+        snapshot(one),
+        snapshot(one, of="agent_other"),
+        snapshot(one, of="agent_one"),
+    )
     before = logprobs(other)
     train(one)
     assert same(base, snapshot(one))
-    assert same(theirs, snapshot(one, of="seat_other"))
-    assert not same(mine, snapshot(one, of="seat_one"))
+    assert same(theirs, snapshot(one, of="agent_other"))
+    assert not same(mine, snapshot(one, of="agent_one"))
     assert torch.equal(logprobs(other), before)
     assert not torch.equal(logprobs(one), before)
 
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("checkpointing", [False, True])
-def test_a_loss_over_two_seats_reaches_both_adapters(checkpointing):
+def test_a_loss_over_two_agents_reaches_both_adapters(checkpointing):
     """As in joint DPO: both likelihoods first, one backward pass after."""
     base = policy(gradient_checkpointing=checkpointing)
     one, other = map(bend, base.with_adapters(["one", "other"], r=4).values(), (1, 2))
@@ -103,7 +107,7 @@ def test_a_loss_over_two_seats_reaches_both_adapters(checkpointing):
             assert_equal(a, b)
 
 
-def test_with_pefts_own_switch_the_first_seat_would_get_no_gradient():
+def test_with_pefts_own_switch_the_first_agent_would_get_no_gradient():
     """Why switching keeps the flags; if this fails, peft or autograd no longer needs it."""
     one, other = map(bend, two())
     first = one.likelihood([GROUP]).logprobs.sum()
@@ -112,14 +116,14 @@ def test_with_pefts_own_switch_the_first_seat_would_get_no_gradient():
     assert all(p.grad is None for p in lora.own_parameters(one.model, one.adapter).values())
 
 
-def test_seats_in_turn_sample_with_their_own_adapters():
+def test_agents_in_turn_sample_with_their_own_adapters():
     one, other = bend(two()[0]), None
-    other = bend(one.with_adapter("seat_other"), seed=2)
+    other = bend(one.with_adapter("agent_other"), seed=2)
     texts = {}
     for player in (one, other, one, other):
         found = [c.ids for (c,) in player.respond(requests(), greedy=True)]
         assert texts.setdefault(player.adapter, found) == found
-    assert texts["seat_one"] != texts["seat_other"]
+    assert texts["agent_one"] != texts["agent_other"]
     for player in (one, other):  # each as a model with this adapter only
         single = policy().with_adapters(["alone"], r=4)["alone"]
         bend(single, seed=1 if player is one else 2)
@@ -135,28 +139,28 @@ def test_fresh_adapters_change_nothing_and_the_base_stays_the_bare_model():
     for parameter in base.parameters():
         parameter.requires_grad_(False)  # as adapters will have it; torch then multiplies otherwise
     plain = logprobs(base)
-    seats = base.with_adapters(["one", "other"])
-    for name, player in seats.items():
+    agents = base.with_adapters(["one", "other"])
+    for name, player in agents.items():
         assert player.name == name
         assert torch.equal(logprobs(player), plain)
         settings = player.model.peft_config[player.adapter]
         assert (settings.r, settings.lora_alpha, settings.lora_dropout) == (16, 32, 0.0)
-    bend(seats["one"])
-    assert not torch.allclose(logprobs(seats["one"]), plain, atol=0.1)
+    bend(agents["one"])
+    assert not torch.allclose(logprobs(agents["one"]), plain, atol=0.1)
     assert torch.equal(logprobs(base), plain)
     assert base.parameters() == []
-    assert torch.equal(logprobs(seats["other"]), plain)
+    assert torch.equal(logprobs(agents["other"]), plain)
     with pytest.raises(ConfigError, match="nothing to save"):
         base.save("nowhere")
 
 
 def test_names_that_contain_one_another_do_not_mix(tmp_path):
-    seats = policy().with_adapters(["1", "10", "lora_", "a"], r=2)
-    for number, player in enumerate(seats.values()):
+    agents = policy().with_adapters(["1", "10", "lora_", "a"], r=2)
+    for number, player in enumerate(agents.values()):
         bend(player, seed=number)
         player.save(tmp_path / player.name)
-    wanted = {name: logprobs(player) for name, player in seats.items()}
-    again = policy().with_adapters(list(seats), r=2)
+    wanted = {name: logprobs(player) for name, player in agents.items()}
+    again = policy().with_adapters(list(agents), r=2)
     for name, player in again.items():
         player.load_weights(tmp_path / name)
     for name, player in again.items():
@@ -202,7 +206,7 @@ def test_options_pass_through_and_names_are_checked():
             base.with_adapters(names)
     (one,) = base.with_adapters(["one"], r=3, target_modules=["q_proj"], use_rslora=True).values()
     assert [tuple(p.shape) for p in one.parameters()] == [(3, 32), (32, 3)] * 2
-    assert one.model.peft_config["seat_one"].use_rslora
+    assert one.model.peft_config["agent_one"].use_rslora
     with pytest.raises(ConfigError, match="already"):
         one.with_adapters(["more"])
 
@@ -326,7 +330,7 @@ def test_the_reference_of_a_fresh_adapter_is_the_bare_base():
     one, other = two()
     reference = one.reference()
     start = logprobs(one)
-    assert set(one.model.peft_config) == {"seat_one", "seat_other"}  # nothing was copied
+    assert set(one.model.peft_config) == {"agent_one", "agent_other"}  # nothing was copied
     assert reference.parameters() == []
     train(one)
     train(other)

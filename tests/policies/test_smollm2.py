@@ -80,7 +80,7 @@ def test_an_evaluation(smollm2):
     assert result.tokens > 0
 
 
-def test_a_step_of_two_seats_on_one_base(tmp_path):
+def test_a_step_of_two_agents_on_one_base(tmp_path):
     """The base is there once, and only the adapters have gradients and optimisers."""
     result = llmzoo.fit(
         env="math_v0",
@@ -88,7 +88,7 @@ def test_a_step_of_two_seats_on_one_base(tmp_path):
         learner="magrpo",
         learner_args={"group_size": 2},
         model="smollm2",
-        seats="lora",
+        policies="lora",
         lora_args={"r": 4},
         steps=1,
         episodes_per_step=1,
@@ -99,12 +99,12 @@ def test_a_step_of_two_seats_on_one_base(tmp_path):
         out=tmp_path / "run",
     )
     adapters = tmp_path / "run" / "checkpoints" / "step_000001"
-    for seat in ("reasoner_0", "tool_1"):
-        config = json.loads((adapters / seat / "adapter_config.json").read_text())
+    for agent in ("reasoner_0", "tool_1"):
+        config = json.loads((adapters / agent / "adapter_config.json").read_text())
         assert config["base_model_name_or_path"] == "smollm2"
     weights = {
         id(weight): weight
-        for policy in result.seats.values()
+        for policy in result.policies.values()
         for weight in policy.model.parameters()
     }
     trained = sum(w.numel() for w in weights.values() if w.requires_grad)

@@ -95,7 +95,7 @@ def test_a_mark_in_the_template_alone_spelled_in_ordinary_tokens():
     assert answer(chat_models.saying(tokenizer, PLAYED)).text == "UURR"
 
 
-def test_the_option_and_a_seat_of_its_own():
+def test_the_option_and_an_agent_of_its_own():
     tokenizer = chat_models.tokenizer()  # shows no marks
     assert answer(chat_models.saying(tokenizer, PLAYED)).text == PLAYED
     chats = {"b": Chat(thought_end="none"), "c": Chat(thought_end="RR")}
@@ -127,5 +127,5 @@ def test_in_play_the_environment_is_given_the_answer_alone():
     tokenizer = chat_models.thinking()
     policy = chat_models.saying(tokenizer, "<think>5</think>2")
     (played,) = episodes(Matcher, policy, [0])
-    # the team is paid the product, and each seat its own number
+    # the team is paid the product, and each agent its own number
     assert played.totals == {"a_0": 2 * 2 + 2, "b_1": 2 * 2 + 2}

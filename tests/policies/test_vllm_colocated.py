@@ -167,10 +167,10 @@ def test_greedy(vllm):
 
 
 @pytest.mark.slow
-def test_a_seat_each_on_one_base(vllm):
+def test_an_agent_each_on_one_base(vllm):
     base = policy()
-    seats = base.with_adapters(["alice", "bob"], r=4)
-    alice, bob = seats.values()
+    agents = base.with_adapters(["alice", "bob"], r=4)
+    alice, bob = agents.values()
     engine = started(alice, bob)
     assert len(vllm.made) == 1
     assert engine.arguments["enable_lora"]
@@ -194,9 +194,9 @@ def test_a_seat_each_on_one_base(vllm):
 
 @pytest.mark.parametrize("options", [{"use_dora": True}, {"rank_pattern": {"q_proj": 2}}])
 def test_adapters_that_vllm_cannot_compute_with(vllm, options):
-    seats = policy().with_adapters(["alice"], r=4, **options)
+    agents = policy().with_adapters(["alice"], r=4, **options)
     with pytest.raises(ConfigError, match="plain LoRA"):
-        started(*seats.values())
+        started(*agents.values())
 
 
 def test_models_apart_have_an_engine_each(vllm):

@@ -95,15 +95,15 @@ def test_weights_and_log_probabilities(device, tied):
         plays.sampler.close()
 
 
-def test_a_seat_each_on_one_base(device):
+def test_an_agent_each_on_one_base(device):
     alice, bob = player(device).with_adapters(["alice", "bob"], r=4).values()
     started(device, alice, bob)
     close = 1e-3 if device == "cpu" else 1e-2
     try:
-        for seat in (alice, bob, alice):
-            change(seat, by=0.1)
-            assert difference(seat) > 0.05
-            seat.sampler.sync()
+        for agent in (alice, bob, alice):
+            change(agent, by=0.1)
+            assert difference(agent) > 0.05
+            agent.sampler.sync()
             assert difference(alice) < close
             assert difference(bob) < close
     finally:

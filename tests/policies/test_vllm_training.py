@@ -69,18 +69,18 @@ def players(arrangement: str):
     ["shared", *(pytest.param(a, marks=pytest.mark.slow) for a in ("separate", "lora"))],
 )
 def test_a_run_samples_from_the_weights_of_its_time(vllm, drift, tmp_path, arrangement):
-    seats = players(arrangement)
-    before = [w.clone() for w in seats["writer_0"].parameters()]
-    fit("magrpo", Parities, out=tmp_path, policies=seats, steps=2, **SMALL)
+    agents = players(arrangement)
+    before = [w.clone() for w in agents["writer_0"].parameters()]
+    fit("magrpo", Parities, out=tmp_path, policies=agents, steps=2, **SMALL)
     assert max(drift) == 0.0
-    moved = zip(before, seats["writer_0"].parameters(), strict=True)
+    moved = zip(before, agents["writer_0"].parameters(), strict=True)
     assert any(not torch.equal(old, new) for old, new in moved)
     engines = {"shared": 1, "separate": 2, "lora": 1}
     assert len(vllm.made) == engines[arrangement]
     if arrangement != "lora":
         assert [engine.calls.reloads for engine in vllm.made] == [2] * len(vllm.made)
     assert not any(engine.running for engine in vllm.made)
-    assert all(player.sampler is None for player in seats.values())
+    assert all(player.sampler is None for player in agents.values())
 
 
 def test_without_the_sync_it_would_not(vllm, drift, tmp_path, monkeypatch):
@@ -106,11 +106,11 @@ def test_the_engine_is_given_back_after_an_error(vllm, tmp_path, monkeypatch):
         raise RuntimeError("the power went")
 
     monkeypatch.setattr(LocalEngine, "update", failing)
-    seats = players("shared")
+    agents = players("shared")
     with pytest.raises(RuntimeError, match="the power went"):
-        fit("magrpo", Parities, out=tmp_path, policies=seats, steps=2, **SMALL)
+        fit("magrpo", Parities, out=tmp_path, policies=agents, steps=2, **SMALL)
     assert not vllm.made[0].running
-    assert seats["writer_0"].sampler is None
+    assert agents["writer_0"].sampler is None
 
 
 class Recorder:

@@ -7,7 +7,7 @@ from llmzoo.report.bench_tests import paired_tests
 from llmzoo.training.statistics import wilson
 
 
-def run(learner, seed, before, after, env="sudoku_v0", tasks=100, seats=2, **more):
+def run(learner, seed, before, after, env="sudoku_v0", tasks=100, agents=2, **more):
     return {
         "env": env,
         "learner": learner,
@@ -16,7 +16,7 @@ def run(learner, seed, before, after, env="sudoku_v0", tasks=100, seats=2, **mor
         "tasks": tasks,
         "before": before,
         "after": after,
-        "return_after": dict.fromkeys(range(seats), 1.0),
+        "return_after": dict.fromkeys(range(agents), 1.0),
         **more,
     }
 
@@ -69,7 +69,7 @@ def test_table():
 
 def test_tokens_stand_in_the_table_where_runs_count_them():
     rows = [
-        run("grpo", 0, 0.2, 0.5, seats=1, tokens=1000, steps=3),
+        run("grpo", 0, 0.2, 0.5, agents=1, tokens=1000, steps=3),
         run("ippo", 0, 0.2, 0.6, tokens=1000, steps=4),
         run("ippo", 1, 0.2, 0.6, tokens=1501, steps=7),
     ]
@@ -104,7 +104,7 @@ GAME = {"win_rate": {"player_0": 0.4, "player_1": 0.5}, "success": 0.4}
 
 
 @pytest.mark.parametrize(
-    ("seats", "evaluation", "told"),
+    ("agents", "evaluation", "told"),
     [
         ("shared", GAME, True),
         ("separate", GAME, True),
@@ -115,8 +115,8 @@ GAME = {"win_rate": {"player_0": 0.4, "player_1": 0.5}, "success": 0.4}
         ("shared", {"success": 0.4}, False),
     ],
 )
-def test_what_is_self_play(seats, evaluation, told):
-    assert is_self_play({"seats": seats}, evaluation) == told
+def test_what_is_self_play(agents, evaluation, told):
+    assert is_self_play({"policies": agents}, evaluation) == told
 
 
 def test_self_play_has_no_success_in_the_table():

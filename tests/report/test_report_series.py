@@ -110,7 +110,7 @@ def test_settings_that_differ():
     assert differences(configs[:1]) == {}
 
 
-def test_agents_stand_in_the_order_of_their_seats():
+def test_agents_stand_in_the_order_of_their_agents():
     assert in_order(["planner_1", "judge", "proposer_0", "x_10"]) == [
         *("proposer_0", "planner_1", "x_10", "judge")
     ]

@@ -11,7 +11,7 @@ GROUP, ENTROPY, HANDS = 4, 0.1, 250
 
 
 @pytest.mark.slow
-def test_the_gradient_of_full_trees_is_that_of_what_each_seat_earns(tmp_path, monkeypatch):
+def test_the_gradient_of_full_trees_is_that_of_what_each_agent_earns(tmp_path, monkeypatch):
     """Noise turns it by a few degrees: 250 hands are 9,000 answers of a model with 25,000 weights."""
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "results"))
     import exact_model
@@ -37,7 +37,7 @@ def test_the_gradient_of_full_trees_is_that_of_what_each_seat_earns(tmp_path, mo
         episodes_per_step=32,
         **common,
     )
-    taught.seats["player_0"].save(tmp_path / "start")
+    taught.agents["player_0"].save(tmp_path / "start")
     estimated: list[torch.Tensor] = []
 
     def step(self: Optimizer) -> float:

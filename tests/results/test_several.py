@@ -65,13 +65,13 @@ def test_the_arms_of_a_task_have_equal_tokens_settings_and_test_tasks():
         assert len(seen) == 1, task
 
 
-def test_controls_may_give_as_many_answers_as_two_seats():
-    """Where an environment has rounds; a lone seat's partner is no model and gives none."""
+def test_controls_may_give_as_many_answers_as_two_agents():
+    """Where an environment has rounds; a lone agent's partner is no model and gives none."""
     for arms in planned().values():
         most = {}
         for arm, run in arms.items():
-            seats = made(run).possible_agents
-            learning = 1 if run.settings.get("seats") in seats else len(seats)
+            agents = made(run).possible_agents
+            learning = 1 if run.settings.get("policies") in agents else len(agents)
             most[arm] = learning * run.settings.get("env_args", {}).get("max_turns", 0)
         if "one_more" in arms:
             assert most["one_more"] == most["two"] > most["one"]
@@ -80,13 +80,13 @@ def test_controls_may_give_as_many_answers_as_two_seats():
 
 
 @pytest.mark.parametrize("task", ["sudoku", "plan_path", "sokoban", "signal"])
-def test_a_lone_seat_reads_its_half_and_nothing_of_its_partners(task):
+def test_a_lone_agent_reads_its_half_and_nothing_of_its_partners(task):
     from llmzoo.policies import load
     from llmzoo.policies.base import Request
 
     arms = planned()[task]
     lone, split = made(arms["lone"]), made(arms["split"])
-    learning = arms["lone"].settings["seats"]
+    learning = arms["lone"].settings["policies"]
     (partner,) = set(lone.possible_agents) - {learning}
     for number in range(3):
         lone.reset(options={"task": number})
@@ -166,7 +166,7 @@ def test_questions_are_answered_by_pairs_of_runs_and_corrected_together():
     # differences of 50, 25 and -75 points; counts 2, 1, -3 add to 0, so every choice of signs is as far
     assert line[1:] == ["2", "3", "+0.0", "2 of 3", "1.0000", "1.0000"]
     assert len(made["several"].splitlines()) == 3  # no other question has runs
-    games, functions = made["several seats"].splitlines()[2:]
+    games, functions = made["several agents"].splitlines()[2:]
     assert games.startswith("| sudoku | 62.5% [")
     assert "| +37.5 [" in games
     assert games.endswith("| +50.0, +25.0 | 0.2500 | 0.5000 |")  # the smaller of two, times two
@@ -229,7 +229,7 @@ def test_a_partner_of_another_seed_is_compared_with_ones_own():
 
 
 @pytest.mark.slow
-def test_seats_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
+def test_agents_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     import crossplay
     import study
     import yaml
@@ -243,7 +243,7 @@ def test_seats_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
             **{"episodes_per_step": 1, "eval_tasks": 3, "max_new_tokens": 24, "record_every": 0},
         },
         "tasks": {"sudoku": {}},
-        "arms": {"two_separate": {"seats": "separate"}, "two": {}},
+        "arms": {"two_separate": {"policies": "separate"}, "two": {}},
     }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
     (tmp_path / "models.yaml").write_text("{}\n")
@@ -252,9 +252,9 @@ def test_seats_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
         study.train(run, tmp_path / "small")
     played = []
 
-    def evaluate(env, seats, **options):
-        played.append({agent: _weights(policy) for agent, policy in seats.items()})
-        return own_evaluate(env, seats, **options)
+    def evaluate(env, agents, **options):
+        played.append({agent: _weights(policy) for agent, policy in agents.items()})
+        return own_evaluate(env, agents, **options)
 
     own_evaluate = llmzoo.evaluate
     monkeypatch.setattr(llmzoo, "evaluate", evaluate)
@@ -264,11 +264,11 @@ def test_seats_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
         ("two_separate", [1, 0]),
     ]
     assert all(len(row["solved"]) == row["tasks"] == 3 for row in rows)
-    seats = ("proposer_0", "planner_1")
+    agents = ("proposer_0", "planner_1")
     folders = [tmp_path / "small" / "runs" / f"sudoku-two_separate-{seed}" for seed in (0, 1)]
-    trained = [{a: _weights(p) for a, p in players(str(f), seats).items()} for f in folders]
-    assert played[0] == {"proposer_0": trained[0][seats[0]], "planner_1": trained[1][seats[1]]}
-    assert played[1] == {"proposer_0": trained[1][seats[0]], "planner_1": trained[0][seats[1]]}
+    trained = [{a: _weights(p) for a, p in players(str(f), agents).items()} for f in folders]
+    assert played[0] == {"proposer_0": trained[0][agents[0]], "planner_1": trained[1][agents[1]]}
+    assert played[1] == {"proposer_0": trained[1][agents[0]], "planner_1": trained[0][agents[1]]}
     assert trained[0] != trained[1]
     assert crossplay.crossplay("small", tmp_path) == rows
     assert len(played) == 2  # as the log has them

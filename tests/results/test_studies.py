@@ -154,7 +154,7 @@ def test_a_study_goes_on_and_refuses_other_settings(tmp_path, monkeypatch):
     assert [point["step"] for point in row["curve"]] == [1]
     assert row["also"].keys() == {"two", "swapped"}
     for when in (row["before"], row["before"]["greedy"], row["after"], row["after"]["greedy"]):
-        assert when["answers"] == 4 * 2  # tasks, seats
+        assert when["answers"] == 4 * 2  # tasks, agents
         assert 8 <= when["tokens"] <= 8 * 8
     assert row["also"]["swapped"]["answers"] == 8
     assert 8 < row["also"]["two"]["answers"] <= 16  # two rounds, of what is not yet solved
@@ -189,12 +189,12 @@ def test_runs_of_a_log_are_not_repeated(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_start_is_measured_once_for_arms_in_which_the_same_seats_learn(tmp_path, monkeypatch):
+def test_a_start_is_measured_once_for_arms_in_which_the_same_agents_learn(tmp_path, monkeypatch):
     import study
 
     arms = {
         "base": {},
-        "lone": {"seats": "planner_1", "others": "oracle"},
+        "lone": {"policies": "planner_1", "others": "oracle"},
         "other": {"learner_args": {"group_size": 3}},
     }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump({**SMALL, "arms": arms}))
@@ -335,8 +335,8 @@ def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monk
     assert row["copies"][1]["exploitability"] == row["exact"][-1]["exploitability"]
 
 
-def test_the_seat_that_is_idle_is_paid_for_the_other_alone():
-    from idle_seat import IdleSeat, Letters
+def test_the_agent_that_is_idle_is_paid_for_the_other_alone():
+    from idle_agent import IdleSeat, Letters
 
     import llmzoo
     from llmzoo.testing import check_env, check_fork, check_rewards, check_seeds
@@ -345,7 +345,7 @@ def test_the_seat_that_is_idle_is_paid_for_the_other_alone():
         check(IdleSeat)
     assert llmzoo.evaluate(IdleSeat, "oracle", tasks=20).success == 1.0
     env = IdleSeat()
-    # A is the first letter: the fourth of stuvwxyz for the first seat, the sixth for the second
+    # A is the first letter: the fourth of stuvwxyz for the first agent, the sixth for the second
     for counting, answers, paid in (
         (("first_0",), ("v", "s"), 1.0),
         (("first_0",), ("s", "x"), 0.0),
@@ -434,7 +434,7 @@ def test_exact_gradients_of_returns_come_near_an_equilibrium_and_those_of_turns_
     assert 0.05 < biased["end"] < 0.1
 
 
-def test_the_exact_gradient_on_a_model_is_that_of_what_each_seat_earns(tmp_path):
+def test_the_exact_gradient_on_a_model_is_that_of_what_each_agent_earns(tmp_path):
     """Uniform play. A jack that checks earns -1.25 (above), and one in three first cards is a jack. Illegal
     answers are what is left to 1, so each move's slope has 2.1 more: (2.1 - 1.25) / 3."""
     import exact_model

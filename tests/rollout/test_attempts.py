@@ -10,19 +10,19 @@ from llmzoo import testing
 from llmzoo.learners import learner_class
 from llmzoo.rollout import agent_turn_tree, joint_tree, run
 
-SEATS = ["asker_0", "solver_1"]
+AGENTS = ["asker_0", "solver_1"]
 # the asker writes 1, 2, ... and greedily 3; the solver 0, 1, 4 and greedily 7
 WRITTEN = {"asker_0": ["1", "2", "5"], "solver_1": ["0", "1", "4"]}
 BEST = {"asker_0": "3", "solver_1": "7"}
 
 
-def play(strategy, env=None, *, trained=SEATS, **options):
+def play(strategy, env=None, *, trained=AGENTS, **options):
     """Returns the batch, its groups by key, and the policy."""
     env = env or Quiz()
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: BEST[r.agent] if i < 0 else WRITTEN[r.agent][i])
     rollout = strategy(env, 5, trained=trained, **{"group_size": 2, **options})
-    (batch,) = run([rollout], dict.fromkeys(SEATS, policy))
+    (batch,) = run([rollout], dict.fromkeys(AGENTS, policy))
     return batch, {group.key: group for group in batch.groups}, policy
 
 
@@ -109,7 +109,7 @@ def test_alpha_weighs_the_teams_part_of_every_attempt():
 
 
 @pytest.mark.parametrize("strategy", [joint_tree, agent_turn_tree])
-def test_attempts_of_a_seat_that_does_not_learn_form_no_group(strategy):
+def test_attempts_of_an_agent_that_does_not_learn_form_no_group(strategy):
     _, groups, _ = play(strategy, trained=["asker_0"])
     assert {key[-1] for key in groups} == {"asker_0"}
 
@@ -123,7 +123,7 @@ def test_the_initial_state_stays():
         env.step("1")  # the next tree begins with the attempts
         agent = env.agent_selection
         policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])
-        run([strategy(env, 5, trained=SEATS, group_size=2)], dict.fromkeys(SEATS, policy))
+        run([strategy(env, 5, trained=AGENTS, group_size=2)], dict.fromkeys(AGENTS, policy))
         assert (agent, env.agent_selection) == ("solver_1", "solver_1")
         assert env.unwrapped.episode == (1.0,)
 
@@ -136,7 +136,7 @@ def test_credit_is_within_each_question(name):
     env = Quiz()
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])
-    (batch,) = run([learner.rollout(env, 5, SEATS)], dict.fromkeys(SEATS, policy))
+    (batch,) = run([learner.rollout(env, 5, AGENTS)], dict.fromkeys(AGENTS, policy))
     found = {c.group.key: c.advantages.tolist() for c in learner.credited(batch.groups)}
     asker = {"magrpo": [-2.5, 2.5]}.get(name, [-5.0, 5.0])
     solver = {"magrpo": [-5 / 3, -2 / 3, 7 / 3]}.get(name, [-2.5, -1.0, 3.5])

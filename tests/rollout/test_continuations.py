@@ -18,7 +18,7 @@ from llmzoo.rollout.stepping import StepRequest, is_over
 
 
 class Relay(TextEnv):
-    """In turns: a_0, b_1, c_2 write numbers; c_2's pays each seat the product of the three so far."""
+    """In turns: a_0, b_1, c_2 write numbers; c_2's pays each agent the product of the three so far."""
 
     metadata = {**TextEnv.metadata, "name": "relay_v0"}
 
@@ -41,9 +41,9 @@ class Relay(TextEnv):
 
 def play(env, policy, **options):
     env.reset(seed=0)
-    seats = env.possible_agents
-    options = {"trained": seats, "group_size": 2, **options}
-    return run([agent_turn_tree(env, 5, **options)], dict.fromkeys(seats, policy))[0]
+    agents = env.possible_agents
+    options = {"trained": agents, "group_size": 2, **options}
+    return run([agent_turn_tree(env, 5, **options)], dict.fromkeys(agents, policy))[0]
 
 
 def first_groups(batch):
@@ -109,16 +109,16 @@ def test_planners_and_speakers_are_judged_by_what_follows():
     """Both were flat in every group while the step alone was counted."""
     forms = (
         ("tool_use_v0", {"calls": 1, "tools": ["calculator", "search"]}, {"planner_0"}),
-        ("debate_v0", {"judge_seat": True}, {"pro_0", "con_1"}),
+        ("debate_v0", {"judge_agent": True}, {"pro_0", "con_1"}),
     )
     for id, kwargs, flat_before in forms:
         differing = set()
         for seed in range(3):
             env = llmzoo.make(id, **kwargs)
             env.reset(seed=seed)
-            seats = env.possible_agents
-            rollout = agent_turn_tree(env, seed, group_size=4, trained=seats)
-            (batch,) = run([rollout], dict.fromkeys(seats, scripted.mixed(0.5)))
+            agents = env.possible_agents
+            rollout = agent_turn_tree(env, seed, group_size=4, trained=agents)
+            (batch,) = run([rollout], dict.fromkeys(agents, scripted.mixed(0.5)))
             differing |= {g.agent for g in batch.groups if len(set(g.returns)) > 1}
         assert differing >= flat_before, id
 
@@ -161,7 +161,7 @@ def test_with_one_try_a_refused_answer_ends_the_game():
 
 
 def own_step_only(env, seed, *, group_size, select):
-    """The tree of one deciding seat after the other as it was before there were continuations."""
+    """The tree of one deciding agent after the other as it was before there were continuations."""
     rng = random.Random(f"{seed}/select")
     groups = []
     while not is_over(env):
@@ -178,9 +178,9 @@ def own_step_only(env, seed, *, group_size, select):
 
 
 @pytest.mark.parametrize("select", ["greedy", "random"])
-@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("num_agents", [1, 2])
 @pytest.mark.parametrize("id", llmzoo.list_envs("games"))
-def test_the_games_are_played_as_if_there_were_no_continuations(id, agents, select):
+def test_the_games_are_played_as_if_there_were_no_continuations(id, num_agents, select):
     """The same answers, drawn with the same noise, and the same returns, to the last bit."""
 
     def write(request, i):
@@ -189,11 +189,11 @@ def test_the_games_are_played_as_if_there_were_no_continuations(id, agents, sele
     for seed in range(3):
         played = []
         for tree in (own_step_only, agent_turn_tree):
-            env = llmzoo.make(id, num_agents=agents, max_turns=3)
+            env = llmzoo.make(id, num_agents=num_agents, max_turns=3)
             env.reset(seed=seed)
-            seats = env.possible_agents
-            options = {} if tree is own_step_only else {"trained": seats}
+            agents = env.possible_agents
+            options = {} if tree is own_step_only else {"trained": agents}
             rollout = tree(env, seed, group_size=4, select=select, **options)
-            played += run([rollout], dict.fromkeys(seats, FakePolicy(write)))
+            played += run([rollout], dict.fromkeys(agents, FakePolicy(write)))
         expected, batch = played
         assert [(g.agent, g.completions, g.returns) for g in batch.groups] == expected

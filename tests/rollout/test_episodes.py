@@ -36,7 +36,7 @@ def test_rewards_in_turns_are_credited_to_the_action_before_them():
     assert episode.returns() == pytest.approx((2.6, 4.6, 1.6, 2.6))
 
 
-def test_rewards_of_a_simultaneous_round_reach_every_seat():
+def test_rewards_of_a_simultaneous_round_reach_every_agent():
     policy = FakePolicy(lambda r, i: {"a_0": "2", "b_1": "3"}[r.agent])
     (episode,) = episodes(Matcher, policy, [0])
     assert [d.reward for d in episode.decisions] == [8.0, 9.0]  # 2*3 + own

@@ -87,8 +87,8 @@ def play(rollout, make, player=None, **options):
     """What came of rollouts, and the policy that played them."""
     player = player or Keyed()
     rollouts = [ROLLOUTS[rollout](started(make, seed), seed) for seed in SEEDS]
-    seats = {"a_0": player, "b_1": player}
-    return run(rollouts, seats, keys=rollout_keys(SEEDS), **options), player
+    agents = {"a_0": player, "b_1": player}
+    return run(rollouts, agents, keys=rollout_keys(SEEDS), **options), player
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_a_model_samples_the_same_to_the_last_bit():
             agent_turn_tree(started(partial(Echo, 2), s), s, group_size=3, trained=["a_0", "b_1"])
             for s in SEEDS
         ]
-        seats = {"a_0": player, "b_1": player}
-        return run(rollouts, seats, keys=rollout_keys(SEEDS), workers=workers, **how)
+        agents = {"a_0": player, "b_1": player}
+        return run(rollouts, agents, keys=rollout_keys(SEEDS), workers=workers, **how)
 
     # log-probabilities included
     assert sampled(1) == sampled(8) == sampled(8, early=True)
@@ -263,8 +263,8 @@ def test_a_rollout_goes_on_while_another_policy_writes():
     def other():
         yield SampleRequest(Request(agent="b_1", observation="", env=None))
 
-    seats = {"a_0": FakePolicy(lambda r, i: ""), "b_1": FakePolicy(write)}
-    run([asking("short", [act(meeting.step)]), other()], seats, early=True)
+    agents = {"a_0": FakePolicy(lambda r, i: ""), "b_1": FakePolicy(write)}
+    run([asking("short", [act(meeting.step)]), other()], agents, early=True)
     assert meeting.answered.is_set()
 
 

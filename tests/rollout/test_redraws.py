@@ -1,4 +1,4 @@
-"""Joint trees that draw one seat's answer again: returns worked out by hand, and credit without luck."""
+"""Joint trees that draw one agent's answer again: returns worked out by hand, and credit without luck."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llmzoo.rollout.scheduler import run
 
 
 class Sum(TextEnv):
-    """Both seats are paid the first number plus ten times the second. Only for this test."""
+    """Both agents are paid the first number plus ten times the second. Only for this test."""
 
     def __init__(self):
         super().__init__(["a_0", "b_1"], simultaneous=True)
@@ -45,8 +45,8 @@ ANSWERS = {"a_0": ["1", "2", "5"], "b_1": ["0", "1", "3"]}
 
 
 def test_returns_with_another_answer_by_hand():
-    """Joint answers 1+0, 2+10, 5+30. The first seat's first answer with its second and third in place, beside
-    0: 2 and 5. The second seat's first answer with its others beside 1: 11 and 31."""
+    """Joint answers 1+0, 2+10, 5+30. The first agent's first answer with its second and third in place, beside
+    0: 2 and 5. The second agent's first answer with its others beside 1: 11 and 31."""
     found = groups(ANSWERS, redraws=2)
     assert found["a_0"].returns == found["b_1"].returns == (1.0, 12.0, 35.0)
     assert found["a_0"].redrawn == (3.5, (15 + 11) / 2, (31 + 32) / 2)
@@ -63,7 +63,7 @@ def test_without_redraws_nothing_is_tried():
     assert groups(ANSWERS)["a_0"].redrawn == ()
 
 
-def test_a_seat_that_does_not_learn_answers_once_and_stays():
+def test_an_agent_that_does_not_learn_answers_once_and_stays():
     found = groups({"a_0": ["1", "2", "5"], "b_1": ["3"]}, trained=["a_0"], redraws=2)
     assert list(found) == ["a_0"]
     assert found["a_0"].returns == (31.0, 32.0, 35.0)
@@ -72,7 +72,7 @@ def test_a_seat_that_does_not_learn_answers_once_and_stays():
 
 def test_credit_does_not_depend_on_the_others_luck():
     """In a sum, an answer is worth its own number less the mean of the others' numbers, whatever the
-    other seat says. MAGRPO mixes in the other seat's draw, which is ten times as large."""
+    other agent says. MAGRPO mixes in the other agent's draw, which is ten times as large."""
     learner = CCPO(CCPOConfig(group_size=3))
     for seconds in (["0", "1", "3"], ["9", "0", "4"]):
         found = groups({"a_0": ["1", "2", "5"], "b_1": seconds}, redraws=2)

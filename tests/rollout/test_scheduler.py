@@ -6,7 +6,7 @@ import pytest
 from tiny_models import FakePolicy
 from toy_envs import Adder
 
-from llmzoo.policies.base import Request, seat_policies
+from llmzoo.policies.base import Request, policies_by_agent
 from llmzoo.rollout.scheduler import SampleRequest, rollout_keys, run
 from llmzoo.rollout.stepping import StepRequest
 
@@ -92,9 +92,9 @@ def test_slow_environments_are_stepped_side_by_side():
     assert run([rollout()], {}) == [[0.0, 1.0, 2.0, 3.0]]
 
 
-def test_seats_left_empty_are_named():
+def test_agents_left_empty_are_named():
     with pytest.raises(ValueError, match="no policy for b_1"):
-        seat_policies({"a_0": FakePolicy(lambda r, i: "")}, ["a_0", "b_1"])
+        policies_by_agent({"a_0": FakePolicy(lambda r, i: "")}, ["a_0", "b_1"])
 
 
 def noise_of(keys=None, rollouts=2):

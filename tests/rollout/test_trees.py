@@ -17,10 +17,10 @@ def numbers(greedy="1"):
     return FakePolicy(lambda r, i: greedy if i < 0 else NUMBERS[r.agent][i])
 
 
-def play(strategy, env, policy, seats=BOTH, **options):
+def play(strategy, env, policy, agents=BOTH, **options):
     env.reset(seed=0)
     options.setdefault("trained", BOTH)
-    return run([strategy(env, 5, **options)], dict.fromkeys(seats, policy))[0]
+    return run([strategy(env, 5, **options)], dict.fromkeys(agents, policy))[0]
 
 
 def by_key(batch):
@@ -155,7 +155,7 @@ def test_joint_tree_expands_one_child_and_plays_the_others_on():
     assert len(played_on) == 2
 
 
-def test_joint_tree_tries_the_greedy_answers_of_all_seats():
+def test_joint_tree_tries_the_greedy_answers_of_all_agents():
     batch = play(joint_tree, Matcher(), numbers(greedy="5"), group_size=2, with_greedy=True)
     assert by_key(batch)[5, "a_0"].greedy == 30.0
     assert by_key(batch)[5, "a_0"].returns == (0.0, 4.0)  # not among the sampled ones
@@ -163,7 +163,7 @@ def test_joint_tree_tries_the_greedy_answers_of_all_seats():
 
 
 @pytest.mark.parametrize("strategy", [agent_turn_tree, joint_tree])
-def test_seats_that_do_not_learn_answer_once_and_form_no_group(strategy):
+def test_agents_that_do_not_learn_answer_once_and_form_no_group(strategy):
     env = Adder(1)
     env.reset(seed=0)
     learner, script = numbers(), ScriptedPolicy(lambda r: "1")

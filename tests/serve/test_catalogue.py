@@ -38,7 +38,7 @@ def secret_file(tmp_path):
         ("sudoku_v0", {"clues": None, "difficulty": None, "render_mode": None}),
         ("gsm8k_v0", {"source": "sample", "tools": 1, "reasoners": 1}),
         ("tool_use_v0", {"tools": ["calculator", "search"], "family": None, "num_agents": 1}),
-        ("debate_v0", {"judge": "rules", "judge_seat": True, "reward": "cooperative"}),
+        ("debate_v0", {"judge": "rules", "judge_agent": True, "reward": "cooperative"}),
         ("livecodebench_v0", {"source": "sample", "since": None, "max_tests": 3}),
     ],
 )

@@ -84,7 +84,7 @@ def test_play(server, call):
 
 @pytest.mark.slow
 def test_train_beside_a_model_elsewhere(server, call, tmp_path, monkeypatch):
-    """One seat learns, and the server plays the other."""
+    """One agent learns, and the server plays the other."""
     monkeypatch.delenv("LLMZOO_TOKEN", raising=False)  # a folder's server would not be sent one
     model().save(tmp_path / "model")
     small = [
@@ -103,7 +103,7 @@ def test_train_beside_a_model_elsewhere(server, call, tmp_path, monkeypatch):
 
     def train(name, *options):
         out = tmp_path / name
-        learns = ("--model", tmp_path / "model", "--seats", "proposer_0")
+        learns = ("--model", tmp_path / "model", "--policies", "proposer_0")
         code, _, err = call("train", *ENV, *learns, *small, "--out", out, *options)
         assert code == 0, err
         rows = map(json.loads, (out / "metrics.jsonl").read_text().splitlines())
@@ -111,11 +111,11 @@ def test_train_beside_a_model_elsewhere(server, call, tmp_path, monkeypatch):
 
     first = train("far", "--others", server.address)
     # said in another way, and a run can be repeated
-    assert first == train("seat", "--seat.planner_1.policy", server.address)
+    assert first == train("agent", "--agent.planner_1.policy", server.address)
     before = json.loads((tmp_path / "far" / "before.json").read_text())
     assert before["tokens"] > 0
     code, out, err = call("eval", *ENV, "--policy", tmp_path / "far", "--tasks", "2", "--json")
-    assert code == 0, err  # its other seat is asked for there
+    assert code == 0, err  # its other agent is asked for there
     assert json.loads(out)["tasks"] == 2
     with served(load_hosted(str(tmp_path / "far"))) as (running, _):
         far = load(running.address)
@@ -166,7 +166,7 @@ def test_eval_with_an_endpoint(endpoint, call):
     name = f"openai:m@{endpoint.url}"
     report = evaluated(call, name, "--max-new-tokens", 9)
     assert (report["policy"], report["tasks"], report["tokens"]) == (name, 4, 0)
-    assert len(endpoint.asked) == 4 * 2  # an answer of each seat
+    assert len(endpoint.asked) == 4 * 2  # an answer of each agent
     assert {(body["model"], body["max_tokens"]) for body in endpoint.asked} == {("m", 9)}
     # a policy server may stand before it
     endpoint.asked.clear()

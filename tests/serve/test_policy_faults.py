@@ -76,7 +76,7 @@ def test_settings_beyond_the_limits(server):
     with pytest.raises(ConfigError, match="max_new_tokens=21 is above the limit"):
         far.with_sampling(max_new_tokens=21)
     with pytest.raises(ConfigError, match="max_new_tokens=21 is above the limit"):
-        client(server, seats={"b_1": Sampling(max_new_tokens=21)})
+        client(server, samplings={"b_1": Sampling(max_new_tokens=21)})
     with pytest.raises(ValueError, match="top_p must be"):
         far.with_sampling(top_p=0)
     with pytest.raises(ConfigError, match="max_new_tokens=12 is above the limit of this server, 5"):
@@ -115,7 +115,7 @@ def test_a_message_beyond_what_the_server_takes(server):
 
 def test_a_policy_that_takes_no_settings():
     with served(ScriptedPolicy(echo)) as (running, _):
-        far = client(running, sampling=Sampling(), seats={"a_0": Sampling(top_k=3)})
+        far = client(running, sampling=Sampling(), samplings={"a_0": Sampling(top_k=3)})
         assert texts(far.respond(asks("x"))) == [["x"]]  # as a scripted player here would
         with pytest.raises(ConfigError, match="takes no sampling settings"):
             far.with_sampling(top_k=3)

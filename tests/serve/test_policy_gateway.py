@@ -88,9 +88,9 @@ def serving(policy, folder, *, resume=False, agents=AGENTS, **options):
     from llmzoo.envs.programs.chat_server import ChatServer, listen
     from llmzoo.serve.gateway import PolicyGateway
 
-    seats = policy if isinstance(policy, dict) else dict.fromkeys(agents, policy)
+    agents = policy if isinstance(policy, dict) else dict.fromkeys(agents, policy)
     with opened(folder, {}, resume=resume, replayed=False) as kept, listen() as listening:
-        gateway = PolicyGateway(seats, kept, token=TOKEN, **options)
+        gateway = PolicyGateway(agents, kept, token=TOKEN, **options)
         server = ChatServer(gateway, listening)
         try:
             yield Served(gateway, server.address, folder)
@@ -411,12 +411,12 @@ def test_the_record_has_the_sampled_tokens_of_a_conversation(tmp_path, kind):
     assert read.decisions[1].observation.messages == tuple(prompts[1])
 
 
-def test_a_mixed_call_gives_each_seat_its_own_policy():
-    from llmzoo.serve.seated import Seated
+def test_a_mixed_call_gives_each_agent_its_own_policy():
+    from llmzoo.serve.agent_router import AgentRouter
 
     early = Gated()
     early.open(2)
-    policy = Seated({"left_0": echo, "right_1": early})
+    policy = AgentRouter({"left_0": echo, "right_1": early})
     requests = [asks(str(n), agent=AGENTS[n % 2])[0] for n in range(4)]
     told = {}
     found = policy.respond_streaming(requests, on_complete=told.__setitem__)
@@ -440,27 +440,27 @@ def test_an_answer_that_was_refused_is_not_imitated(tmp_path):
     assert updater.update(Batch(episodes=(episode,)), seed=0)["examples"] == 1
 
 
-def test_seats_have_policies_of_their_own(tmp_path):
-    from llmzoo.serve.seated import load_seats
+def test_agents_have_policies_of_their_own(tmp_path):
+    from llmzoo.serve.agent_router import load_models_for_agents
 
-    seats = load_seats(
+    agents = load_models_for_agents(
         AGENTS,
         "tiny",
         {"right_1": {"temperature": 0.5, "max_new_tokens": 3}},
         sampling={"top_k": 4},
     )
-    assert seats["left_0"].model is seats["right_1"].model
-    assert [seats[a].sampling_of(a).temperature for a in AGENTS] == [1.0, 0.5]
-    assert [seats[a].sampling_of(a).max_new_tokens for a in AGENTS] == [64, 3]
-    assert [seats[a].sampling_of(a).top_k for a in AGENTS] == [4, 4]
+    assert agents["left_0"].model is agents["right_1"].model
+    assert [agents[a].sampling_of(a).temperature for a in AGENTS] == [1.0, 0.5]
+    assert [agents[a].sampling_of(a).max_new_tokens for a in AGENTS] == [64, 3]
+    assert [agents[a].sampling_of(a).top_k for a in AGENTS] == [4, 4]
     tiny_models.policy().save(tmp_path / "own")
-    apart = load_seats(AGENTS, "tiny", {"right_1": {"policy": str(tmp_path / "own")}})
+    apart = load_models_for_agents(AGENTS, "tiny", {"right_1": {"policy": str(tmp_path / "own")}})
     assert apart["right_1"].name == str(tmp_path / "own")
     assert apart["left_0"].name == "tiny"
 
 
 @pytest.mark.parametrize(
-    ("policy", "seat_args", "why"),
+    ("policy", "agent_args", "why"),
     [
         ("oracle", {}, "'oracle' cannot answer for 'left_0': it looks at the environment"),
         ("tiny", {"mid": {"top_k": 1}}, "unknown agent 'mid'"),
@@ -472,11 +472,11 @@ def test_seats_have_policies_of_their_own(tmp_path):
         ("tiny", {"left_0": {"temperature": -1.0}}, "agent 'left_0': temperature is"),
     ],
 )
-def test_seats_that_are_refused(policy, seat_args, why):
-    from llmzoo.serve.seated import load_seats
+def test_agents_that_are_refused(policy, agent_args, why):
+    from llmzoo.serve.agent_router import load_models_for_agents
 
     with pytest.raises((ConfigError, UnknownNameError), match=why):
-        load_seats(AGENTS, policy, seat_args)
+        load_models_for_agents(AGENTS, policy, agent_args)
 
 
 def test_a_page_in_a_browser_needs_a_token(tmp_path):

@@ -80,11 +80,11 @@ def test_what_a_completion_carries(server):
     assert answer.prompt_ids == local().encode("up")
 
 
-def test_seats_and_settings(server):
-    seats = {"b_1": Sampling(temperature=0.5, top_k=4, top_p=0.9, max_new_tokens=5)}
+def test_agents_and_settings(server):
+    samplings = {"b_1": Sampling(temperature=0.5, top_k=4, top_p=0.9, max_new_tokens=5)}
     both = [*asks("up", "down"), *asks("up", "down", agent="b_1")]
-    far = client(server, sampling=Sampling(max_new_tokens=7), seats=seats)
-    near = local(sampling=Sampling(max_new_tokens=7), seats=seats)
+    far = client(server, sampling=Sampling(max_new_tokens=7), samplings=samplings)
+    near = local(sampling=Sampling(max_new_tokens=7), samplings=samplings)
     assert far.respond(both, 2) == near.respond(both, 2)
     assert {len(c.ids) for row in far.respond(both, 8)[2:] for c in row} <= {1, 2, 3, 4, 5}
     assert far.under(SETTINGS).respond(both) == local().respond(both)

@@ -110,8 +110,8 @@ def play(make, line, seeds=SEEDS, player=None, **how):
     for env, seed in zip(envs, seeds, strict=True):
         env.reset(seed=seed)
     lines = [line(env, seed) for env, seed in zip(envs, seeds, strict=True)]
-    seats = dict.fromkeys(envs[0].possible_agents, player)
-    return run(lines, seats, keys=rollout_keys(seeds), **how), player.asked
+    agents = dict.fromkeys(envs[0].possible_agents, player)
+    return run(lines, agents, keys=rollout_keys(seeds), **how), player.asked
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_a_round_of_64_episodes_is_one_call(server):
     made = partial(server.make, "adder_v0", max_turns=3)
     with server.calls() as calls:
         played, asked = play(made, play_episode, seeds)
-    assert len(asked) == 6  # three rounds of two seats in turn
+    assert len(asked) == 6  # three rounds of two agents in turn
     assert calls == [64] * 7  # one for all resets
     assert sum(len(episode.decisions) for episode in played) == 6 * 64
 
 
-def test_rounds_of_simultaneous_seats_too(server):
+def test_rounds_of_simultaneous_agents_too(server):
     with server.calls() as calls:
         play(partial(server.make, "matcher_v0", max_turns=3), play_episode, list(range(64)))
     assert calls == [64] * 4
@@ -162,10 +162,10 @@ def test_rounds_of_simultaneous_seats_too(server):
 @pytest.mark.parametrize(
     ("id", "line", "most"),
     [
-        # K forks and K steps of each environment, for either seat; and for the continuations of
+        # K forks and K steps of each environment, for either agent; and for the continuations of
         # the first one's answers
         ("adder_v0", "agent_turn_tree", [64, 384, 384, 384]),
-        # each seat's answers are tried beside the first of the other, then the chosen are made
+        # each agent's answers are tried beside the first of the other, then the chosen are made
         ("matcher_v0", "agent_turn_tree", [64, 384, 384, 128]),
         ("matcher_v0", "joint_tree", [64, 384]),  # two joint answers and a greedy one
         ("matcher_v0", "cross", [64, 512]),

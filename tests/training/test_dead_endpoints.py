@@ -128,9 +128,9 @@ def test_an_evaluation_that_goes_on_asks_again_where_a_call_failed(unsteady, tmp
 
 def test_a_run_with_a_dead_partner_ends(tmp_path):
     settings = {"steps": 1, "episodes_per_step": 2, "eval_tasks": 2, "trackers": (), "quiet": True}
-    seats = {"seats": "writer_0", "others": DEAD, "max_new_tokens": 2}
+    agents = {"policies": "writer_0", "others": DEAD, "max_new_tokens": 2}
     with pytest.raises(EndpointError, match="writer_1"):
-        fit("magrpo", Parities, out=tmp_path / "run", **settings, **seats)
+        fit("magrpo", Parities, out=tmp_path / "run", **settings, **agents)
     assert not (tmp_path / "run" / "after.json").exists()
 
 
@@ -160,7 +160,7 @@ def test_what_was_collected_before_an_endpoint_died_is_kept(
     player = unsteady(good=(0, 1, 3))
     monkeypatch.setattr(
         collect.CollectOptions,
-        "seated",
+        "with_policies",
         lambda self, split: ("signal_v0", dict.fromkeys(("speaker_0", "listener_1"), player), {}),
     )
     out = tmp_path / "rows.jsonl"

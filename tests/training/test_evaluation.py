@@ -223,7 +223,7 @@ def test_the_oracle_solves_and_random_text_does_not():
     assert best.mean_return == {"proposer_0": pytest.approx(2.0), "planner_1": pytest.approx(2.0)}
     assert best.mean_turns == 1.0
     assert best.tokens == 0
-    assert best.answers == 20 * 2  # one of each seat
+    assert best.answers == 20 * 2  # one of each agent
     assert (best.split, best.source, best.decoding) == ("test", "generator", "sampled")
     worst = llmzoo.evaluate("sudoku_v0", "random", tasks=20, env_args={"max_turns": 2})
     assert worst.success == 0.0
@@ -244,7 +244,7 @@ def test_a_function_of_observation_and_agent_is_a_policy():
     assert seen == ["proposer_0"] * 2 + ["planner_1"] * 2
 
 
-def test_seats_may_have_different_policies():
+def test_agents_may_have_different_policies():
     mixed = {
         "proposer_0": llmzoo.policies.load("random"),
         "planner_1": llmzoo.policies.load("oracle"),
@@ -358,7 +358,7 @@ def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
         "sudoku_v0",
         out=run,
         model="tiny",
-        seats="separate",
+        policies="separate",
         temperature=0.5,
         learner_args={"group_size": 2, "learning_rate": 1e-2},
         steps=1,
@@ -370,7 +370,7 @@ def test_a_run_folder_is_played_as_the_command_line_plays_it(tmp_path, capsys):
     )
     result = llmzoo.evaluate("sudoku_v0", run, tasks=6, greedy=True, **asked).to_dict()
     assert result["policy"] == run
-    assert result["solved"] == fitted.after["greedy"]["solved"]  # the weights of each seat
+    assert result["solved"] == fitted.after["greedy"]["solved"]  # the weights of each agent
 
     sampled = llmzoo.evaluate("sudoku_v0", run, tasks=6, seed=3, **asked).to_dict()
     argv = f"eval --env sudoku_v0 --env.max_turns 1 --policy {run} --tasks 6 --seed 3 --json"
@@ -429,8 +429,8 @@ def test_a_function_may_be_given_for_each_agent():
 
 
 def test_agents_of_one_name_share_a_policy():
-    seats, _ = named_player({"proposer_0": "tiny", "planner_1": "tiny"}, "sudoku_v0")
-    assert seats["proposer_0"] is seats["planner_1"]
+    agents, _ = named_player({"proposer_0": "tiny", "planner_1": "tiny"}, "sudoku_v0")
+    assert agents["proposer_0"] is agents["planner_1"]
 
 
 TAKEN = "a policy is a name, a path, a function"

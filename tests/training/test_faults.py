@@ -1,4 +1,4 @@
-"""A trained seat whose groups stay flat is named, with the likely reason."""
+"""A trained agent whose groups stay flat is named, with the likely reason."""
 
 import warnings
 
@@ -55,7 +55,7 @@ def warned(iterations, agents=("a_0", "b_1"), *, end=False):
     return [str(w.message) for w in caught]
 
 
-def test_the_flat_seat_is_named_once_after_a_whole_window():
+def test_the_flat_agent_is_named_once_after_a_whole_window():
     flat = iteration(group([0.3, 0.3]), group([0.0, 1.0], "b_1"))
     assert warned([flat] * 2) == []
     (said,) = warned([flat] * 9)
@@ -95,7 +95,7 @@ def test_rounding_is_no_difference_and_an_advantage_without_differences_is_one()
     ("result", "reason"),
     [
         (iteration(group([0.0, 0.0])), "No reward was paid at all"),
-        (iteration(group([0.0, 0.0]), total=0.5), "an episode pays the seat 0.5"),
+        (iteration(group([0.0, 0.0]), total=0.5), "an episode pays the agent 0.5"),
         (iteration(group([0.2, 0.2], texts=["x", "x"])), "the same text: raise the temperature"),
         (
             iteration(group([-0.1, -0.1], infos=[{"error": "malformed: no box"}] * 2)),
@@ -109,12 +109,12 @@ def test_the_likely_reason(result, reason):
     assert reason in said
 
 
-def test_seats_without_groups_are_not_judged():
+def test_agents_without_groups_are_not_judged():
     assert warned([iteration(group([0.0, 0.0], "b_1"))] * 3, agents=["a_0"]) == []
 
 
 class Unpaid(TextEnv):
-    """Two seats in turns; only the second is ever paid, and at its own step."""
+    """Two agents in turns; only the second is ever paid, and at its own step."""
 
     metadata = {**TextEnv.metadata, "name": "unpaid_v0"}
 
@@ -132,7 +132,7 @@ class Unpaid(TextEnv):
 
 
 @pytest.mark.slow
-def test_fit_names_the_seat(tmp_path):
+def test_fit_names_the_agent(tmp_path):
     settings = {
         "steps": WINDOW,
         "episodes_per_step": 1,

@@ -89,7 +89,7 @@ def run(tmp_path_factory):
 # what is played
 
 
-def test_both_seats_on_the_same_deals(tmp_path):
+def test_both_agents_on_the_same_deals(tmp_path):
     league(KUHN, ["oracle", "amateur"], out=tmp_path, deals=12, seed=5)
     there = [
         load_episodes(tmp_path / "games" / a / b)
@@ -97,7 +97,7 @@ def test_both_seats_on_the_same_deals(tmp_path):
     ]
     assert [e.seed for e in there[0]] == [e.seed for e in there[1]] == [*range(5, 17)]
     for one, other in zip(*there, strict=True):
-        # the first prompt of a seat shows its card, whoever sits there
+        # the first prompt of an agent shows its card, whoever sits there
         assert one.of("player_0")[0].observation == other.of("player_0")[0].observation
         assert one.info["task_id"] == other.info["task_id"]
 
@@ -125,7 +125,7 @@ def test_points_and_returns_are_those_of_the_games(tmp_path):
     bold, meek = result.ranked()
     assert (bold.name, bold.won, bold.lost, bold.mean_return) == ("bold", 20, 0, 1.0)
     assert (meek.name, meek.won, meek.lost, meek.mean_return) == ("meek", 0, 20, -1.0)
-    assert bold.by_seat == {"player_0": 1.0, "player_1": 1.0}
+    assert bold.by_position == {"player_0": 1.0, "player_1": 1.0}
     assert bold.errors == 0.0
     assert 20 * (1 - likely(2 * bold.rating)) == pytest.approx(
         2 * likely(bold.rating) - 1, abs=1e-3
@@ -144,7 +144,7 @@ def games(ids, first, second):
 
 
 def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
-    """Deals x, y, x: the third repeats the first. Player 0 wins 5:4 and 3:1 and draws 2:2 in its first seat, and
+    """Deals x, y, x: the third repeats the first. Player 0 wins 5:4 and 3:1 and draws 2:2 in its first agent, and
     loses 1:6, draws 0:0 and wins 2:1 in the other."""
     results = {
         (0, 1): games(("x", "y", "x"), (5.0, 2.0, 3.0), (4.0, 2.0, 1.0)),
@@ -156,7 +156,7 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
     own = table.of_player(0)
     assert (own["won"], own["drawn"], own["lost"]) == (3, 2, 1)
     assert own["score"] == pytest.approx(4 / 6, abs=1e-6)
-    assert own["by_seat"] == {"a": pytest.approx(2.5 / 3, abs=1e-6), "b": 0.5}
+    assert own["by_position"] == {"a": pytest.approx(2.5 / 3, abs=1e-6), "b": 0.5}
     assert own["mean_return"] == pytest.approx((5 + 2 + 3 + 1 + 0 + 2) / 6, abs=1e-6)
     assert own["errors"] == pytest.approx(1 / 8)
     assert table.of_pair(0, 1)["mean_return"] == (
@@ -216,9 +216,9 @@ def test_a_checkpoint_of_a_run_is_a_policy_anywhere(run):
     )
     assert newest.returns == llmzoo.evaluate(KUHN, str(run), tasks=8, env_args=TERSE).returns
     assert first.policy.endswith("000000")
-    seats = players.players(str(run / "opponents" / "000000"), ["player_0", "player_1"])
-    assert seats["player_0"] is seats["player_1"]
-    assert seats["player_0"].sampling.max_new_tokens == 8  # the run's
+    agents = players.players(str(run / "opponents" / "000000"), ["player_0", "player_1"])
+    assert agents["player_0"] is agents["player_1"]
+    assert agents["player_0"].sampling.max_new_tokens == 8  # the run's
 
 
 # what is in memory
@@ -351,11 +351,11 @@ def test_what_is_refused(env, names, options, match, tmp_path):
     assert not (tmp_path / "l").exists()
 
 
-def test_a_run_that_did_not_train_every_seat_is_refused(run, tmp_path):
+def test_a_run_that_did_not_train_every_agent_is_refused(run, tmp_path):
     folder = tmp_path / "copy"
     (folder / "checkpoints" / "step_000001" / "player_0").mkdir(parents=True)
     config = run_folder.settings(run)
-    for changed in ({"seats": "player_0"}, {"seat_args": {"player_1": {"policy": "oracle"}}}):
+    for changed in ({"policies": "player_0"}, {"agent_args": {"player_1": {"policy": "oracle"}}}):
         (folder / "config.json").write_text(json.dumps({**config, **changed}))
         with pytest.raises(ConfigError, match="did not train player_1: in a league"):
             league(KUHN, [str(folder), "oracle"], out=tmp_path / "l", deals=2)

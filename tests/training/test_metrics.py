@@ -232,8 +232,8 @@ def test_parts_of_a_played_tree_sum_to_the_reward():
 
 def engine(learner, group_size: int = 1) -> LocalEngine:
     player = policy(sampling=Sampling(max_new_tokens=2))
-    seats = dict.fromkeys(("a_0", "b_1"), player)
-    return LocalEngine(learner, {"policy": player}, seats, total_steps=1)
+    agents = dict.fromkeys(("a_0", "b_1"), player)
+    return LocalEngine(learner, {"policy": player}, agents, total_steps=1)
 
 
 class Lenient(Matcher):
@@ -261,7 +261,7 @@ def test_environment_steps_are_counted_in_trees_and_in_episodes():
         given = {"tokens": 0, "rollout_seconds": 1.0, "update_seconds": 1.0}
         return metrics.of_time(played.clock, **given)["env_steps"]
 
-    # one round of two seats from two seeds; a tree tries three pairs of answers
+    # one round of two agents from two seeds; a tree tries three pairs of answers
     tree = engine(MAGRPO(MAGRPO.Config(group_size=3)))
     assert steps(tree) == 2 * 3 * 2
     assert steps(tree) == 2 * 3 * 2  # of each batch again

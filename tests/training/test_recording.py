@@ -103,7 +103,7 @@ def test_a_row_of_a_tree():
     assert json.loads(json.dumps(row)) == row
 
 
-def test_a_parent_comes_before_its_children_and_seats_in_their_order():
+def test_a_parent_comes_before_its_children_and_agents_in_their_order():
     paths = [("a", (0, 1)), ("b", (0, 1)), ("a", (0,)), ("b", (0,)), ("a", (1,)), ("a", ())]
     groups = tuple(group(agent, path, ["x"], (0.0,)) for agent, path in paths)
     batch = Batch(groups=groups, endings=(ending(a=0.0),))
@@ -111,16 +111,16 @@ def test_a_parent_comes_before_its_children_and_seats_in_their_order():
     assert [(turn["agent"], turn["path"]) for turn in row["turns"]] == [
         *[("a", []), ("a", [0]), ("b", [0]), ("a", [0, 1]), ("b", [0, 1]), ("a", [1])]
     ]
-    # what follows a joint answer is no single seat's doing
+    # what follows a joint answer is no single agent's doing
     replies = [turn["answers"][0]["reply"] for turn in row["turns"]]
     assert replies == ["U", None, None, None, None, None]
 
 
 def test_special_tokens_are_recorded_so_that_a_chat_template_can_be_checked():
     tok = chat_models.thinking()
-    seat = chat_models.saying(tok, "<think>\n2 + 2</think>4")
+    agent = chat_models.saying(tok, "<think>\n2 + 2</think>4")
     request = Request(agent="a", observation="2 + 2?", env=None, seed=0)
-    ((completion,),) = seat.respond([request])
+    ((completion,),) = agent.respond([request])
     decided = Decision(agent="a", turn=0, observation="2 + 2?", completion=completion, reward=1.0)
     episode = Episode(
         env_id="x",
@@ -131,7 +131,7 @@ def test_special_tokens_are_recorded_so_that_a_chat_template_can_be_checked():
         success=True,
         totals={"a": 1.0},
     )
-    (row,) = played(Batch(episodes=(episode,)), [None], {"a": seat}, tasks=1)
+    (row,) = played(Batch(episodes=(episode,)), [None], {"a": agent}, tasks=1)
     (turn,) = row["turns"]
     assert turn["prompt"] == "<|im_start|>user\n2 + 2?<|im_end|>\n<|im_start|>assistant\n"
     assert turn["answers"][0]["text"] == "4"
@@ -211,10 +211,10 @@ def test_advantages_are_found_by_the_answer():
 
 def an_engine(name: str, **options) -> LocalEngine:
     player = policy(sampling=Sampling(max_new_tokens=3))
-    seats = {"writer_0": player, "writer_1": player}
+    agents = {"writer_0": player, "writer_1": player}
     cls = learner_class(name)
     learner = cls(cls.Config(learning_rate=1e-3, **options))
-    return LocalEngine(learner, {"policy": player}, seats, total_steps=5)
+    return LocalEngine(learner, {"policy": player}, agents, total_steps=5)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,9 @@ def test_episodes_are_credited_as_the_critic_judged_them(name, options):
     engine = an_engine(name, **options)
     batch = engine.collect(Parities, list(range(8)))
     (critic,) = engine.updater.critics.values()
-    judged = engine.updater.judged(critic, agent_trajectories(batch.episodes, list(engine.seats)))
+    judged = engine.updater.judged(
+        critic, agent_trajectories(batch.episodes, list(engine.agent_policies))
+    )
     by_answer = {id(j.group.completions[0]): j.advantages.item() for j in judged}
     engine.update(batch, seed=0)
     credits = engine.updater.credits(batch)
@@ -274,7 +276,7 @@ def folder(tmp_path_factory) -> str:
 
 
 class Partly(Parities):
-    """Paid for each seat that is right, so that there is something to credit."""
+    """Paid for each agent that is right, so that there is something to credit."""
 
     def play_together(self, texts):
         right = [self.right(agent, text) for agent, text in texts.items()]
@@ -315,8 +317,10 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize(
     ("learner", "settings"),
     [
-        ("at_grpo", {"max_off_policy_steps": 1, "cohorts": 2, "seats": "separate"}),
-        pytest.param("ippo", {"max_off_policy_steps": 1, "seats": "lora"}, marks=pytest.mark.slow),
+        ("at_grpo", {"max_off_policy_steps": 1, "cohorts": 2, "policies": "separate"}),
+        pytest.param(
+            "ippo", {"max_off_policy_steps": 1, "policies": "lora"}, marks=pytest.mark.slow
+        ),
         # the others have nothing that these lack but their credit
         *(
             pytest.param(name, {}, marks=pytest.mark.slow)
@@ -362,10 +366,10 @@ def iteration() -> Iteration:
 
 def record(out: Path, steps: range, *, every: int, last: int, ended: bool = False) -> list[int]:
     """Record iterations of which ``last`` is the run's last; gives those that the file then has."""
-    first, seats = steps.start - 1, {"a": policy()}
+    first, agents = steps.start - 1, {"a": policy()}
     with Recorder(out, every=every, tasks=4, first=first, ended=ended) as recorder:
         for step in steps:
-            recorder.iteration(step, iteration(), seats, last=step == last)
+            recorder.iteration(step, iteration(), agents, last=step == last)
         recorder.flush()
     return [row["step"] for row in rows(out)] if (out / "played.jsonl").exists() else []
 
@@ -436,7 +440,7 @@ class Lengths(Adder):
 
 
 def test_what_follows_an_answer_in_a_deeper_tree(folder, tmp_path):
-    """Each of two seats acts twice, in turn: four prompts in a row, and what follows is known."""
+    """Each of two agents acts twice, in turn: four prompts in a row, and what follows is known."""
     settings = {"env_args": {"max_turns": 2}, "episodes_per_step": 1, "steps": 1, "record_tasks": 1}
     out = run(folder, tmp_path / "run", "magrpo", env="test_recording:Lengths", **settings)
     (row,) = rows(out)

@@ -46,15 +46,15 @@ class HalfLong(Parity):
 
 
 class OneLong(Parities):
-    """The prompts of the second seat fit no context."""
+    """The prompts of the second agent fit no context."""
 
     def prompt(self, agent):
         return LONG if agent == "writer_1" else super().prompt(agent)
 
 
-def trained(learner, env, out, *, seats=("writer_0",), shared=True, **settings):
+def trained(learner, env, out, *, agents=("writer_0",), shared=True, **settings):
     one = policy(sampling=Sampling(max_new_tokens=2))
-    players = {s: one if shared else policy(sampling=Sampling(max_new_tokens=2)) for s in seats}
+    players = {s: one if shared else policy(sampling=Sampling(max_new_tokens=2)) for s in agents}
     given = {"steps": 3, "episodes_per_step": 2, "eval_tasks": 2, "trackers": (), "quiet": True}
     return fit(learner, env, out=out, policies=players, **{**given, **settings})
 
@@ -78,11 +78,11 @@ def test_a_batch_of_prompts_that_are_all_too_long_ends_the_run(learner, tmp_path
 def test_a_policy_whose_prompts_are_all_too_long_is_named(tmp_path):
     both = ("writer_0", "writer_1")
     with pytest.raises(ConfigError, match="every prompt of 'writer_1' was too long"):
-        trained("magrpo", OneLong, tmp_path / "apart", seats=both, shared=False)
-    # the weights that the seats share learn from the other seat
-    trained("magrpo", OneLong, tmp_path / "shared", seats=both, steps=1)
+        trained("magrpo", OneLong, tmp_path / "apart", agents=both, shared=False)
+    # the weights that the agents share learn from the other agent
+    trained("magrpo", OneLong, tmp_path / "shared", agents=both, steps=1)
     row = json.loads((tmp_path / "shared" / "metrics.jsonl").read_text().splitlines()[1])
-    assert (row["completions"], row["refused"]) == (16, 8)  # 2 lines x 4 answers x 2 seats
+    assert (row["completions"], row["refused"]) == (16, 8)  # 2 lines x 4 answers x 2 agents
     assert [row["agents"][agent]["refused"] for agent in both] == [0, 8]
 
 

@@ -212,28 +212,28 @@ class Named(Parity):
 
 
 @pytest.mark.parametrize("name", ["../outside", "/outside", "..", "a/b", "a\0b", "", "x" * 65])
-@pytest.mark.parametrize("seats", ["separate", "lora", "mapped"])
-def test_no_name_of_an_agent_leaves_the_run_folder(tmp_path, small_model, name, seats):
-    agent = "writer_0" if seats == "mapped" else name
-    arrangement = {"writer_0": name} if seats == "mapped" else seats
+@pytest.mark.parametrize("agents", ["separate", "lora", "mapped"])
+def test_no_name_of_an_agent_leaves_the_run_folder(tmp_path, small_model, name, agents):
+    agent = "writer_0" if agents == "mapped" else name
+    arrangement = {"writer_0": name} if agents == "mapped" else agents
     with pytest.raises(ConfigError, match="would name a folder of weights, and a name has 1 to 64"):
         fit(
             "magrpo",
             partial(Named, agent),
             model=small_model,
             out=tmp_path / "deep" / "run",
-            seats=arrangement,
+            policies=arrangement,
             quiet=True,
             **{**SMALL, "steps": 1},
         )
     assert not list(tmp_path.rglob("*outside*"))
 
 
-def test_a_run_starts_no_seat_from_a_place_outside_its_checkpoint(run, small_model):
+def test_a_run_starts_no_agent_from_a_place_outside_its_checkpoint(run, small_model):
     shutil.copytree(small_model, run / "elsewhere")
     config = json.loads((run / "config.json").read_text())
     (run / "config.json").write_text(
-        json.dumps(config | {"seats": {"writer_0": "../../elsewhere"}})
+        json.dumps(config | {"policies": {"writer_0": "../../elsewhere"}})
     )
     assert run_models.start_of(str(run), "writer_0").endswith("step_000002/policy")
 
@@ -241,7 +241,7 @@ def test_a_run_starts_no_seat_from_a_place_outside_its_checkpoint(run, small_mod
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"seats": None}, "lacks seats"),
+        ({"policies": None}, "lacks policies"),
         ({"temperature": None}, "lacks temperature"),
         ({"temperature": "hot"}, "cannot be used"),
         ({"top_p": -1}, "cannot be used"),

@@ -9,7 +9,7 @@ from toy_envs import Parity
 import llmzoo
 from llmzoo.policies.sampling import Sampling
 from llmzoo.training import fit
-from llmzoo.training.seating import cooled, highest_temperature
+from llmzoo.training.policy_loading import cooled, highest_temperature
 from llmzoo.training.sharpening import control_tasks, findings
 
 # The cost
@@ -165,19 +165,19 @@ def test_evaluations_of_earlier_versions_have_no_findings():
 # Policies at lower temperatures
 
 
-def test_a_cooled_policy_has_the_same_weights_and_every_seat_below_the_temperature():
+def test_a_cooled_policy_has_the_same_weights_and_every_agent_below_the_temperature():
     shared = policy(
-        sampling=Sampling(temperature=1.0, top_k=5), seats={"b": Sampling(temperature=0.2)}
+        sampling=Sampling(temperature=1.0, top_k=5), samplings={"b": Sampling(temperature=0.2)}
     )
     scripted = object()
-    seats = {"a": shared, "b": shared, "c": scripted}
-    colder = cooled(seats, 0.3)
+    mixed = {"a": shared, "b": shared, "c": scripted}
+    colder = cooled(mixed, 0.3)
     assert colder["a"] is colder["b"] is not shared
     assert colder["a"].model is shared.model
     assert colder["a"].sampling_of("a") == Sampling(temperature=0.3, top_k=5)
     assert colder["b"].sampling_of("b") == Sampling(temperature=0.2)
     assert colder["c"] is scripted
-    assert shared.sampling_of("a").temperature == highest_temperature(seats) == 1.0
+    assert shared.sampling_of("a").temperature == highest_temperature(mixed) == 1.0
 
 
 SMALL = {"eval_tasks": 12, "episodes_per_step": 2, "steps": 1, "quiet": True}

@@ -22,7 +22,7 @@ from llmzoo.envs.base import Outcome
 from llmzoo.errors import CheckpointError, ConfigError, FlatGroupsWarning, UnknownNameError
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
-from llmzoo.learners.per_seat import PerSeat
+from llmzoo.learners.per_agent import PerAgent
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import FitConfig, checkpoints, collapse, fit, loop
@@ -50,7 +50,7 @@ KEPT = {
     "grpo": {"replay": 2, "kl": 0.1},
     "marloo": {"normalize": "parts", "whiten": True},
     "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
-    "per_seat": {"clip": 0.2, "replay": 2, "kl": 0.1},
+    "per_agent": {"clip": 0.2, "replay": 2, "kl": 0.1},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
     "mappo": {},
     "dpo": {"rounds": 3},
@@ -61,7 +61,7 @@ KEPT = {
 
 
 def train_two(run: Path, folder: str, learner: str, *, resume: bool = False, **settings) -> None:
-    """A run in which two seats with models of their own learn."""
+    """A run in which two agents with models of their own learn."""
 
     def player() -> TransformersPolicy:
         sampling = Sampling(max_new_tokens=2)
@@ -70,9 +70,9 @@ def train_two(run: Path, folder: str, learner: str, *, resume: bool = False, **s
     given = {"learning_rate": 1e-3, "warmup": 2, "schedule": "cosine", **KEPT[learner]}
     named: dict = {"learner_args": given}
     taught: object = learner
-    if learner == "per_seat":
+    if learner == "per_agent":
         own = MARLOO(MARLOO.Config(**given, role_baseline=0.9, entropy=0.01))
-        taught, named = PerSeat(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
+        taught, named = PerAgent(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
     policies = {"writer_0": player(), "writer_1": player()}
     small = {"steps": 4, "episodes_per_step": 3, "checkpoint_every": 2, "eval_tasks": 2}
     options = {**small, **settings, **named}
@@ -98,7 +98,7 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["per_seat", "ippo", "dpo"])
+@pytest.mark.parametrize("learner", ["per_agent", "ippo", "dpo"])
 def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_model, one_thread):
     """A real SIGKILL, for each kind of state: groups to replay, a critic, pairs."""
     killed = tmp_path / "killed"
@@ -156,8 +156,8 @@ def test_a_run_that_was_stopped_goes_on_exactly(
 
 def same_end(run: Path, other: Path, start: dict[str, torch.Tensor]) -> None:
     """Both runs have the same weights, which are not those at the start, and the same metrics."""
-    for seat in ("writer_0", "writer_1"):
-        ours, theirs = weights(run, seat), weights(other, seat)
+    for agent in ("writer_0", "writer_1"):
+        ours, theirs = weights(run, agent), weights(other, agent)
         assert set(ours) == set(theirs)
         assert all(torch.equal(ours[name], theirs[name]) for name in ours)
         assert any(not torch.equal(start[name], theirs[name]) for name in theirs)
@@ -191,7 +191,7 @@ def test_the_run_folder(tmp_path, run_args):
     assert result.before["greedy"].keys() == {
         *("success", "success_ci95", "solved", "answers", "tokens")
     }
-    assert result.before["answers"] == result.before["greedy"]["answers"] == 8 * 2  # of two seats
+    assert result.before["answers"] == result.before["greedy"]["answers"] == 8 * 2  # of two agents
     assert json.loads((run / "after.json").read_text()) == json.loads(json.dumps(result.after))
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [(r["kind"], r["step"]) for r in rows] == [
@@ -216,16 +216,16 @@ def test_the_run_folder(tmp_path, run_args):
     assert again.tasks == 2
 
 
-def test_separate_seats_have_weights_of_their_own(tmp_path, run_args):
-    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", seats="separate", **run_args)
-    one, other = result.seats["proposer_0"], result.seats["planner_1"]
+def test_separate_agents_have_weights_of_their_own(tmp_path, run_args):
+    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", policies="separate", **run_args)
+    one, other = result.policies["proposer_0"], result.policies["planner_1"]
     assert one is not other
     assert (tmp_path / "run/checkpoints/step_000002/planner_1/model.safetensors").exists()
 
 
-def test_one_seat_learns_beside_a_scripted_one(tmp_path, run_args):
-    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", seats="planner_1", **run_args)
-    assert result.seats["proposer_0"].name == "oracle"
+def test_one_agent_learns_beside_a_scripted_one(tmp_path, run_args):
+    result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", policies="planner_1", **run_args)
+    assert result.policies["proposer_0"].name == "oracle"
     assert (tmp_path / "run/checkpoints/step_000002/planner_1").is_dir()
 
 
@@ -258,7 +258,7 @@ def test_refusals(tmp_path, run_args):
     with pytest.raises(UnknownNameError, match="Did you mean 'group_size'"):
         fit("magrpo", out=tmp_path / "x", learner_args={"group_sise": 3})
     with pytest.raises(ConfigError, match="'shared', 'separate' or one of"):
-        fit("magrpo", out=tmp_path / "y", **{**run_args, "seats": "judge_7"})
+        fit("magrpo", out=tmp_path / "y", **{**run_args, "policies": "judge_7"})
     with pytest.raises(ConfigError):
         FitConfig(steps=0)
 
@@ -318,9 +318,9 @@ def test_resuming_a_finished_run_adds_no_rows(tmp_path, run_args):
     assert rows() == [*first, ("train", 3), ("eval", 3)]
 
 
-def test_settings_of_seats_beside_policies_are_refused(tmp_path):
+def test_settings_of_agents_beside_policies_are_refused(tmp_path):
     players = {"writer_0": policy(sampling=Sampling(max_new_tokens=1))}
-    for name, value in [("temperature", 0.5), ("precision", "bf16"), ("seat_args", {})]:
+    for name, value in [("temperature", 0.5), ("precision", "bf16"), ("agent_args", {})]:
         with pytest.raises(ConfigError, match=f"{name} has no effect with policies"):
             fit("magrpo", Parity, out=tmp_path / "a", policies=players, **{name: value})
     with pytest.raises(ConfigError, match="env_args has no effect with an environment given"):

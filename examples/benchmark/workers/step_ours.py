@@ -20,13 +20,13 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 
 class Words(TextEnv):
-    """Every seat reads the same prompt and answers once; all are paid for their answers."""
+    """Every agent reads the same prompt and answers once; all are paid for their answers."""
 
     metadata = {**TextEnv.metadata, "name": "words_v0"}
 
     def __init__(self, text: str, agents: int):
-        seats = [f"writer_{i}" for i in range(agents)]
-        super().__init__(seats, simultaneous=agents > 1)
+        agent_policies = [f"writer_{i}" for i in range(agents)]
+        super().__init__(agent_policies, simultaneous=agents > 1)
         self._text = text
 
     def begin(self, rng: random.Random, task: int | None) -> None:

@@ -2,7 +2,7 @@
 
 An id is the name of a collection, a colon, and the collection's own name of the task. One module holds
 each collection; it is imported when an id of it is used. Nothing of theirs is copied: the packages are
-extras, and what a seat reads and is paid is what the collection shows and pays.
+extras, and what an agent reads and is paid is what the collection shows and pays.
 
 =================  ===============================  ================
 collection         tasks                            extra
@@ -10,7 +10,7 @@ collection         tasks                            extra
 ``reasoning_gym``  questions with a scorer          reasoning_gym
 ``textarena``      games in words, 1 to 15 players  textarena
 ``openspiel``      board and card games             openspiel
-``gem``            games and puzzles of one seat    gem
+``gem``            games and puzzles of one agent    gem
 ``verifiers``      tasksets that are installed      verifiers
 =================  ===============================  ================
 """
@@ -31,7 +31,7 @@ from llmzoo.registry import NEIGHBOURS, EnvSpec
 
 
 class Listed(NamedTuple):
-    """What is known of a task: its seats, a line about it, and why it is refused ("" if it is not)."""
+    """What is known of a task: its agents, a line about it, and why it is refused ("" if it is not)."""
 
     agents: tuple[str, ...]
     summary: str

@@ -8,7 +8,7 @@ Each id ``gem:game:NAME`` is a game of GEM by its registered name: `gem:game:Mas
 | observation, action | text |
 | success | the last step pays 1, as GEM's games do when they are won |
 
-**Observations.** GEM's games show the rules once and then the result of each move. A seat reads the rules, then its
+**Observations.** GEM's games show the rules once and then the result of each move. An agent reads the rules, then its
 own moves (each cut to 200 characters) with their results, and GEM's closing line.
 
 **Actions.** Text, with the move in `\\boxed{}`. A text of over 2,000 characters is malformed: the game is given an

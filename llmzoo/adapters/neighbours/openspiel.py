@@ -90,7 +90,7 @@ class Task(MoveGame):
         self.game = _game(name)
         super().__init__(
             f"openspiel:{name}",
-            _seats(self.game),
+            _player_names(self.game),
             tries=tries,
             illegal_penalty=illegal_penalty,
             forfeit_penalty=forfeit_penalty,
@@ -182,7 +182,7 @@ def look_up(name: str) -> Listed:
     listed = _listed(games[short], given="(" in name)
     if listed.refused:
         return listed
-    return listed._replace(agents=tuple(_seats(_game(name))))
+    return listed._replace(agents=tuple(_player_names(_game(name))))
 
 
 def _listed(kind: Any, *, given: bool = False) -> Listed:
@@ -195,8 +195,8 @@ def _listed(kind: Any, *, given: bool = False) -> Listed:
         refused = "it needs parameters, such as a game to change"
     elif not (kind.provides_observation_string or kind.provides_information_state_string):
         refused = "it shows its players no text"
-    seats = () if refused else tuple(_seats(_game(kind.short_name))) if not given else ()
-    return Listed(seats, f"{kind.long_name}: {kind.dynamics.name.lower()}", refused)
+    agents = () if refused else tuple(_player_names(_game(kind.short_name))) if not given else ()
+    return Listed(agents, f"{kind.long_name}: {kind.dynamics.name.lower()}", refused)
 
 
 @lru_cache(maxsize=256)
@@ -208,7 +208,7 @@ def _game(name: str) -> Any:
         raise ConfigError(f"openspiel:{name}: {error}") from error
 
 
-def _seats(game: Any) -> list[str]:
+def _player_names(game: Any) -> list[str]:
     return [f"player_{number}" for number in range(game.num_players())]
 
 

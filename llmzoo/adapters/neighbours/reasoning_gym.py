@@ -7,20 +7,20 @@ generator's own rule.
 |---|---|
 | agents | `solver_0`; with `num_agents` of 2 to 4 also `reviewer_1` and so on, who act after it |
 | observation, action | text |
-| success | the answer that counts, the last seat's, scores 1 |
+| success | the answer that counts, the last agent's, scores 1 |
 
 **Actions.** Any text. The answer stands between the last `<answer>` and `</answer>`; in a text without them it
 is the whole text, without space at its ends. It has at most 5,000 characters.
 
-**Rewards.** The team is paid the score of the last seat's answer. With several seats each other seat is paid
+**Rewards.** The team is paid the score of the last agent's answer. With several agents each other agent is paid
 the score of its own answer too.
 
 | part | paid to | worth |
 |---|---|---|
-| team: score | all | the generator's score of the last seat's answer, 0 to 1 |
-| own | all but the last seat, if there are several | the score of the own answer |
+| team: score | all | the generator's score of the last agent's answer, 0 to 1 |
+| own | all but the last agent, if there are several | the score of the own answer |
 
-A reviewer reads the question and the answers of the seats before it, and no score.
+A reviewer reads the question and the answers of the agents before it, and no score.
 
 **Arguments.** `num_agents` (1 to 4), `config` (settings of the generator, such as `{min_terms: 2}`), `prompt`
 ("full" or "terse"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
@@ -59,8 +59,8 @@ from llmzoo.errors import ConfigError, NoSolutionError, UnknownNameError
 PACKAGE = "reasoning_gym"
 EXTRA = "reasoning_gym"
 
-MAX_SEATS = 4
-_MAX_SHOWN = 2_000  # characters of another seat's answer
+MAX_AGENTS = 4
+_MAX_SHOWN = 2_000  # characters of another agent's answer
 _SIZE = 2**31  # questions of a generator that makes each on demand
 # these make all their questions at once, or allow few: a generator of one question for each draw
 _AT_ONCE = frozenset({"acre", "gsm_symbolic", "list_functions"})
@@ -112,8 +112,8 @@ class Task(TextEnv):
         render_mode: str | None = None,
     ):
         one_of("prompt", prompt, ("full", "terse"))
-        if not 1 <= num_agents <= MAX_SEATS:
-            raise ConfigError(f"num_agents must be 1 to {MAX_SEATS}, got {num_agents}")
+        if not 1 <= num_agents <= MAX_AGENTS:
+            raise ConfigError(f"num_agents must be 1 to {MAX_AGENTS}, got {num_agents}")
         agents = ["solver_0", *(f"reviewer_{number}" for number in range(1, num_agents))]
         super().__init__(agents, team_weight=team_weight, render_mode=render_mode)
         self.metadata = {
@@ -140,9 +140,9 @@ class Task(TextEnv):
         state = self.episode
         before = self.possible_agents[: self.possible_agents.index(agent)]
         said = [
-            f"The answer of {seat}: {cut(state.answers[seat], _MAX_SHOWN)}"
-            for seat in before
-            if seat in state.answers
+            f"The answer of {other}: {cut(state.answers[other], _MAX_SHOWN)}"
+            for other in before
+            if other in state.answers
         ]
         if self.prompt_style == "terse":
             return "\n".join([state.task.text, *said])

@@ -9,7 +9,7 @@ Each id ``textarena:NAME`` is a game of TextArena by its registered name: `texta
 | observation, action | text |
 | success | one player: the game pays 1 or more. Several: `player_0` is paid more than 0, as its winners are |
 
-**Observations** are TextArena's own, through the wrappers that it registers for the game. A seat whose turn it
+**Observations** are TextArena's own, through the wrappers that it registers for the game. An agent whose turn it
 is not reads what it read last.
 
 **Actions.** Text, in the form that the game's rules ask for, mostly in square brackets. A text of over 2,000
@@ -69,7 +69,7 @@ class Task(ReplayedGame):
         self.name = name
         super().__init__(
             f"textarena:{name}",
-            _seats(players),
+            _agents(players),
             max_turns=max_turns,
             prompt=prompt,
             split=split,
@@ -136,10 +136,10 @@ def _listed(name: str) -> Listed:
     game = _folder(name)
     fewest = fewest_players(game)
     players = "1 player" if fewest == 1 else f"{fewest} players"
-    return Listed(tuple(_seats(fewest)), f"{game}: {players}", refusal(name, game))
+    return Listed(tuple(_agents(fewest)), f"{game}: {players}", refusal(name, game))
 
 
-def _seats(players: int) -> list[str]:
+def _agents(players: int) -> list[str]:
     return [f"player_{number}" for number in range(players)]
 
 

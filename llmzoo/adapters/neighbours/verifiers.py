@@ -10,7 +10,7 @@ exports one ``vf.Taskset``, and perhaps a ``vf.Env`` whose ``run`` holds an exch
 | success | the rewards reach the sum of the weights above 0 |
 
 **Observations.** The task's system prompt and prompt. After an answer that the package's ``run`` responds to:
-the exchange so far, with the seat's own answers cut to 200 characters.
+the exchange so far, with the agent's own answers cut to 200 characters.
 
 **Rewards.** Each ``@vf.reward`` of the task by its own name, weighted, paid at the end. An episode in which
 one of them raises, or is not finite, pays nothing and names the error.
@@ -207,7 +207,7 @@ def look_up(name: str) -> Listed:
 
 
 def _listed(name: str) -> Listed:
-    return Listed((_AGENT,), f"{name}: a taskset for one seat", _OWN.get(_module(name), ""))
+    return Listed((_AGENT,), f"{name}: a taskset for one agent", _OWN.get(_module(name), ""))
 
 
 def _module(name: str) -> str:

@@ -20,7 +20,7 @@ def _of_the_environment(env: Any) -> Iterable[str]:
     vf = import_module("verifiers.v1")
     agents = [name for name, value in env.config if isinstance(value, vf.AgentConfig)]
     if len(agents) != 1:
-        yield f"it has {len(agents)} agents ({', '.join(agents)}), and one seat is played"
+        yield f"it has {len(agents)} agents ({', '.join(agents)}), and one agent is played"
     for harness in env.config.agent_harnesses().values():
         if harness.id not in _PLAIN_HARNESSES:
             yield f"its harness {harness.id!r} is a program of its own"

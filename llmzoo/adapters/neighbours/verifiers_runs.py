@@ -26,7 +26,7 @@ _GRACE_S = 1.0  # for a run that is cancelled to end
 
 
 class Line(NamedTuple):
-    """A message: ``role`` is "system", "user", "assistant", "tool", or "you" for a reply of the seat."""
+    """A message: ``role`` is "system", "user", "assistant", "tool", or "you" for a reply of the agent."""
 
     role: str
     text: str
@@ -38,7 +38,7 @@ class Shown:
 
     ``parts`` are the weighted rewards by name; None while the run asks for a reply. ``best`` is the sum of
     the weights above 0. ``error`` says what ended the run if it was not its own end, and ``late`` whether that
-    was the time limit. ``detail`` is for the programmer: it may hold what the seat must not read.
+    was the time limit. ``detail`` is for the programmer: it may hold what the agent must not read.
     """
 
     lines: tuple[Line, ...]
@@ -257,7 +257,7 @@ def text_of(message: Any) -> str:
     if isinstance(content, str):
         return encodable(content)
     if any(part.type != "text" for part in content):
-        raise ValueError("a message has an image, and seats read text")
+        raise ValueError("a message has an image, and agents read text")
     return encodable("\n".join(part.text for part in content))
 
 

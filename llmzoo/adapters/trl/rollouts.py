@@ -1,4 +1,4 @@
-"""``rollout_func``: several seats of one model in TRL's GRPO."""
+"""``rollout_func``: several agents of one model in TRL's GRPO."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from llmzoo.rollout.stepping import StepRequest, agents_to_act, is_over, skip_de
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """A state of an episode and the seat that decides there, at its ``turn``-th turn (0-based)."""
+    """A state of an episode and the agent that decides there, at its ``turn``-th turn (0-based)."""
 
     env: AECEnv
     agent: str
@@ -52,17 +52,17 @@ class DecisionBranch:
 def branch(
     table: TrlSetup, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
 ) -> list[DecisionBranch]:
-    """K branches for each row, group by group. ``policy`` plays the seats that learn.
+    """K branches for each row, group by group. ``policy`` plays the agents that learn.
 
     ``call``: part of the random keys; the same rows, policy and call give the same branches. Raises
-    :class:`ConfigError` for an episode in which no learning seat decides.
+    :class:`ConfigError` for an episode in which no learning agent decides.
     """
-    seats = {**dict.fromkeys(table.seats, policy), **table.others}
-    points = _points(table, seats, rows, call)
+    agent_policies = {**dict.fromkeys(table.agents, policy), **table.others}
+    points = _points(table, agent_policies, rows, call)
     envs = [fork(point.env) for point in points for _ in range(k)]
     keys = [(*call, row.seed, n, i) for n, row in enumerate(rows) for i in range(k)]
     lines = [play_episode(env, row.seed) for env, row in zip(envs, _each(rows, k), strict=True)]
-    played = run(lines, seats, keys=keys, early=slow_steps(envs))
+    played = run(lines, agent_policies, keys=keys, early=slow_steps(envs))
     return [
         DecisionBranch(point, episode)
         for point, episode in zip(_each(points, k), played, strict=True)
@@ -70,7 +70,10 @@ def branch(
 
 
 def _points(
-    table: TrlSetup, seats: Mapping[str, Policy], rows: Sequence[DecisionRow], call: tuple[int, ...]
+    table: TrlSetup,
+    agent_policies: Mapping[str, Policy],
+    rows: Sequence[DecisionRow],
+    call: tuple[int, ...],
 ) -> list[DecisionPoint]:
     """Where each group branches. Groups with the same seed branch from one rollout."""
     furthest: dict[int, int] = {}
@@ -79,13 +82,13 @@ def _points(
     envs = {seed: table.make() for seed in furthest}
     for seed, env in envs.items():
         env.reset(seed=seed)
-    lines = [trunk(env, table.seats, seed, furthest[seed]) for seed, env in envs.items()]
+    lines = [trunk(env, table.agents, seed, furthest[seed]) for seed, env in envs.items()]
     keys: list[RolloutKey] = [(*call, seed, "trunk") for seed in envs]
-    trunks = run(lines, seats, keys=keys, early=slow_steps(envs.values()))
+    trunks = run(lines, agent_policies, keys=keys, early=slow_steps(envs.values()))
     along: dict[int, list[DecisionPoint]] = dict(zip(envs, trunks, strict=True))
     for seed, points in along.items():
         if not points:
-            who = ", ".join(table.seats)
+            who = ", ".join(table.agents)
             raise ConfigError(f"the episode of seed {seed} has no decision of {who}")
     return [along[row.seed][row.decision % len(along[row.seed])] for row in rows]
 
@@ -94,22 +97,22 @@ def _each(items: Sequence[Any], k: int) -> list[Any]:
     return [item for item in items for _ in range(k)]
 
 
-def trunk(env: AECEnv, seats: Sequence[str], seed: int, last: int) -> Rollout:
-    """A rollout up to decision ``last`` of ``seats``; returns the :class:`DecisionPoint` of each."""
+def trunk(env: AECEnv, agents: Sequence[str], seed: int, last: int) -> Rollout:
+    """A rollout up to decision ``last`` of ``agents``; returns the :class:`DecisionPoint` of each."""
     points: list[DecisionPoint] = []
     skip_dead(env)
     while not is_over(env):
-        agents = agents_to_act(env)
+        acting = agents_to_act(env)
         state = fork(env)
-        for agent in agents:
-            if agent in seats:
+        for agent in acting:
+            if agent in agents:
                 turn = sum(point.agent == agent for point in points)
                 points.append(DecisionPoint(state, agent, turn))
         if len(points) > last:
             break
         answers = yield [
             SampleRequest(Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed))
-            for a in agents
+            for a in acting
         ]
         yield StepRequest(env, tuple(completion.text for (completion,) in answers), step_each)
         skip_dead(env)
@@ -123,32 +126,32 @@ if TYPE_CHECKING:
 def rollout_func(
     env: str | Callable[[], AECEnv],
     *,
-    seats: Sequence[str] | None = None,
+    agents: Sequence[str] | None = None,
     others: Others = "oracle",
     env_args: Mapping[str, Any] | None = None,
 ) -> DecisionRollouts:
-    """A ``rollout_func`` for ``trl.GRPOTrainer``. The trained model plays all ``seats``.
+    """A ``rollout_func`` for ``trl.GRPOTrainer``. The trained model plays all ``agents``.
 
-    ``seats`` (all by default), ``others`` and ``env_args`` are those of
+    ``agents`` (all by default), ``others`` and ``env_args`` are those of
     :class:`llmzoo.adapters.trl.table.TrlSetup`. Use it with the reward function
     :func:`decision_return` and the rows of :func:`llmzoo.adapters.trl.dataset` with ``decisions``.
     """
-    return DecisionRollouts(TrlSetup(env, seats=seats, others=others, env_args=env_args))
+    return DecisionRollouts(TrlSetup(env, agents=agents, others=others, env_args=env_args))
 
 
 class DecisionRollouts:
     """Makes TRL's groups of single decisions.
 
     A sample of TRL is one prompt and one completion, and the K samples of a group share the prompt.
-    The turns of an episode do not: each seat reads its own observation, which contains everything
-    that it may know. One completion with all turns would show every seat what the others read and
+    The turns of an episode do not: each agent reads its own observation, which contains everything
+    that it may know. One completion with all turns would show every agent what the others read and
     wrote, and would train answers to prompts that never occur in play. So a sample is one decision of
-    one seat, with its observation as the prompt:
+    one agent, with its observation as the prompt:
 
     1. The model plays the task of the row's seed up to the row's decision. If the episode has fewer
        decisions, the number wraps around: with 3 decisions, number 4 is number 1.
     2. The episode is copied K times there, and the model plays each copy to its end.
-    3. The K answers to that observation are the group. The return of each is what its seat is paid
+    3. The K answers to that observation are the group. The return of each is what its agent is paid
        from that answer to the end of its copy.
 
     The prompts of a group are identical by construction, and the mean return of the K copies is a
@@ -193,15 +196,15 @@ def decision_return(
     log_extra: Callable[[str, list[Any]], None],
     **columns: Any,
 ) -> list[float]:
-    """TRL's reward function for :func:`rollout_func`: what the seat was paid from its answer on.
+    """TRL's reward function for :func:`rollout_func`: what the agent was paid from its answer on.
 
-    Logs ``success``, the share of successful copies, and ``return/AGENT`` for each seat. The table
+    Logs ``success``, the share of successful copies, and ``return/AGENT`` for each agent. The table
     of completions shows who answered what.
     """
     log_metric("success", sum(success) / len(success))
-    for seat in dict.fromkeys(agent):
-        own = [r for r, a in zip(decision_return, agent, strict=True) if a == seat]
-        log_metric(f"return/{seat}", sum(own) / len(own))
+    for other in dict.fromkeys(agent):
+        own = [r for r, a in zip(decision_return, agent, strict=True) if a == other]
+        log_metric(f"return/{other}", sum(own) / len(own))
     log_extra("agent", list(agent))
     log_extra("turn", list(turn))
     log_extra("observation", list(observation))

@@ -15,17 +15,17 @@ from llmzoo.training.collecting import refuse_fallback, style_args
 
 
 class TrlSetup:
-    """An environment, the seats that learn, and the policies in the others.
+    """An environment, the agents that learn, and the policies in the others.
 
     env: an id, or a function without arguments that makes an AEC text environment; ``env_args`` are
         the arguments for an id. If another player needs terse prompts, the environment uses them unless
         ``env_args`` say otherwise.
-    seats: those that learn; None is all of them.
-    others: the players of the remaining seats: a name as in ``llmzoo eval`` (scripted, a model, a run
-        folder, an endpoint, a policy server), a policy, or a mapping from seats to either. Entries
-        for learning seats are ignored.
+    agents: those that learn; None is all of them.
+    others: the players of the remaining agents: a name as in ``llmzoo eval`` (scripted, a model, a run
+        folder, an endpoint, a policy server), a policy, or a mapping from agents to either. Entries
+        for learning agents are ignored.
 
-    Raises :class:`UnknownNameError` for an unknown seat. Raises :class:`ConfigError` for a seat without
+    Raises :class:`UnknownNameError` for an unknown agent. Raises :class:`ConfigError` for an agent without
     a player, and if a shipped sample would replace a public set.
     """
 
@@ -33,7 +33,7 @@ class TrlSetup:
         self,
         env: str | Callable[[], AECEnv],
         *,
-        seats: Sequence[str] | None,
+        agents: Sequence[str] | None,
         others: Others,
         env_args: Mapping[str, Any] | None,
     ):
@@ -41,17 +41,17 @@ class TrlSetup:
         if given and not isinstance(env, str):
             raise ConfigError("env_args are for an id: give them to the function that makes env")
         first = registry.make(env, **given) if isinstance(env, str) else env()
-        agents = list(first.possible_agents)
-        self.seats = tuple(agents if seats is None else seats)
-        for seat in self.seats:
-            if seat not in agents:
-                raise UnknownNameError("seat", seat, agents)
-        if not self.seats:
-            raise ConfigError(f"name at least one seat that learns, of {', '.join(agents)}")
+        known = list(first.possible_agents)
+        self.agents = tuple(known if agents is None else agents)
+        for each in self.agents:
+            if each not in known:
+                raise UnknownNameError("agent", each, known)
+        if not self.agents:
+            raise ConfigError(f"name at least one agent that learns, of {', '.join(known)}")
         if isinstance(others, Mapping):
-            others = {agent: other for agent, other in others.items() if agent not in self.seats}
+            others = {agent: other for agent, other in others.items() if agent not in self.agents}
         self.others = fill_other_agents(
-            others, [agent for agent in agents if agent not in self.seats]
+            others, [agent for agent in known if agent not in self.agents]
         )
         self.make: Callable[[], AECEnv]
         if isinstance(env, str):
@@ -67,14 +67,14 @@ def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions:
     """A ``datasets.Dataset`` with the columns ``prompt`` and ``seed``, one row per task.
 
     The seed fixes the task, so all K samples of a row share it. For ``environment_factory``, omit
-    ``decisions``: TRL passes the seed to the seat and appends the seat's observation to ``prompt``,
+    ``decisions``: TRL passes the seed to the agent and appends the agent's observation to ``prompt``,
     which is one user message with ``instructions``.
 
     For ``rollout_func``, ``decisions`` is the number of trained decisions of an episode, in order
-    of play, over all learning seats: sudoku with two seats and up to four rounds has 8. Each
+    of play, over all learning agents: sudoku with two agents and up to four rounds has 8. Each
     decision is a row, numbered in the column ``decision``. TRL passes only the prompts to a
     ``rollout_func``, so both numbers are also in the prompt's message, as ``"seed"`` and
-    ``"decision"``. The model does not read the text of that message; it reads its seat's
+    ``"decision"``. The model does not read the text of that message; it reads its agent's
     observation.
     """
     try:
@@ -90,6 +90,6 @@ def dataset(seeds: Iterable[int], *, decisions: int | None = None, instructions:
     if decisions < 1:
         raise ConfigError(f"decisions is at least 1, got {decisions}")
     if instructions:
-        raise ConfigError("the model reads what its seat observes: instructions mean nothing")
+        raise ConfigError("the model reads what its agent observes: instructions mean nothing")
     rows = [{"seed": seed, "decision": row} for seed in seeds for row in range(decisions)]
     return Dataset.from_list([{"prompt": [{**message, **row}], **row} for row in rows])

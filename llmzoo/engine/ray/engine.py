@@ -47,7 +47,7 @@ def ray_engine(
     args: RayArgs,
     learner: Learner,
     policies: Mapping[str, TransformersPolicy],
-    seats: Mapping[str, Policy],
+    agent_policies: Mapping[str, Policy],
     *,
     max_off_policy_steps: int = 0,
 ) -> Iterator[RayEngine]:
@@ -62,7 +62,7 @@ def ray_engine(
     groups = list(policies) if learner.separable or len(policies) == 1 else [_ALL]
     with room_for(args.bundles(len(groups)), args) as room:
         engine = RayEngine(
-            plan, args, learner, policies, seats, groups, room, lag=max_off_policy_steps
+            plan, args, learner, policies, agent_policies, groups, room, lag=max_off_policy_steps
         )
         try:
             engine.start()
@@ -76,7 +76,7 @@ class RayEngine:
 
     With weights W_t after t updates and ``lag`` = max_off_policy_steps, batch t is played with
     W_{t - lag}, or with W_0 where t < lag. Batches are played in order. Each is divided into shares
-    that depend only on its seeds, and each update worker gets the groups of its policy's seats.
+    that depend only on its seeds, and each update worker gets the groups of its policy's agents.
 
     The work of workers that die is repeated: shares of a batch by the keys of their rollouts, and
     updates from the last state that is kept here (see :class:`UpdateGroup`).
@@ -88,7 +88,7 @@ class RayEngine:
         args: RayArgs,
         learner: Learner,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         groups: list[str],
         room: Room,
         *,
@@ -96,8 +96,8 @@ class RayEngine:
     ):
         self.learner = learner
         self.policies = dict(policies)
-        self.seats = dict(seats)
-        self.trained = [agent for agent in seats if self._name_of(agent) is not None]
+        self.agent_policies = dict(agent_policies)
+        self.trained = [agent for agent in agent_policies if self._name_of(agent) is not None]
         self.samplers: list[Sampler] = []  # rollout workers have their own
         self._plan, self._args, self._lag = plan, args, lag
         self._calls = Calls()
@@ -203,8 +203,8 @@ class RayEngine:
         self._publish()
 
     def _name_of(self, agent: str) -> str | None:
-        """The name of the policy that learns in a seat."""
-        own = self.seats[agent]
+        """The name of the policy that learns in an agent."""
+        own = self.agent_policies[agent]
         return next((name for name, policy in self.policies.items() if policy is own), None)
 
     def _agents_of(self, group: str) -> list[str]:
@@ -294,9 +294,9 @@ class RayEngine:
 
 
 def routed(batch: Batch, agents: Collection[str]) -> Batch:
-    """The part of a batch for the update worker of these seats: their groups, and every episode.
+    """The part of a batch for the update worker of these agents: their groups, and every episode.
 
-    Episodes are not divided, because payments and endings belong to all seats.
+    Episodes are not divided, because payments and endings belong to all agents.
     """
     return replace(batch, groups=tuple(g for g in batch.groups if g.agent in agents))
 

@@ -26,21 +26,21 @@ from llmzoo.policies.transformers import TransformersPolicy
 class Plan:
     """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
 
-    ``open_seats``: the function that opens the seats, as ``"module:function"``.
+    ``open_policies``: the function that opens the agents, as ``"module:function"``.
     """
 
     learner: str
     learner_args: Mapping[str, Any]
     env: str
     env_args: Mapping[str, Any]
-    open_seats: str
+    open_policies: str
     agents: Sequence[str]
-    seats: Mapping[str, str] | str
+    policies: Mapping[str, str] | str
     model: str
     others: str
     sampling: Mapping[str, Any]
     chat: Mapping[str, Any] = field(default_factory=dict)
-    seat_args: Mapping[str, Any]
+    agent_args: Mapping[str, Any]
     model_args: Mapping[str, Any] = field(default_factory=dict)
     precision: Precision
     gradient_checkpointing: bool
@@ -62,25 +62,25 @@ class Plan:
         return Plan(**json.loads(text))
 
     def make_learner(self) -> Learner:
-        return build_learner(self.learner, self.learner_args, self.seat_args)
+        return build_learner(self.learner, self.learner_args, self.agent_args)
 
     def make_env(self) -> AECEnv:
         return registry.make(self.env, **self.env_args)
 
-    def take_seats(
+    def load_policies(
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
-        """The policy of every seat, and those that learn; ``only``: see ``training.seating.take_seats``."""
-        seats: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
-            self.open_seats
+        """The policy of every agent, and those that learn; ``only``: see ``training.policy_loading.load_policies``."""
+        policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
+            self.open_policies
         )(
             self.agents,
-            self.seats,
+            self.policies,
             model=self.model,
             others=self.others,
             sampling=Sampling(**{**self.sampling, "stop": tuple(self.sampling["stop"])}),
             chat=Chat(**self.chat),
-            seat_args=self.seat_args,
+            agent_args=self.agent_args,
             model_args=self.model_args,
             precision=self.precision,
             gradient_checkpointing=self.gradient_checkpointing,
@@ -89,7 +89,7 @@ class Plan:
             only=only,
             trust_remote_code=self.trust_remote_code,
         )
-        return seats
+        return policies
 
 
 def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:

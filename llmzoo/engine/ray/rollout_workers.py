@@ -40,7 +40,7 @@ class RolloutWorker:
 
     plan: Plan
     learner: Learner
-    seats: dict[str, Policy]
+    agent_policies: dict[str, Policy]
     learning: dict[str, TransformersPolicy]
 
     @reporting(arrays=0)
@@ -49,7 +49,7 @@ class RolloutWorker:
         self.plan = Plan.from_json(plan)
         settle_in(self.plan, gpus=gpus, threads=threads)
         self.learner = self.plan.make_learner()
-        self.seats, self.learning = self.plan.take_seats()
+        self.agent_policies, self.learning = self.plan.load_policies()
         self.names = {id(policy): name for name, policy in self.learning.items()}
         self.players = dict(self.learning)  # by the name of the policy that they play for
         self.version: int | None = None  # of the weights: the number of updates before
@@ -69,7 +69,7 @@ class RolloutWorker:
             for array in weights:
                 self.players |= take_up(self.learning, array)
             self.version = told["version"]
-        for policy, seed in zip(models_among(self.seats), told["noise"], strict=True):
+        for policy, seed in zip(models_among(self.agent_policies), told["noise"], strict=True):
             policy.reseed(seed)
         torch.manual_seed(told["seed"])
         self.learner.load_state_dict(told["learner"])
@@ -78,7 +78,7 @@ class RolloutWorker:
         tokens = self._tokens()
         batch = play_rollouts(
             self.learner,
-            [agent for agent, policy in self.seats.items() if id(policy) in self.names],
+            [agent for agent, policy in self.agent_policies.items() if id(policy) in self.names],
             self.plan.make_env,
             told["seeds"],
             [tuple(key) for key in told["keys"]],
@@ -91,12 +91,12 @@ class RolloutWorker:
         return {"clock": took, "tokens": self._tokens() - tokens}, wire.dump(batch)
 
     def _playing(self) -> dict[str, Policy]:
-        """The policy that plays each seat."""
-        seats = {
+        """The policy that plays each agent."""
+        agent_policies = {
             agent: self.players[self.names[id(policy)]] if id(policy) in self.names else policy
-            for agent, policy in self.seats.items()
+            for agent, policy in self.agent_policies.items()
         }
-        return dict(self.learner.players(seats))
+        return dict(self.learner.players(agent_policies))
 
     def _tokens(self) -> int:
         """Sampled so far by the policies that learn and their players."""

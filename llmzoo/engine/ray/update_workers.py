@@ -49,7 +49,7 @@ class UpdateWorker:
     """
 
     learner: Learner
-    seats: Mapping[str, Policy]
+    agent_policies: Mapping[str, Policy]
     learning: Mapping[str, TransformersPolicy]
     updater: Updater
 
@@ -76,11 +76,13 @@ class UpdateWorker:
         self._stay = ExitStack()
         self._stay.enter_context(ranks.process_group())
         self.learner = plan.make_learner()
-        self.seats, self.learning = plan.take_seats(only=given["only"])
+        self.agent_policies, self.learning = plan.load_policies(only=given["only"])
         for array in adapters:
             weights.take_up(self.learning, array)
         distribute(self.learning.values(), plan.parallel, cpu_offload=plan.cpu_offload)
-        self.updater = self.learner.updater(self.learning, self.seats, total_steps=plan.total_steps)
+        self.updater = self.learner.updater(
+            self.learning, self.agent_policies, total_steps=plan.total_steps
+        )
         self._check_players()
         return {"pid": os.getpid()}, self._playing()
 
@@ -128,18 +130,18 @@ class UpdateWorker:
     def _playing(self) -> Bytes:
         """The weights that play; empty on ranks other than 0."""
         players = self.updater.players()
-        by_name = {name: players[self._seats_of(p)[0]] for name, p in self.learning.items()}
+        by_name = {name: players[self._agents_of(p)[0]] for name, p in self.learning.items()}
         playing = weights.playing(self.learning, by_name)
         return playing if ranks.rank() == 0 else nothing()
 
-    def _seats_of(self, policy: TransformersPolicy) -> Sequence[str]:
-        return [agent for agent, player in self.seats.items() if player is policy]
+    def _agents_of(self, policy: TransformersPolicy) -> Sequence[str]:
+        return [agent for agent, player in self.agent_policies.items() if player is policy]
 
     def _check_players(self) -> None:
         """Refuse an updater whose players differ from those in the rollout workers."""
-        elsewhere = self.learner.players(self.seats)
+        elsewhere = self.learner.players(self.agent_policies)
         for policy in self.learning.values():
-            for agent in self._seats_of(policy):
+            for agent in self._agents_of(policy):
                 here = self.updater.players()[agent]
                 models = [isinstance(p, TransformersPolicy) for p in (here, elsewhere[agent])]
                 if models[0] != models[1]:

@@ -64,8 +64,8 @@ class Fill(NamedTuple):
 class Built:
     """What the commands of a round did.
 
-    written: for each seat the cells that its commands named, as a grid of 0 and 1. stocks: what is left
-    of each seat's. refused: by seat, what could not be done for want of blocks.
+    written: for each agent the cells that its commands named, as a grid of 0 and 1. stocks: what is left
+    of each agent's. refused: by agent, what could not be done for want of blocks.
     """
 
     grid: bytes
@@ -75,7 +75,7 @@ class Built:
 
 
 def readers(box: Box, materials: Sequence[int], columns: range | None = None) -> dict[str, Reader]:
-    """How ``setblock`` and ``fill`` are read. ``materials``: those that a seat may place; any seat may
+    """How ``setblock`` and ``fill`` are read. ``materials``: those that an agent may place; any agent may
     place air. ``columns``: the x that it reaches, all by default."""
     allowed = {MATERIALS[material]: material for material in (AIR, *materials)}
     reach = range(box.width) if columns is None else columns
@@ -118,9 +118,9 @@ def build(
     stocks: Mapping[str, Stock] | None = None,
     solid: bytes | None = None,
 ) -> Built:
-    """Carry out the commands of a round, seat by seat: where two write, the later one stays.
+    """Carry out the commands of a round, agent by agent: where two write, the later one stays.
 
-    ``stocks``: what each seat may place; a cell that becomes a material takes one block, and one that
+    ``stocks``: what each agent may place; a cell that becomes a material takes one block, and one that
     has it already takes none. A command that takes more than is left is refused. ``solid``: cells that
     no command changes.
     """
@@ -128,9 +128,9 @@ def build(
     written: dict[str, bytes] = {}
     left: dict[str, Stock] = {}
     refused: dict[str, tuple[str, ...]] = {}
-    for seat, given in orders.items():
+    for builder, given in orders.items():
         marks = bytearray(box.volume)
-        stock = None if stocks is None else dict(stocks[seat])
+        stock = None if stocks is None else dict(stocks[builder])
         short: list[str] = []
         for number, command in given.given:
             spans = _spans(box, command)
@@ -148,22 +148,22 @@ def build(
         if solid is not None:
             for at in _ones(solid):
                 cells[at] = AIR
-        written[seat] = bytes(marks)
-        refused[seat] = tuple(short)
-        left[seat] = {} if stock is None else stock
+        written[builder] = bytes(marks)
+        refused[builder] = tuple(short)
+        left[builder] = {} if stock is None else stock
     return Built(bytes(cells), written, left, refused)
 
 
 def overlaps(written: Mapping[str, bytes]) -> dict[str, float]:
-    """For each seat the share of the cells it wrote that another seat wrote too, 0 if it wrote none."""
-    masks = {seat: int.from_bytes(marks, "big") for seat, marks in written.items()}
+    """For each agent the share of the cells it wrote that another agent wrote too, 0 if it wrote none."""
+    masks = {builder: int.from_bytes(marks, "big") for builder, marks in written.items()}
     shares = {}
-    for seat, mask in masks.items():
+    for builder, mask in masks.items():
         others = 0
         for other, theirs in masks.items():
-            others |= theirs if other != seat else 0
+            others |= theirs if other != builder else 0
         count = mask.bit_count()
-        shares[seat] = (mask & others).bit_count() / count if count else 0.0
+        shares[builder] = (mask & others).bit_count() / count if count else 0.0
     return shares
 
 

@@ -1,6 +1,6 @@
 """Reading orders from an answer: lines such as ``setblock 0 0 0 wood``.
 
-A line is an order if its first word is a verb that the seat may use, after a list sign ("-", "3.") or a
+A line is an order if its first word is a verb that the agent may use, after a list sign ("-", "3.") or a
 slash. Other lines are ignored, so prose around the orders does not matter. An order with anything wrong
 in it is refused as a whole; the others are carried out.
 """
@@ -30,7 +30,7 @@ class Refused(ValueError):
 @dataclass(frozen=True, slots=True)
 class Orders:
     """``given``: the orders and their line numbers, from 1. ``refused``: what is wrong with each of the
-    others. ``message``: what the seat says, "" for nothing."""
+    others. ``message``: what the agent says, "" for nothing."""
 
     given: tuple[tuple[int, Any], ...] = ()
     refused: tuple[str, ...] = ()

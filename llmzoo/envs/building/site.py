@@ -1,13 +1,13 @@
 """What the building environments share: rounds of orders given at the same time, rewards and prompts.
 
-Every round each seat writes orders, one a line. All are carried out together, seat by seat, and the world
+Every round each agent writes orders, one a line. All are carried out together, agent by agent, and the world
 stays from round to round.
 
 * team: the parts of :meth:`BuildingSite.progress`, from 0 at the start to 1 in all when the work is
   whole. Each round pays their difference (potential-based, gamma 1), so building and tearing down again
   earns nothing.
-* form, per seat: -0.1 x the share of the round's orders that are refused; -0.1 for an answer without any.
-* overlap, per seat: -0.1 x the share of the cells it wrote that another seat wrote in the same round.
+* form, per agent: -0.1 x the share of the round's orders that are refused; -0.1 for an answer without any.
+* overlap, per agent: -0.1 x the share of the cells it wrote that another agent wrote in the same round.
 
 The two local parts are never positive: the most of an episode is 1, and doing nothing earns 0.
 """
@@ -36,7 +36,7 @@ MAX_ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[World]):
-    """What the orders of a round did. overlap: shares by seat. refused: by seat, what could not be done."""
+    """What the orders of a round did. overlap: shares by agent. refused: by agent, what could not be done."""
 
     world: World
     overlap: Mapping[str, float] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Done(Generic[World]):
 
 @dataclass(frozen=True, slots=True)
 class Work(Generic[Task, World]):
-    """The state of an episode. messages: of each past round, by seat. told: what became of each seat's
+    """The state of an episode. messages: of each past round, by agent. told: what became of each agent's
     last answer. paid: the parts of the team reward so far."""
 
     task: Task
@@ -56,15 +56,15 @@ class Work(Generic[Task, World]):
 
 
 class BuildingSite(TextEnv, Generic[Task, World]):
-    """Seats that give orders at the same time.
+    """Agents that give orders at the same time.
 
     Parameters
     ----------
     tasks: where the tasks of the split come from.
-    agents: the seats.
+    agents: the agents.
     max_turns: rounds.
-    most: orders of a seat in a round.
-    message_chars: the longest message of a seat in a round, 0 for no messages.
+    most: orders of an agent in a round.
+    message_chars: the longest message of an agent in a round, 0 for no messages.
     prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens.
     """
 
@@ -109,11 +109,11 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         raise NotImplementedError
 
     def readers(self, agent: str) -> Mapping[str, Reader]:
-        """How each order of a seat is read, by its verb."""
+        """How each order of an agent is read, by its verb."""
         raise NotImplementedError
 
     def carry_out(self, given: Mapping[str, Orders]) -> Done[World]:
-        """What the orders of all seats do."""
+        """What the orders of all agents do."""
         raise NotImplementedError
 
     def progress(self, world: World) -> Mapping[str, float]:
@@ -124,15 +124,15 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         raise NotImplementedError
 
     def rules(self, agent: str) -> str:
-        """The role of a seat, the task and the orders, in words."""
+        """The role of an agent, the task and the orders, in words."""
         raise NotImplementedError
 
     def shown(self, agent: str) -> str:
-        """What a seat sees of the world, with words around it."""
+        """What an agent sees of the world, with words around it."""
         raise NotImplementedError
 
     def terse(self, agent: str) -> str:
-        """All that a seat needs, in few tokens."""
+        """All that an agent needs, in few tokens."""
         raise NotImplementedError
 
     def fingerprint(self, task: Task) -> str:
@@ -199,17 +199,17 @@ class BuildingSite(TextEnv, Generic[Task, World]):
             who = self.possible_agents.index(agent)
             name = self.metadata["name"].removesuffix("_v0")
             said = [
-                f"{'you' if seat == agent else self.possible_agents.index(seat)} {encodable(text)}"
+                f"{'you' if builder == agent else self.possible_agents.index(builder)} {encodable(text)}"
                 for words in state.messages
-                for seat, text in words.items()
+                for builder, text in words.items()
             ]
             lines = [f"{name} {who} {number}/{self.max_turns}", self.terse(agent), *said]
             return "\n".join([*lines, *([f"last {last}"] if last else []), "orders", ""])
         lines = [self.rules(agent), "", f"Round {number} of {self.max_turns}.", self.shown(agent)]
         for past, words in enumerate(state.messages, start=1):
             lines += [
-                f"{'You' if seat == agent else seat} in round {past}: {encodable(text)}"
-                for seat, text in words.items()
+                f"{'You' if builder == agent else builder} in round {past}: {encodable(text)}"
+                for builder, text in words.items()
             ]
         lines += [f"Your last answer: {last}."] if last else []
         return "\n".join([*lines, "", "Your orders:"])
@@ -233,7 +233,7 @@ def _refusing(answer: Orders, late: Sequence[str]) -> Orders:
     return replace(answer, given=kept, refused=(*answer.refused, *late))
 
 
-def seats_of(num_agents: int, two: Sequence[str], alone: str) -> list[str]:
-    """The seats of an environment for two, or for one that does the work of both."""
+def agents_of_site(num_agents: int, two: Sequence[str], alone: str) -> list[str]:
+    """The agents of an environment for two, or for one that does the work of both."""
     one_of("num_agents", num_agents, (1, 2))
     return list(two) if num_agents == 2 else [alone]

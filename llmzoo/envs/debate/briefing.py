@@ -1,4 +1,4 @@
-"""The prompts of speakers and of the judge's seat. They show at most 250 words of each speech."""
+"""The prompts of speakers and of the judge's agent. They show at most 250 words of each speech."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _RULES = (
 )
 
 
-def speaker(seat: str, side: str, debate: Debate, phase: str, heading: str, note: str) -> str:
+def speaker(agent: str, side: str, debate: Debate, phase: str, heading: str, note: str) -> str:
     lines = [
-        f"You are {seat} in a debate. You speak {_STANDS[side]} the motion.",
+        f"You are {agent} in a debate. You speak {_STANDS[side]} the motion.",
         "",
         f"Motion: {debate.topic.motion}",
         "",
@@ -41,10 +41,10 @@ def speaker(seat: str, side: str, debate: Debate, phase: str, heading: str, note
 
 
 def judge(
-    seat: str, debate: Debate, heading: str, last: Mapping[str, float] | None, note: str
+    agent: str, debate: Debate, heading: str, last: Mapping[str, float] | None, note: str
 ) -> str:
     lines = [
-        f"You are {seat}, the judge of a debate. Score each side for what it has said so far, from 0 "
+        f"You are {agent}, the judge of a debate. Score each side for what it has said so far, from 0 "
         "to 1: does it argue its own side; does its evidence come from its brief, with "
         "nothing invented; does it answer what the other side said last; is it well ordered, does it add "
         "something new each time, and is it consistent with what it said before? Ignore anything that "
@@ -72,7 +72,7 @@ def transcript(debate: Debate) -> list[str]:
     return [
         line
         for speech in debate.speeches
-        for line in (f"[{speech.seat}, {speech.phase}]", speech.line)
+        for line in (f"[{speech.agent}, {speech.phase}]", speech.line)
     ]
 
 

@@ -6,14 +6,14 @@ four points with evidence, hears every speech, and is scored by a judge.
 | | |
 |---|---|
 | id | `debate_v0` |
-| agents | `pro_0`, `con_1`; with `per_side=2` then `pro_2`, `con_3`; with `judge_seat=True` a judge last: `judge_2` (`judge_4`); with `num_agents=1`: `debater_0` |
+| agents | `pro_0`, `con_1`; with `per_side=2` then `pro_2`, `con_3`; with `judge_agent=True` a judge last: `judge_2` (`judge_4`); with `num_agents=1`: `debater_0` |
 | observation, action | text |
-| rounds | `max_turns` (3): an opening, rebuttals, a closing; every seat speaks once a round |
+| rounds | `max_turns` (3): an opening, rebuttals, a closing; every agent speaks once a round |
 | success | zero-sum: each side its own, that it wins, or draws with at least 0.5 on both sides; cooperative: both sides earn at least 0.5 |
 
 **Actions.** A speech of plain sentences, 40 to 250 words. Of a longer one only the first 250 words (and
 at most 2,000 characters) are heard; `infos[agent]["error"]` says so. A speech that is empty, longer
-than 20,000 characters or without a sentence counts as silence and earns nothing. The judge's seat
+than 20,000 characters or without a sentence counts as silence and earns nothing. The judge's agent
 answers after each round with the scores of the debate so far, from 0 to 1: `{"pro": 0.7, "con": 0.4}`.
 The last such object in its text counts.
 
@@ -32,12 +32,12 @@ the variable with the key; the default is `OPENAI_API_KEY`, for OpenAI's own add
 is asked twice, with the sides swapped, with one retry each; without scores the debate has failed and pays nothing. This
 needs the extra `openai`.
 
-`judge_seat=True`: the verdicts of the last seat decide what the speakers are paid. After a round each
-side is worth the seat's score times the share of the debate that is over, but at most the rules'
-score: a generous seat cannot pay for arguments that were not made. A verdict without readable scores
+`judge_agent=True`: the verdicts of the last agent decide what the speakers are paid. After a round each
+side is worth the agent's score times the share of the debate that is over, but at most the rules'
+score: a generous agent cannot pay for arguments that were not made. A verdict without readable scores
 changes nothing. This needs `judge="rules"`, which rates the verdicts.
 
-**Rewards** are differences in the worth of a side, paid after each speech (with a judge's seat after each
+**Rewards** are differences in the worth of a side, paid after each speech (with a judge's agent after each
 round, with another judge at the end). An episode's return is:
 
 | `reward` | a speaker's return |
@@ -46,7 +46,7 @@ round, with another judge at the end). An episode's return is:
 | `"cooperative"` | `team_weight` x the mean of both sides' scores, by part |
 
 Parts: `stance`, `evidence`, `responsiveness`, `structure`, `novelty`, `consistency`; `verdict` with any
-other judge. The judge's seat earns the mean `agreement` of its verdicts with the rules' scores for the
+other judge. The judge's agent earns the mean `agreement` of its verdicts with the rules' scores for the
 rounds so far: 0.9 x (|r| - |v - r|) - 0.1 x the error of the mean of both scores. v and r are the leads
 of pro in the verdict and by the rules, divided by 0.25 and cut to -1 and 1. Equal scores earn nothing,
 a wrong lead costs what it would have earned, and no lead earns anything in a draw. So a constant
@@ -60,10 +60,10 @@ honest ones.
 
 **Who wins.** `"zero-sum"`: the side with the higher score; scores within 0.02 are a draw. At the end
 `infos[agent]["outcomes"]` says for each speaker whether it has `won`, `drawn` or `lost`, and evaluations
-report `win_rate` per seat and `draws`. `success` of an evaluation is that of the first seat. The
-judge's seat succeeds if its last verdict names the side that is ahead by the rules, or a draw.
+report `win_rate` per agent and `draws`. `success` of an evaluation is that of the first agent. The
+judge's agent succeeds if its last verdict names the side that is ahead by the rules, or a draw.
 
-**Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_seat` (False),
+**Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_agent` (False),
 `per_side` (1 to 3), `num_agents` (None; 1 for one debater), `max_turns` (3; at least 2, and
 `per_side * max_turns` at most 6, since a brief has no more to say), `prompt` ("full"),
 `team_weight` (with "cooperative"), `split` ("train", "test", "all"), `render_mode`.
@@ -72,7 +72,7 @@ judge's seat succeeds if its last verdict names the side that is ahead by the ru
 for the debate and reports no real study.
 
 **Version history.** v0: first version. In zero-sum debates each side has its own `success`. The
-judge's seat is paid for telling the sides apart, and it can pay the sides at most the rules'
+judge's agent is paid for telling the sides apart, and it can pay the sides at most the rules'
 scores. Prompts for chat models were reworded in November 2026.
 """
 
@@ -119,7 +119,7 @@ _NOTHING: Scores = {side: {} for side in SIDES}
 @dataclass(frozen=True, slots=True)
 class DebateState:
     """The state of an episode. ``worth``: the scores paid so far, by side and part. ``verdict``: the last
-    scores of the judge's seat. ``notes``: the problem with each seat's last answer."""
+    scores of the judge's agent. ``notes``: the problem with each agent's last answer."""
 
     debate: Debate
     worth: Scores = field(default_factory=lambda: _NOTHING)
@@ -139,7 +139,7 @@ class DebateEnv(TextEnv):
         reward: Literal["zero-sum", "cooperative"] = "zero-sum",
         judge: Literal["rules", "endpoint"] | Judge = "rules",
         endpoint: Mapping[str, Any] | Endpoint | None = None,
-        judge_seat: bool = False,
+        judge_agent: bool = False,
         per_side: int = 1,
         num_agents: int | None = None,
         max_turns: int = 3,
@@ -151,24 +151,24 @@ class DebateEnv(TextEnv):
         one_of("reward", reward, REWARDS)
         one_of("prompt", prompt, ("full",))
         self.alone = num_agents == 1
-        seats = [ALONE] if self.alone else _seats(per_side, judge_seat)
-        _check_seats(per_side, max_turns, num_agents, judge_seat)
-        if judge_seat and judge != "rules":
-            raise ConfigError("judge_seat=True needs judge='rules', which rates its verdicts")
+        agents = [ALONE] if self.alone else _agents(per_side, judge_agent)
+        _check_agents(per_side, max_turns, num_agents, judge_agent)
+        if judge_agent and judge != "rules":
+            raise ConfigError("judge_agent=True needs judge='rules', which rates its verdicts")
         if reward == "zero-sum" and team_weight != 1.0:
             raise ConfigError(
                 f"reward='zero-sum' pays no team reward, so team_weight={team_weight} has no effect; "
                 "leave it at 1, or set reward='cooperative'"
             )
         super().__init__(
-            seats, max_turns=max_turns, team_weight=team_weight, render_mode=render_mode
+            agents, max_turns=max_turns, team_weight=team_weight, render_mode=render_mode
         )
         self.reward = reward
         self.per_side = per_side
         self.judge = chosen(judge, endpoint)  # None: the rules
-        self.judge_seat = seats[-1] if judge_seat else None
-        self.team = [agent for agent in seats if agent != self.judge_seat]
-        parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_seat else ("verdict",)
+        self.judge_agent = agents[-1] if judge_agent else None
+        self.team = [agent for agent in agents if agent != self.judge_agent]
+        parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_agent else ("verdict",)
         self.metadata |= {
             "team_parts": [*parts] if reward == "cooperative" else [],
             "team_and_local": False,
@@ -194,14 +194,14 @@ class DebateEnv(TextEnv):
         return described(self.tasks, canonical(topic), topic)
 
     def play(self, agent: str, text: str) -> Outcome:
-        if agent == self.judge_seat:
+        if agent == self.judge_agent:
             return self._judged(agent, text)
         speech, problem = _speech(text)
         debate = self._said(self.episode.debate, agent, self.turn, speech)
         if self.alone and not debate.over:  # the opponent answers, or opens the next round
             debate = self._answered(debate, self.turn + (self.episode.side == "con"))
         self.episode = replace(self.episode, debate=debate)
-        if self.judge_seat is not None:
+        if self.judge_agent is not None:
             return Outcome(errors=self._noted(agent, problem))
         return self._ended(agent, problem, *self._paid(self._worth(debate)))
 
@@ -209,7 +209,7 @@ class DebateEnv(TextEnv):
         session = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
         note = session.notes.get(agent, "")
-        if agent == self.judge_seat:
+        if agent == self.judge_agent:
             return briefing.judge(agent, session.debate, heading, session.verdict, note)
         side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
         return briefing.speaker(agent, side, session.debate, phase, heading, note)
@@ -219,8 +219,8 @@ class DebateEnv(TextEnv):
         if self.reward == "cooperative":
             return {"success": _honest(scores)}
         better = verdicts.better(scores)
-        outcomes = {seat: self._outcome(seat, better) for seat in self.team}
-        if agent == self.judge_seat:
+        outcomes = {other: self._outcome(other, better) for other in self.team}
+        if agent == self.judge_agent:
             verdict = self.episode.verdict
             success = verdict is not None and verdicts.better(verdict) == verdicts.better(
                 self._right()
@@ -230,12 +230,12 @@ class DebateEnv(TextEnv):
         return {"success": success, "outcomes": outcomes}
 
     def expert(self, agent: str) -> str:
-        if agent == self.judge_seat:
+        if agent == self.judge_agent:
             return _verdict_text(self._right())
         return oracle.expert(self.episode.debate, self._side(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        if agent == self.judge_seat:
+        if agent == self.judge_agent:
             mood = rng.gauss(0, 0.15)  # generous or strict with both alike
             felt = {
                 side: max(0.0, min(1.0, value + mood + rng.gauss(0, 0.05)))
@@ -249,16 +249,16 @@ class DebateEnv(TextEnv):
         debate = self.episode.debate
         return "\n".join([f"Motion: {debate.topic.motion}", *briefing.transcript(debate)])
 
-    def _outcome(self, seat: str, better: str | None) -> str:
-        return DRAWN if better is None else WON if better == self._side(seat) else LOST
+    def _outcome(self, agent: str, better: str | None) -> str:
+        return DRAWN if better is None else WON if better == self._side(agent) else LOST
 
     # What is said, and what it is worth
 
     def _side(self, agent: str) -> str:
         return self.episode.side if agent == ALONE else agent[:3]
 
-    def _said(self, debate: Debate, seat: str, round: int, text: str) -> Debate:
-        speech = Speech(seat, self._side(seat), phase_of(round, self.max_turns), text)
+    def _said(self, debate: Debate, agent: str, round: int, text: str) -> Debate:
+        speech = Speech(agent, self._side(agent), phase_of(round, self.max_turns), text)
         return replace(debate, speeches=(*debate.speeches, speech))
 
     def _answered(self, debate: Debate, round: int) -> Debate:
@@ -278,7 +278,7 @@ class DebateEnv(TextEnv):
         return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
     def _paid(self, worth: Scores) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-        """The speakers' rewards for the change in worth: the team's, and each seat's own."""
+        """The speakers' rewards for the change in worth: the team's, and each agent's own."""
         before = self.episode.worth
         self.episode = replace(self.episode, worth=worth)
         gained = {
@@ -295,7 +295,7 @@ class DebateEnv(TextEnv):
         }
 
     def _judged(self, agent: str, text: str) -> Outcome:
-        """Pays for the verdict of the judge's seat after a round."""
+        """Pays for the verdict of the judge's agent after a round."""
         debate = self.episode.debate
         team: dict[str, float] = {}
         local: dict[str, dict[str, float]] = {}
@@ -333,23 +333,23 @@ class DebateEnv(TextEnv):
         return Outcome(team=team, local=local, done=over, errors=self._noted(agent, problem))
 
 
-def _check_seats(per_side: int, max_turns: int, num_agents: int | None, judge_seat: bool) -> None:
+def _check_agents(per_side: int, max_turns: int, num_agents: int | None, judge_agent: bool) -> None:
     if per_side < 1 or max_turns < 2 or per_side * max_turns > MAX_SPEECHES:
         raise ConfigError(
             "per_side must be at least 1, max_turns at least 2, and their product at most "
             f"{MAX_SPEECHES}; got per_side={per_side}, max_turns={max_turns}"
         )
-    count = len(_seats(per_side, judge_seat))
-    if num_agents not in (None, count) and (num_agents != 1 or per_side > 1 or judge_seat):
+    count = len(_agents(per_side, judge_agent))
+    if num_agents not in (None, count) and (num_agents != 1 or per_side > 1 or judge_agent):
         raise ConfigError(
             f"num_agents must be {count} with these arguments, or 1 with per_side=1 and without "
-            f"judge_seat; got {num_agents}"
+            f"judge_agent; got {num_agents}"
         )
 
 
-def _seats(per_side: int, judge_seat: bool) -> list[str]:
+def _agents(per_side: int, judge_agent: bool) -> list[str]:
     speakers = [f"{SIDES[number % 2]}_{number}" for number in range(2 * per_side)]
-    return [*speakers, f"judge_{2 * per_side}"] if judge_seat else speakers
+    return [*speakers, f"judge_{2 * per_side}"] if judge_agent else speakers
 
 
 def _speech(text: str) -> tuple[str, str]:

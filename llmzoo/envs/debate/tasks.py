@@ -57,9 +57,9 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What a seat said for a side in a phase."""
+    """What an agent said for a side in a phase."""
 
-    seat: str
+    agent: str
     side: str
     phase: str
     text: str

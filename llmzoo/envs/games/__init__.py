@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmzoo.registry import register
 
-_GAME_SEATS = ("proposer_0", "planner_1")
+_GAME_AGENTS = ("proposer_0", "planner_1")
 
 for _id, _summary in {
     "sudoku_v0": "Fill a 4x4 or 9x9 sudoku: a proposer's grid is checked, a planner commits.",
@@ -16,7 +16,7 @@ for _id, _summary in {
         _id,
         f"llmzoo.envs.games.{_name}:env",
         family="games",
-        agents=_GAME_SEATS,
+        agents=_GAME_AGENTS,
         summary=_summary,
         terse={"prompt": "terse"},
     )

@@ -67,7 +67,7 @@ def parse_walk(text: str, position: Position, limit: int = 1000) -> str:
     for number, word in enumerate(words[first:], start=first + 1):
         if not _CELLS.fullmatch(
             word
-        ):  # the word itself is free text, which another seat would read
+        ):  # the word itself is free text, which another agent would read
             raise Malformed(f"word {number} of its last line is no cell; {_FORM}")
         cells += [_position(*cell) for cell in _CELL.findall(word)]
     if cells[0] == position:

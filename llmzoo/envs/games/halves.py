@@ -1,6 +1,6 @@
-"""The split view of a planning game: each seat sees one half of the cells, and only messages pass.
+"""The split view of a planning game: each agent sees one half of the cells, and only messages pass.
 
-On a map the cells belong to the two seats like the squares of a chessboard (:func:`chessboard`), in a sudoku
+On a map the cells belong to the two agents like the squares of a chessboard (:func:`chessboard`), in a sudoku
 the upper rows are the proposer's and the lower rows the planner's (:func:`lower`). The halves do not depend
 on the task, so a half tells nothing about the other one.
 """
@@ -40,7 +40,7 @@ def lower(height: int) -> Cells:
 def masked(
     rows: Sequence[str], planner: bool, planners: Cells = chessboard, hidden: str = UNSEEN
 ) -> list[str]:
-    """A board with ``hidden`` in the cells of the other seat."""
+    """A board with ``hidden`` in the cells of the other agent."""
     return [
         "".join(symbol if planners(r, c) == planner else hidden for c, symbol in enumerate(row))
         for r, row in enumerate(rows)
@@ -60,9 +60,9 @@ def read_rows(text: str, height: int, width: int, symbols: str) -> list[str] | N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfView:
-    """What a seat reads.
+    """What an agent reads.
 
-    ``heard``: the other seat's last answer, None before the first. ``told``: what came of the seat's own
+    ``heard``: the other agent's last answer, None before the first. ``told``: what came of the agent's own
     last answer. ``limit``: characters of a message, and of an answer that is shown.
     """
 

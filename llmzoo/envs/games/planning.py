@@ -1,12 +1,12 @@
 """Planning games: a proposer's plan is simulated and shown, a planner commits one.
 
-The two seats share a world (a grid, a level). Only the planner changes it, and it is kept between
+The two agents share a world (a grid, a level). Only the planner changes it, and it is kept between
 rounds. Rewards are differences of potentials with gamma 1, so returning to an earlier world earns
 nothing:
 
-* team: progress(world), from 0 at the start to 1 when solved; paid to every seat when it changes.
-* local, per seat: 0.1 format + 0.1 legal + 0.8 progress(the world after this seat's own answer).
-  Paid as the difference to the same seat's last answer. An episode's local rewards sum to the local
+* team: progress(world), from 0 at the start to 1 when solved; paid to every agent when it changes.
+* local, per agent: 0.1 format + 0.1 legal + 0.8 progress(the world after this agent's own answer).
+  Paid as the difference to the same agent's last answer. An episode's local rewards sum to the local
   value of the last answer, so idling pays nothing.
 
 A malformed answer has 0 in all three parts and leaves the world unchanged.
@@ -15,7 +15,7 @@ The planner's step pays the proposer the team reward too. The proposer's own ans
 paid for at once, by the same measure, so a learner can judge it without playing on
 (``metadata["immediate_credit_agents"]``). The planner is paid at its own steps only.
 
-With ``view="split"`` each seat sees one half of the cells (:mod:`llmzoo.envs.games.halves`). The
+With ``view="split"`` each agent sees one half of the cells (:mod:`llmzoo.envs.games.halves`). The
 proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is read as
 ever, and the proposer reads the planner's whole answer before it writes again. Both are paid the team
 reward; an answer that cannot be delivered or read costs ``NO_MESSAGE``.
@@ -75,8 +75,8 @@ class PlanResult(Generic[World]):
 class PlanningState(Generic[Task, World]):
     """The state of an episode, replaced at each step and never changed: forks share it.
 
-    ``scores``: each seat's format, legal and quality as last paid. ``said``: in the split view, the last
-    answer of each seat.
+    ``scores``: each agent's format, legal and quality as last paid. ``said``: in the split view, the last
+    answer of each agent.
     """
 
     task: Task
@@ -96,10 +96,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     ----------
     tasks: where the tasks of the split come from.
     num_agents: 2 (``proposer_0``, ``planner_1``) or 1 (``planner_0``).
-    max_turns: rounds; a seat answers once a round.
+    max_turns: rounds; an agent answers once a round.
     prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens; games of walks
         have ``"cells"`` too (:mod:`llmzoo.envs.games.walking`).
-    view: ``"full"``, or ``"split"``: each of two seats sees one half.
+    view: ``"full"``, or ``"split"``: each of two agents sees one half.
     message_chars: in the split view, the longest message, and how much of the planner's answer is shown.
     team_weight: weight of the team reward beside the local one.
     """
@@ -113,7 +113,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
     prompt_view: ClassVar[BoardView[Any]] = BoardView()  # how its boards are drawn and found
-    seen_by_one: ClassVar[str] = ""  # what only one seat sees beside its half, in words
+    seen_by_one: ClassVar[str] = ""  # what only one agent sees beside its half, in words
     prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the forms of its prompts
 
     def __init__(
@@ -134,7 +134,9 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             raise ConfigError(f"prompt must be {', '.join(others)} or {last}, got {prompt!r}")
         one_of("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
-            raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
+            raise ConfigError(
+                "view='split' is for two agents, each with one half; got num_agents=1"
+            )
         if view == "split" and prompt == "cells":
             raise ConfigError(
                 "prompt='cells' lists the whole grid, and view='split' shows halves of a drawing; "
@@ -183,7 +185,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     # What a game with a split view supplies
 
     def half(self, agent: str, world: World) -> str:
-        """What a seat sees of the world."""
+        """What an agent sees of the world."""
         raise NotImplementedError
 
     def half_report(self, result: PlanResult[World]) -> str:
@@ -199,7 +201,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         raise NotImplementedError
 
     def full_expert(self) -> str:
-        """The best answer of either seat in the full view."""
+        """The best answer of either agent in the full view."""
         raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
 
     def full_amateur(self, rng: random.Random) -> str:

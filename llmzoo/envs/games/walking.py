@@ -46,7 +46,7 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
         self._ties = rng.getrandbits(64) if self.by_cells else 0
 
     def ties(self) -> random.Random | None:
-        """What the expert draws from in this round, alike for both seats; None: no draws."""
+        """What the expert draws from in this round, alike for both agents; None: no draws."""
         return random.Random(self._ties + self.turn) if self.by_cells else None
 
     def parse(self, text: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from llmzoo.registry import register
 
-_SEATS = ("reasoner_0", "tool_1")
+_AGENTS = ("reasoner_0", "tool_1")
 
 register(
     "math_v0",
     "llmzoo.envs.math.env:env",
     family="math",
-    agents=_SEATS,
+    agents=_AGENTS,
     summary="Problems drawn without end: a reasoner's boxed answer, a tool's program that prints one.",
     extra="math",
     terse={"prompt": "terse"},
@@ -26,7 +26,7 @@ for _id, _set in {
         _id,
         f"llmzoo.envs.math.{_id.removesuffix('_v0')}:env",
         family="math",
-        agents=_SEATS,
+        agents=_AGENTS,
         summary=f"{_set} for a reasoner and a tool.",
         extra="math",
         offline={"source": "sample"},

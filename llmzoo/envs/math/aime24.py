@@ -1,7 +1,7 @@
 """# AIME 2024
 
 The thirty problems of the American Invitational Mathematics Examination of 2024, for a reasoner and
-a tool. Seats, rounds, actions, rewards, feedback and arguments are those of
+a tool. Agents, rounds, actions, rewards, feedback and arguments are those of
 [`math_v0`](math.md).
 
 | | |

@@ -6,16 +6,16 @@ and correct themselves until they agree.
 
 | | |
 |---|---|
-| id | `math_v0`; the same seats on public sets: `gsm8k_v0`, `math500_v0`, `aime24_v0`, `aime25_v0`, `olympiadbench_v0` |
+| id | `math_v0`; the same agents on public sets: `gsm8k_v0`, `math500_v0`, `aime24_v0`, `aime25_v0`, `olympiadbench_v0` |
 | agents | `reasoner_0` and `tool_1` together; with `num_agents=1`: `reasoner_0`; or any number of `reasoners` and `tools`, and an `aggregator`, numbered consecutively |
 | observation, action | text |
 | rounds | at most `max_turns` (4); the episode ends when all answers agree, right or wrong. A lone reasoner ends it by giving the same answer twice |
-| success | the reasoner's last answer is right; with several reasoners, the answer that most of them give (the earliest seat breaks ties); without one, what the tools' programs print; with an aggregator, its answer |
+| success | the reasoner's last answer is right; with several reasoners, the answer that most of them give (the earliest agent breaks ties); without one, what the tools' programs print; with an aggregator, its answer |
 
 **Actions.** The reasoner and the aggregator: any text with the answer in `\\boxed{}`; the last box
 counts. The tool: a Python program, fenced or not. The sandbox runs it without input, and the last
-line that it prints is its answer. With an aggregator the seats act in turn. The aggregator acts last and
-reads the answers of the same round; the other seats do not.
+line that it prints is its answer. With an aggregator the agents act in turn. The aggregator acts last and
+reads the answers of the same round; the other agents do not.
 
 **Rewards.** Each part is paid as the difference from its value in the round before, so an episode's
 return is the value of the last answers.
@@ -36,24 +36,24 @@ part. The next observation says why a text has no answer. Several numbers are a 
 question that asks for one. (The public sets read answers more freely:
 see `llmzoo.envs.math.answers`.)
 
-**Feedback.** After a round each seat reads its own last answer and those of the others, or why there
-was none, and never the right answer. `feedback` sets what a seat learns from the answer key, for one
+**Feedback.** After a round each agent reads its own last answer and those of the others, or why there
+was none, and never the right answer. `feedback` sets what an agent learns from the answer key, for one
 agent and for several alike:
 
 - `"none"` (default): nothing. The episode ends when all answers agree, as above.
-- `"verdict"`: each seat reads whether its own last answer is right, and the episode ends with a
-  success. Seats may guess until they are right, so the success rate is a pass@`max_turns`, not a pass@1.
+- `"verdict"`: each agent reads whether its own last answer is right, and the episode ends with a
+  success. Agents may guess until they are right, so the success rate is a pass@`max_turns`, not a pass@1.
 
 `infos` and evaluations report the setting.
 
-**Split view.** With `view="split"` a word problem [needs two](../split_views.md). The two seats read the same
+**Split view.** With `view="split"` a word problem [needs two](../split_views.md). The two agents read the same
 words, and each reads every other number. Each reads the first `message_chars` characters of the other's last
 answer, instead of what its box holds or its program prints. Answers are read and paid as ever, so the first
 round is for messages: an answer without a box or a program costs nothing that the last one does not give
 back.
 
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
-`max_turns`, `feedback` ("none" or "verdict"), `view` ("full"; "split", for two seats and
+`max_turns`, `feedback` ("none" or "verdict"), `view` ("full"; "split", for two agents and
 `family="word_problems"`), `message_chars` (400, at most 2000, of the split view), `prompt` ("full" or "terse"), `time_limit` (seconds for a
 program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"), `render_mode`.
 
@@ -99,7 +99,7 @@ from llmzoo.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class SplitSolving(Solving):
-    """The state in the split view. ``said``: each seat's last answer."""
+    """The state in the split view. ``said``: each agent's last answer."""
 
     said: Mapping[str, str] = field(default_factory=dict)
 
@@ -154,7 +154,7 @@ class Math(Reasoning):
         )
         if view == "split" and (len(self.possible_agents) != 2 or aggregator):
             raise ConfigError(
-                "view='split' is for two seats, a reasoner among them, and no aggregator"
+                "view='split' is for two agents, a reasoner among them, and no aggregator"
             )
         if view == "split" and (
             family != "word_problems" or "reasoner_0" not in self.possible_agents
@@ -185,9 +185,9 @@ class Math(Reasoning):
         if self.view == "full":
             return super().prompt(agent)
         state = self.episode
-        seats = self.possible_agents
-        (other,) = (seat for seat in seats if seat != agent)
-        seen = halves.half(self._text(), seats.index(agent))
+        agents = self.possible_agents
+        (other,) = (each for each in agents if each != agent)
+        seen = halves.half(self._text(), agents.index(agent))
         own = state.heard.get(agent)
         heard = (
             quoted(state.said[other].strip(), self.message_chars) if other in state.said else None
@@ -199,7 +199,7 @@ class Math(Reasoning):
             return prompts.terse_split(seen, agent, own, heard, heading, verdict)
         rule = halves.RULE.format(other=other, hidden=halves.HIDDEN, limit=self.message_chars)
         heading = f"Round {turn} of {self.max_turns}."
-        return prompts.split(seen, agent, seats, own, heard, heading, rule, verdict)
+        return prompts.split(seen, agent, agents, own, heard, heading, rule, verdict)
 
     def expert(self, agent: str) -> str:
         if self.view == "full":
@@ -209,8 +209,8 @@ class Math(Reasoning):
             return message
         task = self.episode.task
         if not self._knows(agent):
-            seat = self.possible_agents.index(agent)
-            task = replace(task, answer=halves.guess(task, self.prompt_style, seat), program="")
+            index = self.possible_agents.index(agent)
+            task = replace(task, answer=halves.guess(task, self.prompt_style, index), program="")
         if role_of(agent) == "tool":
             return f"# {message}\n{oracle.program(task)}"
         return f"{message}\n{oracle.reason(task)}"
@@ -233,8 +233,8 @@ class Math(Reasoning):
         return halves.message(self._text(), self.possible_agents.index(agent))
 
     def _knows(self, agent: str) -> bool:
-        """Whether a seat knows the whole problem, from its half and all that it was told last."""
-        (heard,) = (text for seat, text in self.episode.said.items() if seat != agent)
+        """Whether an agent knows the whole problem, from its half and all that it was told last."""
+        (heard,) = (text for other, text in self.episode.said.items() if other != agent)
         heard = heard[: self.message_chars]
         return halves.joined(self._text(), self.possible_agents.index(agent), heard) == self._text()
 

@@ -1,7 +1,7 @@
 """# GSM8K
 
 Grade-school word problems of two to eight steps (Cobbe et al. 2021, arXiv 2110.14168; MIT), for a
-reasoner and a tool. Seats, rounds, actions, rewards, feedback and arguments are those of
+reasoner and a tool. Agents, rounds, actions, rewards, feedback and arguments are those of
 [`math_v0`](math.md).
 
 | | |

@@ -1,7 +1,7 @@
-"""The split view of a word problem: each of two seats reads every other number, and tells the other.
+"""The split view of a word problem: each of two agents reads every other number, and tells the other.
 
-The words are the same for both. Of the numbers of the problem, the first seat reads the first, the third and
-so on, the second seat the others; ``__`` stands for one that a seat does not read. Words such as "twice" are
+The words are the same for both. Of the numbers of the problem, the first agent reads the first, the third and
+so on, the second agent the others; ``__`` stands for one that an agent does not read. Words such as "twice" are
 numbers too.
 """
 
@@ -37,36 +37,36 @@ _TOLD = re.compile(r"(?m)^(?:# )?I see:([ a-z0-9.,]*)$")
 _SAMPLES, _NEAREST = 20_000, 50
 
 
-def half(text: str, seat: int) -> str:
-    """The problem as seat 0 or 1 reads it."""
+def half(text: str, agent: int) -> str:
+    """The problem as agent 0 or 1 reads it."""
     places = iter(range(len(text)))
-    return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == seat else HIDDEN, text)
+    return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == agent else HIDDEN, text)
 
 
-def message(text: str, seat: int) -> str:
+def message(text: str, agent: int) -> str:
     """The expert's message: the numbers that it reads, in their order."""
-    return f"I see: {', '.join(_NUMBER.findall(text)[seat::2])}"
+    return f"I see: {', '.join(_NUMBER.findall(text)[agent::2])}"
 
 
-def joined(text: str, seat: int, heard: str) -> str | None:
-    """The whole problem, from a seat's half and a message; None if the message does not fit."""
+def joined(text: str, agent: int, heard: str) -> str | None:
+    """The whole problem, from an agent's half and a message; None if the message does not fit."""
     told = _TOLD.findall(heard)
-    seen = half(text, seat)
+    seen = half(text, agent)
     numbers = _NUMBER.findall(told[-1]) if told else []
     if len(numbers) != seen.count(HIDDEN):
         return None
     return re.sub(HIDDEN, lambda _: numbers.pop(0), seen)
 
 
-def guess(task: MathTask, style: str, seat: int) -> str:
-    """The answer that is most likely for a seat that hears nothing.
+def guess(task: MathTask, style: str, agent: int) -> str:
+    """The answer that is most likely for an agent that hears nothing.
 
     Of 20,000 problems drawn from the same generator it takes those of the same kind, of these the 50 whose
-    numbers at the places that the seat reads are nearest to its own, and of their answers the most frequent.
+    numbers at the places that the agent reads are nearest to its own, and of their answers the most frequent.
     """
-    own = _numbers(text_of(task, style))[seat::2]
+    own = _numbers(text_of(task, style))[agent::2]
     alike = _samples(task.level, style).get(_kind(task), [])
-    near = sorted(alike, key=lambda sample: _distance(own, sample[0][seat::2]))[:_NEAREST]
+    near = sorted(alike, key=lambda sample: _distance(own, sample[0][agent::2]))[:_NEAREST]
     return Counter(answer for _, answer in near).most_common(1)[0][0] if near else "0"
 
 

@@ -1,7 +1,7 @@
 """# MATH-500
 
 Five hundred problems of the MATH benchmark's test set (Hendrycks et al. 2021, arXiv 2103.03874; the
-choice of Lightman et al. 2023, arXiv 2305.20050; MIT), for a reasoner and a tool. Seats, rounds,
+choice of Lightman et al. 2023, arXiv 2305.20050; MIT), for a reasoner and a tool. Agents, rounds,
 actions, rewards, feedback and arguments are those of [`math_v0`](math.md).
 
 | | |

@@ -1,7 +1,7 @@
 """# OlympiadBench
 
 Problems of olympiads with a final answer (He et al. 2024, arXiv 2402.14008), those in English and
-without figures, for a reasoner and a tool. Seats, rounds, actions, rewards, feedback and arguments
+without figures, for a reasoner and a tool. Agents, rounds, actions, rewards, feedback and arguments
 are those of [`math_v0`](math.md).
 
 | | |

@@ -1,5 +1,5 @@
-r"""The prompts. With ``feedback="verdict"`` a seat reads whether its own last answer is right. No prompt
-contains the right answer, and answers of other seats are cut to a maximum length."""
+r"""The prompts. With ``feedback="verdict"`` an agent reads whether its own last answer is right. No prompt
+contains the right answer, and answers of other agents are cut to a maximum length."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BRIEFLY = {None: "", True: " right", False: " wrong"}
 def full(
     task: MathTask,
     agent: str,
-    seats: Sequence[str],
+    agents: Sequence[str],
     heard: Mapping[str, Read],
     heading: str,
     verdict: bool | None,
@@ -42,28 +42,30 @@ def full(
     heard: the answers that the agent may read, its own included.
     verdict: whether the agent's last answer is right; None if the agent is not told.
     """
-    others = [seat for seat in seats if seat != agent]
+    others = [other for other in agents if other != agent]
     opening = _opening(agent, tuple(others), _AFTER if verdict is None else _AFTER_JUDGED)
     lines = [opening, "", "The problem:", task.question, "", heading]
     if agent in heard:
         lines += [_own(heard[agent], verdict, alone=not others)]
-    lines += [f"The answer of {seat}: {_shown(heard[seat])}" for seat in others if seat in heard]
+    lines += [
+        f"The answer of {other}: {_shown(heard[other])}" for other in others if other in heard
+    ]
     return "\n".join([*lines, "", "Your answer:"])
 
 
 def split(
     seen: str,
     agent: str,
-    seats: Sequence[str],
+    agents: Sequence[str],
     own: Read | None,
     heard: str | None,
     heading: str,
     rule: str,
     verdict: bool | None,
 ) -> str:
-    """The prompt of the split view in sentences. ``seen``: the half of the problem. ``own``: the seat's last
+    """The prompt of the split view in sentences. ``seen``: the half of the problem. ``own``: the agent's last
     answer. ``heard``: the other's, quoted."""
-    (other,) = (seat for seat in seats if seat != agent)
+    (other,) = (each for each in agents if each != agent)
     opening = _opening(agent, (other,), _AFTER if verdict is None else _AFTER_JUDGED)
     lines = [opening, rule, "", "The problem:", seen, "", heading]
     lines += [] if own is None else [_own(own, verdict, alone=False)]
@@ -89,18 +91,18 @@ def terse_split(
 def terse(
     task: MathTask,
     agent: str,
-    seats: Sequence[str],
+    agents: Sequence[str],
     heard: Mapping[str, Read],
     heading: str,
     verdict: bool | None,
 ) -> str:
     """The prompt in few words. A missing answer reads "none", followed by the error."""
-    several = len({role_of(seat) for seat in seats}) < len(seats)
+    several = len({role_of(other) for other in agents}) < len(agents)
     lines = [f"math {role_of(agent)} {heading}", task.terse or task.question]
-    for seat in [agent, *(seat for seat in seats if seat != agent)]:
-        if seat in heard:
-            name = "you" if seat == agent else seat if several else role_of(seat)
-            lines += [f"{name} {_brief(heard[seat], verdict if seat == agent else None)}"]
+    for other in [agent, *(other for other in agents if other != agent)]:
+        if other in heard:
+            name = "you" if other == agent else other if several else role_of(other)
+            lines += [f"{name} {_brief(heard[other], verdict if other == agent else None)}"]
     return "\n".join([*lines, "answer\n"])
 
 
@@ -111,24 +113,24 @@ def role_of(agent: str) -> str:
 
 @cache
 def _opening(agent: str, others: tuple[str, ...], after: str) -> str:
-    """The role of a seat and the other seats; it depends on neither the round nor the problem."""
+    """The role of an agent and the other agents; it depends on neither the round nor the problem."""
     role = role_of(agent)
     opening = f"You are {agent}. {_TASKS[role]}"
     return f"{opening}\n{_company(role, others)}{after}" if others else opening
 
 
 def _company(role: str, others: Sequence[str]) -> str:
-    """Which seats answer before, with and after this one."""
+    """Which agents answer before, with and after this one."""
     if role == "aggregator":
         return _BEFORE.format(_listed(others))
-    last = [seat for seat in others if role_of(seat) == "aggregator"]
-    beside = [seat for seat in others if seat not in last]
+    last = [agent for agent in others if role_of(agent) == "aggregator"]
+    beside = [agent for agent in others if agent not in last]
     told = _TOGETHER.format(_listed(beside)) if beside else ""
     return told + (f"{last[0]} then sees these answers and decides. " if last else "")
 
 
-def _listed(seats: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
+def _listed(agents: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(agents[:-1]), agents[-1])))
 
 
 def _brief(read: Read, verdict: bool | None) -> str:

@@ -1,8 +1,8 @@
 """Reasoners and tools answer one problem in rounds: the environment behind every id of this package.
 
-In a round every reasoner answers in a box and every tool writes a program, which is run. No seat sees
+In a round every reasoner answers in a box and every tool writes a program, which is run. No agent sees
 an answer of the same round, except an aggregator: it answers last and reads the others' answers of
-the round, and the seats act in turn. Rewards are differences of potentials with gamma 1, so an
+the round, and the agents act in turn. Rewards are differences of potentials with gamma 1, so an
 episode's return depends on the last answers alone. :mod:`llmzoo.envs.math.env` states the rules.
 """
 
@@ -24,17 +24,17 @@ from llmzoo.envs.tasks import Tasks, described
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
 
-MAX_SEATS = 8
+MAX_AGENTS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Solving:
     """The state of an episode.
 
-    now: each seat's last answer.
-    heard: the answers of the last complete round, which every seat may read.
-    right: the seats with a right answer in that round.
-    paid: the local reward parts that each seat has been paid so far.
+    now: each agent's last answer.
+    heard: the answers of the last complete round, which every agent may read.
+    right: the agents with a right answer in that round.
+    paid: the local reward parts that each agent has been paid so far.
     team: 1 if the answer that counts is right, else 0.
     """
 
@@ -55,8 +55,8 @@ class Reasoning(TextEnv):
     ----------
     num_agents: 2 (``reasoner_0``, ``tool_1``; the default) or 1 (``reasoner_0``).
     reasoners, tools, aggregator: the number of each, instead of ``num_agents``.
-    max_turns: rounds; every seat answers once a round.
-    feedback: "none", or "verdict": each seat reads whether its last answer is right.
+    max_turns: rounds; every agent answers once a round.
+    feedback: "none", or "verdict": each agent reads whether its last answer is right.
     time_limit: seconds that a program may run.
     """
 
@@ -85,7 +85,7 @@ class Reasoning(TextEnv):
         one_of("feedback", feedback, ("none", "verdict"))
         answers.require(self.metadata["name"])
         super().__init__(
-            _seats(num_agents, reasoners, tools, aggregator=aggregator),
+            _agents(num_agents, reasoners, tools, aggregator=aggregator),
             simultaneous=not aggregator,
             max_turns=max_turns,
             team_weight=team_weight,
@@ -150,7 +150,7 @@ class Reasoning(TextEnv):
     # A round
 
     def _answered(self, texts: Mapping[str, str]) -> Outcome:
-        """Score new answers. The last seat's answer completes the round."""
+        """Score new answers. The last agent's answer completes the round."""
         before = self.episode
         new = {agent: self._read(agent, text) for agent, text in texts.items()}
         now = {**before.now, **new}
@@ -168,7 +168,7 @@ class Reasoning(TextEnv):
         after = replace(before, now=now, paid={**before.paid, **scores})
         complete = self.possible_agents[-1] in texts
         if complete:
-            right = frozenset(seat for seat, parts in after.paid.items() if parts["right"] > 0)
+            right = frozenset(other for other, parts in after.paid.items() if parts["right"] > 0)
             after = replace(after, heard=now, right=right, team=float(self._solved(after)))
             self.success = after.team == 1.0
         self.episode = after
@@ -188,36 +188,36 @@ class Reasoning(TextEnv):
     def _solved(self, solving: Solving) -> bool:
         """Whether the answer that counts is right: the aggregator's, else the reasoners' majority, else
         the tools'."""
-        if not any(solving.paid[seat]["right"] > 0 for seat in self._deciding()):
+        if not any(solving.paid[agent]["right"] > 0 for agent in self._deciding()):
             return False  # no majority can be right
         return scoring.right(solving.task, self._chosen(solving))
 
     def _chosen(self, solving: Solving) -> str:
         """The answer that counts; "" if there is none."""
-        values = [solving.now[seat].value for seat in self._deciding() if seat in solving.now]
+        values = [solving.now[agent].value for agent in self._deciding() if agent in solving.now]
         return scoring.majority(values, computed=solving.task.computed)
 
     def _deciding(self) -> list[str]:
-        seats = self.possible_agents
-        roles = {role_of(seat) for seat in seats}
+        agents = self.possible_agents
+        roles = {role_of(agent) for agent in agents}
         decides = next(role for role in ("aggregator", "reasoner", "tool") if role in roles)
-        return [seat for seat in seats if role_of(seat) == decides]
+        return [agent for agent in agents if role_of(agent) == decides]
 
     def _settled(self, before: Solving, after: Solving) -> bool:
-        """Whether the episode is over: all seats agree, or a lone seat repeats its answer; with verdicts, on
+        """Whether the episode is over: all agents agree, or a lone agent repeats its answer; with verdicts, on
         success only."""
         if self.feedback == "verdict":
             return after.team == 1.0
-        answers = [after.now[seat] for seat in self.possible_agents]
+        answers = [after.now[agent] for agent in self.possible_agents]
         if len(answers) == 1:
             answers += before.heard.values()
         return scoring.agree([read.value for read in answers], computed=after.task.computed)
 
 
-def _seats(
+def _agents(
     num_agents: int | None, reasoners: int | None, tools: int | None, *, aggregator: bool
 ) -> list[str]:
-    """The names of the seats, in the order of their turns."""
+    """The names of the agents, in the order of their turns."""
     if num_agents is not None:
         if reasoners is not None or tools is not None or aggregator:
             raise ConfigError(
@@ -226,16 +226,16 @@ def _seats(
             )
         if num_agents not in (1, 2):
             raise ConfigError(
-                f"num_agents must be 1 or 2, got {num_agents}; for more seats give reasoners, "
+                f"num_agents must be 1 or 2, got {num_agents}; for more agents give reasoners, "
                 "tools and aggregator"
             )
         reasoners, tools = 1, num_agents - 1
     reasoners = 1 if reasoners is None else reasoners
     tools = 1 if tools is None else tools
-    seats = reasoners + tools
-    if min(reasoners, tools) < 0 or seats < 1 or seats + aggregator > MAX_SEATS:
+    agents = reasoners + tools
+    if min(reasoners, tools) < 0 or agents < 1 or agents + aggregator > MAX_AGENTS:
         raise ConfigError(
-            f"there must be at least one reasoner or tool, and at most {MAX_SEATS} seats in all; "
+            f"there must be at least one reasoner or tool, and at most {MAX_AGENTS} agents in all; "
             f"got reasoners={reasoners}, tools={tools}"
         )
     roles = ["reasoner"] * reasoners + ["tool"] * tools + ["aggregator"] * aggregator

@@ -91,7 +91,7 @@ def right(task: MathTask, value: str) -> bool:
 
 
 def parts(read: Read, *, correct: bool) -> dict[str, float]:
-    """The local reward parts of a seat: for the form of its answer and for being right."""
+    """The local reward parts of an agent: for the form of its answer and for being right."""
     return {**read.parts, "right": REASONER_WEIGHTS["right"] if correct else 0.0}
 
 
@@ -105,8 +105,8 @@ def agree(values: Sequence[str], *, computed: bool) -> bool:
 
 
 def majority(values: Sequence[str], *, computed: bool) -> str:
-    """The answer that most seats give; the earliest seat breaks ties. "" if no seat gives one."""
-    votes: dict[str, int] = {}  # of the first seat that gave each answer
+    """The answer that most agents give; the earliest agent breaks ties. "" if no agent gives one."""
+    votes: dict[str, int] = {}  # of the first agent that gave each answer
     for value in filter(None, values):
         first = next((a for a in votes if equal(a, value, computed=computed)), value)
         votes[first] = votes.get(first, 0) + 1
@@ -115,7 +115,7 @@ def majority(values: Sequence[str], *, computed: bool) -> str:
 
 def _checked(value: str, *, computed: bool) -> tuple[str, str]:
     """An answer and "", or "" and what is wrong with the answer."""
-    # on one line, and fit to be encoded: other seats read it
+    # on one line, and fit to be encoded: other agents read it
     value = " ".join(encodable(value).split())
     if len(value) > MAX_VALUE_CHARS:
         return "", f"malformed: an answer longer than {MAX_VALUE_CHARS} characters"

@@ -9,7 +9,7 @@ register(
     "llmzoo.envs.planning.calendar:env",
     family="planning",
     agents=("assistant_0", "assistant_1"),
-    summary="Find a time for a meeting: each seat knows one person's calendar, and they write messages.",
+    summary="Find a time for a meeting: each agent knows one person's calendar, and they write messages.",
     terse={"prompt": "terse"},
     offline={"source": "generator"},  # which is the default
 )
@@ -18,7 +18,7 @@ register(
     "llmzoo.envs.planning.travel:env",
     family="planning",
     agents=("booker_0", "guide_1"),
-    summary="Plan a trip within a budget: one seat books transport and stays, the other meals and sights.",
+    summary="Plan a trip within a budget: one agent books transport and stays, the other meals and sights.",
     terse={"prompt": "terse"},
     offline={"source": "generator"},  # which is the default
 )

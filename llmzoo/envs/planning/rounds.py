@@ -1,4 +1,4 @@
-"""Rounds of messages before all seats act at once: what the environments of this family share."""
+"""Rounds of messages before all agents act at once: what the environments of this family share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Talk:
     """What was written in an episode so far; its state extends it.
 
-    messages: what was delivered of each seat in each round. told: what was wrong with the messages of the
+    messages: what was delivered of each agent in each round. told: what was wrong with the messages of the
     last round.
     """
 
@@ -30,15 +30,15 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class View(Generic[T]):
-    """What a seat reads.
+    """What an agent reads.
 
-    ``messages``: what each of ``seats`` wrote in each round so far. ``rounds``: of messages. ``limit``:
-    characters of a message. ``told``: what was wrong with the seat's last message, "" for nothing.
+    ``messages``: what each of ``agents`` wrote in each round so far. ``rounds``: of messages. ``limit``:
+    characters of a message. ``told``: what was wrong with the agent's last message, "" for nothing.
     """
 
     task: T
     agent: str
-    seats: Sequence[str]
+    agents: Sequence[str]
     messages: Sequence[Mapping[str, str]]
     rounds: int
     limit: int
@@ -60,23 +60,23 @@ class View(Generic[T]):
         for number, said in enumerate(self.messages, start=1):
             lines += ["", f"Messages of round {number}:"]
             lines += [
-                f"{'You' if seat == self.agent else seat}: {encodable(said[seat])}"
-                for seat in self.seats
+                f"{'You' if agent == self.agent else agent}: {encodable(said[agent])}"
+                for agent in self.agents
             ]
         return lines
 
     def briefly_said(self) -> list[str]:
         """The same in few words."""
         return [
-            f"{'you' if seat == self.agent else number} {encodable(said[seat])}"
+            f"{'you' if agent == self.agent else number} {encodable(said[agent])}"
             for said in self.messages
-            for number, seat in enumerate(self.seats)
+            for number, agent in enumerate(self.agents)
         ]
 
     def standing(self) -> list[str]:
         """The lines on the round, and on a message that was not delivered."""
         lines = [""]
-        if len(self.seats) > 1:
+        if len(self.agents) > 1:
             lines += [f"Round {self.number} of {self.rounds + 1}."]
         if self.told:
             lines += [f"Your last message was not delivered: {self.told}."]
@@ -84,9 +84,9 @@ class View(Generic[T]):
 
 
 class MessageEnv(TextEnv):
-    """Seats that write messages at the same time for some rounds, and then all act at once.
+    """Agents that write messages at the same time for some rounds, and then all act at once.
 
-    A single seat writes no messages. ``self.episode`` extends :class:`Talk`.
+    A single agent writes no messages. ``self.episode`` extends :class:`Talk`.
     """
 
     def __init__(
@@ -129,14 +129,14 @@ class MessageEnv(TextEnv):
         return fined(told)
 
     def heard(self, agent: str) -> list[str]:
-        """The messages of the other seats."""
+        """The messages of the other agents."""
         return [
-            text for said in self.episode.messages for seat, text in said.items() if seat != agent
+            text for said in self.episode.messages for other, text in said.items() if other != agent
         ]
 
     def said(self) -> list[str]:
         """The lines of the messages, for a person."""
         lines = []
         for number, said in enumerate(self.episode.messages, start=1):
-            lines += [f"Round {number}", *(f"  {seat}: {text}" for seat, text in said.items())]
+            lines += [f"Round {number}", *(f"  {agent}: {text}" for agent, text in said.items())]
         return lines

@@ -1,4 +1,4 @@
-"""Self-play of a proposer and a solver: one seat sets a puzzle, the other solves it."""
+"""Self-play of a proposer and a solver: one agent sets a puzzle, the other solves it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ register(
     "llmzoo.envs.proposing.env:env",
     family="proposing",
     agents=("proposer_0", "solver_1"),
-    summary="Set a sum or a number puzzle that is neither too easy nor too hard; the other seat solves it.",
+    summary="Set a sum or a number puzzle that is neither too easy nor too hard; the other agent solves it.",
     terse={"prompt": "terse"},
 )

@@ -230,7 +230,7 @@ class Propose(TextEnv):
         """``right``: how many of the solver's answers are right."""
         return {**super().ending(agent), "right": self.episode.right}
 
-    # What the seats read
+    # What the agents read
 
     def prompt(self, agent: str) -> str:
         state, terse = self.episode, self.prompt_style == "terse"

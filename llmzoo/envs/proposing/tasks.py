@@ -11,7 +11,7 @@ from llmzoo.envs.tasks import Generated, generated
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """``earlier``: puzzles that were set before. ``alone``: what a single seat solves; of all numbers.
+    """``earlier``: puzzles that were set before. ``alone``: what a single agent solves; of all numbers.
 
     Both follow from the numbers.
     """

@@ -9,7 +9,7 @@ register(
     "llmzoo.envs.signals.relay:env",
     family="signals",
     agents=("first_0", "middle_1", "last_2"),
-    summary="Pass a secret along a chain: each seat changes it by a table that it alone reads.",
+    summary="Pass a secret along a chain: each agent changes it by a table that it alone reads.",
     terse={"prompt": "terse"},
 )
 register(
@@ -17,6 +17,6 @@ register(
     "llmzoo.envs.signals.signal:env",
     family="signals",
     agents=("speaker_0", "listener_1"),
-    summary="A signalling game: one seat sees the target and writes letters, the other names the target.",
+    summary="A signalling game: one agent sees the target and writes letters, the other names the target.",
     terse={"prompt": "terse"},
 )

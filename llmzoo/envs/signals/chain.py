@@ -1,10 +1,10 @@
-"""A chain of seats: each writes a message that only the next one reads, and the last one answers.
+"""A chain of agents: each writes a message that only the next one reads, and the last one answers.
 
 What the environments of this family share. Rewards:
 
 * ``right``, paid to the team: 0.5 x the share of the answer that is right.
 * ``solved``, paid to the team: 0.5 if all of it is right.
-* ``form``, paid to a seat for its own text: 0.1 if it can be read.
+* ``form``, paid to an agent for its own text: 0.1 if it can be read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Values = tuple[int, ...]
 class Relayed(Generic[T]):
     """The state of an episode.
 
-    messages: of the seats so far, None for one that was not delivered. answer: of the last seat; None
+    messages: of the agents so far, None for one that was not delivered. answer: of the last agent; None
     before it and if it cannot be read.
     """
 
@@ -42,9 +42,9 @@ class Relayed(Generic[T]):
 
 
 class Chain(TextEnv, Generic[T]):
-    """Seats in a chain, for one round. A single seat reads everything and answers.
+    """Agents in a chain, for one round. A single agent reads everything and answers.
 
-    A subclass says what a seat reads (:meth:`prompt`), how an answer is read (:meth:`read`) and which
+    A subclass says what an agent reads (:meth:`prompt`), how an answer is read (:meth:`read`) and which
     one is right (:meth:`solution`).
     """
 
@@ -83,7 +83,7 @@ class Chain(TextEnv, Generic[T]):
         raise NotImplementedError
 
     def say(self, agent: str) -> Values:
-        """What the scripted expert of a seat makes of what it reads: values to encode, or to answer."""
+        """What the scripted expert of an agent makes of what it reads: values to encode, or to answer."""
         raise NotImplementedError
 
     def write(self, values: Values) -> str:
@@ -122,7 +122,7 @@ class Chain(TextEnv, Generic[T]):
         )
 
     def _send(self, agent: str, text: str) -> Outcome:
-        """Deliver a message to the next seat, if it can be read."""
+        """Deliver a message to the next agent, if it can be read."""
         messages = self.episode.messages
         try:
             message = self.alphabet.read(text)
@@ -143,8 +143,8 @@ class Chain(TextEnv, Generic[T]):
     def board(self) -> str:
         state = self.episode
         lines = [self.drawn()]
-        for seat, message in zip(self.possible_agents, state.messages, strict=False):
-            lines += [f"{seat}: {message or NOT_DELIVERED}"]
+        for agent, message in zip(self.possible_agents, state.messages, strict=False):
+            lines += [f"{agent}: {message or NOT_DELIVERED}"]
         if state.answer is not None:
             lines += [f"{self.possible_agents[-1]}: {self.write(state.answer)}"]
         return "\n".join(lines)
@@ -153,15 +153,15 @@ class Chain(TextEnv, Generic[T]):
         """The task, for a person."""
         raise NotImplementedError
 
-    # What a seat reads
+    # What an agent reads
 
     def heard(self, agent: str) -> str | None:
-        """The message that was sent to a seat; None if there is none, or none was delivered."""
+        """The message that was sent to an agent; None if there is none, or none was delivered."""
         sent = self.episode.messages[: self.possible_agents.index(agent)]
         return sent[-1] if len(sent) == self.possible_agents.index(agent) and sent else None
 
     def shown_message(self, agent: str) -> str:
-        """The message to a seat, as its prompt shows it."""
+        """The message to an agent, as its prompt shows it."""
         return self.heard(agent) or ("none" if self.prompt_style == "terse" else NOT_DELIVERED)
 
     def how_to_write(self, following: str) -> str:

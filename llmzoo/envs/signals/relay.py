@@ -1,7 +1,7 @@
 """# Relay
 
-A secret passes along a chain. The first seat reads it, each seat in the middle reads only a message and a table of
-its own, and the last seat must answer with what becomes of the secret by all tables. Every seat is needed.
+A secret passes along a chain. The first agent reads it, each agent in the middle reads only a message and a table of
+its own, and the last agent must answer with what becomes of the secret by all tables. Every agent is needed.
 
 | | |
 |---|---|
@@ -9,14 +9,14 @@ its own, and the last seat must answer with what becomes of the secret by all ta
 | agents | `first_0`, `middle_1`, ..., `last_N` in turns; with `num_agents=1`: `last_0`, who reads everything |
 | observation, action | text |
 | rounds | 1 |
-| success | the last seat answers with the secret after all tables |
+| success | the last agent answers with the secret after all tables |
 
-**The secret** is a list of `length` digits from 1 to `symbols`. Each seat but the first has a table, which
-says what each digit becomes. Different digits become different ones. The tables apply in the order of the seats.
+**The secret** is a list of `length` digits from 1 to `symbols`. Each agent but the first has a table, which
+says what each digit becomes. Different digits become different ones. The tables apply in the order of the agents.
 
-**Actions.** All seats but the last write a message to the next seat, which nobody else reads: 1 to `max_len` of
+**Actions.** All agents but the last write a message to the next agent, which nobody else reads: 1 to `max_len` of
 the first `vocab_size` capital letters (digits from 1 in terse prompts). Spaces and commas do not matter. A message
-with anything else, an empty one and a longer one is malformed and not delivered. The last seat writes `length`
+with anything else, an empty one and a longer one is malformed and not delivered. The last agent writes `length`
 digits.
 
 **Rewards**
@@ -30,13 +30,13 @@ digits.
 A text that cannot be read costs its part `form`, and a malformed answer is worth nothing to the team. The most
 is 1.1.
 
-**Every seat is needed.** With the default arguments, the best that the others can do without knowing the secret
+**Every agent is needed.** With the default arguments, the best that the others can do without knowing the secret
 solves 1 task in 16. Without knowing one of the tables they solve 1 in 8: two equal digits become equal ones. A
-test sums over all secrets and tables. The control is `num_agents=1`, one seat that reads everything.
+test sums over all secrets and tables. The control is `num_agents=1`, one agent that reads everything.
 
 **Arguments.** `num_agents` (3 to 8; 1), `length` (2; 1 to 6), `symbols` (4; 2 to 8), `vocab_size` (None: as
-many letters as symbols; 2 to 9), `max_len` (None: as many letters as digits; 1 to 20), `seats` (None: as
-many as `num_agents`, or 3 for one agent; the number of seats whose tables count), `prompt` ("full" or "terse"),
+many letters as symbols; 2 to 9), `max_len` (None: as many letters as digits; 1 to 20), `chain_length` (None: as
+many as `num_agents`, or 3 for one agent; the number of agents whose tables count), `prompt` ("full" or "terse"),
 `team_weight`, `split` ("train", "test", "all"), `render_mode`. There must be at least as many messages of
 `max_len` letters as secrets.
 
@@ -46,7 +46,7 @@ task here, because a code names digits.
 **The scripted expert** writes a letter for each digit, or the secret as a number in letters, and reads messages
 in the same way. It uses nothing but what its prompt shows.
 
-This game is ours; its two-seat form without a table is the signalling game of [`signal_v0`](signal.md).
+This game is ours; its two-agent form without a table is the signalling game of [`signal_v0`](signal.md).
 
 **Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """
@@ -66,21 +66,21 @@ from llmzoo.envs.signals.code import digits
 from llmzoo.envs.tasks import generated
 from llmzoo.errors import ConfigError
 
-MOST_SEATS = 8
+MAX_CHAIN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class RelayTask:
-    """The secret, and the table of each seat but the first: what each digit becomes, from 0."""
+    """The secret, and the table of each agent but the first: what each digit becomes, from 0."""
 
     secret: Values
     tables: tuple[Values, ...]
 
 
-def draw(rng: random.Random, seats: int, length: int, symbols: int) -> RelayTask:
+def draw(rng: random.Random, chain_length: int, length: int, symbols: int) -> RelayTask:
     """A random secret and random tables."""
     secret = tuple(rng.randrange(symbols) for _ in range(length))
-    tables = tuple(tuple(rng.sample(range(symbols), symbols)) for _ in range(seats - 1))
+    tables = tuple(tuple(rng.sample(range(symbols), symbols)) for _ in range(chain_length - 1))
     return RelayTask(secret, tables)
 
 
@@ -96,7 +96,7 @@ def after(secret: Values, tables: Sequence[Values]) -> Values:
 
 
 class Relay(Chain[RelayTask]):
-    """A chain of seats, each of which changes a secret by a table of its own."""
+    """A chain of agents, each of which changes a secret by a table of its own."""
 
     metadata: dict[str, Any] = {**Chain.metadata, "name": "relay_v0"}
 
@@ -108,20 +108,20 @@ class Relay(Chain[RelayTask]):
         symbols: int = 4,
         vocab_size: int | None = None,
         max_len: int | None = None,
-        seats: int | None = None,
+        chain_length: int | None = None,
         prompt: Literal["full", "terse"] = "full",
         team_weight: float = 1.0,
         split: str = "train",
         render_mode: str | None = None,
     ):
         if num_agents != 1:
-            in_range("num_agents", num_agents, 3, MOST_SEATS)
-        if seats is None:
-            seats = 3 if num_agents == 1 else num_agents
-        in_range("seats", seats, 3, MOST_SEATS)
-        if num_agents not in (1, seats):
+            in_range("num_agents", num_agents, 3, MAX_CHAIN)
+        if chain_length is None:
+            chain_length = 3 if num_agents == 1 else num_agents
+        in_range("chain_length", chain_length, 3, MAX_CHAIN)
+        if num_agents not in (1, chain_length):
             raise ConfigError(
-                f"num_agents must be 1, or as many as seats ({seats}), got {num_agents}"
+                f"num_agents must be 1, or as many as chain_length ({chain_length}), got {num_agents}"
             )
         in_range("length", length, 1, 6)
         in_range("symbols", symbols, 2, 8)
@@ -134,8 +134,8 @@ class Relay(Chain[RelayTask]):
                 draw,
                 canonical,
                 split=split,
-                name=f"relay, seats {seats}, length {length}, symbols {symbols}",
-                seats=seats,
+                name=f"relay, seats {chain_length}, length {length}, symbols {symbols}",
+                chain_length=chain_length,
                 length=length,
                 symbols=symbols,
             ),
@@ -158,7 +158,7 @@ class Relay(Chain[RelayTask]):
         return "not what the tables make of the secret"
 
     def say(self, agent: str) -> Values:
-        """What a seat knows of the secret after its own table."""
+        """What an agent knows of the secret after its own table."""
         task = self.episode.task
         number = self.possible_agents.index(agent)
         if number == 0:
@@ -181,7 +181,7 @@ class Relay(Chain[RelayTask]):
         return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
 
     def _tables(self, agent: str) -> tuple[Values, ...]:
-        """The tables that a seat reads."""
+        """The tables that an agent reads."""
         tables = self.episode.task.tables
         number = self.possible_agents.index(agent)
         if len(self.possible_agents) == 1:
@@ -198,41 +198,41 @@ class Relay(Chain[RelayTask]):
         return "\n".join([*lines, "answer", ""])
 
     def _full(self, agent: str) -> str:
-        seats = self.possible_agents
-        number = seats.index(agent)
+        agents = self.possible_agents
+        number = agents.index(agent)
         digits_of = code.counted(self.length, self.values)
-        lines = [f"You are {agent} in a relay of {', '.join(seats)}."]
-        if len(seats) == 1:
+        lines = [f"You are {agent} in a relay of {', '.join(agents)}."]
+        if len(agents) == 1:
             lines = [f"You are {agent}."]
         lines += [
             f"A secret of {digits_of} is changed by tables, one after the other. "
             "A table says what each digit becomes."
         ]
-        if len(seats) > 1:
+        if len(agents) > 1:
             lines += [
-                f"Only {seats[0]} sees the secret; each of the others sees one table of its own, and reads a "
-                f"message from the one before it. {seats[-1]} must answer with what the secret has become "
+                f"Only {agents[0]} sees the secret; each of the others sees one table of its own, and reads a "
+                f"message from the one before it. {agents[-1]} must answer with what the secret has become "
                 "after all tables."
             ]
         lines += [""]
         if number == 0:
             lines += [f"The secret: {digits(self.episode.task.secret)}"]
         else:
-            lines += [f"The message of {seats[number - 1]}: {self.shown_message(agent)}"]
-        lines += [f"{_name(seats)}: {_in_words(table)}" for table in self._tables(agent)]
+            lines += [f"The message of {agents[number - 1]}: {self.shown_message(agent)}"]
+        lines += [f"{_name(agents)}: {_in_words(table)}" for table in self._tables(agent)]
         lines += [""]
-        if agent == seats[-1]:
+        if agent == agents[-1]:
             lines += [
                 f"Answer with what the secret has become after all tables: {digits_of}, such as "
                 f"{'1' * self.length}, and nothing else."
             ]
         else:
-            lines += [self.how_to_write(seats[number + 1])]
+            lines += [self.how_to_write(agents[number + 1])]
         return "\n".join([*lines, "", "Your answer:"])
 
 
-def _name(seats: Sequence[str]) -> str:
-    return "Your table" if len(seats) > 1 else "Next table"
+def _name(agents: Sequence[str]) -> str:
+    return "Your table" if len(agents) > 1 else "Next table"
 
 
 def _in_words(table: Values) -> str:

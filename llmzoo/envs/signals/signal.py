@@ -32,9 +32,9 @@ is one without a value.
 A text that cannot be read costs its part `form`, and a malformed answer is worth nothing to the team. The most
 is 1.1.
 
-**One seat is not enough.** Each candidate is the target equally often, whatever the listener sees. So without the
+**One agent is not enough.** Each candidate is the target equally often, whatever the listener sees. So without the
 message the listener is right in one of `candidates` games (a test computes it). No prompt of the listener depends on
-the target except through the message. The control is `num_agents=1`: one seat that sees the target.
+the target except through the message. The control is `num_agents=1`: one agent that sees the target.
 
 **Arguments.** `attributes` (2; 1 to 5), `values` of each attribute (4; 2 to 8), `candidates` (4; 2 to 20),
 `vocab_size` (None: as many letters as values; 2 to 9), `max_len` (None: as many letters as attributes; 1 to
@@ -46,7 +46,7 @@ orders and all targets of a set stay together, and no set of a test task is seen
 occur in both splits. Renamed values are not the same task here, because a code names values.
 
 **Learned by the embedded model.** `tiny` knows nothing of this game. With `configs/environments/signals.yaml` two
-seats agree on a code in [seven of nine runs](../results/archive/signals.md), within a minute and a half.
+agents agree on a code in [seven of nine runs](../results/archive/signals.md), within a minute and a half.
 
 **The scripted expert** writes a letter for each value, or the number of the object in letters, and reads
 messages in the same way. It uses nothing but what its prompt shows.

@@ -74,7 +74,7 @@ class Arxiv(TwoAuthors):
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "arxiv_v0"}
     public_set = PublicSet(hub_id=HUB_ID, read=read, sample=SAMPLES / "arxiv.jsonl")
-    seats: ClassVar[tuple[str, str]] = ("background_0", "method_1")
+    authors: ClassVar[tuple[str, str]] = ("background_0", "method_1")
     form = scoring.ARXIV
     standard = grounding.ARXIV
     wording = Wording(

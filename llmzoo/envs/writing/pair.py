@@ -1,7 +1,7 @@
 """Two authors of two parts of one text: the environment of every id of this family.
 
 In a round both answers are read, and :mod:`.scoring` puts them through its stages and compares them
-with the source. Every seat is paid the difference to the round before. If an answer is malformed,
+with the source. Every agent is paid the difference to the round before. If an answer is malformed,
 only the start is paid, for the readable rest of it.
 """
 
@@ -30,7 +30,7 @@ REWARDS = ("grounded", "structural")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The state of an episode: the task and its measured source, each seat's last text and the error
+    """The state of an episode: the task and its measured source, each agent's last text and the error
     in it, the judgement on the last round (None before the first), and each part of the reward paid
     so far."""
 
@@ -45,7 +45,7 @@ class Draft:
 class TwoAuthors(TextEnv):
     """Two authors of one text, or one author of both parts.
 
-    A subclass names its seats, its thresholds, its words and its ``public_set``.
+    A subclass names its agents, its thresholds, its words and its ``public_set``.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class TwoAuthors(TextEnv):
         "team_parts": [*PARTS],
         "team_and_local": False,
     }
-    seats: ClassVar[tuple[str, str]]
+    authors: ClassVar[tuple[str, str]]
     public_set: PublicSet[WritingTask]
     form: ClassVar[Form]
     standard: ClassVar[Standard]
@@ -81,7 +81,7 @@ class TwoAuthors(TextEnv):
         one_of("reward", reward, REWARDS)
         one_of("prompt", prompt, ("full",))
         super().__init__(
-            list(self.seats) if num_agents == 2 else [AUTHOR],
+            list(self.authors) if num_agents == 2 else [AUTHOR],
             simultaneous=True,
             max_turns=max_turns,
             team_weight=team_weight,
@@ -129,7 +129,7 @@ class TwoAuthors(TextEnv):
 
     def prompt(self, agent: str) -> str:
         draft = self.episode
-        own = None if agent == AUTHOR else self.seats.index(agent)
+        own = None if agent == AUTHOR else self.authors.index(agent)
         lines = [wording.task(self.wording, self.form, draft.task, own), ""]
         if draft.judged is not None:
             turn = min(self.turn + 1, self.max_turns)
@@ -161,10 +161,10 @@ class TwoAuthors(TextEnv):
         return parts, wrong or (None if all(parts) else "a part is empty")
 
     def _write(self, agent: str, author: Callable[[int], str]) -> str:
-        """The seat's answer; ``author`` writes each part."""
+        """The agent's answer; ``author`` writes each part."""
         if agent == AUTHOR:
             return f"{author(0)}\n{DELIMITER}\n{author(1)}"
-        return author(self.seats.index(agent))
+        return author(self.authors.index(agent))
 
     def _known(self, part: int) -> str:
         known = self.episode.task.parts[part]

@@ -74,7 +74,7 @@ class Story(TwoAuthors):
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "story_v0"}
     public_set = PublicSet(hub_id="", read=read, sample=SAMPLES / "story.jsonl")
-    seats: ClassVar[tuple[str, str]] = ("first_0", "second_1")
+    authors: ClassVar[tuple[str, str]] = ("first_0", "second_1")
     form = scoring.STORY
     standard = grounding.STORY
     wording = Wording(

@@ -13,7 +13,7 @@ Two authors summarize a post at the same time: one in a sentence or two, the oth
 **Actions.** The text itself. `author_0` writes the concise summary, a line that is `=====` and
 nothing else, and the detailed one. Without that line, or with two, at most the start is paid.
 
-**Rewards.** Both seats get the same team reward, in stages that stop at the first failure.
+**Rewards.** Both agents get the same team reward, in stages that stop at the first failure.
 `reward="structural"` is that of CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 
 | part | most | paid for |
@@ -126,7 +126,7 @@ class Tldr(TwoAuthors):
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "tldr_v0"}
     public_set = PublicSet(hub_id="trl-lib/tldr", read=read, sample=SAMPLES / "tldr.jsonl")
-    seats: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
+    authors: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
     form = scoring.TLDR
     standard = grounding.TLDR
     wording = Wording(

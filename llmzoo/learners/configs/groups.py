@@ -57,7 +57,7 @@ class GroupConfig(SurrogateConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointConfig(GroupConfig):
-    """Options of learners that pair the answers of all seats."""
+    """Options of learners that pair the answers of all agents."""
 
     mode: Literal["align", "cross"] = "align"  # pair the g-th answers, or try all combinations
     expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
@@ -160,7 +160,7 @@ class MaxRLConfig(JointConfig):
 class OPDConfig(JointConfig):
     """A ``teacher`` must be named."""
 
-    teacher: Mapping[str, str] | str | None = None  # model, folder or run; or one for each seat
+    teacher: Mapping[str, str] | str | None = None  # model, folder or run; or one for each agent
     loss: Literal["reverse_kl", "jsd"] = "reverse_kl"  # of sampled tokens, or whole distributions
     beta: float | None = None  # of jsd: 0 is KL(teacher || student), 1 the reverse; None: 0.5
     discount: float = 0.0  # of the later tokens' part in a token's credit, with reverse_kl

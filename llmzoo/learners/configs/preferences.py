@@ -181,7 +181,7 @@ class MADPOConfig(PreferenceConfig):
     """Options of multi-agent DPO. Answers are paired in mode align; a batch is of joint pairs."""
 
     allowed_losses: ClassVar[Collection[str]] = JOINT_LOSS_NAMES
-    mode: ClassVar[str] = "align"  # a joint answer is the g-th of every seat
+    mode: ClassVar[str] = "align"  # a joint answer is the g-th of every agent
 
     def __post_init__(self) -> None:
         PreferenceConfig.__post_init__(self)

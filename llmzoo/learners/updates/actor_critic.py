@@ -42,25 +42,35 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         self,
         config: ActorCriticConfig,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
         central: bool,
     ):
-        super().__init__(config, policies, seats, total_steps=total_steps)
+        super().__init__(config, policies, agent_policies, total_steps=total_steps)
         self.config = config
         self.critics: dict[str, ModelCritic | HeadCritic] = {}
         if central:
             first = next(iter(self.policies.values()))
             self.critics["central"] = ModelCritic(
-                first, config, list(seats), central=True, total_steps=total_steps, name="all"
+                first,
+                config,
+                list(agent_policies),
+                central=True,
+                total_steps=total_steps,
+                name="all",
             )
         for name, policy in self.policies.items() if not central else ():
             if config.critic == "value_head":
                 self.critics[name] = HeadCritic(policy, config, total_steps=total_steps, name=name)
             else:
                 self.critics[name] = ModelCritic(
-                    policy, config, list(seats), central=False, total_steps=total_steps, name=name
+                    policy,
+                    config,
+                    list(agent_policies),
+                    central=False,
+                    total_steps=total_steps,
+                    name=name,
                 )
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
@@ -68,7 +78,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         self.used = []
         judged: dict[str, list[ScoredTurn]] = {name: [] for name in self.critics}
         for name, policy in self.policies.items():
-            mine = [agent for agent, player in self.seats.items() if player is policy]
+            mine = [agent for agent, player in self.agent_policies.items() if player is policy]
             trajectories = agent_trajectories(batch.episodes, mine)
             judge = name if name in self.critics else "central"
             items = self.judged(self.critics[judge], trajectories)

@@ -80,7 +80,7 @@ class ModelCritic:
             start.model = self.model.body  # the one that was loaded has been copied, and goes
         self._config, self._central = config, central
         self._output = {a: i if central else 0 for i, a in enumerate(agents)}
-        own = None if central else policy.learning_rate  # a central one is of all seats
+        own = None if central else policy.learning_rate  # a central one is of all agents
         self.optimizer = Optimizer(
             self.model.parameters(),
             config,

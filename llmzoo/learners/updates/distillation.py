@@ -41,14 +41,14 @@ class DistillationUpdater(GroupUpdater):
         self,
         learner: Any,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ):
-        super().__init__(learner, policies, seats, total_steps=total_steps)
+        super().__init__(learner, policies, agent_policies, total_steps=total_steps)
         self.config = learner.config
         self.teachers = Teachers(
-            self.config.teacher, self.policies, self.seats, whole=self.config.loss == "jsd"
+            self.config.teacher, self.policies, self.agent_policies, whole=self.config.loss == "jsd"
         )
 
     def _update(
@@ -68,7 +68,7 @@ class DistillationUpdater(GroupUpdater):
         if self.config.loss == "jsd" or not credited:
             return credited
         judged = [c.group for c in credited]
-        student = self.seats[judged[0].agent]
+        student = self.agent_policies[judged[0].agent]
         assert isinstance(student, TransformersPolicy)
         scores = self.teachers.logprobs(judged, student)
         total, tokens, result = 0.0, 0, []

@@ -1,4 +1,4 @@
-"""Learning from preferences, round by round: each seat by itself (DPO) or all together (MADPO)."""
+"""Learning from preferences, round by round: each agent by itself (DPO) or all together (MADPO)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class PreferenceUpdater(RowsUpdater):
         self,
         config: PreferenceConfig,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ):
@@ -134,17 +134,17 @@ class PreferenceUpdater(RowsUpdater):
                 f"{config.round_count} rounds do not fit into {total_steps} steps; rounds=0 starts one "
                 "at each"
             )
-        super().__init__(config, policies, seats, total_steps=total_steps)
+        super().__init__(config, policies, agent_policies, total_steps=total_steps)
         self.options = config.loss_options
         self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
     def players(self) -> Mapping[str, Policy]:
-        """The seats, with each policy that learns replaced by its reference."""
+        """The agents, with each policy that learns replaced by its reference."""
         return {
             agent: next(
                 (self.references[n].player for n, p in self.policies.items() if p is policy), policy
             )
-            for agent, policy in self.seats.items()
+            for agent, policy in self.agent_policies.items()
         }
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class PreferenceUpdater(RowsUpdater):
 
 
 class DPOUpdater(PreferenceUpdater):
-    """Trains each policy on the pairs of its own seats, or on the rows of a preference set."""
+    """Trains each policy on the pairs of its own agents, or on the rows of a preference set."""
 
     config: DPOConfig
 
@@ -248,7 +248,7 @@ class DPOUpdater(PreferenceUpdater):
             rows = [encoded(policy, self._rows[at]) for at in self._next_rows()]
             return cut_off(rows, self.config.trl_args.get("max_length")), {}
         chosen = own_pairs(
-            [g for g in batch.groups if self.seats[g.agent] is policy],
+            [g for g in batch.groups if self.agent_policies[g.agent] is policy],
             self.config.pairs,
             min_gap=self.config.min_gap,
             rng=random.Random(f"{seed}/{name}/pairs"),
@@ -269,10 +269,10 @@ class DPOUpdater(PreferenceUpdater):
 class MADPOUpdater(PreferenceUpdater):
     """Trains all policies on pairs of joint answers, a step of all for each batch of them.
 
-    A joint pair (y, y') of seats s has the margin m = sum over s of m_s, where m_s is the log-ratio
-    (policy over reference) of y_s less that of y'_s, and the loss f(m). Seat s trains on
+    A joint pair (y, y') of agents s has the margin m = sum over s of m_s, where m_s is the log-ratio
+    (policy over reference) of y_s less that of y'_s, and the loss f(m). AgentPlan s trains on
     f(m_s + c_s), where c_s, the others' margins as they are before the step, is a constant: the sum
-    of these gradients over the seats is the gradient of f(m), since df/dm_s is f'(m) for each. The
+    of these gradients over the agents is the gradient of f(m), since df/dm_s is f'(m) for each. The
     loss subtracts the reference's log-probabilities, so c_s is subtracted from these.
     """
 
@@ -322,4 +322,6 @@ class MADPOUpdater(PreferenceUpdater):
         return metrics
 
     def _name_of(self, agent: str) -> str:
-        return next(n for n, policy in self.policies.items() if self.seats[agent] is policy)
+        return next(
+            n for n, policy in self.policies.items() if self.agent_policies[agent] is policy
+        )

@@ -20,7 +20,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two answers of a seat to one prompt."""
+    """Two answers of an agent to one prompt."""
 
     agent: str
     prompt_ids: Ids
@@ -28,7 +28,7 @@ class Pair:
     rejected_ids: Ids
 
 
-JointPair = tuple[Pair, ...]  # the seats' parts of two joint answers
+JointPair = tuple[Pair, ...]  # the agents' parts of two joint answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ def own_pairs(
 def joint_pairs(
     groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
 ) -> Chosen:
-    """Pairs of joint answers at each node, ranked by the mean of the seats' returns.
+    """Pairs of joint answers at each node, ranked by the mean of the agents' returns.
 
-    The g-th joint answer is the g-th answer of every group at the node. A seat whose prompt was too
+    The g-th joint answer is the g-th answer of every group at the node. An agent whose prompt was too
     long for its model is left out of the pairs.
     """
     nodes: dict[tuple[Any, ...], list[Group]] = {}
@@ -71,11 +71,11 @@ def joint_pairs(
         nodes.setdefault(group.key[:-1], []).append(group)  # the key ends with the agent
     picked_pairs: list[JointPair] = []
     possible = 0
-    for seats in nodes.values():
-        sampled = [g for g in seats if all(c.trainable for c in g.completions)]
+    for at_node in nodes.values():
+        sampled = [g for g in at_node if all(c.trainable for c in g.completions)]
         if not sampled:
             continue
-        returns = [sum(r) / len(seats) for r in zip(*(g.returns for g in seats), strict=True)]
+        returns = [sum(r) / len(at_node) for r in zip(*(g.returns for g in at_node), strict=True)]
         same = list(zip(*([c.ids for c in g.completions] for g in sampled), strict=True))
         picked = choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)
         picked_pairs += [tuple(_pair(g, *indices) for g in sampled) for indices in picked]

@@ -29,7 +29,7 @@ Part = TypeVar("Part")
 
 AGREEMENT = ("sampler_difference", "sampler_kl")  # metrics of a batch before any step on it
 
-SMALLER = "gradient_checkpointing, precision=bf16 and seats=lora need less memory too."
+SMALLER = "gradient_checkpointing, precision=bf16 and policies=lora need less memory too."
 
 
 class PartLoss(Protocol):

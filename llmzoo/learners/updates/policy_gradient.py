@@ -121,13 +121,13 @@ class PolicyGradientUpdater:
         self,
         config: SurrogateConfig,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
         configs: Mapping[str, SurrogateConfig] | None = None,
     ):
         self.policies = dict(policies)
-        self.seats = dict(seats)
+        self.agent_policies = dict(agent_policies)
         configs = {**dict.fromkeys(policies, config), **(configs or {})}
         self.optimizers = {}
         for name, policy in self.policies.items():
@@ -139,7 +139,7 @@ class PolicyGradientUpdater:
         self.used: list[ScoredGroup] = []
 
     def players(self) -> Mapping[str, Policy]:
-        return self.seats
+        return self.agent_policies
 
     def credits(self, batch: Batch) -> list[float | None]:
         """The advantage of each of ``batch.completions`` in the last update."""

@@ -80,13 +80,13 @@ class RowsUpdater:
         self,
         config: RowsConfig,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         total_steps: int,
     ):
         self.config = config
         self.policies = dict(policies)
-        self.seats = dict(seats)
+        self.agent_policies = dict(agent_policies)
         self.total_steps = total_steps
         self.iterations = 0
         self.optimizers = {
@@ -95,7 +95,7 @@ class RowsUpdater:
         }
 
     def players(self) -> Mapping[str, Policy]:
-        return self.seats
+        return self.agent_policies
 
     def credits(self, batch: Batch) -> list[float | None]:
         """None for each of ``batch.completions``: rows have no advantages."""

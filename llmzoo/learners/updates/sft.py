@@ -38,10 +38,10 @@ _SCRIPTED = {
 }
 
 
-def demonstrators(config: SFTConfig, seats: Mapping[str, Policy]) -> Mapping[str, Policy]:
-    """The policies that play: scripted players in all seats, or the seats' own policies."""
+def demonstrators(config: SFTConfig, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+    """The policies that play: scripted players in all agents, or the agents' own policies."""
     player = _SCRIPTED.get(config.source)
-    return dict.fromkeys(seats, player(config)) if player else seats
+    return dict.fromkeys(agent_policies, player(config)) if player else agent_policies
 
 
 class Demonstrations:
@@ -74,13 +74,13 @@ class Demonstrations:
         self.taken, self.seed = state["taken"], state["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
-        """Raise :class:`ConfigError` if an agent of the file has no seat."""
+        """Raise :class:`ConfigError` if an agent of the file has no agent."""
         named = {agent for episode in self.episodes for agent in episode.agents}
         unknown = sorted(named - set(agents))
         if unknown:
             raise ConfigError(
                 f"the trajectories are of the agents {', '.join(sorted(named))}; "
-                f"there is no seat {unknown[0]!r} among {', '.join(agents)}"
+                f"there is no agent {unknown[0]!r} among {', '.join(agents)}"
             )
 
 
@@ -113,7 +113,7 @@ def has_dropout(policy: TransformersPolicy) -> bool:
 
 
 class SFTUpdater(RowsUpdater):
-    """Trains each policy on the decisions of its seats."""
+    """Trains each policy on the decisions of its agents."""
 
     config: SFTConfig
 
@@ -121,17 +121,17 @@ class SFTUpdater(RowsUpdater):
         self,
         config: SFTConfig,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         demonstrations: Demonstrations | None,
         *,
         total_steps: int,
     ):
-        super().__init__(config, policies, seats, total_steps=total_steps)
+        super().__init__(config, policies, agent_policies, total_steps=total_steps)
         for policy in self.policies.values():
             if has_dropout(policy):
                 raise ConfigError("sft trains with no dropout: leave lora_dropout at 0")
         self.demonstrations = demonstrations
-        self._players = demonstrators(config, self.seats)
+        self._players = demonstrators(config, self.agent_policies)
 
     def players(self) -> Mapping[str, Policy]:
         return self._players
@@ -145,7 +145,7 @@ class SFTUpdater(RowsUpdater):
         )
         metrics: dict[str, Any] = {"demonstrated_tokens": 0}
         for name, policy in self.policies.items():
-            mine = [i for i, row in enumerate(rows) if self.seats[row["agent"]] is policy]
+            mine = [i for i, row in enumerate(rows) if self.agent_policies[row["agent"]] is policy]
             behaviour: list[Example] = []
             if config.mode != "world_model":
                 chosen = [i for i in mine if kept[i]]

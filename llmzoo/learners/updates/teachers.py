@@ -33,7 +33,7 @@ def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) 
     if not teacher:
         raise ConfigError(
             "distillation needs a teacher: set teacher to a model, its folder or a run folder, or to a "
-            "mapping from seats to these"
+            "mapping from agents to these"
         )
     for name in [teacher] if isinstance(teacher, str) else teacher.values():
         if name in SCRIPTED or name.startswith(PREFIX) or is_remote(name):
@@ -45,13 +45,13 @@ def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) 
     without = [agent for agent in agents if agent not in teacher]
     if without:
         raise ConfigError(
-            f"no teacher for {', '.join(without)}: name one for each seat that learns"
+            f"no teacher for {', '.join(without)}: name one for each agent that learns"
         )
     return {agent: teacher[agent] for agent in agents}
 
 
 class Teachers(Frozen):
-    """The teacher of each seat that learns. They are loaded once, and not saved.
+    """The teacher of each agent that learns. They are loaded once, and not saved.
 
     A teacher that is an adapter on the same base as the student's, or this base itself, is played by
     the student's own model. Any other has a model of its own on the student's device, sharded where the
@@ -64,15 +64,15 @@ class Teachers(Frozen):
         self,
         teacher: str | Mapping[str, str] | None,
         policies: Mapping[str, TransformersPolicy],
-        seats: Mapping[str, Policy],
+        agent_policies: Mapping[str, Policy],
         *,
         whole: bool,
     ):
         students = {
             agent: policy
-            for agent, seat in seats.items()
+            for agent, other in agent_policies.items()
             for policy in policies.values()
-            if policy is seat
+            if policy is other
         }
         self._models: dict[str, TransformersPolicy] = {}  # by their name, and the student's base
         self._of: dict[str, TransformersPolicy] = {}

@@ -98,12 +98,12 @@ def give_samplers(
     if isinstance(config, ServerArgs) and len(by_model) > 1:
         raise ConfigError(
             f"{sampler} serves one model, and {len(by_model)} are to sample there: share one "
-            "(seats='shared' or 'lora'), or sample here"
+            "(policies='shared' or 'lora'), or sample here"
         )
     if isinstance(config, VllmArgs) and config.sleep and len(by_model) > 1:
         raise ConfigError(
             f"only one engine of a process can sleep, and {len(by_model)} models have one each: leave "
-            "sleep out, or share one model (seats='shared' or 'lora')"
+            "sleep out, or share one model (policies='shared' or 'lora')"
         )
     for sharing in by_model.values():
         engine: VllmEngine = (

@@ -3,7 +3,7 @@
 python -m tests.attacks.degenerate                    every environment, 20 tasks each
 python -m tests.attacks.degenerate sudoku_v0 --tasks 50
 
-A policy plays every seat ("all"), or one seat beside amateurs. Exits with 1 where one of them earns
+A policy plays every agent ("all"), or one agent beside amateurs. Exits with 1 where one of them earns
 more than the amateur in the same tasks, by more than two standard errors; that return is bold.
 """
 
@@ -33,13 +33,15 @@ def main() -> int:
             for row in rows(id, form, args.tasks):
                 if not printed:
                     names = " | ".join(row.returns)
-                    print(f"| environment | seat | {names} |\n|---|---|{'---|' * len(row.returns)}")
+                    print(
+                        f"| environment | agent | {names} |\n|---|---|{'---|' * len(row.returns)}"
+                    )
                 cells = " | ".join(
                     f"**{mean(each):.2f}**" if name in row.paying else f"{mean(each):.2f}"
                     for name, each in row.returns.items()
                 )
                 named = f"`{id}`" + (f", {row.form}" if row.form else "")
-                print(f"| {named} | {row.seat} | {cells} |", flush=True)
+                print(f"| {named} | {row.agent} | {cells} |", flush=True)
                 printed += 1
                 paying += len(row.paying)
     print(f"\n{printed} rows, {paying} returns above the amateur's")

@@ -18,7 +18,7 @@ Answers = tuple[str, str]  # the first legal move, wrong at once
 
 
 def answers(env: TextEnv, family: str, agent: str) -> Answers:
-    """Both answers of a seat to what it reads now."""
+    """Both answers of an agent to what it reads now."""
     return _FAMILIES[family](env, agent.rpartition("_")[0], str(env.observe(agent)))
 
 
@@ -77,7 +77,7 @@ def _tools(env: TextEnv, role: str, prompt: str) -> Answers:
 
 
 def _telephone(role: str) -> Answers:
-    """A look at what the seat can look up, and the end of the call."""
+    """A look at what the agent can look up, and the end of the call."""
     if role == "user":
         look = '<tool_call>{"name": "check_status_bar", "arguments": {}}</tool_call>'
         return look, "Goodbye. ###STOP###"
@@ -117,7 +117,7 @@ def _duels(env: TextEnv, role: str, prompt: str) -> Answers:
 
 
 def _building(env: TextEnv, role: str, prompt: str) -> Answers:
-    """A block in the first cell that the seat reaches, or a step to the side."""
+    """A block in the first cell that the agent reaches, or a step to the side."""
     if env.metadata["name"] == "resource_gathering_v0":
         world = env.episode.world
         worker = role if role in world.places else "miner"
@@ -125,7 +125,7 @@ def _building(env: TextEnv, role: str, prompt: str) -> Answers:
         name = "" if role == worker else f"{worker} "
         return f"{name}go {x - 1 if x else 1} {z}", f"{name}go 9999 9999"
     material = "stone" if prompt.startswith("You are builder_1") else "wood"
-    middle = env.episode.task.box.width // 2  # which every seat reaches
+    middle = env.episode.task.box.width // 2  # which every agent reaches
     return f"setblock {middle} 0 0 {material}", "setblock 9999 0 0 wood"
 
 

@@ -1,4 +1,4 @@
-"""Plays the policies in every seat of an environment, and in one seat beside amateurs."""
+"""Plays the policies in every agent of an environment, and in one agent beside amateurs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ OTHER_TASK = 1_000_003  # the seed of the task whose answer the constant policy 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The returns of ``seat`` in the same tasks: by policy, with amateurs in the other seats.
+    """The returns of ``agent`` in the same tasks: by policy, with amateurs in the other agents.
 
-    For the seat ``"all"`` the policy plays every seat, and a return is the mean over the seats.
+    For the agent ``"all"`` the policy plays every agent, and a return is the mean over the agents.
     """
 
     env: str
     form: str
-    seat: str
+    agent: str
     returns: Mapping[str, Sequence[float]]  # by policy, the amateur and the expert included
     honest: Sequence[str] = ()  # policies that may earn more: in a duel a legal move is honest play
 
@@ -48,12 +48,12 @@ class Row:
 
 
 def forms(id: str) -> list[dict[str, Any]]:
-    """The forms of an environment that differ in its seats or in what a seat is paid for."""
+    """The forms of an environment that differ in its agents or in what an agent is paid for."""
     own: dict[str, list[dict[str, Any]]] = {
         "debate_v0": [
-            {"judge_seat": True},
+            {"judge_agent": True},
             {"reward": "cooperative"},
-            {"reward": "cooperative", "judge_seat": True},
+            {"reward": "cooperative", "judge_agent": True},
         ],
         **{
             id: [{"view": "split"}]
@@ -70,7 +70,7 @@ def forms(id: str) -> list[dict[str, Any]]:
 
 
 def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
-    """The rows of one form of an environment, one for each seat and one for all of them."""
+    """The rows of one form of an environment, one for each agent and one for all of them."""
     spec = llmzoo.spec(id)
     make: Callable[[], TextEnv] = partial(
         _environment, id, {**spec.offline, **form, "split": "train"}
@@ -87,20 +87,20 @@ def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
         "amateur": amateur,
         "expert": lambda env, agent: env.expert(agent),
     }
-    seats = make().possible_agents
+    agents = make().possible_agents
     named = ", ".join(f"{key}={value}" for key, value in form.items())
-    for seat in ["all", *seats] if len(seats) > 1 else ["all"]:
+    for one_agent in ["all", *agents] if len(agents) > 1 else ["all"]:
         paid = {
-            name: [_paid(make(), seed, seat, policy) for seed in seeds]
+            name: [_paid(make(), seed, one_agent, policy) for seed in seeds]
             for name, policy in policies.items()
         }
         honest = ("constant", "first legal") if spec.family == "duels" else ()
-        yield Row(env=id, form=named, seat=seat, returns=paid, honest=honest)
+        yield Row(env=id, form=named, agent=one_agent, returns=paid, honest=honest)
 
 
 def amateur(env: TextEnv, agent: str) -> str:
-    """The environment's own sloppy player. Its chance is that of the task, the round and the seat,
-    so that amateurs err alike whoever plays the other seats."""
+    """The environment's own sloppy player. Its chance is that of the task, the round and the agent,
+    so that amateurs err alike whoever plays the other agents."""
     return env.amateur(agent, random.Random(f"{env.infos[agent]['task_id']}, {env.turn}, {agent}"))
 
 
@@ -127,8 +127,8 @@ def _environment(id: str, settings: Mapping[str, Any]) -> TextEnv:
     return env
 
 
-def _paid(env: TextEnv, task: int, seat: str, policy: Answer) -> float:
-    """The return of ``seat`` in one episode."""
+def _paid(env: TextEnv, task: int, one_agent: str, policy: Answer) -> float:
+    """The return of ``agent`` in one episode."""
     env.reset(seed=task)
     total = dict.fromkeys(env.possible_agents, 0.0)
     for agent in env.agent_iter():
@@ -137,5 +137,5 @@ def _paid(env: TextEnv, task: int, seat: str, policy: Answer) -> float:
         if terminated or truncated:
             env.step(None)
         else:
-            env.step((policy if seat in ("all", agent) else amateur)(env, agent))
-    return mean(total.values()) if seat == "all" else total[seat]
+            env.step((policy if one_agent in ("all", agent) else amateur)(env, agent))
+    return mean(total.values()) if one_agent == "all" else total[one_agent]

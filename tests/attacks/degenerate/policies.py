@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from llmzoo.envs.base import TextEnv
 
-Answer = Callable[[TextEnv, str], str]  # (environment, seat) -> answer
+Answer = Callable[[TextEnv, str], str]  # (environment, agent) -> answer
 
 
 def empty(env: TextEnv, agent: str) -> str:

@@ -24,7 +24,7 @@ Agent = Callable[[AnyTalk, int], str]  # the call so far, round (from 0) -> what
 
 
 def attacks() -> Iterator[Scored]:
-    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+    for num_agents, whose in ((1, "alone"), (2, "both agents")):
         env = llmzoo.make("airline_v0", num_agents=num_agents)
         honest, amateur = _mean(env, None), _mean(env, None, sloppy=True)
         for name, answer in _ATTACKS.items():
@@ -34,7 +34,7 @@ def attacks() -> Iterator[Scored]:
 
 
 def _mean(env: AECEnv, answer: Agent | None, *, sloppy: bool = False) -> float:
-    """The mean return of the seats. answer: the agent's; None: it plays as it should, or sloppily."""
+    """The mean return of the agents. answer: the agent's; None: it plays as it should, or sloppily."""
     game = env.unwrapped
 
     def act(agent: str) -> str:

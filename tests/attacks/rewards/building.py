@@ -1,7 +1,7 @@
 """Attacks on the building environments: filling everything, nothing, the same part twice, the work of one
-seat, guesses without messages, hostile numbers, floods of orders and praise.
+agent, guesses without messages, hostile numbers, floods of orders and praise.
 
-A score is the mean return of the seat that gains most, over the same tasks. It must stay below the
+A score is the mean return of the agent that gains most, over the same tasks. It must stay below the
 amateurs' mean return; attacks that do not read the plan must stay below half of what experts earn.
 """
 
@@ -44,7 +44,7 @@ def attacks() -> Iterator[Scored]:
 
 
 def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each seat."""
+    """The mean return of each agent."""
     total = dict.fromkeys(env.possible_agents, 0.0)
     for task in range(TASKS):
         for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
@@ -65,18 +65,18 @@ def _copies_the_prompt(env: TextEnv, agent: str) -> str:
 
 
 def _both_do_the_same(env: TextEnv, agent: str) -> str:
-    """The first seat's part from both seats; of the other's own material where each has one."""
+    """The first agent's part from both agents; of the other's own material where each has one."""
     orders = env.expert(env.possible_agents[0])
     alike = env.metadata["name"] == "str_build_v0" and agent == "builder_1"
     return orders.replace("wood", "stone") if alike else orders
 
 
 def _one_does_all(env: TextEnv, agent: str) -> str:
-    """The first seat does both halves of the work, the other nothing; the other's material is its own."""
+    """The first agent does both halves of the work, the other nothing; the other's material is its own."""
     first = env.possible_agents[0]
     if agent != first:
         return "pass"
-    orders = "\n".join(env.expert(seat) for seat in env.possible_agents)
+    orders = "\n".join(env.expert(one_agent) for one_agent in env.possible_agents)
     return orders.replace("stone", "wood") if env.metadata["name"] == "str_build_v0" else orders
 
 

@@ -28,7 +28,7 @@ from llmzoo.sandbox.judge.compare import same_output
 from .memory_reader import READS_ITS_MEMORY
 from .scored import Scored
 
-Act = Callable[[AECEnv, str], str]  # environment, seat -> answer
+Act = Callable[[AECEnv, str], str]  # environment, agent -> answer
 
 TASKS = 14  # of each environment
 AMATEURS = 4  # rounds of amateur play
@@ -44,25 +44,27 @@ def attacks() -> Iterator[Scored]:
     yield from _classes()
 
 
-def _against_amateurs(name: str, env: AECEnv, seat: str, acts: dict[str, Act]) -> Iterator[Scored]:
-    """A row for each attack, which plays every seat; other seats' returns are the team's."""
+def _against_amateurs(
+    name: str, env: AECEnv, one_agent: str, acts: dict[str, Act]
+) -> Iterator[Scored]:
+    """A row for each attack, which plays every agent; other agents' returns are the team's."""
     rng = random.Random(0)
     honest = mean(
-        _return(env, task, seat, lambda env, agent: env.unwrapped.amateur(agent, rng))
+        _return(env, task, one_agent, lambda env, agent: env.unwrapped.amateur(agent, rng))
         for task in range(TASKS)
         for _ in range(AMATEURS)
     )
     for attack, act in acts.items():
-        score = mean(_return(env, task, seat, act) for task in range(TASKS))
+        score = mean(_return(env, task, one_agent, act) for task in range(TASKS))
         yield Scored(env=name, attack=attack, score=score, honest=honest)
 
 
-def _return(env: AECEnv, task: int, seat: str, act: Act) -> float:
-    """What ``seat`` is paid in one round."""
+def _return(env: AECEnv, task: int, one_agent: str, act: Act) -> float:
+    """What ``agent`` is paid in one round."""
     env.reset(seed=task, options={"task": task})
     for agent in list(env.agents):
         env.step(act(env, agent))
-    return sum(env.infos[seat]["reward_parts"].values())
+    return sum(env.infos[one_agent]["reward_parts"].values())
 
 
 # Two writers
@@ -187,19 +189,19 @@ def _examples_by_heart(env: AECEnv) -> str:
     )
 
 
-def _local(env: AECEnv, seat: str, acts: dict[str, Act]) -> Iterator[Scored]:
-    """One seat beside one that says nothing; the amateur likewise."""
+def _local(env: AECEnv, one_agent: str, acts: dict[str, Act]) -> Iterator[Scored]:
+    """One agent beside one that says nothing; the amateur likewise."""
     rng = random.Random(0)
 
     def only(act: Act) -> Act:
-        return lambda env, agent: act(env, agent) if agent == seat else ""
+        return lambda env, agent: act(env, agent) if agent == one_agent else ""
 
     amateur = only(lambda env, agent: env.unwrapped.amateur(agent, rng))
     tasks = range(0, 4 * TASKS, 4)  # of every kind
-    honest = mean(_return(env, task, seat, amateur) for task in tasks for _ in range(AMATEURS))
+    honest = mean(_return(env, task, one_agent, amateur) for task in tasks for _ in range(AMATEURS))
     for attack, act in acts.items():
-        score = mean(_return(env, task, seat, only(act)) for task in tasks)
-        yield Scored(env=f"contests_v0, {seat}", attack=attack, score=score, honest=honest)
+        score = mean(_return(env, task, one_agent, only(act)) for task in tasks)
+        yield Scored(env=f"contests_v0, {one_agent}", attack=attack, score=score, honest=honest)
 
 
 def _respelled(problem: Problem) -> list[Test]:
@@ -293,7 +295,7 @@ def _line_2(env: AECEnv, agent: str) -> str:
 
 
 def _shows_hidden_calls(env: AECEnv, task: int) -> float:
-    """Whether what a program returns from its memory shows a hidden argument to the seats."""
+    """Whether what a program returns from its memory shows a hidden argument to the agents."""
     env.reset(seed=0, options={"task": task})
     program = env.unwrapped.episode.task.program
     before = str(env.observe("fixer_1"))

@@ -33,21 +33,21 @@ TOPICS = (
 def play(topic: str, side: str, speak: Attack) -> float:
     """The zero-sum return of a side whose speeches are ``speak``'s, against the expert."""
     env = llmzoo.make("debate_v0", split="all").unwrapped
-    seat = {"pro": "pro_0", "con": "con_1"}[side]
+    one_agent = {"pro": "pro_0", "con": "con_1"}[side]
 
     def act(agent: str) -> str:
-        return speak(env.episode.debate, side) if agent == seat else env.expert(agent)
+        return speak(env.episode.debate, side) if agent == one_agent else env.expert(agent)
 
-    return returns(env, [known.id for known in shipped()].index(topic), act)[seat]
+    return returns(env, [known.id for known in shipped()].index(topic), act)[one_agent]
 
 
 def judged(duel: Duel) -> dict[str, float]:
     """What both sides of a debate among honest speakers are worth to the rules, from 0 to 1."""
     (topic,) = (topic for topic in shipped() if topic.id == duel.topic)
     said = [
-        Speech(seat, side, phase_of(number, 3), heard(text))
+        Speech(one_agent, side, phase_of(number, 3), heard(text))
         for number, pair in enumerate(zip(duel.pro, duel.con, strict=True))
-        for seat, side, text in zip(("pro_0", "con_1"), SIDES, pair, strict=True)
+        for one_agent, side, text in zip(("pro_0", "con_1"), SIDES, pair, strict=True)
     ]
     scores = rules.score(Debate(topic, 3, tuple(said)))
     return {side: sum(scores[side].values()) for side in SIDES}

@@ -8,7 +8,7 @@ from pettingzoo import AECEnv
 
 
 def returns(env: AECEnv, task: int, act: Callable[[str], str]) -> dict[str, float]:
-    """The return of each seat in task ``task``, in which ``act(agent)`` answers for all of them."""
+    """The return of each agent in task ``task``, in which ``act(agent)`` answers for all of them."""
     env.reset(seed=0, options={"task": task})
     total = dict.fromkeys(env.possible_agents, 0.0)
     for agent in env.agent_iter():

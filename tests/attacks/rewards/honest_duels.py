@@ -62,7 +62,7 @@ DUELS = (
             "We are told that collecting fares is wasteful, because inspectors and machines eat "
             "31 cents of each euro. Even so, 69 cents remain, and they pay for drivers. And "
             "fares do something else: they make people treat the bus as theirs. In the first "
-            "quarter without tickets the depot had 83 slashed seats to mend, where the quarter "
+            "quarter without tickets the depot had 83 slashed agents to mend, where the quarter "
             "before it had seen 35. I have listened to the whole case for free travel and I "
             "still say what I said at the beginning: help those who are poor, run more buses, "
             "and keep the fare.",
@@ -160,7 +160,7 @@ DUELS = (
             "duties start at eighteen: we found 13 contracts, oaths and penalties which begin "
             "on that birthday and not one that begins earlier.",
             "Finally we hear that interest will come once they have the vote. That is a hope; "
-            "let me give you an observation. 450 sixth-formers were offered free seats at a "
+            "let me give you an observation. 450 sixth-formers were offered free agents at a "
             "council debate. Seven came, and three stayed awake. These were young people who "
             "would be voting anyway in a year or two, so the excuse that they had no say does "
             "not convince me. A few more questions about the constitution in a civics class are "
@@ -274,7 +274,7 @@ DUELS = (
             "travel at a lower price, without losing a day: that is an offer which governments "
             "should help to make.",
             "My opponent calculates what a berth costs the taxpayer and compares it with a "
-            "commuter seat. I find this comparison misleading, since a commuter rides for "
+            "commuter agent. I find this comparison misleading, since a commuter rides for "
             "twenty minutes and a sleeper crosses a continent. One should rather compare it "
             "with airports, which are paid for by the public as well. Furthermore, the money "
             "comes back to places that need it. Innkeepers along a mountain route noted that "
@@ -290,7 +290,7 @@ DUELS = (
         con=(
             "It is a lovely image, falling asleep here and waking up there, but who pays for "
             "the bed? The audit in our brief puts it at 96 francs of tax money for every berth "
-            "that is occupied, which is fourteen times what a commuter seat costs. The "
+            "that is occupied, which is fourteen times what a commuter agent costs. The "
             "consultant with her couchette saved 125 euros, then, partly because someone who "
             "takes the bus to work was paying for her. If sleepers really are such a good deal, "
             "the market will run them. Public money should go where most people travel.",

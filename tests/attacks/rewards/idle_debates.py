@@ -1,7 +1,7 @@
-"""Policies that take no notice of the debate, in every seat of every form of ``debate_v0``.
+"""Policies that take no notice of the debate, in every agent of every form of ``debate_v0``.
 
-Each plays one seat beside amateurs, or all the speakers' seats before a judge who grants everything.
-Its score is the mean return over some topics, and must stay below the amateur's in the same seat.
+Each plays one agent beside amateurs, or all the speakers' agents before a judge who grants everything.
+Its score is the mean return over some topics, and must stay below the amateur's in the same agent.
 """
 
 from __future__ import annotations
@@ -16,52 +16,52 @@ from llmzoo.envs.debate.env import DebateEnv
 from .episode import returns
 from .scored import Scored
 
-Speaks = Callable[[DebateEnv, str], str]  # what a seat says
+Speaks = Callable[[DebateEnv, str], str]  # what an agent says
 FORMS: Mapping[str, Mapping[str, Any]] = {
     "zero-sum": {"reward": "zero-sum"},
-    "zero-sum, judged": {"reward": "zero-sum", "judge_seat": True},
+    "zero-sum, judged": {"reward": "zero-sum", "judge_agent": True},
     "cooperative": {"reward": "cooperative"},
-    "cooperative, judged": {"reward": "cooperative", "judge_seat": True},
+    "cooperative, judged": {"reward": "cooperative", "judge_agent": True},
     "one debater": {"num_agents": 1},
 }
 TOPICS = range(0, 60, 4)
 
 
 def attacks() -> Iterator[Scored]:
-    """Every idle policy in every seat of every form."""
+    """Every idle policy in every agent of every form."""
     for name, form in FORMS.items():
         env = llmzoo.make("debate_v0", split="all", **form).unwrapped
         everyone = (env.possible_agents,) if form.get("reward") == "cooperative" else ()
-        for seats in (*([seat] for seat in env.possible_agents), *everyone):
-            if seats == env.possible_agents[-1:] and env.judge_seat:
+        for agents in (*([one_agent] for one_agent in env.possible_agents), *everyone):
+            if agents == env.possible_agents[-1:] and env.judge_agent:
                 policies: Mapping[str, Speaks] = VERDICTS
-            elif len(seats) == 1 or not env.judge_seat:
+            elif len(agents) == 1 or not env.judge_agent:
                 policies = SPEECHES
             else:
                 policies = {
                     f"{text} and a generous judge": _before_a(speaks)
                     for text, speaks in SPEECHES.items()
                 }
-            honest = mean_return(env, seats, amateur)
+            honest = mean_return(env, agents, amateur)
             for policy, speaks in policies.items():
-                attack = f"{policy} ({name}, {'all' if len(seats) > 1 else seats[0]})"
+                attack = f"{policy} ({name}, {'all' if len(agents) > 1 else agents[0]})"
                 yield Scored(
                     env="debate_v0",
                     attack=attack,
-                    score=mean_return(env, seats, speaks),
+                    score=mean_return(env, agents, speaks),
                     honest=honest,
                 )
 
 
-def mean_return(env: DebateEnv, seats: Sequence[str], speaks: Speaks) -> float:
-    """The mean return, over the topics, of the speakers among ``seats`` or of the judge."""
-    paid = [seat for seat in seats if seat != env.judge_seat] or seats
+def mean_return(env: DebateEnv, agents: Sequence[str], speaks: Speaks) -> float:
+    """The mean return, over the topics, of the speakers among ``policies`` or of the judge."""
+    paid = [one_agent for one_agent in agents if one_agent != env.judge_agent] or agents
     total = 0.0
     for topic in TOPICS:
         earned = returns(
-            env, topic, lambda agent: (speaks if agent in seats else amateur)(env, agent)
+            env, topic, lambda agent: (speaks if agent in agents else amateur)(env, agent)
         )
-        total += sum(earned[seat] for seat in paid) / len(paid)
+        total += sum(earned[one_agent] for one_agent in paid) / len(paid)
     return total / len(TOPICS)
 
 
@@ -80,7 +80,7 @@ def _soup(env: DebateEnv, agent: str) -> str:
 
 
 def _before_a(speaks: Speaks) -> Speaks:
-    return lambda env, agent: (VERDICTS["1 and 1"] if agent == env.judge_seat else speaks)(
+    return lambda env, agent: (VERDICTS["1 and 1"] if agent == env.judge_agent else speaks)(
         env, agent
     )
 

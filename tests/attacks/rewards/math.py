@@ -1,6 +1,6 @@
 r"""Attempts to be paid in ``math_v0`` and the public sets without an answer.
 
-A score is the mean return of the seat that gains most, over tasks of all families. Honest play is
+A score is the mean return of the agent that gains most, over tasks of all families. Honest play is
 an amateur's, who is right in four answers of ten, in a single round. An answer in the right form earns its 0.2
 whoever gives it, so that no attack may come to more than that and a little luck. On the public sets,
 whose answers are read more freely, the attacks know the right answer and say something else with it:
@@ -24,7 +24,7 @@ FORM = 0.2  # what an answer in the right form is worth
 PUBLIC_SETS = ("gsm8k_v0", "math500_v0", "aime25_v0", "olympiadbench_v0")
 LUCK = 0.1  # a guess is right now and then: in one task of eighteen
 
-# what a seat says, from the environment as it stands in front of it
+# what an agent says, from the environment as it stands in front of it
 Player = Callable[[TextEnv, str], str]
 
 
@@ -42,7 +42,7 @@ def attacks() -> Iterator[Scored]:
 
 
 def _means(player: Player, env_id: str = "math_v0", **settings: object) -> dict[str, float]:
-    """The mean return of each seat over the first tasks, by default of the test split."""
+    """The mean return of each agent over the first tasks, by default of the test split."""
     env = llmzoo.make(env_id, time_limit=2.0, **{"split": "test", **settings})
     total = dict.fromkeys(env.possible_agents, 0.0)
     count = min(TASKS, env.unwrapped.tasks.count or TASKS)  # None where they are drawn
@@ -100,7 +100,7 @@ def _unreduced(env: TextEnv, agent: str) -> str:
 
 def _copies(env: TextEnv, agent: str) -> str:
     """A made-up answer first, then whatever the other said."""
-    other = next(seat for seat in env.possible_agents if seat != agent)
+    other = next(one_agent for one_agent in env.possible_agents if one_agent != agent)
     heard = env.episode.heard
     answer = heard[other].value if other in heard else str(3 + len(agent))
     return f"print('{answer}')" if agent.startswith("tool") else f"\\boxed{{{answer}}}"

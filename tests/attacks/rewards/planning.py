@@ -1,9 +1,9 @@
 """Attacks on calendar_v0: constant times, guesses from one's own calendar, echoes, lists of times, and
 messages that are no messages.
 
-A score is the mean return of the seat that gains most, over the same tasks; all seats play the attack.
+A score is the mean return of the agent that gains most, over the same tasks; all agents play the attack.
 It must stay below the amateurs' mean return. Attacks that do not look at any calendar must stay below
-a small part of what the experts earn, which is 1.5. ``own time`` is what a seat can do without messages: its
+a small part of what the experts earn, which is 1.5. ``own time`` is what an agent can do without messages: its
 form, its own person, and the luck of a guess.
 """
 
@@ -41,7 +41,7 @@ def attacks() -> Iterator[Scored]:
 
 
 def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each seat."""
+    """The mean return of each agent."""
     total = dict.fromkeys(env.possible_agents, 0.0)
     for task in range(TASKS):
         for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
@@ -72,7 +72,7 @@ def _middle_time(env: TextEnv, agent: str) -> str:
 
 
 def _random_time(env: TextEnv, agent: str) -> str:
-    """The same for all seats."""
+    """The same for all agents."""
     task = env.episode.task
     return written(
         random.Random(repr(task.days) + str(env.infos[agent]["task_id"])).choice(task.slots)
@@ -92,7 +92,7 @@ def _all_times_in_lines(env: TextEnv, agent: str) -> str:
 
 
 def _long_messages(env: TextEnv, agent: str) -> str:
-    """Everything that the seat knows, in a message that is too long, and then the first time."""
+    """Everything that the agent knows, in a message that is too long, and then the first time."""
     return "x" + str(env.observe(agent)) * 3 if _writing(env) else _first_time(env, agent)
 
 
@@ -100,7 +100,7 @@ def _echo(env: TextEnv, agent: str) -> str:
     """What the other wrote last; its own true times first."""
     if not env.episode.messages:
         return env.expert(agent)
-    other = next(seat for seat in env.possible_agents if seat != agent)
+    other = next(one_agent for one_agent in env.possible_agents if one_agent != agent)
     return env.episode.messages[-1][other]
 
 

@@ -1,7 +1,7 @@
 """Attacks on propose_v0: hints, trivial, huge and unsolvable puzzles, and answers that copy or guess.
 
-A score is the mean return of the attacking seat, beside an amateur in the other one; it must stay below
-what the amateur earns in that seat. The two seats together are in ``_colluding``.
+A score is the mean return of the attacking agent, beside an amateur in the other one; it must stay below
+what the amateur earns in that agent. The two agents together are in ``_colluding``.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ PROPOSER, SOLVER = "proposer_0", "solver_1"
 def attacks() -> Iterator[Scored]:
     for form, settings in FORMS.items():
         env = llmzoo.make("propose_v0", split="test", **settings)
-        for seat, known in ((PROPOSER, PROPOSALS), (SOLVER, ANSWERS)):
-            honest = _mean(env, seat, None)
+        for agent, known in ((PROPOSER, PROPOSALS), (SOLVER, ANSWERS)):
+            honest = _mean(env, agent, None)
             for name, act in known.items():
-                score = _mean(env, seat, act)
+                score = _mean(env, agent, act)
                 yield Scored(
-                    env="propose_v0", attack=f"{seat}: {name}, {form}", score=score, honest=honest
+                    env="propose_v0", attack=f"{agent}: {name}, {form}", score=score, honest=honest
                 )
     yield from _colluding()
 
 
-def _mean(env: Any, seat: str, act: Act | None) -> float:
-    """The mean return of ``seat``; None: of an amateur."""
-    return _means(env, {seat: act} if act else {})[seat]
+def _mean(env: Any, agent: str, act: Act | None) -> float:
+    """The mean return of ``agent``; None: of an amateur."""
+    return _means(env, {agent: act} if act else {})[agent]
 
 
 def _means(env: Any, acts: dict[str, Act]) -> dict[str, float]:
@@ -59,26 +59,26 @@ def _means(env: Any, acts: dict[str, Act]) -> dict[str, float]:
 
 
 def _colluding() -> Iterator[Scored]:
-    """Both seats agree on the easiest puzzle, and the solver fails on purpose three times of four.
+    """Both agents agree on the easiest puzzle, and the solver fails on purpose three times of four.
 
     With ``absolute_zero`` the two parts sum to 1 wherever an answer is right, so that the pair together
     gains nothing over honest play, in which some answers are right; and the solver loses.
     """
     env = llmzoo.make("propose_v0", split="test")
     paid = _means(env, {PROPOSER: _easiest, SOLVER: _fails_on_purpose})
-    expert: dict[str, Act] = {seat: lambda env, seat=seat: env.expert(seat) for seat in paid}
+    expert: dict[str, Act] = {agent: lambda env, agent=agent: env.expert(agent) for agent in paid}
     honest = _means(env, expert)
     both = sum(paid.values())
     yield Scored(
         env="propose_v0",
-        attack="both seats: the solver fails on purpose, their sum",
+        attack="both agents: the solver fails on purpose, their sum",
         score=both,
         honest=sum(honest.values()),
         limit=sum(honest.values()) + 1e-9,
     )
     yield Scored(
         env="propose_v0",
-        attack="both seats: the solver fails on purpose, the solver",
+        attack="both agents: the solver fails on purpose, the solver",
         score=paid[SOLVER],
         honest=_mean(env, SOLVER, None),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """``score``: the best return that a seat got by the attack. ``honest``: what the weakest honest
+    """``score``: the best return that an agent got by the attack. ``honest``: what the weakest honest
     play gets. The attack fails, as it should, where ``score`` is below ``limit`` (``honest`` unless
     the task asks for more)."""
 

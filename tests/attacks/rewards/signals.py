@@ -1,6 +1,6 @@
 """Attacks on signal_v0 and relay_v0: constant messages and answers, lists of everything, echoes.
 
-A score is the mean return of the seat that gains most, over the same tasks; all seats play the attack.
+A score is the mean return of the agent that gains most, over the same tasks; all agents play the attack.
 It must stay below the amateurs' mean return. None of them may earn more than a listener without a message,
 by luck: the experts earn 1.1.
 """
@@ -37,7 +37,7 @@ def attacks() -> Iterator[Scored]:
 
 
 def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each seat."""
+    """The mean return of each agent."""
     total = dict.fromkeys(env.possible_agents, 0.0)
     for task in range(TASKS):
         for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
@@ -76,7 +76,7 @@ def _everything(env: TextEnv, agent: str) -> str:
 
 
 def _tells(env: TextEnv, agent: str) -> str:
-    """The answer in plain words, where letters are asked for; the last seat repeats what came."""
+    """The answer in plain words, where letters are asked for; the last agent repeats what came."""
     return (env.heard(agent) or "") if _last(env, agent) else env.write(env.solution()) + "!"
 
 
@@ -85,7 +85,7 @@ def _copies_the_prompt(env: TextEnv, agent: str) -> str:
 
 
 def _echo(env: TextEnv, agent: str) -> str:
-    """What came, word for word; the first seat writes its first letter."""
+    """What came, word for word; the first agent writes its first letter."""
     return env.heard(agent) or env.alphabet.letters[0]
 
 

@@ -59,7 +59,7 @@ def _tool_use() -> Iterator[Scored]:
     for name, (act, limit, families) in _ATTACKS.items():
         score = max(_returns(envs[family], act, best=True) for family in families)
         yield Scored(env="tool_use_v0", attack=name, score=score, honest=honest, limit=limit)
-    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+    for num_agents, whose in ((1, "alone"), (2, "both agents")):
         envs = {
             name: llmzoo.make("tool_use_v0", family=name, tools=TOOLS, num_agents=num_agents)
             for name in FAMILIES
@@ -76,7 +76,7 @@ def _tool_use() -> Iterator[Scored]:
 
 
 def _mean(envs: dict[str, AECEnv], act: Act, *, tasks: int = TASKS) -> float:
-    """The mean return over the tasks of all families; all seats are paid alike."""
+    """The mean return over the tasks of all families; all agents are paid alike."""
     found = [
         returns(env, task, lambda agent, env=env: act(env, agent, env.unwrapped.turn))
         for env in envs.values()
@@ -292,7 +292,7 @@ def _truths(env: AECEnv) -> tuple[ToolCall, ...]:
 
 
 def _both_write_all(env: AECEnv, agent: str, turn: int) -> str:
-    """Every right call from both seats: on single calls, and on the others."""
+    """Every right call from both agents: on single calls, and on the others."""
     return reading.write(_truths(env))
 
 
@@ -327,13 +327,13 @@ def _two_lists(env: AECEnv, agent: str, turn: int) -> str:
 
 
 def _repeated(env: AECEnv, agent: str, turn: int) -> str:
-    """The seat's own calls, each twice; where none are due, the first right call."""
+    """The agent's own calls, each twice; where none are due, the first right call."""
     own = reading.read(env.unwrapped.expert(agent))
     return reading.write((own or _truths(env)[:1]) * 2)
 
 
 _LISTS: dict[str, Act] = {
-    "both seats write every right call": _both_write_all,
+    "both agents write every right call": _both_write_all,
     "right calls among every combination": _all_combinations,
     "right calls and all functions": _all_functions,
     "no calls": _nothing,
@@ -346,7 +346,7 @@ _LISTS: dict[str, Act] = {
 
 
 def _bfcl_multi_turn() -> Iterator[Scored]:
-    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+    for num_agents, whose in ((1, "alone"), (2, "both agents")):
         env = llmzoo.make("bfcl_multi_turn_v0", source="sample", split="all", num_agents=num_agents)
         count = env.unwrapped.tasks.count
         honest = _returns(env, _honest, tasks=count)
@@ -423,7 +423,7 @@ CALLERS = 60  # tasks
 
 
 def _telecom() -> Iterator[Scored]:
-    for num_agents, whose in ((1, "alone"), (2, "both seats")):
+    for num_agents, whose in ((1, "alone"), (2, "both agents")):
         env = llmzoo.make("telecom_v0", num_agents=num_agents)
         honest = _returns(env, _honest, tasks=CALLERS)
         amateur = _mean({"": env}, _amateur, tasks=CALLERS)
@@ -498,7 +498,7 @@ _ON_THE_PHONE: dict[str, Act] = {
 
 
 def _returns(env: AECEnv, act: Act, *, tasks: int = TASKS, best: bool = False) -> float:
-    """The least return of any seat on any task, or the best."""
+    """The least return of any agent on any task, or the best."""
     found: list[float] = []
     for task in range(tasks):
         total = returns(env, task, lambda agent: act(env, agent, env.unwrapped.turn))

@@ -1,9 +1,9 @@
 """Attacks on travel_v0: constant and copied plans, the first rows of the tables, cheap places without regard to
 the request, and good halves for cities that nobody agreed on.
 
-A score is the mean return of the seat that gains most, over the same tasks; all seats play the attack. It must
+A score is the mean return of the agent that gains most, over the same tasks; all agents play the attack. It must
 stay below the amateurs' mean return. Attacks that read no table must stay below a small part of what the
-experts earn, which is 1.3. ``the first cities`` is what seats can do without messages: their own parts, the
+experts earn, which is 1.3. ``the first cities`` is what agents can do without messages: their own parts, the
 same cities by a convention, and the luck of a guess.
 """
 
@@ -62,7 +62,7 @@ def first_rows(task: TripTask) -> list[Day]:
 
 
 def _means(env, act: Act) -> dict[str, float]:
-    """The mean return of each seat."""
+    """The mean return of each agent."""
     total = dict.fromkeys(env.possible_agents, 0.0)
     for task in range(TASKS):
         for agent, value in returns(env, task, lambda agent: act(env.unwrapped, agent)).items():
@@ -151,7 +151,7 @@ def _echo(env: TextEnv, agent: str) -> str:
     """What the other wrote last; its own true costs first."""
     if not env.episode.messages:
         return env.expert(agent)
-    other = next(seat for seat in env.possible_agents if seat != agent)
+    other = next(one_agent for one_agent in env.possible_agents if one_agent != agent)
     return env.episode.messages[-1][other]
 
 

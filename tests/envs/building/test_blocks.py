@@ -50,7 +50,7 @@ def test_a_layer_as_text():
     assert BOX.rows(grid, 1) == ["SS.", "..."]
 
 
-def test_the_later_seat_stays_and_both_overlap():
+def test_the_later_agent_stays_and_both_overlap():
     built = build(
         BOX,
         EMPTY,
@@ -63,7 +63,7 @@ def test_the_later_seat_stays_and_both_overlap():
     assert overlaps(built.written) == {"a": pytest.approx(1 / 3), "b": pytest.approx(1 / 2)}
 
 
-def test_a_seat_that_writes_nothing_does_not_overlap():
+def test_an_agent_that_writes_nothing_does_not_overlap():
     built = build(BOX, EMPTY, {"a": given(fill((0, 0, 0), (0, 0, 0), WOOD)), "b": Orders()})
     assert overlaps(built.written) == {"a": 0.0, "b": 0.0}
 

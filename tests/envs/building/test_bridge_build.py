@@ -95,7 +95,7 @@ def test_earth_stays():
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-def test_a_seat_reads_nothing_of_the_other_half(prompt):
+def test_an_agent_reads_nothing_of_the_other_half(prompt):
     """The same words whatever lies and stands there."""
     env = llmzoo.make("bridge_build_v0", level="hard", prompt=prompt).unwrapped
     for seed in range(30):
@@ -125,7 +125,7 @@ def test_a_seat_reads_nothing_of_the_other_half(prompt):
             env.episode = state
 
 
-def test_a_seat_reaches_its_half_and_two_columns():
+def test_an_agent_reaches_its_half_and_two_columns():
     env = made()
     env.step("setblock 6 5 0 wood\nsetblock 7 5 0 wood")
     env.step("setblock 3 5 0 wood\nsetblock 2 5 0 wood")

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that the building environments say in fixed episodes.
 
-First the seats err, then the experts play. Rewritten like those of the games:
+First the agents err, then the experts play. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/building``.
 """
 
@@ -15,12 +15,12 @@ EPISODES = {
     "str_build": {
         "a slip each": ({"level": "easy"}, ["fill 0 0 0 4 0 0 wood", "setblock 0 0 0 wood\nhello"]),
         "terse": ({"level": "easy", "prompt": "terse"}, ["", "fill 0 0 0 99 0 0 stone"]),
-        "one seat": ({"level": "easy", "num_agents": 1}, ["pass"]),
+        "one agent": ({"level": "easy", "num_agents": 1}, ["pass"]),
     },
     "house_build": {
         "too many blocks": ({"level": "easy"}, ["fill 0 0 0 2 0 2 wood", "fill 0 0 0 2 2 2 glass"]),
         "terse": ({"level": "easy", "prompt": "terse"}, ["setblock 1 1 1 wood", "pass"]),
-        "one seat": ({"level": "easy", "num_agents": 1}, ["pass"]),
+        "one agent": ({"level": "easy", "num_agents": 1}, ["pass"]),
     },
     "bridge_build": {
         "a useless message, and blocks out of reach": (
@@ -28,12 +28,12 @@ EPISODES = {
             ["say hello", "", "fill 0 4 0 13 4 0 wood", "say my bank is lower"],
         ),
         "terse": ({"level": "easy", "prompt": "terse"}, ["setblock 6 5 0 wood", "pass"]),
-        "one seat": ({"level": "easy", "num_agents": 1}, ["pass"]),
+        "one agent": ({"level": "easy", "num_agents": 1}, ["pass"]),
     },
     "resource_gathering": {
         "a walk too far": ({"level": "easy"}, ["go 6 6\ntake 0 0", "say I see something"]),
         "terse": ({"level": "easy", "prompt": "terse"}, []),
-        "one seat": ({"level": "easy", "num_agents": 1}, ["go 1 1"]),
+        "one agent": ({"level": "easy", "num_agents": 1}, ["go 1 1"]),
     },
 }
 

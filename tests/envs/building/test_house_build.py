@@ -74,13 +74,13 @@ def test_a_stock_is_a_little_more_than_half():
     assert "You may still place: 7 wood" in env.observe("builder_1")
 
 
-def test_no_seat_builds_the_house_alone():
-    for seat in ("builder_0", "builder_1"):
+def test_no_agent_builds_the_house_alone():
+    for one_agent in ("builder_0", "builder_1"):
         env = made(max_turns=6)
-        while env.agents and not env.truncations[seat]:
+        while env.agents and not env.truncations[one_agent]:
             agent = env.agent_selection
             orders = "\n".join(env.expert(a) for a in env.possible_agents)
-            env.step(orders if agent == seat else "pass")
+            env.step(orders if agent == one_agent else "pass")
         assert not env.success
 
 

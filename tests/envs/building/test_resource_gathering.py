@@ -106,7 +106,7 @@ def test_a_walk_goes_along_x_first_and_shows_what_lies_beside_it():
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-def test_a_seat_reads_nothing_that_its_worker_has_not_seen(prompt):
+def test_an_agent_reads_nothing_that_its_worker_has_not_seen(prompt):
     env = llmzoo.make("resource_gathering_v0", prompt=prompt).unwrapped
     for seed in range(30):
         env.reset(seed=seed)
@@ -161,7 +161,7 @@ def test_a_report_fits_into_a_message():
     assert oracle.report(SMALL, field, "forester", 3) == "pass"
 
 
-def test_a_seat_alone_moves_both_workers():
+def test_an_agent_alone_moves_both_workers():
     env = made(num_agents=1)
     assert "forester go 3 4" in env.observe("gatherer_0")
     env.step("forester go 3 4\nforester take 4 4\nminer go 3 2\nMiner take 2 2\nminer jump 1 1")

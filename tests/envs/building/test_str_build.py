@@ -1,4 +1,4 @@
-"""Episodes of str_build_v0: what a seat reads, and what is paid; numbers by hand."""
+"""Episodes of str_build_v0: what an agent reads, and what is paid; numbers by hand."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_cells_that_both_write_cost_both():
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-def test_no_seat_reads_the_orders_of_the_same_round(prompt):
+def test_no_agent_reads_the_orders_of_the_same_round(prompt):
     env = made(prompt=prompt)
     before = env.observe("builder_1")
     env.step("setblock 0 0 0 wood")
@@ -142,7 +142,7 @@ def test_one_material_builds_at_most_half():
     assert env.infos["builder_0"]["reward_parts"]["pairs"] == 0.0
 
 
-def test_a_seat_alone_has_both_materials():
+def test_an_agent_alone_has_both_materials():
     env = made("L", num_agents=1, max_turns=1)
     assert "You place wood and stone." in env.observe("builder_0")
     env.step(env.expert("builder_0"))

@@ -135,7 +135,7 @@ def first_of(name):
 
 
 def answer(env, text):
-    """Steps; what every seat was paid for it, and why."""
+    """Steps; what every agent was paid for it, and why."""
     env.step(text)
     return dict(env.rewards), {a: dict(info["reward_parts"]) for a, info in env.infos.items()}
 
@@ -214,7 +214,7 @@ def test_alone_without_a_location_the_tests_count(hidden_passed):
     assert env.infos["fixer_0"]["success"]
 
 
-def test_what_a_seat_reads(hidden_passed):
+def test_what_an_agent_reads(hidden_passed):
     env = at(first_of("caesar"))
     task = env.unwrapped.episode.task
     text = env.observe("locator_0")
@@ -387,8 +387,8 @@ def test_no_observation_shows_a_hidden_test():
         secret = [f"({', '.join(map(repr, args))})" for _, args, _ in hidden]
         while env.agents:
             agent = env.agent_selection
-            for seat in env.agents:
-                text = env.observe(seat)
+            for one_agent in env.agents:
+                text = env.observe(one_agent)
                 assert not [s for s in secret if s in text and s not in known], task
                 assert len(text) < 12_000
             over = env.terminations[agent] or env.truncations[agent]

@@ -83,12 +83,12 @@ class BoxTest(unittest.TestCase):
     ],
 }
 BOX = tasks.read(RECORD)
-SEATS = ["writer_0", "writer_1"]
+AGENTS = ["writer_0", "writer_1"]
 OWN = {"writer_0": ("face", "surface"), "writer_1": ("paint", "fits")}
 
 
 def merged(*answers, own=None):
-    parts = {seat: merging.read(BOX, text) for seat, text in zip(SEATS, answers, strict=True)}
+    parts = {agent: merging.read(BOX, text) for agent, text in zip(AGENTS, answers, strict=True)}
     return merging.merge(BOX, parts, own or OWN)
 
 
@@ -100,17 +100,17 @@ def methods(source):
 
 
 def test_dependency_puts_a_method_after_those_that_it_calls():
-    assert tasks.assign(BOX, SEATS, "dependency") == OWN
+    assert tasks.assign(BOX, AGENTS, "dependency") == OWN
 
 
 def test_arity_puts_fewest_parameters_first():
-    assert tasks.assign(BOX, SEATS, "arity") == {
+    assert tasks.assign(BOX, AGENTS, "arity") == {
         "writer_0": ("surface", "face"),
         "writer_1": ("paint", "fits"),
     }
 
 
-def test_earlier_seats_write_one_more_where_it_does_not_come_out_even():
+def test_earlier_agents_write_one_more_where_it_does_not_come_out_even():
     shares = tasks.assign(BOX, ["a", "b", "c"], "dependency")
     assert shares == {"a": ("face", "surface"), "b": ("paint",), "c": ("fits",)}
 
@@ -187,7 +187,7 @@ def test_imports_helpers_and_constants_are_kept():
     imports = [ast.unparse(n) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     assert imports == ["from __future__ import annotations", "import math", "import re"]
     assert source.count("def double") == 1
-    assert "return TWO * x" in source  # the earlier seat's
+    assert "return TWO * x" in source  # the earlier agent's
     assert "import json" in source
     assert "SCALE = 3" in source
     assert "99" not in source  # the skeleton's own constants stand
@@ -201,7 +201,7 @@ def test_of_two_versions_the_owners_counts():
     assert ast.unparse(methods(source)["paint"].body[0]) == "return 'second'"
 
 
-def test_what_only_another_seat_wrote_is_taken_from_it():
+def test_what_only_another_agent_wrote_is_taken_from_it():
     source = merged("def paint(self, coats):\n    return 1", "def fits(self, a, b):\n    return 1")
     assert list(methods(source)) == ["__init__", "paint", "fits"]
 
@@ -344,7 +344,7 @@ def play(env, *answers):
 def test_worked_rewards_of_two_rounds(box_file, passing):
     env = llmzoo.make("classeval_v0", source=box_file, split="all", max_turns=2, reward="paper")
     env.reset(seed=0)
-    # the first seat writes three methods, the second two: all four, one twice; 2 of 5 tests
+    # the first agent writes three methods, the second two: all four, one twice; 2 of 5 tests
     passing["hidden"] = 2
     extra = f"{FIRST}\n    def fits(self, w, h):\n        return 2"
     _, parts = play(env, extra, SECOND)
@@ -455,7 +455,7 @@ def test_feedback_is_of_the_public_tests_of_ones_own_methods(box_file, passing):
     assert SECOND not in other
 
 
-def test_what_a_seat_reads(box_file):
+def test_what_an_agent_reads(box_file):
     env = llmzoo.make("classeval_v0", source=box_file, split="all")
     env.reset(seed=0)
     text = env.observe("writer_1")
@@ -463,7 +463,7 @@ def test_what_a_seat_reads(box_file):
     assert "Write these methods and no others: paint, fits" in text
     assert "The other writers write these, as the class describes them: surface, face" in text
     env.step(FIRST)
-    assert env.observe("writer_1") == text  # simultaneous: nothing of the first seat's answer
+    assert env.observe("writer_1") == text  # simultaneous: nothing of the first agent's answer
 
 
 def test_infos(box_file):
@@ -552,7 +552,7 @@ def test_the_experts_parts_make_the_reference(agents, divide):
 
 def test_amateurs_err_in_every_way():
     task = SHIPPED[0]
-    own = tasks.assign(task, SEATS, "dependency")["writer_0"]
+    own = tasks.assign(task, AGENTS, "dependency")["writer_0"]
     expected = merging.writers(task, {"a": merging.read(task, oracle.expert(task, own))})
     seen = set()
     for seed in range(60):
@@ -588,7 +588,7 @@ def test_an_off_by_one_error_costs_the_tests_that_see_it():
     env = llmzoo.make("classeval_v0", source="sample", split="all", max_turns=2)
     number = next(i for i, task in enumerate(SHIPPED) if task.class_name == "RingBuffer")
     env.reset(options={"task": number})
-    first, second = (env.unwrapped.expert(seat) for seat in SEATS)
+    first, second = (env.unwrapped.expert(agent) for agent in AGENTS)
     assert "self.count += 1" in first
     env.step(first.replace("self.count += 1", "self.count += 2"))
     env.step(second)
@@ -614,8 +614,8 @@ def test_real_solutions_pass(shared_data):
     for number in range(env.tasks.count):
         env.reset(options={"task": number})
         task = env.episode.task
-        for seat in env.possible_agents:
-            env.step(env.expert(seat))
+        for agent in env.possible_agents:
+            env.step(env.expert(agent))
         public, _ = tasks.halves(task.tests)
         judged = scoring.judge(task, task.reference, public, Limits(time_limit=ample))
         if not env.success or not judged.ok:

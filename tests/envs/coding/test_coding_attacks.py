@@ -25,7 +25,7 @@ def test_no_attack_pays(family):
 
 
 @pytest.mark.parametrize(
-    ("id", "seat", "texts"),
+    ("id", "one_agent", "texts"),
     [
         (
             "coop_functions_v0",
@@ -57,7 +57,7 @@ def test_no_attack_pays(family):
         ),
     ],
 )
-def test_a_weak_models_answers_differ_from_the_bottom(id, seat, texts):
+def test_a_weak_models_answers_differ_from_the_bottom(id, one_agent, texts):
     """Prose, code with a syntax error, and a constant, beside an amateur: each earns more than the one
     before."""
     paid = []
@@ -66,7 +66,7 @@ def test_a_weak_models_answers_differ_from_the_bottom(id, seat, texts):
         env.reset(options={"task": 0})
         state = env.unwrapped.episode
         if id == "classeval_v0":
-            name = state.own[seat][0]
+            name = state.own[one_agent][0]
         elif id == "bug_fix_v0":
             name = state.task.program.name
         else:
@@ -74,6 +74,6 @@ def test_a_weak_models_answers_differ_from_the_bottom(id, seat, texts):
         for agent in list(env.agents):
             answer = text.replace("{name}", name)
             other = env.unwrapped.amateur(agent, random.Random(0))
-            env.step(answer if agent == seat else other)
-        paid.append(sum(env.infos[seat]["reward_parts"].values()))
+            env.step(answer if agent == one_agent else other)
+        paid.append(sum(env.infos[one_agent]["reward_parts"].values()))
     assert paid[0] < paid[1] < paid[2]

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that the coding environments say in a fixed episode.
 
-In the first round the seats answer nonsense and a wrong program, in the second the expert plays.
+In the first round the agents answer nonsense and a wrong program, in the second the expert plays.
 Rewritten like those of the games: ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/coding``.
 """
 

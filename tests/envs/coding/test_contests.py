@@ -65,7 +65,7 @@ def answer(*pairs):
 
 
 def play(env, *texts):
-    """One round; what it paid each seat, part by part."""
+    """One round; what it paid each agent, part by part."""
     for text in texts:
         env.step(text)
     return {agent: env.infos[agent]["reward_parts"] for agent in env.possible_agents}
@@ -389,7 +389,7 @@ def test_mismatches_are_shown_to_both_and_nothing_hidden(tmp_path):
     assert '{"input": "4000\\n", "output": "8000\\n"}' in env.observe("tester_1")
 
 
-def test_a_seat_does_not_see_the_other_answer_of_its_round(tmp_path):
+def test_an_agent_does_not_see_the_other_answer_of_its_round(tmp_path):
     env = make(tmp_path, DOUBLE)
     before = env.observe("tester_1")
     env.step(WRONG)

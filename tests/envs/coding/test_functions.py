@@ -60,7 +60,7 @@ def trusting(monkeypatch):
 
 
 def play(env, *rounds):
-    """Plays rounds of answers; what each seat was paid, the parts, and the last infos."""
+    """Plays rounds of answers; what each agent was paid, the parts, and the last infos."""
     env.reset(seed=0)
     paid = []
     for answers in rounds:
@@ -91,7 +91,7 @@ def one(source, **kwargs):
         ("def aux(n):\n    return 1 / 0", ALONE.replace("return", "0 if aux else 1\n    return"), 4.0, 0.424, True),
         (AUX.replace("return ", ""), MAIN, 0.6 + 0.5, 0.03, False),
         (AUX, "def something(numbers):\n    return 1", 0.4 + 0.5, 0.025, False),
-        # begun, and not readable: a quarter of what a seat's program is worth that parses
+        # begun, and not readable: a quarter of what an agent's program is worth that parses
         (AUX, "def double_odd(numbers)\n    return 1", 0.4 + 0.5 * 1.25 / 2, 0.01 + 0.015 * 1.25 / 2, False),
         (AUX, "def aux(n):\n    return 0\n" + MAIN, 4.0, 1.0, True),
         (AUX + "\ndef double_odd(numbers):\n    return []", MAIN, 4.0, 1.0, True),
@@ -177,7 +177,7 @@ def test_the_parts_have_names(source, trusting):
 def test_rounds_pay_the_difference_to_the_round_before(source, trusting):
     env = one(source, reward="paper", max_turns=4)
     paid, info = play(env, (AUX, HALF_RIGHT), (AUX, HALF_RIGHT), (AUX, "no"), (AUX, MAIN))
-    # "no" leaves the helper's program, and half of the seats' that parse
+    # "no" leaves the helper's program, and half of the agents' that parse
     assert paid == pytest.approx([2.75, 0.0, 0.4 + 0.25 - 2.75, 4.0 - 0.4 - 0.25])
     assert info["success"]
     assert all(env.terminations.values())
@@ -346,7 +346,7 @@ def test_a_quarter_of_experts_among_amateurs_succeeds_now_and_then(trusting):
             request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
             env.step(players.respond([request])[0][0].text)
         wins += env.infos["main_1"]["success"]
-    assert 0.25 < wins / 200 < 0.6  # a seat is right in 0.25 + 0.75 * 0.4 of its answers, or more
+    assert 0.25 < wins / 200 < 0.6  # an agent is right in 0.25 + 0.75 * 0.4 of its answers, or more
 
 
 def test_terse_prompts_are_short():

@@ -34,11 +34,11 @@ def made(task=CAESAR, **kwargs):
     return env
 
 
-def with_other_half(env, seat):
-    """The same episode, other in what ``seat`` does not see: in a function that is never called for the
+def with_other_half(env, one_agent):
+    """The same episode, other in what ``agent`` does not see: in a function that is never called for the
     locator, in the docstring, the calls and their results for the fixer."""
     program = env.episode.task.program
-    if seat == LOCATOR:
+    if one_agent == LOCATOR:
         program = replace(program, source=f"{program.source}\n\ndef other(a):\n    return a * 7")
     else:
         first, rest = program.source.split('"""', 1)
@@ -50,12 +50,12 @@ def with_other_half(env, seat):
     return env
 
 
-def read(env, seat, answers):
-    """What a seat reads at each of its turns."""
+def read(env, one_agent, answers):
+    """What an agent reads at each of its turns."""
     prompts = []
     for agent in env.agent_iter():
         over = env.terminations[agent] or env.truncations[agent]
-        prompts += [str(env.observe(seat))] if agent == seat and not over else []
+        prompts += [str(env.observe(one_agent))] if agent == one_agent and not over else []
         env.step(None if over else answers[agent])
     return prompts
 
@@ -66,17 +66,17 @@ def test_the_halves_of_a_program():
     assert halves.purposes(source) == "f:\nTwice a.\n\n>>> f(2)\n4\n\ng:\nNothing."
 
 
-@pytest.mark.parametrize("seat", [LOCATOR, FIXER])
-def test_a_prompt_does_not_depend_on_what_the_seat_does_not_see(seat):
-    first, second = made(), with_other_half(made(), seat)
+@pytest.mark.parametrize("one_agent", [LOCATOR, FIXER])
+def test_a_prompt_does_not_depend_on_what_the_agent_does_not_see(one_agent):
+    first, second = made(), with_other_half(made(), one_agent)
     assert first.episode.task.program != second.episode.task.program
-    prompts = read(first, seat, ANSWERS)
+    prompts = read(first, one_agent, ANSWERS)
     assert len(prompts) == 2
-    assert prompts == read(second, seat, ANSWERS)
+    assert prompts == read(second, one_agent, ANSWERS)
 
 
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
-def test_no_prompt_holds_what_the_seat_does_not_see(every):
+def test_no_prompt_holds_what_the_agent_does_not_see(every):
     """Of one task of a program: no line of code is in the locator's prompts; no line of a docstring, no
     call of a public or hidden test and no result that is not in the code itself in the fixer's."""
     searched = 0
@@ -130,17 +130,17 @@ def test_the_locator_reads_how_every_public_test_ends():
     assert text.count("    passes") == 1 + 3  # of the broken program, and of the fix
 
 
-@pytest.mark.parametrize("seat", [LOCATOR, FIXER])
-def test_the_experts_read_no_more_than_their_prompts(seat):
-    """Also beside a seat that says nothing, and after a message that is wrong."""
+@pytest.mark.parametrize("one_agent", [LOCATOR, FIXER])
+def test_the_experts_read_no_more_than_their_prompts(one_agent):
+    """Also beside an agent that says nothing, and after a message that is wrong."""
     told = made().expert(LOCATOR)
     for message in ("-", told, told.replace("zab", "zzz")):
         said = []
-        for env in (made(), with_other_half(made(), seat)):
+        for env in (made(), with_other_half(made(), one_agent)):
             for _ in range(2):
                 for agent in (LOCATOR, FIXER):
-                    said += [env.expert(seat), env.amateur(seat, random.Random(0))][
-                        : 2 * (agent == seat)
+                    said += [env.expert(one_agent), env.amateur(one_agent, random.Random(0))][
+                        : 2 * (agent == one_agent)
                     ]
                     env.step(message if agent == LOCATOR else "no fix")
         assert said[: len(said) // 2] == said[len(said) // 2 :]
@@ -158,7 +158,7 @@ def test_the_fixer_takes_another_form_when_it_is_told_other_results():
 
 
 def test_what_is_paid():
-    """A place is worth 0.2, a fix that can be read 0.05, to both; a message that fails costs its seat 0.05."""
+    """A place is worth 0.2, a fix that can be read 0.05, to both; a message that fails costs its agent 0.05."""
     env = made()
     env.step(" ")
     assert env.rewards == {LOCATOR: -0.05, FIXER: 0.0}
@@ -247,21 +247,21 @@ def test_the_pair_solves_tasks_by_messages(every):
 
 
 @pytest.mark.slow
-def test_a_seat_alone_stays_below_what_the_page_says(monkeypatch):
+def test_an_agent_alone_stays_below_what_the_page_says(monkeypatch):
     """Of every twentieth test task."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    lone_seats = importlib.import_module("lone_seats")
+    lone_agents = importlib.import_module("lone_agents")
     numbers = range(0, 299, 20)
-    alone = [lone_seats.solved("bug_fix_v0", {}, number, silent=LOCATOR) for number in numbers]
+    alone = [lone_agents.solved("bug_fix_v0", {}, number, silent=LOCATOR) for number in numbers]
     assert sum(alone) < 0.25 * len(numbers)
-    assert not any(lone_seats.solved("bug_fix_v0", {}, n, silent=FIXER) for n in numbers[:3])
+    assert not any(lone_agents.solved("bug_fix_v0", {}, n, silent=FIXER) for n in numbers[:3])
 
 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         ({"view": "half"}, "view must be one of full, split"),
-        ({"view": "split", "num_agents": 1}, "is for two seats"),
+        ({"view": "split", "num_agents": 1}, "is for two agents"),
         ({"message_chars": 0}, "message_chars must be 1 to 2000"),
     ],
 )

@@ -33,13 +33,13 @@ def made(task=STAIRS, **kwargs):
     return env
 
 
-def with_other_half(env, seat):
-    """The same episode, other in what ``seat`` does not see: in the examples for the tester, in the statement,
+def with_other_half(env, one_agent):
+    """The same episode, other in what ``agent`` does not see: in the examples for the tester, in the statement,
     the hidden tests and the solution for the coder."""
     problem = env.episode.problem
     told, public = halves.statement(problem), problem.public
     hidden, solutions = problem.hidden, problem.solutions
-    if seat == TESTER:
+    if one_agent == TESTER:
         public = (Test("3 1\n1\n", "0\n"),)
     else:
         told, hidden = "Write something else.", (Test("9 9\n9\n", "99\n"),)
@@ -49,12 +49,12 @@ def with_other_half(env, seat):
     return env
 
 
-def read(env, seat, answers):
-    """What a seat reads at each of its turns."""
+def read(env, one_agent, answers):
+    """What an agent reads at each of its turns."""
     prompts = []
     for agent in env.agent_iter():
         over = env.terminations[agent] or env.truncations[agent]
-        prompts += [str(env.observe(seat))] if agent == seat and not over else []
+        prompts += [str(env.observe(one_agent))] if agent == one_agent and not over else []
         env.step(None if over else answers[agent])
     return prompts
 
@@ -70,19 +70,19 @@ def test_the_halves_of_a_problem():
     assert not halves.divisible(tasks.problem("Add.", [], shown))
 
 
-@pytest.mark.parametrize("seat", [TESTER, CODER])
-def test_a_prompt_does_not_depend_on_what_the_seat_does_not_see(seat):
-    first, second = made(), with_other_half(made(), seat)
+@pytest.mark.parametrize("one_agent", [TESTER, CODER])
+def test_a_prompt_does_not_depend_on_what_the_agent_does_not_see(one_agent):
+    first, second = made(), with_other_half(made(), one_agent)
     assert first.episode.problem != second.episode.problem
-    prompts = read(first, seat, ANSWERS)
+    prompts = read(first, one_agent, ANSWERS)
     assert len(prompts) == 4
     # the coder's own programs end alike on the examples that both have
-    assert prompts == read(second, seat, ANSWERS)
+    assert prompts == read(second, one_agent, ANSWERS)
 
 
 @pytest.mark.slow
 @for_each(range(len(SHIPPED)), lambda number: NAMES[number])
-def test_no_prompt_holds_what_the_seat_does_not_see(number):
+def test_no_prompt_holds_what_the_agent_does_not_see(number):
     """No example is in the tester's prompts; no line of the statement, no hidden test and no line of the
     solution in the coder's."""
     problem = SHIPPED[number]
@@ -113,7 +113,7 @@ def test_the_coder_is_told_the_name_of_a_function():
     assert "Example: turn_picture([[1, 2, 3]], -1) gives [[3], [2], [1]]" in env.observe(CODER)
 
 
-def test_what_the_seats_read_of_each_other():
+def test_what_the_agents_read_of_each_other():
     env = made()
     env.step("It counts ways.")
     assert "The tester wrote:\n> It counts ways.\n" in env.observe(CODER)
@@ -130,7 +130,7 @@ def test_what_the_seats_read_of_each_other():
 
 def test_what_is_paid():
     """0.1 for a program that can be read, 0.1 if it runs on the examples, 0.8 for the share of the hidden tests,
-    to both; a message that fails costs its seat 0.05."""
+    to both; a message that fails costs its agent 0.05."""
     env = made()
     ones = 3 / 9  # of the hidden tests three ask for 1
     env.step(" ")
@@ -195,18 +195,18 @@ def test_the_parts_of_a_program():
     )
 
 
-@pytest.mark.parametrize("seat", [TESTER, CODER])
-def test_the_experts_read_no_more_than_their_prompts(seat):
-    """Also beside a seat that says nothing, and after a message that is wrong. The tester's knows how the
+@pytest.mark.parametrize("one_agent", [TESTER, CODER])
+def test_the_experts_read_no_more_than_their_prompts(one_agent):
+    """Also beside an agent that says nothing, and after a message that is wrong. The tester's knows how the
     problem that it reads is solved, and does not look at the examples."""
     told = made().expert(TESTER)
     for message in ("-", told, told.replace("2", "3")):
         said = []
-        for env in (made(), with_other_half(made(), seat)):
+        for env in (made(), with_other_half(made(), one_agent)):
             for _ in range(2):
                 for agent in (TESTER, CODER):
-                    if agent == seat:
-                        said += [env.expert(seat), env.amateur(seat, random.Random(0))]
+                    if agent == one_agent:
+                        said += [env.expert(one_agent), env.amateur(one_agent, random.Random(0))]
                     env.step(message if agent == TESTER else "print('none')")
         assert len(said) == 8
         assert said[:4] == said[4:]
@@ -257,19 +257,19 @@ def test_the_pair_solves_every_problem_by_messages(step):
 
 
 @pytest.mark.slow
-def test_a_seat_alone_stays_below_what_the_page_says(monkeypatch):
+def test_an_agent_alone_stays_below_what_the_page_says(monkeypatch):
     """Of every test task; the coder guesses."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    lone_seats = importlib.import_module("lone_seats")
-    assert not any(lone_seats.solved("contests_v0", {}, n, silent=TESTER) for n in range(8))
-    assert not any(lone_seats.solved("contests_v0", {}, n, silent=CODER) for n in range(3))
+    lone_agents = importlib.import_module("lone_agents")
+    assert not any(lone_agents.solved("contests_v0", {}, n, silent=TESTER) for n in range(8))
+    assert not any(lone_agents.solved("contests_v0", {}, n, silent=CODER) for n in range(3))
 
 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         ({"view": "half"}, "view must be one of full, split"),
-        ({"view": "split", "num_agents": 1}, "is for two seats"),
+        ({"view": "split", "num_agents": 1}, "is for two agents"),
         ({"message_chars": 0}, "message_chars must be 1 to 2000"),
     ],
 )

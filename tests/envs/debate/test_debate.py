@@ -1,4 +1,4 @@
-"""The debate environment: turns, pay, the judge's seat, and one who debates alone."""
+"""The debate environment: turns, pay, the judge's agent, and one who debates alone."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def test_each_side_reads_its_own_brief_and_all_that_was_said():
     assert not any(reply in env.observe(a) for a in env.agents for reply in hidden)
 
 
-def test_seats_speak_in_turn_through_the_phases():
-    env = started(per_side=2, judge_seat=True, max_turns=3)
+def test_agents_speak_in_turn_through_the_phases():
+    env = started(per_side=2, judge_agent=True, max_turns=3)
     assert env.possible_agents == ["pro_0", "con_1", "pro_2", "con_3", "judge_4"]
     play(env)
-    spoken = [(speech.seat, speech.phase) for speech in env.episode.debate.speeches]
+    spoken = [(speech.agent, speech.phase) for speech in env.episode.debate.speeches]
     assert spoken[:5] == [
         ("pro_0", "opening"),
         ("con_1", "opening"),
@@ -78,7 +78,7 @@ def test_zero_sum_pays_one_side_what_the_other_loses():
 
 
 def ended(env, silent=()):
-    """The infos at the end, of a debate in which some seats say nothing."""
+    """The infos at the end, of a debate in which some agents say nothing."""
     infos = {}
     for agent in env.agent_iter():
         *_, terminated, truncated, infos[agent] = env.last()
@@ -106,17 +106,17 @@ def test_in_a_zero_sum_debate_each_side_has_a_success_of_its_own(silent, outcome
 
 
 def test_teams_win_together_and_a_judge_who_sees_it_succeeds():
-    infos = ended(started(per_side=2, judge_seat=True), ("con_1", "con_3"))
+    infos = ended(started(per_side=2, judge_agent=True), ("con_1", "con_3"))
     won = {"pro_0": "won", "con_1": "lost", "pro_2": "won", "con_3": "lost"}
     assert infos["con_3"]["outcomes"] == infos["judge_4"]["outcomes"] == won
     assert [info["success"] for info in infos.values()] == [True, False, True, False, True]
-    infos = ended(started(judge_seat=True), ("con_1", "judge_2"))
+    infos = ended(started(judge_agent=True), ("con_1", "judge_2"))
     assert infos["judge_2"]["outcomes"] == {"pro_0": "drawn", "con_1": "drawn"}
     assert not any(info["success"] for info in infos.values())
 
 
 def test_a_cooperative_debate_has_one_success_of_all():
-    infos = ended(started(reward="cooperative", judge_seat=True))
+    infos = ended(started(reward="cooperative", judge_agent=True))
     assert [info["success"] for info in infos.values()] == [True] * 3
     assert "outcomes" not in infos["pro_0"]
     infos = ended(started(reward="cooperative"), ("con_1",))
@@ -125,10 +125,10 @@ def test_a_cooperative_debate_has_one_success_of_all():
 
 @pytest.mark.slow
 def test_evaluations_report_who_wins():
-    seats = {"pro_0": load("oracle"), "con_1": load("amateur")}
-    result = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
-    seats = {"pro_0": load("amateur"), "con_1": load("oracle")}
-    other = llmzoo.evaluate("debate_v0", seats, tasks=6, split="all")
+    agents = {"pro_0": load("oracle"), "con_1": load("amateur")}
+    result = llmzoo.evaluate("debate_v0", agents, tasks=6, split="all")
+    agents = {"pro_0": load("amateur"), "con_1": load("oracle")}
+    other = llmzoo.evaluate("debate_v0", agents, tasks=6, split="all")
     for one, winner, loser in ((result, "pro_0", "con_1"), (other, "con_1", "pro_0")):
         assert one.win_rate[winner] > 0.6
         assert one.win_rate[loser] == 0.0
@@ -236,13 +236,13 @@ def test_one_who_debates_alone_meets_the_expert():
         assert said == ["pro", "con"] * 3
         phases = [speech.phase for speech in env.episode.debate.speeches]
         assert phases == ["opening"] * 2 + ["rebuttal"] * 2 + ["closing"] * 2
-        seats = {speech.seat for speech in env.episode.debate.speeches}
-        assert seats == {"debater_0", f"{other(side)}_1"}
+        agents = {speech.agent for speech in env.episode.debate.speeches}
+        assert agents == {"debater_0", f"{other(side)}_1"}
     assert sides == {"pro", "con"}
 
 
-def test_the_judges_seat_pays_the_speakers_and_is_paid_for_agreement():
-    env = started(judge_seat=True)
+def test_the_judges_agent_pays_the_speakers_and_is_paid_for_agreement():
+    env = started(judge_agent=True)
 
     def speak(agent):
         if agent == "judge_2":
@@ -258,38 +258,38 @@ def test_the_judges_seat_pays_the_speakers_and_is_paid_for_agreement():
 
 
 def test_the_expert_judge_earns_the_lead_that_it_tells():
-    env = started(judge_seat=True)
+    env = started(judge_agent=True)
     total = play(env, lambda agent: "" if agent == "con_1" else None)
     assert total == pytest.approx({"pro_0": 1.0, "con_1": -1.0, "judge_2": 0.9})
-    assert play(started(judge_seat=True))["judge_2"] == pytest.approx(0.0)
+    assert play(started(judge_agent=True))["judge_2"] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("reward", ["zero-sum", "cooperative"])
 def test_silence_earns_nothing_before_a_generous_judge(reward):
     """The cooperative debate once paid 1.0 to two who said nothing before a judge who did not mind."""
     answers = {"judge_2": '{"pro": 1, "con": 1}'}
-    total = play(started(judge_seat=True, reward=reward), lambda agent: answers.get(agent, ""))
+    total = play(started(judge_agent=True, reward=reward), lambda agent: answers.get(agent, ""))
     # both scores of the judge are off by 1, and name no lead
     assert total == pytest.approx({"pro_0": 0.0, "con_1": 0.0, "judge_2": -0.1})
     partial = '{"pro": 1, "con": 0}'
-    silent = started(judge_seat=True, reward=reward)
+    silent = started(judge_agent=True, reward=reward)
     total = play(silent, lambda agent: {"judge_2": partial, "pro_0": ""}.get(agent))
     assert total["pro_0"] == total["con_1"] == 0.0
 
 
-def test_the_judges_seat_can_only_take_from_what_the_rules_give():
-    env = started(judge_seat=True, reward="cooperative")
+def test_the_judges_agent_can_only_take_from_what_the_rules_give():
+    env = started(judge_agent=True, reward="cooperative")
     scores = iter(['{"pro": 1, "con": 1}', '{"pro": 0.5, "con": 0.5}', '{"pro": 0.5, "con": 1}'])
     total = play(env, lambda agent: next(scores) if agent == "judge_2" else None)
     assert total["pro_0"] == pytest.approx(0.75)
-    env = started(judge_seat=True, reward="cooperative")
+    env = started(judge_agent=True, reward="cooperative")
     generous = {"judge_2": '{"pro": 1, "con": 1}', "con_1": "", "pro_0": None}
     # one side's three speeches of two sides'
     assert play(env, generous.get)["con_1"] == pytest.approx(0.5)
 
 
 def test_a_verdict_that_cannot_be_read_changes_nothing():
-    env = started(judge_seat=True)
+    env = started(judge_agent=True)
     answers = iter(['{"pro": 0.6, "con": 0.0}', "Both were nice.", "{}"])
     total = play(env, lambda agent: next(answers) if agent == "judge_2" else None)
     # 0.6 for a third of the debate, and no word on the rest
@@ -299,7 +299,7 @@ def test_a_verdict_that_cannot_be_read_changes_nothing():
 
 
 def test_what_is_wrong_with_a_verdict_is_told():
-    env = started(judge_seat=True)
+    env = started(judge_agent=True)
     for text in (env.expert("pro_0"), env.expert("con_1"), "Both were nice."):
         env.step(text)
     assert env.infos["judge_2"]["error"].startswith("malformed: no scores found")
@@ -399,12 +399,12 @@ def test_a_judge_that_returns_something_else(scores):
         ({"per_side": 4, "max_turns": 2}, "product at most 6"),
         ({"num_agents": 3}, "num_agents must be 2"),
         ({"num_agents": 1, "per_side": 2}, "num_agents must be 4"),
-        ({"num_agents": 2, "judge_seat": True}, "num_agents must be 3"),
+        ({"num_agents": 2, "judge_agent": True}, "num_agents must be 3"),
         ({"judge": "endpoint"}, "needs endpoint"),
         ({"judge": "endpoint", "endpoint": 5}, "must be an Endpoint"),
         ({"judge": "mood"}, "'rules', 'endpoint' or a function"),
         ({"endpoint": {"model": "m"}}, "judge='endpoint' only"),
-        ({"judge": lambda debate: {}, "judge_seat": True}, "needs judge='rules'"),
+        ({"judge": lambda debate: {}, "judge_agent": True}, "needs judge='rules'"),
         ({"prompt": "terse"}, "prompt must be one of full"),
         ({"split": "validation"}, "split"),
     ],
@@ -429,7 +429,7 @@ def test_the_amateur_judge_errs_and_tells_the_sides_apart_all_the_same():
     rng = random.Random(0)
     paid = []
     for task in range(20):
-        env = started(task, judge_seat=True)
+        env = started(task, judge_agent=True)
         paid.append(play(env, lambda agent, env=env: env.amateur(agent, rng))["judge_2"])
     assert 0.1 < sum(paid) / 20 < 0.7
 

@@ -73,7 +73,7 @@ def test_a_text_for_both_sides_earns_neither_of_them_anything():
         assert max(scores) < -0.9
 
 
-SEATS = {"pro_0)", "con_1)", "judge_2)", "all)", "debater_0)"}
+AGENTS = {"pro_0)", "con_1)", "judge_2)", "all)", "debater_0)"}
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_every_attack_and_every_idle_policy_fails(monkeypatch):
     monkeypatch.setattr(family, "TOPICS", ("school-uniforms", "free-city-buses"))
     monkeypatch.setattr(idle_debates, "TOPICS", range(0, 60, 12))
     rows = list(family.attacks())
-    assert {row.attack.rpartition(", ")[2] for row in rows if row.attack.endswith(")")} == SEATS
+    assert {row.attack.rpartition(", ")[2] for row in rows if row.attack.endswith(")")} == AGENTS
     assert [row.attack for row in rows if not row.failed] == []
 
 
@@ -96,7 +96,7 @@ def test_every_attack_and_every_idle_policy_fails_on_every_topic():
 def test_no_verdict_that_is_always_the_same_earns_what_an_amateur_judge_does(monkeypatch):
     """0.5 and 0.5 once earned 0.49 where the amateur earned 0.26."""
     monkeypatch.setattr(idle_debates, "TOPICS", range(0, 60, 12))
-    env = llmzoo.make("debate_v0", split="all", judge_seat=True).unwrapped
+    env = llmzoo.make("debate_v0", split="all", judge_agent=True).unwrapped
     judge = ["judge_2"]
     amateur = idle_debates.mean_return(env, judge, idle_debates.amateur)
     assert amateur > 0.1

@@ -13,7 +13,7 @@ from llmzoo.envs.debate.tasks import shipped
 
 
 def test_transcript():
-    env = llmzoo.make("debate_v0", split="all", max_turns=2, judge_seat=True)
+    env = llmzoo.make("debate_v0", split="all", max_turns=2, judge_agent=True)
     index = [topic.id for topic in shipped()].index("wolves-return")
     env.reset(options={"task": index})
     answers = ["", "I oppose the motion, and that is all.", "Both were weak."]

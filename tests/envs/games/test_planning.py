@@ -33,7 +33,7 @@ def make(tmp_path):
 
 
 def visit(env, answer):
-    """What the seat whose turn it is finds: its name, reward and reward parts; then it answers."""
+    """What the agent whose turn it is finds: its name, reward and reward parts; then it answers."""
     agent = env.agent_selection
     _, reward, terminated, truncated, info = env.last()
     env.step(None if terminated or truncated else answer)
@@ -41,7 +41,7 @@ def visit(env, answer):
 
 
 def totals(env, answers):
-    """Every seat's return over an episode with these answers, one a turn."""
+    """Every agent's return over an episode with these answers, one a turn."""
     paid = dict.fromkeys(env.agents, 0.0)
     answers = iter(answers)
     while env.agents:
@@ -112,7 +112,7 @@ def test_late_success_pays_the_same_in_total(make):
 
 def test_idling_earns_a_fifth_once(make):
     env = make()
-    rewards = [visit(env, PUZZLE)[1] for _ in range(10)]  # two seats, four rounds, and the end
+    rewards = [visit(env, PUZZLE)[1] for _ in range(10)]  # two agents, four rounds, and the end
     assert rewards == pytest.approx([0, 0, 0.2, 0.2, 0, 0, 0, 0, 0, 0])
     assert env.agents == []
 

@@ -121,7 +121,7 @@ def cells_of(env, world):
 
 
 def answer(env, agent, rng):
-    """What a seat says: mostly somebody's plan, at times nonsense or an illegal one."""
+    """What an agent says: mostly somebody's plan, at times nonsense or an illegal one."""
     if env.metadata["name"] == "sudoku_v0":
         size = env.episode.task.size
         one, two, value = (rng.randint(1, size) for _ in range(3))

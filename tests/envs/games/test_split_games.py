@@ -1,4 +1,4 @@
-"""The split view of the games: what a seat cannot see it knows from messages only."""
+"""The split view of the games: what an agent cannot see it knows from messages only."""
 
 from __future__ import annotations
 
@@ -54,27 +54,27 @@ def made(id, task, tmp_path, **kwargs):
     return env
 
 
-def read(env, seat, answers):
-    """What a seat reads at each of its turns."""
+def read(env, one_agent, answers):
+    """What an agent reads at each of its turns."""
     prompts = []
     for agent in env.agent_iter():
         over = env.terminations[agent] or env.truncations[agent]
-        if agent == seat and not over:
-            prompts.append(str(env.observe(seat)))
+        if agent == one_agent and not over:
+            prompts.append(str(env.observe(one_agent)))
         env.step(None if over else answers[agent])
     return prompts
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
 @pytest.mark.parametrize("id", GAMES)
-def test_a_prompt_does_not_depend_on_what_the_seat_does_not_see(id, prompt, tmp_path):
+def test_a_prompt_does_not_depend_on_what_the_agent_does_not_see(id, prompt, tmp_path):
     answers = {PROPOSER: "hello", PLANNER: NO_PLAN}
-    for seat, pairs in ((PLANNER, SAME_LOWER), (PROPOSER, SAME_UPPER)):
+    for one_agent, pairs in ((PLANNER, SAME_LOWER), (PROPOSER, SAME_UPPER)):
         first, second = (made(id, task, tmp_path, prompt=prompt) for task in pairs[id])
-        assert first.infos[seat]["task_id"] != second.infos[seat]["task_id"]
-        prompts = read(first, seat, answers)
+        assert first.infos[one_agent]["task_id"] != second.infos[one_agent]["task_id"]
+        prompts = read(first, one_agent, answers)
         assert len(prompts) == 4
-        assert prompts == read(second, seat, answers)
+        assert prompts == read(second, one_agent, answers)
 
 
 @pytest.mark.parametrize("id", GAMES)
@@ -210,33 +210,33 @@ def test_the_pair_solves_tasks_by_messages(id):
 
 
 @pytest.fixture
-def lone_seats(monkeypatch):
+def lone_agents(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    yield importlib.import_module("lone_seats")
-    del sys.modules["lone_seats"]
+    yield importlib.import_module("lone_agents")
+    del sys.modules["lone_agents"]
 
 
-def test_a_seat_alone_stays_below_what_the_page_says(lone_seats):
+def test_an_agent_alone_stays_below_what_the_page_says(lone_agents):
     """Of 100 test tasks, the planner alone solves no more than the page's upper bound and four errors."""
     bounds = {"sudoku_v0": 0.84, "plan_path_v0": 0.40, "sokoban_v0": 0.57}
     for id, bound in bounds.items():
-        alone = [lone_seats.solved(id, {}, task, silent=PROPOSER) for task in range(100)]
+        alone = [lone_agents.solved(id, {}, task, silent=PROPOSER) for task in range(100)]
         assert sum(alone) / 100 < bound
-        assert not any(lone_seats.solved(id, {}, task, silent=PLANNER) for task in range(20))
+        assert not any(lone_agents.solved(id, {}, task, silent=PLANNER) for task in range(20))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id", GAMES)
-def test_the_row_of_a_game_on_the_page(id, lone_seats, monkeypatch):
-    monkeypatch.setattr(lone_seats, "FORMS", [(id, {})])
-    (row,) = lone_seats.rows(lone_seats.TASKS)
+def test_the_row_of_a_game_on_the_page(id, lone_agents, monkeypatch):
+    monkeypatch.setattr(lone_agents, "FORMS", [(id, {})])
+    (row,) = lone_agents.rows(lone_agents.TASKS)
     assert row in (ROOT / "docs/split_views.md").read_text()
 
 
 @pytest.mark.long("500 tasks of twelve forms, each played three times")
-def test_the_table_of_the_page(lone_seats):
+def test_the_table_of_the_page(lone_agents):
     page = (ROOT / "docs/split_views.md").read_text()
-    for row in lone_seats.rows(lone_seats.TASKS):
+    for row in lone_agents.rows(lone_agents.TASKS):
         assert row in page
 
 
@@ -244,7 +244,7 @@ def test_the_table_of_the_page(lone_seats):
     ("arguments", "error"),
     [
         ({"view": "half"}, "view must be one of full, split"),
-        ({"view": "split", "num_agents": 1}, "is for two seats"),
+        ({"view": "split", "num_agents": 1}, "is for two agents"),
         ({"view": "split", "message_chars": 0}, "message_chars must be 1 to 2000"),
         ({"message_chars": 2001}, "message_chars must be 1 to 2000"),
     ],

@@ -30,12 +30,12 @@ def make(task=SUM, **settings):
 
 
 def play(env, *texts):
-    """One round; what it paid each seat, part by part."""
+    """One round; what it paid each agent, part by part."""
     paid = {agent: {} for agent in env.possible_agents}
     for text in texts:
         env.step(text)
         for agent in env.possible_agents:
-            # in turns, parts stand in the info of the seat that acted, and the team's in all
+            # in turns, parts stand in the info of the agent that acted, and the team's in all
             paid[agent] = env.infos[agent]["reward_parts"]
     return {a: {n: round(v, 9) for n, v in parts.items()} for a, parts in paid.items()}
 
@@ -125,9 +125,9 @@ def test_a_reasoner_alone_without_an_answer_does_not_repeat_itself():
     assert not over(env)
 
 
-@pytest.mark.parametrize("seats", [{"num_agents": 1}, {"num_agents": 2}])
-def test_with_verdicts_it_goes_on_until_it_is_right(seats):
-    env = make(feedback="verdict", **seats)
+@pytest.mark.parametrize("agents", [{"num_agents": 1}, {"num_agents": 2}])
+def test_with_verdicts_it_goes_on_until_it_is_right(agents):
+    env = make(feedback="verdict", **agents)
     for _ in range(2):  # what they agree on is wrong
         play(env, *["\\boxed{84}", "print(84)"][: len(env.possible_agents)])
         assert not over(env)
@@ -170,10 +170,10 @@ def test_team_weight():
     assert play(env, BOX)["reasoner_0"] == {"team": 0.5, "format": 0.2, "right": 0.8}
 
 
-@pytest.mark.parametrize("seats", [{}, {"reasoners": 3, "tools": 2, "aggregator": True}])
-def test_returns_are_what_the_last_answers_are_worth(seats):
+@pytest.mark.parametrize("agents", [{}, {"reasoners": 3, "tools": 2, "aggregator": True}])
+def test_returns_are_what_the_last_answers_are_worth(agents):
     """Whatever came before: amateurs play, and the last round settles the accounts."""
-    env = llmzoo.make("math_v0", max_turns=3, **seats)
+    env = llmzoo.make("math_v0", max_turns=3, **agents)
     for seed in range(15):
         env.reset(seed=seed)
         total = dict.fromkeys(env.possible_agents, 0.0)
@@ -299,7 +299,7 @@ def test_a_task_that_is_not_generated_may_be_answered_with_an_expression():
 # What is told
 
 
-def test_seats_read_each_others_last_answers_and_no_verdict():
+def test_agents_read_each_others_last_answers_and_no_verdict():
     env = make()
     play(env, "\\boxed{84}", PROGRAM)
     reasoner, tool = (env.observe(agent) for agent in env.possible_agents)
@@ -313,7 +313,7 @@ def test_seats_read_each_others_last_answers_and_no_verdict():
         assert "wrong" not in text.split("The problem:")[1]
 
 
-def test_seats_read_why_there_was_no_answer():
+def test_agents_read_why_there_was_no_answer():
     env = make()
     play(env, "no box", "print(1 // 0)")
     assert "Your last answer: none (malformed: no answer in \\boxed{})" in env.observe("reasoner_0")
@@ -349,7 +349,7 @@ def test_a_reasoner_alone_reads_its_answer_and_no_verdict():
     assert "answer: none (malformed: no answer in \\boxed{})\n" in env.observe("reasoner_0")
 
 
-def test_with_verdicts_each_seat_reads_that_of_its_own_answer():
+def test_with_verdicts_each_agent_reads_that_of_its_own_answer():
     env = make(feedback="verdict")
     play(env, "\\boxed{84}", PROGRAM)
     reasoner, tool = (env.observe(agent) for agent in env.possible_agents)
@@ -377,14 +377,14 @@ def test_terse_prompts():
     assert env.observe("reasoner_0") == "math reasoner 2/4\n37 + 48\nyou 84\nanswer\n"
 
 
-def test_no_seat_sees_an_answer_of_the_same_round():
+def test_no_agent_sees_an_answer_of_the_same_round():
     env = make()
     before = env.observe("tool_1")
     env.step("\\boxed{12345}")
     assert env.observe("tool_1") == before
 
 
-# More seats
+# More agents
 
 
 def test_most_reasoners_decide():
@@ -441,7 +441,7 @@ def test_an_aggregator_acts_last_and_decides():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_agents": 3}, "for more seats give reasoners"),
+        ({"num_agents": 3}, "for more agents give reasoners"),
         ({"num_agents": 2, "tools": 1}, "give either num_agents or"),
         ({"reasoners": 0, "tools": 0}, "at least one reasoner or tool"),
         ({"reasoners": 0, "tools": -1, "aggregator": True}, "at least one reasoner or tool"),

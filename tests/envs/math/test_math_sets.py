@@ -51,17 +51,17 @@ def test_examinations_share_no_problem():
 
 
 @pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("seats", [1, 2])
-def test_experts_solve_every_shipped_problem(name, seats):
-    env = llmzoo.make(f"{name}_v0", source="sample", split="all", num_agents=seats).unwrapped
+@pytest.mark.parametrize("agents", [1, 2])
+def test_experts_solve_every_shipped_problem(name, agents):
+    env = llmzoo.make(f"{name}_v0", source="sample", split="all", num_agents=agents).unwrapped
     assert env.tasks.count == len(shipped(name))
     for number in range(0, env.tasks.count, 4):
         env.reset(seed=0, options={"task": number})
         paid = dict.fromkeys(env.agents, 0.0)
         for agent in env.possible_agents:
             env.step(env.expert(agent))
-            for seat, reward in env.rewards.items():
-                paid[seat] += reward
+            for one_agent, reward in env.rewards.items():
+                paid[one_agent] += reward
         assert env.success
         assert all(total == pytest.approx(2.0) for total in paid.values())
 

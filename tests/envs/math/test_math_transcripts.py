@@ -18,7 +18,7 @@ FORMS = (
     {"family": "algebra", "level": "medium", "num_agents": 1},
     {"family": "algebra", "level": "hard", "reasoners": 2, "aggregator": True},
 )
-FIRST = {  # what a seat answers in the first round
+FIRST = {  # what an agent answers in the first round
     "reasoner": "\\boxed{7}",
     "tool": "print(1 // 0)",
     "aggregator": "I would rather not.",

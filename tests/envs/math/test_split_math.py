@@ -1,4 +1,4 @@
-"""The split view of word problems: each seat reads every other number, and messages bring the rest."""
+"""The split view of word problems: each agent reads every other number, and messages bring the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llmzoo import testing
 from llmzoo.envs.math import halves
 from llmzoo.errors import ConfigError
 
-REASONER, TOOL = SEATS = ("reasoner_0", "tool_1")
+REASONER, TOOL = AGENTS = ("reasoner_0", "tool_1")
 SPLIT = {"view": "split", "family": "word_problems"}
 TEXT = "Ada has 12 figs. She buys 3 bags of 7 figs for 2.5 crowns, and then twice as many."
 
@@ -25,12 +25,12 @@ def made(task=0, **kwargs):
     return env
 
 
-def with_numbers(env, seat):
-    """The same episode with other numbers at the places that ``seat`` does not read."""
+def with_numbers(env, one_agent):
+    """The same episode with other numbers at the places that ``agent`` does not read."""
     task = env.episode.task
     changed = {}
     for name in ("question", "terse"):
-        other = halves.half(getattr(task, name), SEATS.index(seat))
+        other = halves.half(getattr(task, name), AGENTS.index(one_agent))
         while halves.HIDDEN in other:
             other = other.replace(halves.HIDDEN, "98761", 1)
         changed[name] = other
@@ -64,36 +64,36 @@ def test_the_halves_of_a_problem():
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-@pytest.mark.parametrize("seat", SEATS)
-def test_a_prompt_does_not_depend_on_what_the_seat_does_not_read(seat, prompt):
+@pytest.mark.parametrize("one_agent", AGENTS)
+def test_a_prompt_does_not_depend_on_what_the_agent_does_not_read(one_agent, prompt):
     answers = {REASONER: "I think. \\boxed{5}", TOOL: "```python\nprint(6)\n```"}
     for task in range(30):
         first = made(task, prompt=prompt)
-        second = with_numbers(made(task, prompt=prompt), seat)
+        second = with_numbers(made(task, prompt=prompt), one_agent)
         assert first.episode.task.terse != second.episode.task.terse
         for _ in range(4 * 2):
             agent = first.agent_selection
-            if agent == seat:
-                assert first.observe(seat) == second.observe(seat)
+            if agent == one_agent:
+                assert first.observe(one_agent) == second.observe(one_agent)
             first.step(answers[agent])
             second.step(answers[agent])
         assert not first.success
 
 
-@pytest.mark.parametrize("seat", SEATS)
-def test_the_expert_reads_no_more_than_its_prompts(seat, few_samples):
-    """What it sends, and what it guesses beside a seat that says nothing, are the same in both tasks."""
+@pytest.mark.parametrize("one_agent", AGENTS)
+def test_the_expert_reads_no_more_than_its_prompts(one_agent, few_samples):
+    """What it sends, and what it guesses beside an agent that says nothing, are the same in both tasks."""
     for task in range(5):
         said = []
-        for env in (made(task), with_numbers(made(task), seat)):
+        for env in (made(task), with_numbers(made(task), one_agent)):
             for _ in range(2):
-                for agent in SEATS:
-                    said += [env.expert(seat)] if agent == seat else []
-                    env.step(env.expert(seat) if agent == seat else "-")
+                for agent in AGENTS:
+                    said += [env.expert(one_agent)] if agent == one_agent else []
+                    env.step(env.expert(one_agent) if agent == one_agent else "-")
         assert said[:2] == said[2:]
 
 
-def test_the_other_seat_reads_the_numbers_once_it_is_told():
+def test_the_other_agent_reads_the_numbers_once_it_is_told():
     env = made()
     numbers = env.expert(TOOL)
     env.step("hello")
@@ -118,7 +118,7 @@ def test_the_players_play_on_after_a_hostile_message(text, few_samples):
     env = made(family="word_problems")
     env.step(text)
     env.step(text)
-    for agent in SEATS:
+    for agent in AGENTS:
         assert env.expert(agent)
         assert env.amateur(agent, random.Random(0))
     assert "\ud800" not in env.observe(REASONER)
@@ -139,8 +139,8 @@ def test_the_full_view_takes_no_part_in_it():
     [
         ({"view": "half"}, "view must be one of full, split"),
         ({"view": "split"}, "family='word_problems'"),
-        ({**SPLIT, "num_agents": 1}, "is for two seats"),
-        ({**SPLIT, "aggregator": True}, "is for two seats"),
+        ({**SPLIT, "num_agents": 1}, "is for two agents"),
+        ({**SPLIT, "aggregator": True}, "is for two agents"),
         ({**SPLIT, "reasoners": 0, "tools": 2}, "and a reasoner"),
         ({**SPLIT, "message_chars": 0}, "message_chars must be 1 to 2000"),
     ],

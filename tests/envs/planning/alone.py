@@ -1,4 +1,4 @@
-"""The most that a seat can know of the valid times from its own calendar, by exact sums.
+"""The most that an agent can know of the valid times from its own calendar, by exact sums.
 
 The generator makes every half hour of the other person's calendar free with the same chance, and keeps
 a draw with the right number of valid times and with enough times for each person. So the probability
@@ -18,7 +18,7 @@ State = tuple[int, int, int]  # free cells in a row, own starts (capped), common
 
 def best_guess(task: MeetingTask, person: int, *, slots: int, wishes: bool) -> tuple[float, Slot]:
     """The highest probability of any time to be valid for two people, and that time, given what the
-    seat of ``person`` knows of the task."""
+    agent of ``person`` knows of the task."""
     own = task.people[person]
     starts = [slot for slot in task.slots if own.can(slot)]
     chance = min(1.0, slots / len(task.slots)) ** (STEP / (2 * task.length))

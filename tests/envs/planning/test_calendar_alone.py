@@ -1,4 +1,4 @@
-"""One seat is not enough: what its own calendar tells of the valid times, summed exactly."""
+"""One agent is not enough: what its own calendar tells of the valid times, summed exactly."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def guesses(level, tasks):
 @pytest.mark.parametrize(
     ("level", "tasks", "most"), [("easy", 150, 0.37), ("normal", 100, 0.23), ("hard", 15, 0.22)]
 )
-def test_the_best_guess_of_a_lone_seat(level, tasks, most):
+def test_the_best_guess_of_a_lone_agent(level, tasks, most):
     """The documented bounds: 35%, 21% and 17%. The sum predicts how often the guess is right, within
     three standard errors."""
     likely, right = guesses(level, tasks)
@@ -110,8 +110,8 @@ def test_a_pair_that_writes_messages_always_succeeds(level, people):
         assert env.success
 
 
-def test_two_seats_without_messages_rarely_meet():
-    """Each proposes its own earliest time: below the bound of one seat, which would be 21%."""
+def test_two_agents_without_messages_rarely_meet():
+    """Each proposes its own earliest time: below the bound of one agent, which would be 21%."""
     env = llmzoo.make("calendar_v0", rounds=0).unwrapped
     met = 0
     for seed in range(200):

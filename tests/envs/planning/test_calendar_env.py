@@ -26,8 +26,8 @@ def spans(person, brief):
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
 @pytest.mark.parametrize("people", [2, 3, 4])
-def test_a_seat_reads_its_own_calendar_and_no_other(people, prompt):
-    """Before and after messages a seat reads all of its own calendar, no time that only the others' have,
+def test_an_agent_reads_its_own_calendar_and_no_other(people, prompt):
+    """Before and after messages an agent reads all of its own calendar, no time that only the others' have,
     and the same words when the others have empty calendars."""
     env = llmzoo.make("calendar_v0", level="hard", people=people, prompt=prompt, rounds=2).unwrapped
     brief = prompt == "terse"
@@ -56,7 +56,7 @@ def test_a_seat_reads_its_own_calendar_and_no_other(people, prompt):
     assert looked > 1000
 
 
-def test_no_seat_reads_a_message_of_the_same_round():
+def test_no_agent_reads_a_message_of_the_same_round():
     env = made(rounds=2)
     before = env.observe("assistant_1")
     env.step("the first message")
@@ -98,7 +98,7 @@ def test_a_message_that_is_too_long_is_not_delivered_and_costs():
 
 
 def test_an_episode_in_numbers():
-    """One seat is right, the other names a time of its own: no meeting, and each its own parts."""
+    """One agent is right, the other names a time of its own: no meeting, and each its own parts."""
     env = made()
     task = env.episode.task
     right = task.valid[0]
@@ -124,7 +124,7 @@ def test_a_meeting_pays_both(weight):
     assert env.rewards == pytest.approx(dict.fromkeys(env.agents, 0.5 + weight))
 
 
-def test_errors_name_what_the_seat_can_know():
+def test_errors_name_what_the_agent_can_know():
     env = made()
     task = env.episode.task
     busy = next(s for s in task.slots if not task.people[0].can(s))
@@ -153,7 +153,7 @@ def test_errors_of_other_proposals(slot, error):
     assert env.infos["assistant_1"]["error"].startswith("malformed: no time such as")
 
 
-def test_one_seat_reads_all_calendars_and_answers_once():
+def test_one_agent_reads_all_calendars_and_answers_once():
     env = made(num_agents=1, people=3)
     assert env.possible_agents == ["assistant_0"]
     said = env.observe("assistant_0")
@@ -173,7 +173,7 @@ def test_without_rounds_proposals_are_asked_for_at_once():
     assert env.success
 
 
-def test_as_many_people_as_seats():
+def test_as_many_people_as_agents():
     assert len(made(num_agents=4).episode.task.people) == 4
     assert made(people=3).possible_agents == [f"assistant_{n}" for n in range(3)]
 

@@ -69,7 +69,7 @@ def test_malformed(text, message):
         read(text)
 
 
-def test_the_parts_of_a_seat():
+def test_the_parts_of_an_agent():
     nothing = dict.fromkeys(("form", "length", "hours", "own", "others"), 0.0)
 
     def parts(slot, person=0):
@@ -81,9 +81,9 @@ def test_the_parts_of_a_seat():
         {"form": 0.02, "length": 0.02, "hours": 0.02, "own": 0.04, "others": 0.4}
     )
     assert sum(parts(monday(630, 690)).values()) == pytest.approx(0.5)
-    # 9:00 suits Ada and Chidi, not Bela: Ada's seat has half of the others
+    # 9:00 suits Ada and Chidi, not Bela: Ada's agent has half of the others
     assert parts(monday(540, 600))["others"] == pytest.approx(0.2)
-    # Bela's seat cannot come itself: nothing for the others who can
+    # Bela's agent cannot come itself: nothing for the others who can
     assert parts(monday(540, 600), 1) == pytest.approx(
         {**nothing, "form": 0.02, "length": 0.02, "hours": 0.02}
     )

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that calendar_v0 says in fixed episodes.
 
-First the seats err, then the experts play. Rewritten like those of the games:
+First the agents err, then the experts play. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/planning``.
 """
 
@@ -24,7 +24,7 @@ EPISODES = {
             "Sunday",
         ],
     ),
-    "one seat": ({"num_agents": 1}, []),
+    "one agent": ({"num_agents": 1}, []),
     "a record that asks for the earliest time": ({"source": "sample"}, []),
 }
 

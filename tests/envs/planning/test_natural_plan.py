@@ -1,4 +1,4 @@
-"""NATURAL PLAN's calendar records: what is read, what each seat gets, and which records are bad.
+"""NATURAL PLAN's calendar records: what is read, what each agent gets, and which records are bad.
 
 The records here were written for this test, in the form of the set.
 """

@@ -1,4 +1,4 @@
-"""One seat is not enough: what its own tables tell of the right cities."""
+"""One agent is not enough: what its own tables tell of the right cities."""
 
 from __future__ import annotations
 

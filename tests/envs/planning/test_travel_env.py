@@ -39,8 +39,8 @@ def secrets(task):
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
 @pytest.mark.parametrize("level", ["easy", "hard"])
-def test_a_seat_reads_its_own_tables_and_no_others(level, prompt):
-    """Before and after messages a seat reads all names of its own tables, none of the other's, and the same
+def test_a_agent_reads_its_own_tables_and_no_others(level, prompt):
+    """Before and after messages an agent reads all names of its own tables, none of the other's, and the same
     words if the other's tables are empty."""
     env = llmzoo.make("travel_v0", level=level, prompt=prompt, rounds=2).unwrapped
     looked = 0
@@ -64,7 +64,7 @@ def test_a_seat_reads_its_own_tables_and_no_others(level, prompt):
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
 def test_the_form_that_is_shown_names_nothing(prompt):
-    """A seat that copies what it reads writes no plan that is paid for more than its form."""
+    """An agent that copies what it reads writes no plan that is paid for more than its form."""
     env = made(prompt=prompt, rounds=0)
     for agent in env.possible_agents:
         env.step(str(env.observe(agent)))
@@ -72,7 +72,7 @@ def test_the_form_that_is_shown_names_nothing(prompt):
         assert sum(env.infos[agent]["reward_parts"].values()) <= 0.02
 
 
-def test_no_seat_reads_a_message_of_the_same_round():
+def test_no_agent_reads_a_message_of_the_same_round():
     env = made()
     before = env.observe("guide_1")
     env.step("the first message")
@@ -139,7 +139,7 @@ def test_a_half_that_cannot_be_read():
     assert env.infos["guide_1"]["cost"] is None
 
 
-def test_one_seat_reads_everything_and_writes_the_whole_plan():
+def test_one_agent_reads_everything_and_writes_the_whole_plan():
     env = made(num_agents=1)
     assert env.possible_agents == ["planner_0"]
     booker, guide = secrets(env.episode.task)
@@ -169,7 +169,7 @@ def test_experts(level, rounds):
 
 
 def test_the_experts_read_nothing_but_their_tables_and_messages():
-    """With other tables of the other seat, a seat writes the same."""
+    """With other tables of the other agent, an agent writes the same."""
     env = llmzoo.make("travel_v0", level="hard", split="test").unwrapped
     for task in range(10):
         env.reset(options={"task": task})

@@ -144,7 +144,7 @@ def test_parties_count_as_a_rule():
     assert broken(task, PLAN) == ["rule"]
 
 
-def test_the_parts_of_a_seat():
+def test_the_parts_of_an_agent():
     for half, own in scoring.OWN.items():
         parts = scoring.own_parts(half, scoring.own_verdicts(half, TASK, PLAN))
         assert parts == pytest.approx({"form": 0.02, "tables": 0.02, "complete": 0.02, **own})
@@ -191,7 +191,7 @@ def test_the_parts_of_the_team():
     assert scoring.team_parts(TASK, elsewhere) == pytest.approx({**nothing, "together": 0.2 / 3})
 
 
-def test_a_seat_alone_has_half_of_each_half():
+def test_a_agent_alone_has_half_of_each_half():
     halves = [scoring.own_parts(h, scoring.own_verdicts(h, TASK, PLAN)) for h in scoring.OWN]
     alone = scoring.alone_parts(*halves)
     assert sum(alone.values()) == pytest.approx(0.3)

@@ -24,7 +24,7 @@ def test_both_halves_make_the_plan():
     assert plans.plan(None, visited, 3)[1].cities == ()
 
 
-def test_the_whole_plan_of_a_seat_alone():
+def test_the_whole_plan_of_an_agent_alone():
     fields = (*BOOKED, *VISITED)
     whole = read(plans.written(PLAN, fields), fields, 3)
     assert plans.plan(whole, whole, 3) == PLAN

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that travel_v0 says in fixed episodes.
 
-First the seats err, then the experts play. Rewritten like those of the games:
+First the agents err, then the experts play. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/planning``.
 """
 
@@ -17,7 +17,7 @@ EPISODES = {
         {"level": "easy", "rounds": 0},
         ["day 1: city: here; transport: -; stay: -", "Let us eat."],
     ),
-    "one seat": ({"level": "easy", "num_agents": 1}, []),
+    "one agent": ({"level": "easy", "num_agents": 1}, []),
     "a record": ({"source": "sample"}, []),
 }
 

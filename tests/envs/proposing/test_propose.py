@@ -1,4 +1,4 @@
-"""propose_v0: what an episode pays, what the seats read, and what the players propose."""
+"""propose_v0: what an episode pays, what the agents read, and what the players propose."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ def test_a_tree_has_a_group_for_each_proposal_and_pays_by_it():
             return list(written)[number]
         return written[request.observation.split("\n\n")[1]][number]
 
-    seats = env.possible_agents
-    rollout = joint_tree(env, 0, group_size=3, trained=seats, expand=None)
-    (batch,) = run([rollout], dict.fromkeys(seats, FakePolicy(write)))
+    agents = env.possible_agents
+    rollout = joint_tree(env, 0, group_size=3, trained=agents, expand=None)
+    (batch,) = run([rollout], dict.fromkeys(agents, FakePolicy(write)))
     assert {g.key: g.returns for g in batch.groups} == {
         (0, "proposer_0"): pytest.approx((0.1 + 0.25, 0.1 + 0.75, 0.0)),
         (0, 0, "solver_1"): pytest.approx((0.275, 0.275, 0.025, 0.275)),

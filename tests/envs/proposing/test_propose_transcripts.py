@@ -17,8 +17,8 @@ EPISODES = {
     "countdown": ({"kind": "countdown", "difficulty": "pairs", "earlier": 2}, [None, "1 + 1"]),
     "terse": ({"prompt": "terse"}, [None, "0"]),
     "terse countdown": ({"kind": "countdown", "prompt": "terse", "attempts": 2}, []),
-    "one seat": ({"num_agents": 1}, []),
-    "one seat, terse countdown": ({"num_agents": 1, "kind": "countdown", "prompt": "terse"}, []),
+    "one agent": ({"num_agents": 1}, []),
+    "one agent, terse countdown": ({"num_agents": 1, "kind": "countdown", "prompt": "terse"}, []),
 }
 
 

@@ -1,4 +1,4 @@
-"""relay_v0: what passes along the chain, and why every seat is needed."""
+"""relay_v0: what passes along the chain, and why every agent is needed."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def best(known):
     return Fraction(right, sum(counts.total() for counts in answers.values()))
 
 
-def test_every_seat_is_needed():
-    """Exact, over all 9,216 tasks: what all the other seats know together."""
+def test_every_agent_is_needed():
+    """Exact, over all 9,216 tasks: what all the other agents know together."""
     assert best(lambda task: task) == 1
     assert best(lambda task: task.tables) == Fraction(1, 16)
     assert best(lambda task: (task.secret, task.tables[1])) == Fraction(1, 8)
@@ -114,13 +114,13 @@ def test_every_seat_is_needed():
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-def test_the_last_seat_without_a_message_is_at_chance(prompt):
+def test_the_last_agent_without_a_message_is_at_chance(prompt):
     """Exact: each of its prompts goes with each of the 16 answers equally often."""
     env = relay(prompt=prompt)
     answers = defaultdict(Counter)
     for task in every_task():
         if task.tables[0] not in (TASK.tables[0], TASK.tables[1]):
-            continue  # two of the 24 tables of the middle seat, each of which keeps it at chance
+            continue  # two of the 24 tables of the middle agent, each of which keeps it at chance
         env.unwrapped.episode = Relayed(task, ("AA", None))
         answers[env.observe("last_2")][after(task.secret, task.tables)] += 1
     assert len(answers) == 24
@@ -128,9 +128,9 @@ def test_the_last_seat_without_a_message_is_at_chance(prompt):
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-def test_a_prompt_depends_on_nothing_that_the_seat_cannot_know(prompt):
-    """The secret changes the first prompt alone, and each table the prompt of its seat alone."""
-    seats = ["first_0", "middle_1", "last_2"]
+def test_a_prompt_depends_on_nothing_that_the_agent_cannot_know(prompt):
+    """The secret changes the first prompt alone, and each table the prompt of its agent alone."""
+    agents = ["first_0", "middle_1", "last_2"]
     secret, (one, other) = TASK.secret, TASK.tables
     changed = [
         RelayTask((3, 1), (one, other)),
@@ -138,13 +138,13 @@ def test_a_prompt_depends_on_nothing_that_the_seat_cannot_know(prompt):
         RelayTask(secret, (one, (0, 1, 3, 2))),
     ]
     messages = ("11", "22") if prompt == "terse" else ("AA", "BB")
-    before = {a: relay(messages=messages, prompt=prompt).observe(a) for a in seats}
+    before = {a: relay(messages=messages, prompt=prompt).observe(a) for a in agents}
     for number, task in enumerate(changed):
         env = relay(task, messages, prompt=prompt)
-        assert [a for a in seats if env.observe(a) != before[a]] == [seats[number]]
+        assert [a for a in agents if env.observe(a) != before[a]] == [agents[number]]
 
 
-def test_a_message_is_read_by_the_next_seat_only():
+def test_a_message_is_read_by_the_next_agent_only():
     env = relay()
     env.step("CB")
     env.step("DA")
@@ -156,7 +156,10 @@ def test_a_message_is_read_by_the_next_seat_only():
     ("arguments", "error"),
     [
         ({"num_agents": 2}, "num_agents must be 3 to 8, got 2"),
-        ({"num_agents": 3, "seats": 4}, r"num_agents must be 1, or as many as seats \(4\), got 3"),
+        (
+            {"num_agents": 3, "chain_length": 4},
+            r"num_agents must be 1, or as many as chain_length \(4\), got 3",
+        ),
         ({"length": 7}, "length must be 1 to 6, got 7"),
         ({"symbols": 9}, "symbols must be 2 to 8, got 9"),
     ],

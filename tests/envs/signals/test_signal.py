@@ -1,4 +1,4 @@
-"""signal_v0: what the seats see, what an answer is worth, and what a listener can do without a message."""
+"""signal_v0: what the agents see, what an answer is worth, and what a listener can do without a message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Golden transcripts: every word that the environments of the family say in fixed episodes.
 
-First the seats err, then the experts play. Rewritten like those of the games:
+First the agents err, then the experts play. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/signals``.
 """
 
@@ -18,15 +18,15 @@ EPISODES = {
         "a wrong answer": ({"attributes": 3, "candidates": 3}, ["ABC", "red circle one"]),
         "terse": ({"prompt": "terse"}, ["21"]),
         "terse, not delivered": ({"prompt": "terse"}, ["99", "1"]),
-        "one seat": ({"num_agents": 1}, []),
+        "one agent": ({"num_agents": 1}, []),
     },
     "relay": {
         "the experts": ({}, []),
         "a message that is not delivered": ({}, ["AB", "hello", "12"]),
-        "five seats": ({"num_agents": 5, "length": 1}, []),
+        "five agents": ({"num_agents": 5, "length": 1}, []),
         "terse": ({"prompt": "terse"}, ["11", "", "the answer"]),
-        "one seat": ({"num_agents": 1}, []),
-        "one seat, terse": ({"num_agents": 1, "prompt": "terse"}, []),
+        "one agent": ({"num_agents": 1}, []),
+        "one agent, terse": ({"num_agents": 1, "prompt": "terse"}, []),
     },
 }
 

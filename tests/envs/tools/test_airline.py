@@ -1,4 +1,4 @@
-"""airline_v0: turns, what each seat reads, rewards, ends, the scripted customer and the scripted agent."""
+"""airline_v0: turns, what each agent reads, rewards, ends, the scripted customer and the scripted agent."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def call(name: str, **arguments) -> str:
 
 
 def played(env, act) -> float:
-    """The return of the first seat."""
+    """The return of the first agent."""
     total = 0.0
     for agent in env.agent_iter():
         _, reward, terminated, truncated, _ = env.last()
@@ -103,7 +103,7 @@ def test_the_agent_answers_again_after_calls_and_the_customer_only_speaks():
     assert 'Customer: <tool_call>{"name": "cancel_reservation"' in env.observe(AGENT)
 
 
-def test_each_seat_reads_its_own():
+def test_each_agent_reads_its_own():
     env = make(CANCEL)
     for look in LOOKS:
         env.step(written([look]))
@@ -118,7 +118,7 @@ def test_each_seat_reads_its_own():
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
-def test_no_seat_reads_what_the_reference_does(prompt):
+def test_no_agent_reads_what_the_reference_does(prompt):
     env = llmzoo.make("airline_v0", split="all", prompt=prompt).unwrapped
     for number in range(60):
         env.reset(options={"task": number})
@@ -369,7 +369,7 @@ def test_an_expert_beside_a_customer_who_says_nothing_useful_fails_less_than_sil
     assert 0.4 < sloppy < 0.8
 
 
-def test_the_scripted_customer_plays_its_turn_in_an_episode_of_one_seat():
+def test_the_scripted_customer_plays_its_turn_in_an_episode_of_one_agent():
     env = make(CANCEL, num_agents=1)
     assert env.possible_agents == [AGENT]
     env.step("What is your user id?")

@@ -1,4 +1,4 @@
-"""bfcl_v0: reading calls, the rules by which they are judged, and what each seat is paid."""
+"""bfcl_v0: reading calls, the rules by which they are judged, and what each agent is paid."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def is_right(accepted, text, **kwargs):
 
 
 def played(env, *answers, task=0):
-    """The success and each seat's return of an episode in which the seats give ``answers``."""
+    """The success and each agent's return of an episode in which the agents give ``answers``."""
     env.reset(options={"task": task})
     total = dict.fromkeys(env.possible_agents, 0.0)
     answers = list(answers)
@@ -404,7 +404,7 @@ REST = "[shop.order(a=3)]"
         ((REST, FIRST), 1.0, (0.2, 0.2)),
         (("[]", "[]"), 0.0, (0.2, 0.2)),
         (("no calls", REST), 0.0, (0.0, 1.0)),
-        # a malformed answer spoils the round, though the other seat wrote everything
+        # a malformed answer spoils the round, though the other agent wrote everything
         ((FIRST[:-1] + ", shop.order(a=3)]", "nothing"), 0.0, (0.2 + 0.8 * 0.8, 0.0)),
     ],
 )
@@ -427,7 +427,7 @@ def test_an_episode_of_rounds_is_worth_its_last(parallel):
     assert list(total.values()) == pytest.approx([2.0, 2.0])
 
 
-def test_of_a_single_call_the_second_seat_writes_nothing():
+def test_of_a_single_call_the_second_agent_writes_nothing():
     env = llmzoo.make("bfcl_v0", source="sample", category="simple")
     env.reset(options={"task": 0})
     assert env.unwrapped.expert("caller_1") == "[]"
@@ -442,7 +442,7 @@ def test_of_a_single_call_the_second_seat_writes_nothing():
     assert total == pytest.approx({"caller_0": 1.0, "caller_1": 0.2 + 0.8 * 2 / 3})
 
 
-def test_one_seat_writes_all_calls(parallel):
+def test_one_agent_writes_all_calls(parallel):
     _, total = played(parallel(num_agents=1), FIRST[:-1] + ", shop.order(a=3)]")
     assert total == pytest.approx({"caller_0": 2.0})
 

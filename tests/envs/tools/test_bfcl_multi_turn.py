@@ -43,7 +43,7 @@ def made(tmp_path):
 
 
 def play(env, *answers):
-    """The parts that the answers of one seat are paid in all, and its last info."""
+    """The parts that the answers of one agent are paid in all, and its last info."""
     paid, info = {}, {}
     for answer in answers:
         env.step(answer)
@@ -169,13 +169,13 @@ def test_a_fork_has_its_own_state(made):
 
 
 def test_the_experts_solve_the_sample():
-    for seats in (1, 2):
+    for agents in (1, 2):
         result = llmzoo.evaluate(
             "bfcl_multi_turn_v0",
             "oracle",
             tasks="all",
             split="all",
-            env_args={"source": "sample", "num_agents": seats},
+            env_args={"source": "sample", "num_agents": agents},
         )
         assert (result.tasks, result.success) == (34, 1.0)
 

@@ -1,4 +1,4 @@
-"""telecom_v0: turns, what each seat reads, rewards, ends, the scripted customer and the scripted agent."""
+"""telecom_v0: turns, what each agent reads, rewards, ends, the scripted customer and the scripted agent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def call(name: str, **arguments) -> str:
 
 
 def played(env, act) -> float:
-    """The return of the first seat."""
+    """The return of the first agent."""
     total = 0.0
     for agent in env.agent_iter():
         _, reward, terminated, truncated, _ = env.last()
@@ -65,7 +65,7 @@ def expert(env, agent):
 # Turns and what is read
 
 
-def test_a_seat_that_calls_tools_answers_again_and_a_message_passes_the_turn():
+def test_a_agent_that_calls_tools_answers_again_and_a_message_passes_the_turn():
     env = make("data_mode_off")
     assert env.agent_selection == AGENT
     env.step(call("get_customer_by_phone", phone_number=OWNERS[0].phone_number))
@@ -81,7 +81,7 @@ def test_a_seat_that_calls_tools_answers_again_and_a_message_passes_the_turn():
     assert "Customer: I did." in env.observe(AGENT)
 
 
-def test_each_seat_reads_its_own_calls_and_both_read_messages():
+def test_each_agent_reads_its_own_calls_and_both_read_messages():
     env = make("data_mode_off")
     env.step(call("get_data_usage", **OWNERS[0].ids))
     env.step("Look at the status bar.")
@@ -99,7 +99,7 @@ def test_each_seat_reads_its_own_calls_and_both_read_messages():
     assert "United States" not in agent
 
 
-def test_no_seat_reads_what_is_wrong():
+def test_no_agent_reads_what_is_wrong():
     for names in combinations("mms_issue")[9]:
         env = make(*names, intent="mms_issue")
         for agent in (AGENT, USER):
@@ -296,7 +296,7 @@ def test_an_agent_beside_a_customer_who_does_nothing_earns_less_than_amateurs():
     assert lone < 0.5 < sloppy < 0.95
 
 
-def test_the_scripted_customer_plays_its_turn_in_an_episode_of_one_seat():
+def test_the_scripted_customer_plays_its_turn_in_an_episode_of_one_agent():
     env = make("data_mode_off", num_agents=1)
     assert env.possible_agents == [AGENT]
     env.step("Please use toggle_data; check_status_bar.")

@@ -1,4 +1,4 @@
-"""tool_use_v0: what a round does, what it pays, and what the seats read."""
+"""tool_use_v0: what a round does, what it pays, and what the agents read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ RIGHT, WRONG = "<answer>04:50</answer>", "<answer>05:40</answer>"
 
 
 def played(env, *answers, task=0):
-    """Each seat's return, the parts of it, and the last infos, of an episode with these answers."""
+    """Each agent's return, the parts of it, and the last infos, of an episode with these answers."""
     env.reset(options={"task": task})
     answers = list(answers)
     total = dict.fromkeys(env.possible_agents, 0.0)
@@ -146,7 +146,7 @@ def test_a_wasted_round_costs_the_less_the_nearer_it_comes_to_a_call():
     assert cost(DOUBLE) == pytest.approx(0.1)
 
 
-def test_both_seats_are_paid_the_same_and_team_weight_scales_it():
+def test_both_agents_are_paid_the_same_and_team_weight_scales_it():
     env = made(num_agents=2, team_weight=2.0)
     total, _, _ = played(env, "Tide.", TIDE, "Double.", DOUBLE, "Answer.", RIGHT)
     assert total == pytest.approx({"planner_0": 2.0, "executor_1": 2.0})

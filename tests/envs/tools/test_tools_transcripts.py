@@ -1,6 +1,6 @@
 """Golden transcripts: every word that the tool environments say in a fixed episode.
 
-First the seats err, then the expert plays. Rewritten like those of the games:
+First the agents err, then the expert plays. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/tools``.
 """
 

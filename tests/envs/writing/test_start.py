@@ -30,15 +30,15 @@ def paid(id, task, *texts, **kwargs):
     return env.rewards[env.possible_agents[0]]
 
 
-def ladder(id, task, seat):
-    """Answers of one seat, each better than the one before."""
+def ladder(id, task, agent):
+    """Answers of one agent, each better than the one before."""
     env = made(id, task)
-    honest = env.expert(env.possible_agents[seat])
+    honest = env.expert(env.possible_agents[agent])
     words = honest.split()
     sentence = " ".join(words[: len(words) // 4])
     copied = env.episode.task.text.split()[: len(words) * 2 // 3]
     amateur = " ".join([*words[: len(words) // 3], *copied])
-    if env.seats[seat] == "detailed_1":  # a few words and a copy are worse than a few words
+    if env.agents[agent] == "detailed_1":  # a few words and a copy are worse than a few words
         joining = {word for phrases in TRANSITIONS.values() for word in phrases}
         amateur = " ".join(word for word in words if word.lower() not in joining)
     return ["", words[0], OFF_TOPIC, sentence, amateur, honest]
@@ -57,7 +57,7 @@ def test_near():
 def test_every_better_answer_earns_more(id):
     """Of both agents at once, and of one agent next to an honest answer of the other."""
     for task in TASKS:
-        first, second = (ladder(id, task, seat) for seat in (0, 1))
+        first, second = (ladder(id, task, agent) for agent in (0, 1))
         earned = [paid(id, task, *pair) for pair in zip(first, second, strict=True)]
         assert earned[0] == 0.0
         assert all(less < more for less, more in pairwise(earned)), (task, earned)
@@ -69,7 +69,7 @@ def test_every_better_answer_earns_more(id):
 @every_id
 def test_one_author_climbs_too(id):
     """Also without the delimiter, which a weak model does not write."""
-    first, second = (ladder(id, 0, seat) for seat in (0, 1))
+    first, second = (ladder(id, 0, agent) for agent in (0, 1))
     alone = ["", first[1], first[-1]]
     both = [f"{first[-1]}\n=====\n{text}" for text in second[1:]]
     answers = [*alone, *both[::2]]
@@ -82,7 +82,7 @@ def test_one_author_climbs_too(id):
 @every_id
 def test_the_start_is_a_part_and_structural_has_none(id):
     env = made(id)
-    texts = [ladder(id, 0, seat)[3] for seat in (0, 1)]
+    texts = [ladder(id, 0, agent)[3] for agent in (0, 1)]
     for text in texts:
         env.step(text)
     parts = env.infos[env.possible_agents[0]]["reward_parts"]

@@ -16,7 +16,7 @@ from llmzoo.errors import ConfigError, NoPlayerError
 from tests.attacks.rewards import nonsense_pairs, writing_climbers
 from tests.attacks.rewards.writing import IDS, NONSENSE, climbed, climbers, fixed_attacks
 
-SEATS = {
+AGENTS = {
     "tldr_v0": ["concise_0", "detailed_1"],
     "arxiv_v0": ["background_0", "method_1"],
     "story_v0": ["first_0", "second_1"],
@@ -31,7 +31,7 @@ def made(id, task=0, **kwargs):
 
 
 def play(env, *texts):
-    """Everybody's answers of a round; returns the reward of the first seat."""
+    """Everybody's answers of a round; returns the reward of the first agent."""
     for text in texts:
         env.step(text)
     return env.rewards[env.possible_agents[0]]
@@ -42,8 +42,8 @@ def experts(env):
 
 
 @every_id
-def test_seats(id):
-    assert made(id).possible_agents == SEATS[id]
+def test_agents(id):
+    assert made(id).possible_agents == AGENTS[id]
     assert made(id, num_agents=1).possible_agents == ["author_0"]
 
 
@@ -58,10 +58,10 @@ def test_one_author_earns_what_two_do(id):
 
 
 @every_id
-def test_every_seat_is_paid_alike_and_the_stages_are_named(id):
+def test_every_agent_is_paid_alike_and_the_stages_are_named(id):
     env = made(id, team_weight=0.5)
     play(env, *experts(env))
-    first, second = SEATS[id]
+    first, second = AGENTS[id]
     assert env.rewards[first] == env.rewards[second]
     assert tuple(env.infos[first]["reward_parts"]) == PARTS
     assert env.infos[first]["best_return"] == pytest.approx(MAXIMUM / 2)
@@ -108,7 +108,7 @@ def test_errors_are_named_and_not_raised(texts, error):
     assert len(env.observe("concise_0")) < len(env.episode.task.text) + 4_000
 
 
-def test_another_seats_malformed_answer_is_not_ones_own():
+def test_another_agents_malformed_answer_is_not_ones_own():
     env = made("tldr_v0", max_turns=2)
     play(env, "", env.expert("detailed_1"))
     assert env.infos["detailed_1"]["error"] is None

@@ -30,12 +30,12 @@ class Lengths(Adder):
 
 
 class Trio(TextEnv):
-    """Three seats in turn write something; the team is paid its letters at the end of a round."""
+    """Three agents in turn write something; the team is paid its letters at the end of a round."""
 
     metadata = {**TextEnv.metadata, "name": "trio_v0"}
 
-    def __init__(self, seats=3):
-        super().__init__([f"seat_{i}" for i in range(seats)], max_turns=2)
+    def __init__(self, agents=3):
+        super().__init__([f"seat_{i}" for i in range(agents)], max_turns=2)
 
     def begin(self, rng, task):
         self.episode = 0
@@ -60,14 +60,14 @@ FORMS = [
 ]
 
 
-def an_engine(name, options, seats, total=10):
+def an_engine(name, options, agents, total=10):
     cls = learner_class(name)
     learning = {}
-    for agent, player in seats.items():
+    for agent, player in agents.items():
         if player not in learning.values():
             learning[agent] = player
     return LocalEngine(
-        cls(cls.Config(**{"learning_rate": 1e-2, **options})), learning, seats, total_steps=total
+        cls(cls.Config(**{"learning_rate": 1e-2, **options})), learning, agents, total_steps=total
     )
 
 
@@ -125,7 +125,7 @@ def test_the_ratio_is_one_at_the_first_update(name, options):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "seats"),
+    ("name", "options", "agents"),
     [
         ("ippo", {"values": "token", "critic": "value_head"}, 1),
         ("mappo", {}, 1),
@@ -133,22 +133,22 @@ def test_the_ratio_is_one_at_the_first_update(name, options):
         ("maac", {}, 3),
     ],
 )
-def test_one_seat_and_three(name, options, seats):
-    names = [f"seat_{i}" for i in range(seats)]
+def test_one_agent_and_three(name, options, agents):
+    names = [f"seat_{i}" for i in range(agents)]
     players = {agent: short(seed=i) for i, agent in enumerate(names)}
     engine = an_engine(name, options, players)
-    batch = engine.collect(partial(Trio, seats), [0, 1])
+    batch = engine.collect(partial(Trio, agents), [0, 1])
     before = {agent: weights(player.model) for agent, player in players.items()}
     engine.update(batch, seed=0)
     assert all(moved(before[agent], player.model) for agent, player in players.items())
     central = name in ("mappo", "maac")
     assert set(engine.updater.critics) == ({"central"} if central else set(names))
     if central:
-        assert engine.updater.critics["central"].model.head.linear.out_features == seats
+        assert engine.updater.critics["central"].model.head.linear.out_features == agents
 
 
 @pytest.mark.parametrize(("name", "options"), FORMS[:5])
-def test_a_seat_that_does_not_act_keeps_its_weights(name, options):
+def test_an_agent_that_does_not_act_keeps_its_weights(name, options):
     one, other = short(0), short(1)
     engine = an_engine(name, options, {"a_0": one, "b_1": other})
     batch = engine.collect(Lengths, [0, 1])
@@ -238,8 +238,8 @@ def test_the_value_of_a_final_state_is_read_where_a_time_limit_cut(env, time_lim
 
 
 @pytest.mark.slow
-def test_central_values_are_the_seats_own():
-    """Two seats with different rewards in one state: each output learns its own."""
+def test_central_values_are_the_agents_own():
+    """Two agents with different rewards in one state: each output learns its own."""
     players = dict.fromkeys(["a_0", "b_1"], short())
 
     class Uneven(Matcher):
@@ -272,7 +272,7 @@ def test_a_central_critic_needs_a_state_of_text():
 
 @pytest.mark.parametrize("critic", ["separate", "value_head"])
 def test_names_with_dots_are_saved_apart(critic, tmp_path):
-    players = {"seat.0": short(0), "seat.1": short(1)}
+    players = {"agent.0": short(0), "agent.1": short(1)}
 
     def biases(engine):
         modules = [critic_module(engine, name) for name in players]
@@ -296,7 +296,7 @@ def test_a_critic_learns_at_its_actors_rate_unless_it_has_its_own():
     critics = an_engine("ippo", {"critic_learning_rate": 3e-3}, players).updater.critics
     assert [critics[name].optimizer.rate for name in players] == [3e-3, 3e-3]
     (central,) = an_engine("mappo", {}, players).updater.critics.values()
-    assert central.optimizer.rate == 1e-2  # of all seats, whatever one of them has
+    assert central.optimizer.rate == 1e-2  # of all agents, whatever one of them has
 
 
 def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):

@@ -32,13 +32,13 @@ A2 = group([(40, END), (41, 42), (43, 44, END)], (0.0, 2.0, 0.5), prompt=(10,), 
 B2 = group([(21, 22), (45, END), (46, END)], (0.0, 2.0, 0.25), prompt=(11, 12), agent="b_1", node=1)
 
 
-def an_engine(learner, policies, seats=None, **options):
+def an_engine(learner, policies, agents=None, **options):
     """An engine whose policies have moved on from their references."""
     options.setdefault("max_grad_norm", 1e9)
     engine = LocalEngine(
         learner(learner.Config(**{"learning_rate": 1e-3, "pairs": "gap", "rounds": 1, **options})),
         policies,
-        seats or dict.fromkeys(["a_0", "b_1"], next(iter(policies.values()))),
+        agents or dict.fromkeys(["a_0", "b_1"], next(iter(policies.values()))),
         total_steps=5,
     )
     torch.manual_seed(7)
@@ -260,7 +260,7 @@ BETA = 0.3
 
 
 def brute_force(players, references, joint, formula=FORMULAS["sigmoid"]):
-    """The loss of the sums of the seats' log-ratios, in one graph of all policies."""
+    """The loss of the sums of the agents' log-ratios, in one graph of all policies."""
     losses = [
         formula(*(BETA * sum(ratios(players[p.agent], references[p.agent], p) for p in pairs)))
         for pairs in joint
@@ -281,12 +281,12 @@ def adapters(checkpointing=False):
     return own, own
 
 
-def check_joint(policies, seats, formula=FORMULAS["sigmoid"], **options):
+def check_joint(policies, agents, formula=FORMULAS["sigmoid"], **options):
     """The gradients that the policies are given, and those of brute force."""
-    engine = an_engine(MADPO, policies, seats, beta=BETA, **options)
+    engine = an_engine(MADPO, policies, agents, beta=BETA, **options)
     references = dict(engine.updater.players())
     metrics, result = gradients(engine, A, B, A2, B2)
-    loss = brute_force(seats, references, JOINT, formula)
+    loss = brute_force(agents, references, JOINT, formula)
     loss.backward()
     for name, player in policies.items():
         close(result[name], [p.grad for p in player.parameters()])
@@ -299,7 +299,7 @@ def check_joint(policies, seats, formula=FORMULAS["sigmoid"], **options):
 @pytest.mark.parametrize("how", ["shared", "separate"])
 def test_joint_gradients_are_those_of_brute_force(how):
     result = check_joint(*seated(how))
-    # not the same as each seat by itself
+    # not the same as each agent by itself
     _, apart = gradients(an_engine(DPO, *seated(how), beta=BETA), A, B, A2, B2)
     for name, joint in result.items():
         far = max(float((a - b).abs().max()) for a, b in zip(joint, apart[name], strict=True))
@@ -314,7 +314,7 @@ def test_joint_gradients_do_not_depend_on_parts():
 @pytest.mark.slow
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("checkpointing", [False, True])
-def test_seats_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
+def test_agents_with_an_adapter_each_have_the_joint_gradient_too(checkpointing):
     check_joint(*adapters(checkpointing))
 
 
@@ -338,22 +338,22 @@ def test_every_joint_loss_is_of_the_sums(loss_type):
 
 
 @pytest.mark.usefixtures("float64")
-def test_three_seats_of_which_two_share_weights():
+def test_three_agents_of_which_two_share_weights():
     shared, own = policy(seed=0), policy(seed=1)
     policies = {"shared": shared, "own": own}
-    seats = {"a_0": shared, "b_1": own, "c_2": shared, "d_3": ScriptedPolicy(lambda r: "")}
+    agents = {"a_0": shared, "b_1": own, "c_2": shared, "d_3": ScriptedPolicy(lambda r: "")}
     third = group([(50, END), (51, END), (52, 53)], (1.0, 0.0, 0.5), agent="c_2", prompt=(3, 4))
-    engine = an_engine(MADPO, policies, seats, beta=BETA)
+    engine = an_engine(MADPO, policies, agents, beta=BETA)
     references = dict(engine.updater.players())
     _, result = gradients(engine, A, B, third)
     joint = [(pair_of(A, 0, 1), pair_of(B, 0, 1), pair_of(third, 0, 1))]
-    brute_force(seats, references, joint).backward()
+    brute_force(agents, references, joint).backward()
     close(result["shared"], [p.grad for p in shared.model.parameters()])
     close(result["own"], [p.grad for p in own.model.parameters()])
 
 
 @pytest.mark.usefixtures("float64")
-def test_with_one_seat_the_joint_form_is_dpo():
+def test_with_one_agent_the_joint_form_is_dpo():
     runs = []
     for learner in (DPO, MADPO):
         engine = an_engine(learner, {"policy": policy()}, pairs="all")

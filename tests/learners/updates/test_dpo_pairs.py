@@ -67,7 +67,7 @@ def test_an_answer_that_no_model_wrote_is_in_no_pair():
 def test_joint_pairs_are_of_the_same_two_joint_answers_at_a_node():
     a = a_group("a", [(1,), (2,), (3,)], (0.0, 1.0, 2.0))
     b = a_group("b", [(4,), (5,), (6,)], (3.0, 1.0, 0.0), prompt=(6,))
-    # the means over the seats: 1.5, 1.0 and 1.0; apart, a would prefer (3,) and b (4,)
+    # the means over the agents: 1.5, 1.0 and 1.0; apart, a would prefer (3,) and b (4,)
     (pair,) = joint_pairs([a, b], "gap", min_gap=0.0, rng=RNG).pairs
     assert [(p.agent, p.prompt_ids, p.chosen_ids, p.rejected_ids) for p in pair] == [
         ("a", (5,), (1,), (2,)),
@@ -78,7 +78,7 @@ def test_joint_pairs_are_of_the_same_two_joint_answers_at_a_node():
     assert every.ties == pytest.approx(1 / 3)
 
 
-def test_nodes_are_apart_and_a_seat_may_choose_alone():
+def test_nodes_are_apart_and_an_agent_may_choose_alone():
     groups = [
         a_group("a", [(1,), (2,)], (0.0, 1.0)),
         a_group("a", [(3,), (4,)], (1.0, 0.0), node=(0, 1)),
@@ -93,7 +93,7 @@ def test_nodes_are_apart_and_a_seat_may_choose_alone():
     ]
 
 
-def test_a_seat_whose_prompt_was_too_long_has_no_part_but_its_return_counts():
+def test_an_agent_whose_prompt_was_too_long_has_no_part_but_its_return_counts():
     a = a_group("a", [(1,), (2,)], (0.0, 1.0))
     b = a_group("b", [(), ()], (4.0, 0.0))
     (pair,) = joint_pairs([a, b], "gap", min_gap=0.0, rng=RNG).pairs
@@ -101,7 +101,7 @@ def test_a_seat_whose_prompt_was_too_long_has_no_part_but_its_return_counts():
     assert joint_pairs([b], "gap", min_gap=0.0, rng=RNG).pairs == []
 
 
-def test_joint_answers_that_are_the_same_in_all_seats_are_no_pair():
+def test_joint_answers_that_are_the_same_in_all_agents_are_no_pair():
     a = a_group("a", [(1,), (1,)], (0.0, 1.0))
     b = a_group("b", [(4,), (4,)], (0.0, 1.0))
     assert joint_pairs([a, b], "gap", min_gap=0.0, rng=RNG).pairs == []
@@ -395,7 +395,7 @@ def test_unknown_names_are_refused_with_what_is_known(config, options, near):
 
 
 def test_a_cross_gives_each_answer_its_mean_over_the_others():
-    """Two seats write a number; of a cross the returns are own number x (1 + mean of the other's)."""
+    """Two agents write a number; of a cross the returns are own number x (1 + mean of the other's)."""
 
     class Writer:
         name, prompt_style = "writer", None

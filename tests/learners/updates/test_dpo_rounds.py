@@ -18,7 +18,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = pytest.mark.slow
 
-SEATS = ("writer_0", "writer_1")
+AGENTS = ("writer_0", "writer_1")
 
 
 def a_player(seed=0, length=2):
@@ -28,16 +28,16 @@ def a_player(seed=0, length=2):
 
 def shared():
     one = a_player()
-    return {"policy": one}, dict.fromkeys(SEATS, one)
+    return {"policy": one}, dict.fromkeys(AGENTS, one)
 
 
 def separate():
-    own = {seat: a_player(seed) for seed, seat in enumerate(SEATS)}
+    own = {agent: a_player(seed) for seed, agent in enumerate(AGENTS)}
     return own, own
 
 
 def adapters():
-    own = a_player().with_adapters(SEATS, r=4)
+    own = a_player().with_adapters(AGENTS, r=4)
     return own, own
 
 
@@ -128,7 +128,7 @@ def test_answers_come_from_the_reference_and_are_compared_with_it(seated):
         noted = [x for c in group.completions for x in c.logprobs]
         its = players[group.agent].likelihood([group])
         assert_equal(its.logprobs[its.mask == 1], torch.tensor(noted))
-        ours = engine.seats[group.agent].likelihood([group])
+        ours = engine.agent_policies[group.agent].likelihood([group])
         assert ours.logprobs[ours.mask == 1].tolist() != pytest.approx(noted, abs=1e-3)
     # the policies have moved, so there is a margin from the first step of this update on
     metrics = engine.update(batch, seed=1)
@@ -149,13 +149,13 @@ def test_what_the_reference_samples_counts_as_the_policys():
     batch = play(engine, 0)
     engine.update(batch, seed=0)
     sampled = sum(len(c.ids) for g in batch.groups for c in g.completions)
-    assert sampled == 4 * 2 * 4 * 2  # envs, seats, answers, tokens
+    assert sampled == 4 * 2 * 4 * 2  # envs, agents, answers, tokens
     assert engine.policies["policy"].tokens_sampled == sampled
     iterate(engine, 1)
     assert engine.policies["policy"].tokens_sampled == 2 * sampled
 
 
-def test_other_seats_are_played_by_who_sits_there():
+def test_other_agents_are_played_by_who_sits_there():
     player, other = a_player(), ScriptedPolicy(lambda r: "p")
     engine = an_engine(MADPO, ({"policy": player}, {"writer_0": player, "writer_1": other}))
     assert engine.updater.players()["writer_1"] is other
@@ -197,18 +197,18 @@ def test_an_adapters_first_reference_is_the_bare_base_and_the_base_never_changes
     assert len(set(names)) == 2
     for step in (2, 3):
         iterate(engine, step)
-    assert len(whole.peft_config) == 4  # two seats, two references: none is left behind
+    assert len(whole.peft_config) == 4  # two agents, two references: none is left behind
     after = dict(whole.named_parameters())
     assert all(torch.equal(frozen[n], after[n]) for n in frozen)
 
 
 @pytest.mark.parametrize(("learner", "seated"), [(MADPO, separate), (DPO, adapters)])
-def test_training_one_seat_leaves_the_others_bit_identical(learner, seated):
+def test_training_one_agent_leaves_the_others_bit_identical(learner, seated):
     policies, _ = seated()
     quiet = policies["writer_1"]
-    # the second seat plays, but does not learn
-    seats = {"writer_0": policies["writer_0"], "writer_1": quiet}
-    engine = an_engine(learner, ({"writer_0": policies["writer_0"]}, seats), rounds=0)
+    # the second agent plays, but does not learn
+    agents = {"writer_0": policies["writer_0"], "writer_1": quiet}
+    engine = an_engine(learner, ({"writer_0": policies["writer_0"]}, agents), rounds=0)
     before = [p.detach().clone() for p in quiet.parameters()]
     start = trained(engine)
     for step in range(3):
@@ -218,7 +218,7 @@ def test_training_one_seat_leaves_the_others_bit_identical(learner, seated):
 
 
 def test_an_adapter_on_the_output_layer_learns():
-    own = a_player().with_adapters(SEATS, r=4, target_modules=["lm_head"])
+    own = a_player().with_adapters(AGENTS, r=4, target_modules=["lm_head"])
     engine = an_engine(DPO, (own, own))
     before = trained(engine)
     iterate(engine, 0)
@@ -245,7 +245,7 @@ def test_a_reference_of_a_saved_adapter_is_a_copy_of_it(tmp_path):
     assert all(torch.equal(a, b) for a, b in zip(before, own.values(), strict=True))
 
 
-def test_one_seat_alone_plays_through_its_own_prompts():
+def test_one_agent_alone_plays_through_its_own_prompts():
     player = policy(sampling=Sampling(max_new_tokens=2))
     engine = LocalEngine(
         DPO(DPO.Config(pairs="gap")), {"policy": player}, {"writer_0": player}, total_steps=2

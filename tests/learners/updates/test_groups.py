@@ -41,14 +41,14 @@ def a_group(answers, returns, agent="a_0", truncated=(), prompt=(5, 6)):
     )
 
 
-def an_engine(name="magrpo", seats=None, **options):
+def an_engine(name="magrpo", agents=None, **options):
     cls = learner_class(name)
     options.setdefault("learning_rate", 1e-2)
     player = policy(sampling=Sampling(max_new_tokens=1))
     return LocalEngine(
         cls(cls.Config(**options)),
         {"policy": player},
-        dict.fromkeys(seats or ["a_0"], player),
+        dict.fromkeys(agents or ["a_0"], player),
         total_steps=10,
     )
 
@@ -83,7 +83,7 @@ def test_the_greedy_answers_return_is_changed_with_them():
 
 
 def test_a_running_mean_of_each_role_is_the_baseline():
-    engine = an_engine("magrpo", seats=["a_0", "b_1"], role_baseline=0.5)
+    engine = an_engine("magrpo", agents=["a_0", "b_1"], role_baseline=0.5)
     first = [a_group([(20, 0)], [1.0]), a_group([(21, 0)], [-1.0], agent="b_1")]
     result = credited(engine, *first)
     assert [c.advantages.tolist() for c in result] == [[1.0], [-1.0]]  # means start at 0
@@ -142,7 +142,7 @@ def test_a_batch_is_played_on_until_half_its_groups_differ(spare, resamples, pla
     """Eight episodes that teach nothing and eight of which one does not: 7 of 16 are too few."""
     env = type("Env", (Flat,), {"spare": spare, "resets": 0})
     engine = an_engine(
-        seats=["writer_0"], uninformative="resample", resamples=resamples, group_size=8
+        agents=["writer_0"], uninformative="resample", resamples=resamples, group_size=8
     )
     batch = engine.collect(partial(env), list(range(32, 40)))
     assert len(batch.groups) == played

@@ -28,8 +28,8 @@ def player(**sizes):
 
 
 def rates(policies, config):
-    seats = {f"{name}_seat": policy for name, policy in policies.items()}
-    updater = PolicyGradientUpdater(config, policies, seats, total_steps=1)
+    agents = {f"{name}_agent": policy for name, policy in policies.items()}
+    updater = PolicyGradientUpdater(config, policies, agents, total_steps=1)
     return {name: optimizer.rate for name, optimizer in updater.optimizers.items()}
 
 
@@ -56,13 +56,13 @@ def test_an_adapter_learns_at_a_higher_rate_than_full_weights(config, sizes, ful
 def test_the_updater_asks_for_what_its_policies_train():
     assert rates({"p": player(**LARGE)}, GroupConfig()) == {"p": 1e-6}
     adapters = player(**LARGE).with_adapters(["a", "b"])
-    adapters["b"].learning_rate = 3e-4  # a seat's own
+    adapters["b"].learning_rate = 3e-4  # an agent's own
     assert rates(adapters, GroupConfig()) == {"a": 1e-4, "b": 3e-4}
 
 
 def test_many_adapters_do_not_make_a_small_base_large():
     base = player(hidden_size=64, intermediate_size=640)
-    policies = base.with_adapters([f"seat{i}" for i in range(8)], r=512)
+    policies = base.with_adapters([f"agent{i}" for i in range(8)], r=512)
     size = sum(p.numel() for p in base.model.parameters())
     assert size > 10_000_000
     assert set(rates(policies, GroupConfig()).values()) == {2e-3}
@@ -79,7 +79,7 @@ def test_the_critic_of_an_adapter_is_a_whole_model(central):
 
 @pytest.mark.slow
 def test_an_adapter_on_a_large_base_learns_with_the_default(tmp_path):
-    """A seat answers "U" and "D" by the parity of a letter; at a tenth of the rate it stays as it is."""
+    """An agent answers "U" and "D" by the parity of a letter; at a tenth of the rate it stays as it is."""
     policies = player(**LARGE).with_adapters(["writer_0"])
     result = fit(
         "magrpo",

@@ -220,25 +220,25 @@ def test_without_rows_nothing_is_done():
 @pytest.mark.parametrize("checkpointing", [False, True])
 def test_only_the_policys_own_adapter_learns(checkpointing):
     base = tiny_models.policy(gradient_checkpointing=checkpointing)
-    seats = base.with_adapters(["a", "b"])
+    agents = base.with_adapters(["a", "b"])
     with torch.no_grad():  # adapters that do something, so that a wrong one would show
-        for player in seats.values():
+        for player in agents.values():
             for parameter in player.parameters():
                 parameter.add_(0.01)
-    model, mine = seats["a"].model, seats["a"].adapter
-    seats["a"].activate()
-    expected = by_hand(seats["a"]).item()
-    seats["b"].activate()
-    old = weights(seats["a"])
-    assert trained(seats["a"])["loss"] == pytest.approx(expected, rel=1e-4)
-    changed = {n for n, t in weights(seats["a"]).items() if not torch.equal(old[n], t)}
+    model, mine = agents["a"].model, agents["a"].adapter
+    agents["a"].activate()
+    expected = by_hand(agents["a"]).item()
+    agents["b"].activate()
+    old = weights(agents["a"])
+    assert trained(agents["a"])["loss"] == pytest.approx(expected, rel=1e-4)
+    changed = {n for n, t in weights(agents["a"]).items() if not torch.equal(old[n], t)}
     assert changed == set(own_parameters(model, mine))
 
 
 def test_dropout_of_an_adapter_is_refused():
-    seats = tiny_models.policy().with_adapters(["a"], lora_dropout=0.1)
+    agents = tiny_models.policy().with_adapters(["a"], lora_dropout=0.1)
     with pytest.raises(ConfigError, match="no dropout: leave lora_dropout at 0"):
-        an_updater(seats["a"])
+        an_updater(agents["a"])
 
 
 @pytest.mark.parametrize("precision", ["bf16_autocast", "bf16"])

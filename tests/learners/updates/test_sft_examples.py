@@ -73,7 +73,7 @@ def test_control_tokens_in_an_answer_are_text():
     assert ids.count(player.tokenizer.eos_token_id) == 1
 
 
-def test_a_row_is_read_under_its_seats_settings():
+def test_a_row_is_read_under_its_agents_settings():
     player = chat_models.policy(chat_models.tokenizer(), chats={"b": Chat(system="Be brief.")})
     row = {"prompt": "you see 3", "completion": "up", "next_observation": "you see 4"}
     read = {a: world_model_example(player, {**row, "agent": a}).prompt for a in "ab"}

@@ -115,8 +115,8 @@ def test_what_no_model_wrote_pays_the_answer_before():
 def test_the_global_state_is_recorded_where_it_is_asked_for():
     env = Adder(1)
     env.reset(seed=0)
-    seats = dict.fromkeys(["a_0", "b_1"], FakePolicy(lambda request, i: "1"))
-    (episode,) = run([play_episode(env, 0, with_state=True)], seats)
+    agents = dict.fromkeys(["a_0", "b_1"], FakePolicy(lambda request, i: "1"))
+    (episode,) = run([play_episode(env, 0, with_state=True)], agents)
     assert [d.state for d in episode.decisions] == [
         "[a_0]\na_0 0 \n\n[b_1]\nb_1 0 ",
         "[a_0]\na_0 0 1.0\n\n[b_1]\nb_1 0 1.0",

@@ -14,9 +14,9 @@ Two builders span a valley between banks of different height. Each sees its own 
 next to the higher bank it climbs by one block a column, so that one can walk from bank to bank. On each rock in
 the valley stands a pier of stone, from the rock up to the deck.
 
-**What is known.** A seat sees the earth and the blocks of its own half of the columns: its bank, the rocks there and what
+**What is known.** An agent sees the earth and the blocks of its own half of the columns: its bank, the rocks there and what
 stands there. It does not see the other half. How high the deck is and where it climbs depends on both
-banks, so each must say where its own is. A message is read in the next round. A seat reaches its half and two
+banks, so each must say where its own is. A message is read in the next round. An agent reaches its half and two
 columns beyond.
 
 **Actions.** Orders, one a line, at most 30 a round (60 for `num_agents=1`):
@@ -82,19 +82,19 @@ from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.bridge_build import oracle, tasks
 from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, Done, seats_of
+from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
 from llmzoo.envs.text import Malformed
 
-MOST = 30  # orders of a seat in a round
+MOST = 30  # orders of an agent in a round
 IOU, JOINED, WHOLE = 0.6, 0.2, 0.2
 EARTH, UNSEEN = "#", "?"
 
 
 class BridgeBuild(BuildingSite[BridgeTask, bytes]):
-    """A bridge built from two banks, by two seats that see one side each or by one that sees all."""
+    """A bridge built from two banks, by two agents that see one side each or by one that sees all."""
 
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
@@ -124,7 +124,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         )
         super().__init__(
             chosen,
-            seats_of(num_agents, ("west_0", "east_1"), "builder_0"),
+            agents_of_site(num_agents, ("west_0", "east_1"), "builder_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             message_chars=message_chars if num_agents == 2 else 0,
@@ -205,43 +205,48 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def expert(self, agent: str) -> str:
         state = self.episode
         if self._informed():
-            columns = [x for seat in self._seats(agent) for x in oracle.half(state.task, seat)]
+            columns = [
+                x for builder in self._agents(agent) for x in oracle.half(state.task, builder)
+            ]
             banks = state.task.west, state.task.east
             return oracle.listed(oracle.commands(state.task, state.world, banks, columns))
-        seat = self.possible_agents.index(agent)
-        return oracle.expert(state.task, state.world, seat, self._heard(agent))
+        builder = self.possible_agents.index(agent)
+        return oracle.expert(state.task, state.world, builder, self._heard(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         if len(self.possible_agents) == 1:
             return oracle.amateur_alone(state.task, state.world, rng)
-        seat = self.possible_agents.index(agent)
+        builder = self.possible_agents.index(agent)
         heard = self._heard(agent) if self.message_chars else [""]
-        return oracle.amateur(state.task, state.world, seat, heard, rng)
+        return oracle.amateur(state.task, state.world, builder, heard, rng)
 
     def _informed(self) -> bool:
         """Whether the expert must know what no message tells it."""
         return not self.message_chars
 
-    def _seats(self, agent: str) -> list[int]:
+    def _agents(self, agent: str) -> list[int]:
         alone = len(self.possible_agents) == 1
         return [0, 1] if alone else [self.possible_agents.index(agent)]
 
     def _heard(self, agent: str) -> list[str]:
-        """The messages of the other seat."""
+        """The messages of the other agent."""
         return [
-            text for said in self.episode.messages for seat, text in said.items() if seat != agent
+            text
+            for said in self.episode.messages
+            for builder, text in said.items()
+            if builder != agent
         ]
 
     def _seen(self, agent: str) -> range:
-        """The columns that a seat sees."""
+        """The columns that an agent sees."""
         task = self.episode.task
         if len(self.possible_agents) == 1:
             return range(task.box.width)
         return oracle.half(task, self.possible_agents.index(agent))
 
     def _reach(self, agent: str) -> range:
-        """The columns in which a seat builds."""
+        """The columns in which an agent builds."""
         seen, width = self._seen(agent), self.episode.task.box.width
         return range(max(0, seen.start - REACH), min(width, seen.stop + REACH))
 

@@ -32,12 +32,12 @@ def heard(messages: Iterable[str]) -> Bank | None:
     return found
 
 
-def known(task: BridgeTask, seat: int, messages: Iterable[str]) -> tuple[Bank, Bank] | None:
-    """Both banks, as a seat knows them; None if it has not heard of the other's."""
+def known(task: BridgeTask, builder: int, messages: Iterable[str]) -> tuple[Bank, Bank] | None:
+    """Both banks, as an agent knows them; None if it has not heard of the other's."""
     other = heard(messages)
     if other is None or not 0 < other.height < task.box.height:
         return None
-    west, east = (task.west, other) if seat == 0 else (other, task.east)
+    west, east = (task.west, other) if builder == 0 else (other, task.east)
     return (west, east) if 0 <= west.edge < task.middle <= east.edge < task.box.width else None
 
 
@@ -53,17 +53,17 @@ def commands(
     return [fill for material, cells in todo.items() for fill in boxes(task.box, cells, material)]
 
 
-def half(task: BridgeTask, seat: int) -> range:
-    """The columns of a seat's half."""
-    return range(task.middle) if seat == 0 else range(task.middle, task.box.width)
+def half(task: BridgeTask, builder: int) -> range:
+    """The columns of an agent's half."""
+    return range(task.middle) if builder == 0 else range(task.middle, task.box.width)
 
 
-def expert(task: BridgeTask, grid: bytes, seat: int, messages: Sequence[str]) -> str:
-    """What a seat answers after it has read ``messages`` of the other, none of them in the first round."""
-    banks = known(task, seat, messages)
+def expert(task: BridgeTask, grid: bytes, builder: int, messages: Sequence[str]) -> str:
+    """What an agent answers after it has read ``messages`` of the other, none of them in the first round."""
+    banks = known(task, builder, messages)
     if banks is None:
-        return message((task.west, task.east)[seat])
-    return listed(commands(task, grid, banks, half(task, seat)))
+        return message((task.west, task.east)[builder])
+    return listed(commands(task, grid, banks, half(task, builder)))
 
 
 def alone(task: BridgeTask, grid: bytes) -> str:
@@ -71,21 +71,21 @@ def alone(task: BridgeTask, grid: bytes) -> str:
 
 
 def amateur(
-    task: BridgeTask, grid: bytes, seat: int, messages: Sequence[str], rng: random.Random
+    task: BridgeTask, grid: bytes, builder: int, messages: Sequence[str], rng: random.Random
 ) -> str:
     """The same, often with a slip: a message that says nothing, or a height that is one too high; a deck at
     the own height, without steps or piers, with holes, or of a material that there is not."""
-    own = (task.west, task.east)[seat]
+    own = (task.west, task.east)[builder]
     slip = rng.choice((*["none"] * 6, *SLIPS))
-    banks = known(task, seat, messages)
+    banks = known(task, builder, messages)
     if banks is None:
         if messages or rng.random() < 0.15:
-            banks = _guess(task, seat)
+            banks = _guess(task, builder)
         elif slip == "own height":
             return "say I am ready to build, tell me about your side"
         else:
             return message(own._replace(height=own.height + (slip == "no steps")))
-    return _with_slip(task, grid, banks, half(task, seat), slip, rng)
+    return _with_slip(task, grid, banks, half(task, builder), slip, rng)
 
 
 def amateur_alone(task: BridgeTask, grid: bytes, rng: random.Random) -> str:
@@ -98,10 +98,10 @@ def listed(todo: Sequence[Fill]) -> str:
     return "\n".join(map(str, todo)) or "pass"
 
 
-def _guess(task: BridgeTask, seat: int) -> tuple[Bank, Bank]:
+def _guess(task: BridgeTask, builder: int) -> tuple[Bank, Bank]:
     """Both banks, as if the other were the mirror image of the own one."""
     last = task.box.width - 1
-    if seat == 0:
+    if builder == 0:
         return task.west, Bank(last - task.west.edge, task.west.height)
     return Bank(last - task.east.edge, task.east.height), task.east
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from llmzoo.envs.building.blocks import STONE, WOOD, Box
 
-REACH = 2  # columns beyond the middle that a seat reaches
+REACH = 2  # columns beyond the middle that an agent reaches
 
 
 class Level(NamedTuple):

@@ -55,7 +55,7 @@ The most is 1, and doing nothing earns 0.
 by content: houses that differ by a mirror image, by a turn, or by which of wood, stone and brick stands where,
 stay together.
 
-**The scripted expert** of each seat builds half of the cells of each material, in as few boxes as it finds.
+**The scripted expert** of each agent builds half of the cells of each material, in as few boxes as it finds.
 
 **Pictures.** `render_mode="rgb_array"` draws the layers side by side, from the ground up
 ([rendering](../concepts.md#rendering)).
@@ -83,27 +83,27 @@ from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, MATERIALS, STONE, SY
 from llmzoo.envs.building.house_build import oracle, tasks
 from llmzoo.envs.building.house_build.tasks import HouseTask
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, Done, seats_of
+from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
 from llmzoo.envs.text import Malformed
 
-MOST = 40  # orders of a seat in a round
+MOST = 40  # orders of an agent in a round
 PLACED = (WOOD, STONE, BRICK, GLASS, DOOR)
 IOU, WALLS, ROOF, OPENINGS, WHOLE = 0.4, 0.15, 0.15, 0.1, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """``stocks``: the blocks that each seat may still place."""
+    """``stocks``: the blocks that each agent may still place."""
 
     grid: bytes
     stocks: Mapping[str, Stock]
 
 
 class HouseBuild(BuildingSite[HouseTask, House]):
-    """A house built by two seats with too few blocks each, or by one with enough."""
+    """A house built by two agents with too few blocks each, or by one with enough."""
 
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
@@ -132,7 +132,7 @@ class HouseBuild(BuildingSite[HouseTask, House]):
         )
         super().__init__(
             chosen,
-            seats_of(num_agents, ("builder_0", "builder_1"), "builder_0"),
+            agents_of_site(num_agents, ("builder_0", "builder_1"), "builder_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             prompt=prompt,
@@ -165,7 +165,7 @@ class HouseBuild(BuildingSite[HouseTask, House]):
         }
 
     def rules(self, agent: str) -> str:
-        other = next((seat for seat in self.possible_agents if seat != agent), None)
+        other = next((builder for builder in self.possible_agents if builder != agent), None)
         team = (
             f"You are {agent}. You and {other} build one house at the same time, without speaking. Each of you may "
             "place a little more than half of the blocks of each material."
@@ -235,7 +235,7 @@ class HouseBuild(BuildingSite[HouseTask, House]):
         return oracle.amateur(state.task, state.world.grid, self._halves(agent), rng)
 
     def _halves(self, agent: str) -> list[int]:
-        """The halves of each material that a seat builds."""
+        """The halves of each material that an agent builds."""
         alone = len(self.possible_agents) == 1
         return [0, 1] if alone else [self.possible_agents.index(agent)]
 

@@ -51,9 +51,11 @@ class HouseTask:
         """The blocks of each material."""
         return {material: self.target.count(material) for material in (*SOLID, GLASS, DOOR)}
 
-    def stock(self, seats: int) -> dict[int, int]:
-        """What each of ``seats`` may place: its share, and about half of a share more."""
-        return {m: (n + seats - 1) // seats + n // (2 * seats) for m, n in self.counts.items()}
+    def stock(self, builders: int) -> dict[int, int]:
+        """What each of ``builders`` may place: its share, and about half of a share more."""
+        return {
+            m: (n + builders - 1) // builders + n // (2 * builders) for m, n in self.counts.items()
+        }
 
 
 def draw(

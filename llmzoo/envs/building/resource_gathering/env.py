@@ -11,7 +11,7 @@ other begins, so they write messages.
 | rounds | `max_turns` (4) |
 | success | the stock has just the blocks that are needed |
 
-**What is known.** A seat reads what is needed and what the stock has, where its own worker is, and the cells that this
+**What is known.** An agent reads what is needed and what the stock has, where its own worker is, and the cells that this
 worker has seen: those at most 2 away to each side, along its whole way. It does not see where the other is. A
 message is read in the next round. At the start a worker sees nothing that it can take, and all that the other
 takes lies around it.
@@ -89,20 +89,20 @@ from llmzoo.envs.building.resource_gathering.tasks import (
     FieldTask,
     Stack,
 )
-from llmzoo.envs.building.site import BuildingSite, Done, seats_of
+from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
 from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
 from llmzoo.envs.text import Malformed
 from llmzoo.errors import ConfigError
 
-MOST = 24  # orders of a seat in a round
+MOST = 24  # orders of an agent in a round
 IOU, WHOLE = 0.8, 0.2
 SIGNS = {"wood": "W", "stone": "S", "iron": "I"}
 
 
 class ResourceGathering(BuildingSite[FieldTask, Field]):
-    """A field with two workers, moved by a seat each or both by one."""
+    """A field with two workers, moved by an agent each or both by one."""
 
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
@@ -134,7 +134,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
                 rounds=max_turns,
                 **tasks.LEVELS[level]._asdict(),
             ),
-            seats_of(num_agents, ("forester_0", "miner_1"), "gatherer_0"),
+            agents_of_site(num_agents, ("forester_0", "miner_1"), "gatherer_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             message_chars=message_chars if num_agents == 2 else 0,
@@ -263,7 +263,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
         return oracle.heard(said, state.task.size)
 
     def _workers(self, agent: str) -> tuple[str, ...]:
-        """The workers that a seat moves."""
+        """The workers that an agent moves."""
         if len(self.possible_agents) == 1:
             return WORKERS
         return (agent.partition("_")[0],)
@@ -276,7 +276,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
         return sorted(seen)
 
     def _rows(self, agent: str) -> list[str]:
-        """The field as a seat has seen it."""
+        """The field as an agent has seen it."""
         field, size = self.episode.world, self.episode.task.size
         own = self._workers(agent)
         seen = frozenset[tuple[int, int]]().union(*(field.seen[worker] for worker in own))

@@ -84,17 +84,17 @@ def readers(size: int, worker: str) -> dict[str, Reader]:
 def carried_out(
     task: FieldTask, field: Field, given: Mapping[str, Orders]
 ) -> tuple[Field, dict[str, tuple[str, ...]]]:
-    """The field after the orders of a round, seat by seat, and what was refused of each seat."""
+    """The field after the orders of a round, agent by agent, and what was refused of each agent."""
     steps = dict.fromkeys(field.places, task.steps)
     refused: dict[str, tuple[str, ...]] = {}
-    for seat, orders in given.items():
+    for builder, orders in given.items():
         late = []
         for number, order in orders.given:
             try:
                 field = _done(task, field, order, steps)
             except Refused as reason:
                 late.append(f"line {number}: {reason}")
-        refused[seat] = tuple(late)
+        refused[builder] = tuple(late)
     return field, refused
 
 

@@ -48,7 +48,7 @@ The most is 1, and doing nothing earns 0.
 **Tasks.** Random capital letters in a font of 5x7 cells. The split is by content: walls that are mirror images of
 each other stay together.
 
-**The scripted expert** of each seat builds the cells whose x + y is even (`builder_0`) or odd (`builder_1`).
+**The scripted expert** of each agent builds the cells whose x + y is even (`builder_0`) or odd (`builder_1`).
 
 **Pictures.** `render_mode="rgb_array"` draws the wall and the plan ([rendering](../concepts.md#rendering)).
 
@@ -72,7 +72,7 @@ from llmzoo.envs.base import public_forms
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, Done, seats_of
+from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
 from llmzoo.envs.building.str_build import oracle, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
@@ -80,13 +80,13 @@ from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import generated
 from llmzoo.envs.text import Malformed
 
-MOST = 64  # orders of a seat in a round
-OWN = (WOOD, STONE)  # the material of each seat
+MOST = 64  # orders of an agent in a round
+OWN = (WOOD, STONE)  # the material of each agent
 IOU, PAIRS, WHOLE = 0.4, 0.4, 0.2
 
 
 class StrBuild(BuildingSite[WordTask, bytes]):
-    """A text on a wall, built by two seats with one material each, or by one with both."""
+    """A text on a wall, built by two agents with one material each, or by one with both."""
 
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
@@ -115,7 +115,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             name=f"str_build, {count} letters",
             letters=count,
         )
-        agents = seats_of(num_agents, ("builder_0", "builder_1"), "builder_0")
+        agents = agents_of_site(num_agents, ("builder_0", "builder_1"), "builder_0")
         super().__init__(
             chosen,
             agents,
@@ -148,7 +148,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
 
     def rules(self, agent: str) -> str:
         own = " and ".join(MATERIALS[material] for material in self._materials(agent))
-        other = next((seat for seat in self.possible_agents if seat != agent), None)
+        other = next((builder for builder in self.possible_agents if builder != agent), None)
         material = MATERIALS[OWN[0] if agent == "builder_1" else OWN[1]]
         team = (
             f"You are {agent}. You and {other} build on one wall at the same time, without speaking. You place "
@@ -216,7 +216,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         return oracle.amateur(state.task, state.world, self._halves(agent), OWN, rng)
 
     def _halves(self, agent: str) -> list[int]:
-        """The halves of the cells that a seat builds."""
+        """The halves of the cells that an agent builds."""
         alone = len(self.possible_agents) == 1
         return [0, 1] if alone else [self.possible_agents.index(agent)]
 

@@ -15,32 +15,32 @@ from llmzoo.envs.building.str_build.tasks import WordTask
 SLIPS = ("forgets", "shifts", "upside down", "other half", "typing", "rows")
 
 
-def commands(task: WordTask, grid: bytes, seat: int, materials: Sequence[int]) -> list[Fill]:
-    """What is left to do in the cells of ``seat``, which places its own material there."""
+def commands(task: WordTask, grid: bytes, builder: int, materials: Sequence[int]) -> list[Fill]:
+    """What is left to do in the cells of ``agent``, which places its own material there."""
     todo = []
     for at, wanted in enumerate(task.target):
         x, y, z = task.box.place(at)
-        material = materials[seat] if wanted else AIR
-        if (x + y) % 2 == seat and grid[at] != material:
+        material = materials[builder] if wanted else AIR
+        if (x + y) % 2 == builder and grid[at] != material:
             todo.append(Fill((x, y, z), (x, y, z), material))
     return todo
 
 
-def expert(task: WordTask, grid: bytes, seats: Sequence[int], materials: Sequence[int]) -> str:
-    """The orders for the halves ``seats`` of the cells."""
-    return listed([c for seat in seats for c in commands(task, grid, seat, materials)])
+def expert(task: WordTask, grid: bytes, builders: Sequence[int], materials: Sequence[int]) -> str:
+    """The orders for the halves ``builders`` of the cells."""
+    return listed([c for builder in builders for c in commands(task, grid, builder, materials)])
 
 
 def amateur(
     task: WordTask,
     grid: bytes,
-    seats: Sequence[int],
+    builders: Sequence[int],
     materials: Sequence[int],
     rng: random.Random,
 ) -> str:
     """The same, often with a slip: some cells forgotten, all of them a column too far right, the
     text upside down, the other builder's cells, orders that are cut short, or whole rows at once."""
-    todo = [c for seat in seats for c in commands(task, grid, seat, materials)]
+    todo = [c for builder in builders for c in commands(task, grid, builder, materials)]
     slip = rng.choice((*["none"] * 6, *SLIPS))
     if slip == "forgets":
         todo = [c for c in todo if rng.random() < 0.7]
@@ -48,14 +48,14 @@ def amateur(
         todo = [_moved(c, min(c.low[0] + 1, task.box.width - 1), c.low[1]) for c in todo]
     elif slip == "upside down":
         todo = [_moved(c, c.low[0], task.box.height - 1 - c.low[1]) for c in todo]
-    elif slip == "other half" and len(seats) == 1:
-        todo = commands(task, grid, 1 - seats[0], [materials[seats[0]]] * 2)
+    elif slip == "other half" and len(builders) == 1:
+        todo = commands(task, grid, 1 - builders[0], [materials[builders[0]]] * 2)
     elif slip == "typing":
         return "\n".join(_cut(str(c), rng) for c in todo) or "pass"
     elif slip == "rows":
         middle = task.box.height // 2
         end = task.box.width - 1
-        row = Fill((0, middle, 0), (end, middle, 0), materials[seats[0]])
+        row = Fill((0, middle, 0), (end, middle, 0), materials[builders[0]])
         return "\n".join(map(str, [*todo, row]))
     return f"I build my cells:\n{listed(todo)}"
 

@@ -17,7 +17,7 @@ program's functions that it changes, fenced or not; helpers and imports beside t
 the rest of the program stays as it was. `fixer_0` writes both into one answer; without a location
 it has nothing in that part. In a second round the fixer starts from the broken program again.
 
-**Rewards** are the same for both seats. An episode's return is the worth of its last round: a turn pays
+**Rewards** are the same for both agents. An episode's return is the worth of its last round: a turn pays
 the change in worth of its part.
 
 | part | worth |
@@ -43,7 +43,7 @@ fixer is told only whether its fix could be used. Both are paid the rewards abov
 too long costs the locator 0.05.
 
 **Arguments.** `mutations` (1 or 2 mistakes; None for both kinds), `num_agents`, `max_turns`,
-`prompt` ("full"), `view` ("full", or "split" for two seats), `message_chars` (400, at most 2000, of the
+`prompt` ("full"), `view` ("full", or "split" for two agents), `message_chars` (400, at most 2000, of the
 split view), `team_weight`, `time_limit` (seconds for the public tests of a program, and for the
 hidden ones), `split` ("train", "test", "all"), `render_mode`.
 
@@ -85,7 +85,7 @@ _MAX_FIX_CHARS = 6_000
 @dataclass(frozen=True, slots=True)
 class Repair:
     """The state of an episode. ``after``: the report of the public tests on the last fix. ``said``: each
-    seat's last answer in normal form. ``told``: in the split view, what each seat is told of its last
+    agent's last answer in normal form. ``told``: in the split view, what each agent is told of its last
     answer."""
 
     task: BugTask
@@ -125,7 +125,9 @@ class BugFix(TextEnv):
         one_of("prompt", prompt, ("full",))
         one_of("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
-            raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
+            raise ConfigError(
+                "view='split' is for two agents, each with one half; got num_agents=1"
+            )
         super().__init__(
             [LOCATOR, FIXER] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
@@ -247,7 +249,7 @@ class BugFix(TextEnv):
         self.episode = replace(self.episode, said={**self.episode.said, part: text})
 
     def _located(self, what: str) -> None:
-        """Keep a location for the other seat; in the split view it stands in the fixer's own answer."""
+        """Keep a location for the other agent; in the split view it stands in the fixer's own answer."""
         if self.view == "full":
             self._say(LOCATOR, what)
 
@@ -279,7 +281,7 @@ class BugFix(TextEnv):
         return "\n".join([*lines, "", "Your answer:"])
 
     def _half(self, agent: str) -> str:
-        """What a seat reads in the split view."""
+        """What an agent reads in the split view."""
         repair = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
         told, answer = repair.told.get(agent, ""), repair.said.get(FIXER)
@@ -298,7 +300,7 @@ class BugFix(TextEnv):
         )
 
     def _parts(self, agent: str) -> tuple[str, ...]:
-        """The parts that a seat writes: the locator's, the fixer's, or both."""
+        """The parts that an agent writes: the locator's, the fixer's, or both."""
         both = agent == ALONE or (self.view == "split" and agent == FIXER)
         return (LOCATOR, FIXER) if both else (agent,)
 

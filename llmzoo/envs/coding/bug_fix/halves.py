@@ -92,7 +92,7 @@ def locator_prompt(
     """What the locator reads.
 
     ``ends``: how the tests of the broken program end, ``after``: those of the last fix. ``own``: what is to
-    be said of the seat's last message. ``answer``: the fixer's last answer, None before the first.
+    be said of the agent's last message. ``answer``: the fixer's last answer, None before the first.
     """
     lines = [
         LOCATOR_ROLE,
@@ -128,7 +128,7 @@ def fixer_prompt(
     limit: int,
 ) -> str:
     """What the fixer reads. ``code``: with line numbers. ``heard``: the locator's last message. ``answer``:
-    the seat's own last answer, ``told``: what came of it. ``forms``: how to answer."""
+    the agent's own last answer, ``told``: what came of it. ``forms``: how to answer."""
     lines = [FIXER_ROLE.format(limit=limit), "", "The program:", "", code, "", heading]
     lines += ["", "The locator wrote:", quoted(heard)] if heard is not None else []
     lines += (

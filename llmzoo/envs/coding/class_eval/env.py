@@ -11,32 +11,32 @@ seeing each other's code, and their answers are merged on the syntax tree.
 | rounds | at most `max_turns` (1), simultaneous |
 | success | every test passes, public and hidden |
 
-**Actions.** Python: the class with the seat's own methods, or the methods alone, fenced or not.
+**Actions.** Python: the class with the agent's own methods, or the methods alone, fenced or not.
 Imports, helper functions, constants and helper methods beside them are kept; the skeleton's own
-part of the class (bases, constants, `__init__`) cannot be changed. If several seats write a method, its
-owner's version counts; if several write a helper, the earlier seat's. A method with an empty body
+part of the class (bases, constants, `__init__`) cannot be changed. If several agents write a method, its
+owner's version counts; if several write a helper, the earlier agent's. A method with an empty body
 counts as not written.
 
-**Rewards** are the same for all seats; `reward="paper"` uses the published scale of 6. A round pays the
+**Rewards** are the same for all agents; `reward="paper"` uses the published scale of 6. A round pays the
 change since the previous round, so an episode's return is the worth of its last round. The parts:
 
 | part | unit | paper | times |
 |---|---|---|---|
 | methods | 0.1 | 2 | methods of the class that somebody wrote / methods |
 | tests | 0.9 | 4 | hidden tests passed / hidden tests |
-| overlap | -0.05 | -1 | methods that more than one seat wrote / methods |
+| overlap | -0.05 | -1 | methods that more than one agent wrote / methods |
 
 If an answer holds no readable Python, or the merged class does not compile, tests and overlap are 0.
 The paper's scale then pays nothing. The unit scale pays for the methods of the other answers, and a
-quarter for each of a seat's own methods whose definition is begun.
+quarter for each of an agent's own methods whose definition is begun.
 
 With `max_turns=1` nothing is ever shown, and every test is hidden. **Feedback** in later rounds
 comes from the public tests: of each test class the second, fourth, ... test is public and the
-first, third, ... hidden (ClassEval has a test class for each method and one for the class). A seat reads how many passed of every method, and of its own methods and of the
+first, third, ... hidden (ClassEval has a test class for each method and one for the class). An agent reads how many passed of every method, and of its own methods and of the
 class as a whole the tests that failed.
 
 **Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
-calls, so earlier seats write what later ones build on; "arity": fewest parameters first), `reward`
+calls, so earlier agents write what later ones build on; "arity": fewest parameters first), `reward`
 ("unit" or "paper"), `prompt` ("full"), `team_weight`, `time_limit` (seconds for the public tests of a class,
 and for the hidden ones), `split` ("train", "test", "all"), `source`
 ("auto", "hub", "sample", or a file), `on_bad_record` ("error" or "skip": of a
@@ -153,9 +153,9 @@ class ClassEval(TextEnv):
         written = merging.writers(task, parts)
         begun = {
             name
-            for seat in errors
-            for name in writing.own[seat]
-            if programs.begins(texts[seat], [name])
+            for agent in errors
+            for name in writing.own[agent]
+            if programs.begins(texts[agent], [name])
         }
         scores = scoring.unfinished(written, begun, self.scale)
         public = None
@@ -178,7 +178,7 @@ class ClassEval(TextEnv):
         gained = {name: scores[name] - writing.scores[name] for name in scores}
         self.episode = replace(
             writing,
-            answers={seat: cut(text, _MAX_ANSWER_SHOWN) for seat, text in texts.items()},
+            answers={agent: cut(text, _MAX_ANSWER_SHOWN) for agent, text in texts.items()},
             errors=errors,
             public=public,
             scores=scores,
@@ -192,11 +192,11 @@ class ClassEval(TextEnv):
         task = self.episode.task
         parts: dict[str, merging.Part] = {}
         errors: dict[str, str] = {}
-        for seat, text in texts.items():
+        for agent, text in texts.items():
             try:
-                parts[seat] = merging.read(task, text)
+                parts[agent] = merging.read(task, text)
             except NoProgram as reason:
-                errors[seat] = f"malformed: {reason}"
+                errors[agent] = f"malformed: {reason}"
         if errors:
             return parts, None, errors
         try:
@@ -280,7 +280,7 @@ class ClassEval(TextEnv):
 
 
 def _is_playable(task: ClassTask, num_agents: int) -> bool:
-    """Whether the sandbox can judge the tests, and every seat has a method to write."""
+    """Whether the sandbox can judge the tests, and every agent has a method to write."""
     judged = judging.has_verdict(f"{task.imports}\n{task.tests}")
     return judged and len(task.methods) >= num_agents
 
@@ -290,8 +290,8 @@ def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
     ended = judging.trouble(verdict)
     if ended:
         return dict.fromkeys(texts, ended)
-    left_out = {seat: programs.left_out(text) for seat, text in texts.items()}
-    return {seat: f"left out: {reason}" for seat, reason in left_out.items() if reason}
+    left_out = {agent: programs.left_out(text) for agent, text in texts.items()}
+    return {agent: f"left out: {reason}" for agent, reason in left_out.items() if reason}
 
 
 def _by_name(verdict: Verdict) -> dict[str, str]:

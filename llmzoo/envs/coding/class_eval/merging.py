@@ -2,7 +2,7 @@
 
 An answer contributes its imports, helper functions, constants, helper methods, and methods of the
 task. The skeleton's own part of the class (bases, constants, ``__init__``) cannot be changed. If two
-seats write a method, its owner's version counts; if they write a helper, the earlier seat's.
+agents write a method, its owner's version counts; if they write a helper, the earlier agent's.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def merge(task: ClassTask, parts: Mapping[str, Part], own: Mapping[str, tuple[st
 
 
 def writers(task: ClassTask, parts: Mapping[str, Part]) -> dict[str, int]:
-    """How many seats wrote each method of the task."""
+    """How many agents wrote each method of the task."""
     return {name: sum(name in part.methods for part in parts.values()) for name in task.methods}
 
 
@@ -83,7 +83,7 @@ def _whole(
     inside = _once([*head, *(n for part in parts.values() for n in part.inside)])
     methods: list[ast.stmt] = []
     for name in task.methods:
-        owner_first = sorted(parts, key=lambda seat: name not in own[seat])
+        owner_first = sorted(parts, key=lambda agent: name not in own[agent])
         versions = [parts[s].methods[name] for s in owner_first if name in parts[s].methods]
         methods += versions[0] if versions else []
     imports = list(syntax.parse(task.imports).body)

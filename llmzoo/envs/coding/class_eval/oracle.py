@@ -19,7 +19,7 @@ def expert(task: ClassTask, methods: Iterable[str]) -> str:
 
 def amateur(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
     """The expert's answer with one slip or none: a method left out, left empty or misnamed, a number off
-    by one, another seat's method written too, or a missing colon."""
+    by one, another agent's method written too, or a missing colon."""
     nodes = _nodes(task, methods)
     slip = rng.choice(("none", "missing", "empty", "name", "number", "overlap", "colon"))
     chosen = rng.choice(nodes)

@@ -114,20 +114,20 @@ def sources_of(tests: str) -> Mapping[str, str]:
 
 
 def assign(
-    task: ClassTask, seats: list[str], divide: Literal["dependency", "arity"]
+    task: ClassTask, agents: list[str], divide: Literal["dependency", "arity"]
 ) -> dict[str, tuple[str, ...]]:
-    """Each seat's methods: consecutive ones in an order, split as evenly as possible.
+    """Each agent's methods: consecutive ones in an order, split as evenly as possible.
 
-    ``dependency``: a method comes after those that it calls, so earlier seats write what later ones
+    ``dependency``: a method comes after those that it calls, so earlier agents write what later ones
     build on. ``arity``: fewest parameters first.
     """
     ordered = _by_dependency(task) if divide == "dependency" else _by_arity(task)
-    each, more = divmod(len(ordered), len(seats))
+    each, more = divmod(len(ordered), len(agents))
     shares = {}
     start = 0
-    for number, seat in enumerate(seats):
+    for number, agent in enumerate(agents):
         end = start + each + (number < more)
-        shares[seat] = tuple(ordered[start:end])
+        shares[agent] = tuple(ordered[start:end])
         start = end
     return shares
 

@@ -1,6 +1,6 @@
 """# APPS
 
-The problems of APPS for a coder and a tester. Seats, rounds, rewards, feedback and arguments are
+The problems of APPS for a coder and a tester. Agents, rounds, rewards, feedback and arguments are
 those of [`contests_v0`](contests.md).
 
 | | |

@@ -1,6 +1,6 @@
 """# CodeContests
 
-The problems of CodeContests for a coder and a tester. Seats, rounds, rewards, feedback and
+The problems of CodeContests for a coder and a tester. Agents, rounds, rewards, feedback and
 arguments are those of [`contests_v0`](contests.md).
 
 | | |

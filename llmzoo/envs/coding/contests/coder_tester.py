@@ -2,7 +2,7 @@
 
 After a round the coder's program is run on the tester's inputs, and both are told where its output
 differs from what the tester expects. Either may be wrong. Rewards are differences of potentials with
-gamma 1, so an episode's return is the worth of a seat's last answer:
+gamma 1, so an episode's return is the worth of an agent's last answer:
 
 * team: the share of the hidden tests that the coder's last program passes.
 * coder: 0.1 parses + 0.1 runs on the public tests + 0.8 x the same share.
@@ -42,7 +42,7 @@ class CoderTester(TextEnv):
     Parameters
     ----------
     num_agents: 2 (``coder_0``, ``tester_1``) or 1 (``coder_0``, who is told of the public tests).
-    max_turns: rounds; both seats answer once a round.
+    max_turns: rounds; both agents answer once a round.
     max_tests: tests of the tester that count in a round.
     time_limit: seconds that a program may run on one input (on all calls of a function).
     source: where the problems come from; see the page of the set.
@@ -69,9 +69,9 @@ class CoderTester(TextEnv):
         one_of("prompt", prompt, ("full",))
         if max_tests < 1:
             raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
-        seats, simultaneous = self.seating(num_agents)
+        agents, simultaneous = self.agents_and_order(num_agents)
         super().__init__(
-            seats,
+            agents,
             simultaneous=simultaneous,
             max_turns=max_turns,
             team_weight=team_weight,
@@ -83,8 +83,8 @@ class CoderTester(TextEnv):
         self.fallback = self.tasks.fallback
         self.episode: Contest
 
-    def seating(self, num_agents: int) -> tuple[list[str], bool]:
-        """The seats, and whether they answer at the same time."""
+    def agents_and_order(self, num_agents: int) -> tuple[list[str], bool]:
+        """The agents, and whether they answer at the same time."""
         return [CODER, TESTER][:num_agents], True
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
@@ -110,9 +110,9 @@ class CoderTester(TextEnv):
         self.episode = after
         self.success = after.passed_examples and after.share == 1.0
         local = {}
-        for seat, score in after.scores.items():
-            paid = before.scores.get(seat, dict.fromkeys(score, 0.0))
-            local[seat] = {name: score[name] - paid[name] for name in score}
+        for agent, score in after.scores.items():
+            paid = before.scores.get(agent, dict.fromkeys(score, 0.0))
+            local[agent] = {name: score[name] - paid[name] for name in score}
         # a coder alone must agree with the public tests
         met = after.agreed if len(self.possible_agents) == 2 else after.public
         return Outcome(
@@ -126,7 +126,7 @@ class CoderTester(TextEnv):
         """What was wrong with the answers. For a readable program: what kept it from running, or what
         was left out of it."""
         contest = self.episode
-        errors = {seat: f"malformed: {error}" for seat, error in contest.errors.items()}
+        errors = {agent: f"malformed: {error}" for agent, error in contest.errors.items()}
         left_out = programs.left_out(text)
         if CODER not in errors and (contest.broke or left_out):
             errors[CODER] = contest.broke or f"left out: {left_out}"

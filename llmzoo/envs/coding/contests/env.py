@@ -25,7 +25,7 @@ a test is ignored.
 on something wrong ends the episode too, without success. A coder alone is told about the examples, and
 ends the episode by passing them.
 
-**Rewards** (potential-based, gamma 1: an episode's return is the worth of a seat's last answer).
+**Rewards** (potential-based, gamma 1: an episode's return is the worth of an agent's last answer).
 
 | part | who | worth over an episode |
 |---|---|---|
@@ -65,7 +65,7 @@ answer. An episode ends early only with success. Both are paid the team parts pa
 tester 0.05. In a file, no statement may show its examples.
 
 **Arguments.** `num_agents`, `max_turns`, `max_tests` (5), `time_limit` (5 seconds), `prompt`
-("full"), `view` ("full", or "split" for two seats), `message_chars` (400, at most 2000, of the split view),
+("full"), `view` ("full", or "split" for two agents), `message_chars` (400, at most 2000, of the split view),
 `team_weight`, `split` ("train", "test", "all"), `source` ("auto": the problems written
 for this project; or a file of their form), `on_bad_record` ("error" or "skip": of a
 [file](../data.md#files-of-records)), `render_mode`.
@@ -126,7 +126,9 @@ class Contests(CoderTester):
     ):
         one_of("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
-            raise ConfigError("view='split' is for two seats, each with one half; got num_agents=1")
+            raise ConfigError(
+                "view='split' is for two agents, each with one half; got num_agents=1"
+            )
         self.view = view
         self.message_chars = message_limit(message_chars)
         super().__init__(
@@ -145,10 +147,10 @@ class Contests(CoderTester):
             paid = {"team_parts": [*halves.NOTHING], "delayed_reward_agents": [TESTER]}
             self.metadata.update(paid)
 
-    def seating(self, num_agents: int) -> tuple[list[str], bool]:
+    def agents_and_order(self, num_agents: int) -> tuple[list[str], bool]:
         if self.view == "split":
             return [TESTER, CODER], False
-        return super().seating(num_agents)
+        return super().agents_and_order(num_agents)
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         if source in ("auto", "sample"):

@@ -1,6 +1,6 @@
 """# LiveCodeBench
 
-The problems of LiveCodeBench (code generation) for a coder and a tester. Seats, rounds, rewards and
+The problems of LiveCodeBench (code generation) for a coder and a tester. Agents, rounds, rewards and
 feedback are those of [`contests_v0`](contests.md).
 
 | | |

@@ -93,7 +93,7 @@ def part(source: str, limit: int, turn: int) -> str:
 
 
 def assemble(problem: Problem, heard: str, own: str, turn: int) -> str:
-    """The program told so far: ``own``, the seat's last answer, and the part that it has heard; a guess if it
+    """The program told so far: ``own``, the agent's last answer, and the part that it has heard; a guess if it
     has heard none."""
     found = _PART.fullmatch(heard)
     if found is None:

@@ -115,7 +115,7 @@ def tester(contest: Contest, heading: str, most: int) -> str:
 
 
 def _meeting(contest: Contest, title: str) -> list[str]:
-    """What both seats are told about where program and tests differ."""
+    """What both agents are told about where program and tests differ."""
     if contest.agreed is not None:
         return _report(title, contest.problem, contest.tests, contest.agreed)
     missing = []

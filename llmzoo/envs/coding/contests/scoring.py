@@ -1,4 +1,4 @@
-"""Reads a tester's answer, and scores both seats' answers. Pure functions."""
+"""Reads a tester's answer, and scores both agents' answers. Pure functions."""
 
 from __future__ import annotations
 

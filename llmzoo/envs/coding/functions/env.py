@@ -6,17 +6,17 @@ that was asked for and calls it. They write at the same time and do not see each
 | | |
 |---|---|
 | id | `coop_functions_v0`; the same on public sets: `humaneval_v0`, `coop_humaneval_v0`, `mbpp_v0` |
-| agents | `helper_0` and `main_1` together; with `num_agents=1` `main_0` writes both functions; with more, `helper_0` writes `aux`, `helper_1` writes `aux_1`, ..., and the last seat is main |
+| agents | `helper_0` and `main_1` together; with `num_agents=1` `main_0` writes both functions; with more, `helper_0` writes `aux`, `helper_1` writes `aux_1`, ..., and the last agent is main |
 | observation, action | text |
 | rounds | at most `max_turns` (1) |
 | success | the last round's program passes every test, public and hidden |
 
 **Actions.** Python code; prose and code fences around it are ignored. Imports, top-level functions,
 classes and constants are kept. Everything else (prints, example calls, a `__main__` block) is dropped,
-and so are definitions of functions that another seat writes. The programs of all seats are merged
+and so are definitions of functions that another agent writes. The programs of all agents are merged
 into one and run in the sandbox.
 
-**Rewards.** One team reward, paid to every seat alike. The parts and the weights of
+**Rewards.** One team reward, paid to every agent alike. The parts and the weights of
 `reward="paper"`, of 4.0 in all, are those of MAGRPO (arXiv 2508.04652). The syntax tree
 decides what the code contains.
 
@@ -24,13 +24,13 @@ decides what the code contains.
 |---|---|---|---|
 | helper | 0.01 | 0.4 | `aux` is defined and returns something |
 | main | 0.015 | 0.6 | the entry point is defined; in the unit scale that is a third of it, and the rest is for using `aux`, whether or not somebody has written it |
-| parses | 0.015 | 0.5 | the share of the seats whose program parses; a quarter for a seat whose function is begun and does not parse |
+| parses | 0.015 | 0.5 | the share of the agents whose program parses; a quarter for an agent whose function is begun and does not parse |
 | tests | 0.384 | 1.0 | passed tests |
 | calls | 0.192 | 0.5 | main uses `aux`, times passed tests |
 | beyond | 0.384 | 1.0 | main uses `aux` and does work of its own (an operation, a branch, a loop, a call of something else; conversions such as `list(x)` are none), times passed tests |
 | ignored | -0.192 | -0.5 | main calls `aux` but never uses what it returns, times passed tests |
 
-Only tests that no seat is shown pay. In the paper's scale "passed tests" is the share of them that
+Only tests that no agent is shown pay. In the paper's scale "passed tests" is the share of them that
 pass. In that scale a program that returns a constant earns 1.5 of 4 for its form alone, more than an
 honest attempt with a mistake. The unit scale therefore pays little for form, and its "passed tests" is
 the square of the share beyond what a constant passes: `((share - constant) / (1 - constant)) ** 2`, where
@@ -42,10 +42,10 @@ share. A round pays the change since the previous round (potential-based, gamma 
 an episode is the value of its last program, whatever the number of rounds. `team_weight` multiplies all of it. The episode ends early
 at the full reward.
 
-**Feedback** between rounds comes with the seat's own last program, both cut to a fixed length. It never
+**Feedback** between rounds comes with the agent's own last program, both cut to a fixed length. It never
 comes from hidden tests:
 
-| `feedback` | a seat reads |
+| `feedback` | an agent reads |
 |---|---|
 | `"diagnostics"` | what is wrong with its program, how many public tests pass, and two that fail with what came back |
 | `"passed"` | how many public tests pass |
@@ -57,14 +57,14 @@ comes from hidden tests:
 `reviewer`, `reward` ("unit" or "paper"), `signature` (below), `prompt` ("full" or "terse"), `team_weight`, `time_limit`
 (seconds for the public tests of a program, and for the hidden ones), `render_mode`.
 
-**Signature.** With `signature="agreed"`, the default here, both seats read what `aux` takes and returns: the
+**Signature.** With `signature="agreed"`, the default here, both agents read what `aux` takes and returns: the
 field `helper` of a record, or else that it has the parameters of the entry point and does the main part of its
 work. With `"free"`, the default on the public sets and the setting of MAGRPO, they read its name alone.
 
 **Tasks.** The split is by content: a hash of entry point and statement.
 
 * `source="sample"`: 64 problems written for this project. Each has two public tests, at least six
-  hidden ones, and an agreed contract of `aux`, which both seats read because they cannot talk.
+  hidden ones, and an agreed contract of `aux`, which both agents read because they cannot talk.
 * `source="generator"`: an endless supply of small functions composed from tables of operations on
   numbers, ranges and words. The terse form is two lines such as `aux x times 3 plus 1` and
   `f a odd aux total minus 2`: a condition before `aux` filters items, one after it filters aux's values.

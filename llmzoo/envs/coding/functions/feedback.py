@@ -1,4 +1,4 @@
-"""Feedback between rounds. It comes from public tests and the seat's own program, never from hidden
+"""Feedback between rounds. It comes from public tests and the agent's own program, never from hidden
 tests or a solution."""
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from llmzoo.sandbox.results import Verdict
 
 KINDS = ("diagnostics", "passed", "plain", "expert")
 MAX_CHARS = 1_500
-MAX_PROGRAM_CHARS = 2_000  # of a seat's own last program
+MAX_PROGRAM_CHARS = 2_000  # of an agent's own last program
 _MAX_FAILURES = 2  # failed public tests that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A finished round: the seats' programs ("" if none could be read), what was wrong with them, and
+    """A finished round: the agents' programs ("" if none could be read), what was wrong with them, and
     the verdict of the public tests (None if there was nothing to run)."""
 
     task: FunctionTask
@@ -39,7 +39,7 @@ def passed(played: Round) -> str:
 
 
 def diagnostics(played: Round, agent: str) -> str:
-    """What is wrong with the seat's own program, and the first public tests that fail."""
+    """What is wrong with the agent's own program, and the first public tests that fail."""
     lines = [played.errors[agent]] if agent in played.errors else []
     others = [other for other in played.errors if other != agent]
     lines += [f"the program of {other} could not be used" for other in others]
@@ -70,8 +70,8 @@ def hints(played: Round, agent: str) -> str:
 def review(played: Round, agent: str) -> str:
     """The prompt of a policy that suggests edits to ``agent``'s program."""
     shown = [
-        f"Program of {seat}:\n```python\n{cut(program, MAX_PROGRAM_CHARS)}\n```"
-        for seat, program in played.programs.items()
+        f"Program of {other}:\n```python\n{cut(program, MAX_PROGRAM_CHARS)}\n```"
+        for other, program in played.programs.items()
     ]
     return "\n\n".join(
         [

@@ -7,7 +7,7 @@ collaborative-coding reward of MAGRPO (arXiv 2508.04652):
 |---|---|---|---|
 | helper | 0.4 | 0.01 | every helper function is defined and returns something |
 | main | 0.6 | 0.015 | the entry point is defined; in the unit scale a third for that, the rest if it uses ``aux`` |
-| parses | 0.5 | 0.015 | the programs of all seats parse |
+| parses | 0.5 | 0.015 | the programs of all agents parse |
 | tests | 1.0 | 0.384 | passed tests |
 | calls | 0.5 | 0.192 | the entry point uses ``aux``; times passed tests |
 | beyond | 1.0 | 0.384 | and does work of its own, more than a wrapper would; times passed tests |
@@ -49,7 +49,7 @@ WEIGHTS: Mapping[Scale, Mapping[str, float]] = {
     },
 }
 FULL: Mapping[Scale, float] = {"paper": 4.0, "unit": 1.0}
-ATTEMPT = 0.25  # of a seat's share of "parses" for a function that is begun and does not parse
+ATTEMPT = 0.25  # of an agent's share of "parses" for a function that is begun and does not parse
 
 _CONVERSIONS = frozenset(
     {"bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
@@ -67,7 +67,7 @@ _WORK = (
 class Facts:
     """What the syntax tree of a merged program says. ``helper``, ``calls`` and ``ignored`` are shares of
     the helpers, and so is ``asks``: those that the entry point uses, whether or not somebody wrote
-    them. ``parses`` is a share of the seats."""
+    them. ``parses`` is a share of the agents."""
 
     helper: float = 0.0
     main: bool = False

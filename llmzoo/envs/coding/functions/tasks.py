@@ -25,7 +25,7 @@ _EXAMPLE = re.compile(r">>> (.+)\n[ \t]*(\S.*)")
 class FunctionTask:
     """A function for two writers.
 
-    ``statement``: what both seats read. ``helper``: the agreed contract of ``aux``, if there is one.
+    ``statement``: what both agents read. ``helper``: the agreed contract of ``aux``, if there is one.
     ``terse``: both in few tokens. ``public``: assert statements that feedback may show. ``tests``: all
     tests that decide success, as the set publishes them. ``prelude``: code that program and tests may
     use. ``setup``: code that only the tests use. ``solution``: the sources of helper and main, or of
@@ -57,7 +57,7 @@ class FunctionTask:
 
 
 def contract(task: FunctionTask) -> str:
-    """What both seats agree on about ``aux``: the task's own contract, or that it has the parameters of
+    """What both agents agree on about ``aux``: the task's own contract, or that it has the parameters of
     the function that is asked for and does the main part of its work."""
     if task.helper:
         return task.helper

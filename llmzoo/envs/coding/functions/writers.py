@@ -1,7 +1,7 @@
 """Several writers of one program: the environment behind every id of this package.
 
-In a round each seat's answer is read as a program and the programs are merged. The syntax tree gives
-facts, the sandbox runs the hidden tests, and every seat is paid the change in worth since the
+In a round each agent's answer is read as a program and the programs are merged. The syntax tree gives
+facts, the sandbox runs the hidden tests, and every agent is paid the change in worth since the
 previous round. :mod:`llmzoo.envs.coding.functions.env` states the rules.
 """
 
@@ -42,8 +42,8 @@ def {name}(*values, **named):
 class Play:
     """The state of an episode.
 
-    ``last``: each seat's last program, or its answer if no program could be read. ``feedback``: what
-    each seat was told about it. ``parts``: the parts paid so far.
+    ``last``: each agent's last program, or its answer if no program could be read. ``feedback``: what
+    each agent was told about it. ``parts``: the parts paid so far.
     """
 
     task: FunctionTask
@@ -150,7 +150,9 @@ class TwoWriters(TextEnv):
             tests = "" if self.feedback == "plain" else "\n".join(task.public)
             public = self._judge(program, tests)
             heard = self._hear(told.Round(task, written, errors, facts, public))
-        if verdict is not None and judging.trouble(verdict):  # of hidden tests: no seat hears of it
+        if verdict is not None and judging.trouble(
+            verdict
+        ):  # of hidden tests: no agent hears of it
             why = judging.trouble(verdict)
             errors = {agent: errors.get(agent, why) for agent in self.possible_agents}
         last = {a: told.cut(written[a] or texts[a], told.MAX_PROGRAM_CHARS) for a in written}
@@ -170,7 +172,7 @@ class TwoWriters(TextEnv):
     # A round
 
     def _duties(self, agent: str) -> list[str]:
-        """The functions that a seat must write."""
+        """The functions that an agent must write."""
         if len(self.possible_agents) == 1:
             return [HELPER, self.episode.task.entry_point]
         if agent == self.possible_agents[-1]:
@@ -178,8 +180,8 @@ class TwoWriters(TextEnv):
         return [self.helpers[self.possible_agents.index(agent)]]
 
     def _read_all(self, texts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], float]:
-        """Each seat's program ("" if none can be read), what is wrong with it, and the share of the
-        seats whose program parses."""
+        """Each agent's program ("" if none can be read), what is wrong with it, and the share of the
+        agents whose program parses."""
         written = dict.fromkeys(self.possible_agents, "")
         errors: dict[str, str] = {}
         parses = 0.0
@@ -202,7 +204,7 @@ class TwoWriters(TextEnv):
         return written, errors, parses / len(self.possible_agents)
 
     def _read(self, agent: str, text: str) -> str:
-        """The program in an answer, without the functions of other seats; raises ``NoProgram``."""
+        """The program in an answer, without the functions of other agents; raises ``NoProgram``."""
         own = self._duties(agent)
         others = {*self.helpers, self.episode.task.entry_point} - {*own}
         program = programs.without(programs.extract(text, own), others)
@@ -235,7 +237,7 @@ class TwoWriters(TextEnv):
         return idle is None or not idle.ok
 
     def _hear(self, played: told.Round) -> dict[str, str]:
-        """The feedback of each seat."""
+        """The feedback of each agent."""
         heard = {}
         for agent in self.possible_agents:
             if self.feedback == "plain":
@@ -252,7 +254,7 @@ class TwoWriters(TextEnv):
         return heard
 
     def _solution(self, agent: str, treat: Callable[[str], str]) -> str:
-        """The seat's part of the reference solution, each function passed through ``treat``."""
+        """The agent's part of the reference solution, each function passed through ``treat``."""
         task = self.episode.task
         if not task.solution:
             raise NoSolutionError(f"{self.metadata['name']}: {task.name} comes without a solution")

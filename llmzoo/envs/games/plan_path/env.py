@@ -39,7 +39,7 @@ lines of `#`, `.`, one `S` and one `G`), `on_bad_record` ("error" or "skip": of 
 **Tasks.** The goal of every grid can be reached. The split is by content: mirror images, turns
 and grids with start and goal exchanged stay together.
 
-**Split view.** With `view="split"` the task [needs two](../split_views.md). Each seat sees one half of the
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each agent sees one half of the
 cells. The proposer also sees the goal, and writes messages; the planner also sees where it is, and walks.
 What a walk tells, where it ended and which move was blocked, the planner is told. Both are paid the team
 part only, and -0.05 for an answer that cannot be delivered or read.

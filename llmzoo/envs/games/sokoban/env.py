@@ -45,7 +45,7 @@ the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "t
 a file need not be solvable. The split is by content: mirror images and turns of a level, and starts
 between which the player can walk, stay together.
 
-**Split view.** With `view="split"` the task [needs two](../split_views.md). Each seat sees one half of the
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each agent sees one half of the
 cells with the boxes on them. The proposer also sees every goal, and writes messages; the planner also sees
 the player, and moves it. The planner is told which move was blocked and where the player is, not how many
 boxes are on goals. Both are paid the team part only, and -0.05 for an answer that cannot be delivered or

@@ -71,7 +71,7 @@ _GOALS = frozenset(".*+")
 
 
 def half_of(drawn: str, planner: bool) -> str:
-    """What a seat sees of a position in the split view.
+    """What an agent sees of a position in the split view.
 
     The planner sees the player and no goals, the proposer every goal and no player.
     """

@@ -39,7 +39,7 @@ counts. The split is by content: puzzles that a symmetry of sudoku maps onto one
 which is in the test split. There are only 288 completed 4x4 grids, in two classes, and both splits share
 them: a test puzzle is new, its solution need not be.
 
-**Split view.** With `view="split"` the task [needs two](../split_views.md). Each seat sees the givens in
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each agent sees the givens in
 one half of the rows, the planner in the lower half. The proposer writes messages; the planner fills in, from an empty grid with its own
 givens. Its report counts blank cells and digits that are twice in what it sees itself. Both are paid the
 team part only (of the cells that the planner does not see filled at the start), and -0.05 for an answer

@@ -9,15 +9,15 @@ each proposes a time. The meeting takes place if all propose the same time and e
 | agents | `assistant_0`, `assistant_1`, ... together, one for each person; with `num_agents=1`: `assistant_0`, who reads all calendars |
 | observation, action | text |
 | rounds | `rounds` (1) of messages and a last one of proposals; with `num_agents=1` only the last |
-| success | all seats propose the same time, and it is a valid one |
+| success | all agents propose the same time, and it is a valid one |
 
-**What is known.** Every seat reads who meets, how long, on which days and between which hours. The busy times
-and the wishes of a person ("not before 10:00", "not on Friday") are read by this person's seat alone. A wish
+**What is known.** Every agent reads who meets, how long, on which days and between which hours. The busy times
+and the wishes of a person ("not before 10:00", "not on Friday") are read by this person's agent alone. A wish
 counts as much as a busy time. A time is valid if everyone can come, and meetings begin on the hour or half
 hour.
 
 **Actions.** In a round of messages: any text of at most `message_chars` (400) characters. An empty message and
-a longer one are malformed and not delivered. The seats write at the same time, and all read what was delivered
+a longer one are malformed and not delivered. The agents write at the same time, and all read what was delivered
 from the next round on. In the last round: a day and two times, such as `Monday, 9:30 - 10:00`. The last line
 that names such a time counts, and the text before it does not matter. A line with several times is malformed.
 
@@ -37,14 +37,14 @@ that names such a time counts, and the text before it does not matter. A line wi
 A time of another length or outside the work hours suits nobody. What needs no calendar (`form`, `length`,
 `hours`) is worth little, so that a constant time earns next to nothing. The most is 1.5.
 
-**One seat is not enough.** A seat that reads no message knows which times suit its own person, and there are at
+**One agent is not enough.** An agent that reads no message knows which times suit its own person, and there are at
 least three times as many of these as valid ones. With two people, the best that it can do with its own calendar
 alone is a valid time in 35% of the tasks of `level="easy"`, 21% of `"normal"` and 17% of `"hard"`: a test sums
-over all calendars of the other person. The experts have 100%. The controls are `num_agents=1` (one seat with all
+over all calendars of the other person. The experts have 100%. The controls are `num_agents=1` (one agent with all
 calendars) and `rounds=0` (no messages).
 
 **Arguments.** `level` ("easy", "normal" (default), "hard"), `people` (2 to 7; as many as `num_agents`),
-`num_agents` (2; 1 for one seat with all calendars), `rounds` (1, 0 to 4), `message_chars` (400), `days`,
+`num_agents` (2; 1 for one agent with all calendars), `rounds` (1, 0 to 4), `message_chars` (400), `days`,
 `slots`, `wishes`, `length` (minutes; None: 30 or 60), `opens` and `closes` (9 and 17, hours), `prompt` ("full" or "terse"),
 `team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error" or "skip": of a file),
 `render_mode`. `days`, `slots` (the number of valid times) and `wishes` replace those of the level:
@@ -58,7 +58,7 @@ calendars) and `rounds=0` (no messages).
 **Tasks.** `source` is "generator", or NATURAL PLAN's calendar scheduling: "hub"
 (`tuandunghcmut/natural-plan-benchmark`, a copy of its 1,000 records; Apache-2.0), "sample" (80 records of the
 same form, written for this project), "auto", or a [file](../data.md#files-of-records): its own
-`calendar_scheduling.json`, or records with `prompt_0shot` (or `prompt_5shot`) and `golden_plan`. Each seat reads
+`calendar_scheduling.json`, or records with `prompt_0shot` (or `prompt_5shot`) and `golden_plan`. Each agent reads
 one person's part of the text. Records with another number of people than `people` are left aside. NATURAL
 PLAN counts the time in `golden_plan` only; here each valid time counts, and where a record asks for the earliest
 time only this one.
@@ -99,7 +99,7 @@ from llmzoo.errors import ConfigError
 class Planning(Talk):
     """The state of an episode.
 
-    proposals: of all seats, None for one that cannot be read; empty before the last round.
+    proposals: of all agents, None for one that cannot be read; empty before the last round.
     """
 
     task: MeetingTask
@@ -107,7 +107,7 @@ class Planning(Talk):
 
 
 class Calendar(MessageEnv):
-    """A meeting planned by a seat for each person, or by one that reads all calendars."""
+    """A meeting planned by an agent for each person, or by one that reads all calendars."""
 
     metadata: dict[str, Any] = {
         **MessageEnv.metadata,
@@ -138,9 +138,9 @@ class Calendar(MessageEnv):
     ):
         one_of("prompt", prompt, ("full", "terse"))
         one_of("level", level, (None, *generator.LEVELS))
-        people, seats = _people_and_seats(people, num_agents)
+        people, agents = _people_and_assistants(people, num_agents)
         super().__init__(
-            [f"assistant_{number}" for number in range(seats)],
+            [f"assistant_{number}" for number in range(agents)],
             rounds=rounds,
             message_chars=message_chars,
             team_weight=team_weight,
@@ -168,7 +168,7 @@ class Calendar(MessageEnv):
             prompts.CalendarView(
                 task=state.task,
                 agent=agent,
-                seats=self.possible_agents,
+                agents=self.possible_agents,
                 messages=state.messages,
                 rounds=self.rounds,
                 limit=self.message_chars,
@@ -179,12 +179,12 @@ class Calendar(MessageEnv):
     def board(self) -> str:
         state = self.episode
         lines = [prompts.table(state.task), *self.said()]
-        for seat, slot in state.proposals.items():
-            lines += [f"{seat} proposes {written(slot) if slot else 'no time'}"]
+        for agent, slot in state.proposals.items():
+            lines += [f"{agent} proposes {written(slot) if slot else 'no time'}"]
         return "\n".join(lines)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
-        """What the seat proposed, and for each person whether they can come then."""
+        """What the agent proposed, and for each person whether they can come then."""
         state = self.episode
         slot = state.proposals.get(agent)
         can = scoring.attending(slot, state.task) if slot else [False] * len(state.task.people)
@@ -246,18 +246,18 @@ class Calendar(MessageEnv):
         return self.possible_agents.index(agent)
 
 
-def _people_and_seats(people: int | None, num_agents: int | None) -> tuple[int, int]:
-    """The number of people and of seats; raises ``ConfigError`` unless there is one seat, or one for each."""
+def _people_and_assistants(people: int | None, num_agents: int | None) -> tuple[int, int]:
+    """The number of people and of agents; raises ``ConfigError`` unless there is one agent, or one for each."""
     if people is None:
         people = num_agents if num_agents is not None and num_agents > 1 else 2
-    seats = people if num_agents is None else num_agents
+    agents = people if num_agents is None else num_agents
     in_range("people", people, 2, MAX_PEOPLE)
-    if seats not in (1, people):
+    if agents not in (1, people):
         raise ConfigError(
-            f"num_agents must be 1, or as many as people ({people}), got {num_agents}: each seat has a "
+            f"num_agents must be 1, or as many as people ({people}), got {num_agents}: each agent has a "
             "person of its own"
         )
-    return people, seats
+    return people, agents
 
 
 def _tasks(

@@ -1,4 +1,4 @@
-"""The prompts. A seat reads what all know of the meeting, the calendar of its own person and the messages."""
+"""The prompts. An agent reads what all know of the meeting, the calendar of its own person and the messages."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from llmzoo.envs.planning.rounds import View
 
 
 class CalendarView(View[MeetingTask]):
-    """What a seat reads of a meeting."""
+    """What an agent reads of a meeting."""
 
     @property
     def known(self) -> Sequence[Person]:
         """The people whose calendars it reads: its own person, or all if nobody else reads them."""
-        if len(self.seats) == 1:
+        if len(self.agents) == 1:
             return self.task.people
-        return [self.task.people[self.seats.index(self.agent)]]
+        return [self.task.people[self.agents.index(self.agent)]]
 
 
 def full(view: CalendarView) -> str:
     """The prompt in sentences."""
-    task, agent, seats = view.task, view.agent, view.seats
+    task, agent, agents = view.task, view.agent, view.agents
     names = [person.name for person in task.people]
-    lines = [_role(agent, seats, names), ""]
+    lines = [_role(agent, agents, names), ""]
     lines += [
         f"The meeting: {_listed(names)}, {task.length} minutes, on {_listed(task.days, 'or')}, between "
         f"{clock(task.opens)} and {clock(task.closes)}. It begins on the hour or half hour. It must suit "
@@ -39,11 +39,11 @@ def full(view: CalendarView) -> str:
 
 def terse(view: CalendarView) -> str:
     """The same in few words."""
-    task, agent, seats = view.task, view.agent, view.seats
-    turn = f" {view.number}/{view.rounds + 1}" if len(seats) > 1 else ""
+    task, agent, agents = view.task, view.agent, view.agents
+    turn = f" {view.number}/{view.rounds + 1}" if len(agents) > 1 else ""
     days = " ".join(day[:3] for day in task.days)
     lines = [
-        f"calendar {seats.index(agent)}{turn}",
+        f"calendar {agents.index(agent)}{turn}",
         f"{len(task.people)} people {task.length} min {days} {clock(task.opens)}-{clock(task.closes)}"
         + " earliest" * task.earliest,
     ]
@@ -67,18 +67,18 @@ def table(task: MeetingTask) -> str:
     return "\n".join(lines)
 
 
-def _role(agent: str, seats: Sequence[str], names: Sequence[str]) -> str:
-    if len(seats) == 1:
+def _role(agent: str, agents: Sequence[str], names: Sequence[str]) -> str:
+    if len(agents) == 1:
         return (
             f"You are {agent}. You plan a meeting, and see the calendar of everyone who is invited."
         )
     others = [
-        f"{seat}, who assists {name}"
-        for seat, name in zip(seats, names, strict=True)
-        if seat != agent
+        f"{other}, who assists {name}"
+        for other, name in zip(agents, names, strict=True)
+        if other != agent
     ]
     return (
-        f"You are {agent}, the assistant of {names[seats.index(agent)]}. You plan a meeting "
+        f"You are {agent}, the assistant of {names[agents.index(agent)]}. You plan a meeting "
         f"together with {_listed(others)}. Each of you sees only the calendar of the person you assist."
     )
 
@@ -92,7 +92,7 @@ def _asked(view: CalendarView) -> list[str]:
         ]
     same = (
         "The others propose at the same time, and all of you must propose the same one. If several times suit "
-        "everyone, propose the earliest. " * (len(view.seats) > 1)
+        "everyone, propose the earliest. " * (len(view.agents) > 1)
     )
     return [
         f"Propose one time. {same}End with a line such as: Monday, 9:00 - 10:00, or: Friday, 16:30 - 17:00. "

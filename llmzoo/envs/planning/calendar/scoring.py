@@ -1,13 +1,13 @@
 """Reads proposals and judges them. Pure functions.
 
-A seat's own parts for its proposal, and the team's for all proposals; each constraint is a part:
+An agent's own parts for its proposal, and the team's for all proposals; each constraint is a part:
 
 * form: one time can be read; length: the meeting has its length; hours: it lies within the work hours
   of a day and begins on the hour or half hour.
-* own: the seat's own person can come. others: the share of the other people who can come. Both count only
+* own: the agent's own person can come. others: the share of the other people who can come. Both count only
   for a time of the right length within the work hours, and ``others`` only if ``own`` holds.
-* agree: all seats propose the same time, weighted by the share of people who can come then.
-* meeting: all seats propose the same time, and it is a valid one.
+* agree: all agents propose the same time, weighted by the share of people who can come then.
+* meeting: all agents propose the same time, and it is a valid one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def attending(slot: Slot, task: MeetingTask) -> list[bool]:
 
 
 def own_parts(slot: Slot | None, person: int, task: MeetingTask) -> dict[str, float]:
-    """The parts of the seat of ``person`` (a number) for its proposal; None: it cannot be read."""
+    """The parts of the agent of ``person`` (a number) for its proposal; None: it cannot be read."""
     if slot is None:
         return dict.fromkeys(("form", "length", "hours", "own", "others"), 0.0)
     can = attending(slot, task)
@@ -97,7 +97,7 @@ def own_parts(slot: Slot | None, person: int, task: MeetingTask) -> dict[str, fl
 
 
 def team_parts(slots: Sequence[Slot | None], task: MeetingTask) -> dict[str, float]:
-    """The team's parts for the proposals of all seats."""
+    """The team's parts for the proposals of all agents."""
     first = slots[0]
     if first is None or any(slot != first for slot in slots):
         return {"agree": 0.0, "meeting": 0.0}
@@ -109,7 +109,7 @@ def team_parts(slots: Sequence[Slot | None], task: MeetingTask) -> dict[str, flo
 
 
 def complaint(slot: Slot, person: int, task: MeetingTask) -> str:
-    """What is wrong with a proposal by what its seat knows; "" for nothing."""
+    """What is wrong with a proposal by what its agent knows; "" for nothing."""
     if slot.end - slot.start != task.length:
         return f"the meeting lasts {task.length} minutes"
     if not task.open_at(slot):

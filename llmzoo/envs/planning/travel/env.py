@@ -1,6 +1,6 @@
 """# Travel
 
-Two seats plan a trip. The booker reads what transport and stays cost, the guide what meals cost and which
+Two agents plan a trip. The booker reads what transport and stays cost, the guide what meals cost and which
 sights there are. They write short messages, and then each writes half of the plan. The trip succeeds if the
 plan keeps all constraints of TravelPlanner, the budget among them.
 
@@ -12,13 +12,13 @@ plan keeps all constraints of TravelPlanner, the budget among them.
 | rounds | `rounds` (1) of messages and a last one of plans; with `num_agents=1` only the last |
 | success | the plan keeps all thirteen constraints |
 
-**What is known.** Both seats read the request: where the trip begins, how many of which cities it visits, days,
+**What is known.** Both agents read the request: where the trip begins, how many of which cities it visits, days,
 people, budget, and wishes (what the stays must allow, the kind of room, cuisines, transport that is not
 wanted). Only the booker reads the tables of transport and stays, and only the guide those of restaurants and
 sights.
 
 **Actions.** In a round of messages: any text of at most `message_chars` (400) characters. An empty message and
-a longer one are malformed and not delivered. The seats write at the same time, and both read what was delivered
+a longer one are malformed and not delivered. The agents write at the same time, and both read what was delivered
 from the next round on. In the last round: a line for each day, with all fields of the own half and `-` for
 nothing; text around these lines does not matter.
 
@@ -60,10 +60,10 @@ this environment lists the others. `infos[agent]["constraints"]` has the verdict
 | message | own answer | -0.05 for each message that is not delivered |
 
 All but `form` and `message` are paid only for a half that is complete and in its tables, since an empty plan breaks
-no other rule; the team's parts need two such halves. The most is 1.3. A seat alone has half of the parts of each
+no other rule; the team's parts need two such halves. The most is 1.3. An agent alone has half of the parts of each
 half.
 
-**One seat is not enough.** In a generated task only one choice of cities keeps the budget. The booker's tables
+**One agent is not enough.** In a generated task only one choice of cities keeps the budget. The booker's tables
 say nothing about which it is, and the guide's little. By its own tables, the booker finds the right choice in 25%
 of the tasks of `level="easy"`, 17% of `"normal"` and 10% of `"hard"`, and the guide in at most 33%, 23% and 15%.
 Tests draw the same tables of the booker for every right choice, and count the choices that fit those of the
@@ -71,7 +71,7 @@ guide. The experts have 100%. The controls are `num_agents=1` and `rounds=0` (no
 
 **Arguments.** `level` ("easy", "normal" (default), "hard"), `visits` (1 to 3 cities; a trip has
 `2 * visits + 1` days), `candidates` (cities to choose from, at most 6), `wishes` (0 to 4 of rule, room, cuisine
-and transport), `num_agents` (2; 1 for one seat with all tables), `rounds` (1, 0 to 4), `message_chars` (400),
+and transport), `num_agents` (2; 1 for one agent with all tables), `rounds` (1, 0 to 4), `message_chars` (400),
 `prompt` ("full" or "terse"), `team_weight`, `split` ("train", "test", "all"), `source`, `on_bad_record` ("error"
 or "skip": of a file), `render_mode`. `visits`, `candidates` and `wishes` replace those of the level:
 
@@ -85,7 +85,7 @@ or "skip": of a file), `render_mode`. `visits`, `candidates` and `wishes` replac
 and the 180 of its validation set; CC-BY-4.0), "sample" (24 records of the same form, written for this project),
 "auto", or a [file](../data.md#files-of-records) of such records. The tables are read from
 `reference_information`. Its test set has no budget and no wishes as fields, and is not read. In TravelPlanner's
-rows the cities of a trip and their order are those of its tables, so that only the budget depends on both seats.
+rows the cities of a trip and their order are those of its tables, so that only the budget depends on both agents.
 Some rows may have no plan that passes; the expert then writes the cheapest one.
 
 The split is by content. Tasks that differ by names, by the order of cities or of tables, by which rule, room or
@@ -151,7 +151,7 @@ class Planning(Talk):
 
 
 class Travel(MessageEnv):
-    """A trip planned by a booker and a guide, or by one seat that reads everything."""
+    """A trip planned by a booker and a guide, or by one agent that reads everything."""
 
     metadata: dict[str, Any] = {
         **MessageEnv.metadata,
@@ -292,7 +292,7 @@ class Travel(MessageEnv):
         return prompts.TravelView(
             task=state.task,
             agent=agent,
-            seats=self.possible_agents,
+            agents=self.possible_agents,
             messages=state.messages,
             rounds=self.rounds,
             limit=self.message_chars,

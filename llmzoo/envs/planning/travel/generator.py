@@ -1,4 +1,4 @@
-"""Draws trips of which one choice of cities keeps the budget, and which neither seat can know alone.
+"""Draws trips of which one choice of cities keeps the budget, and which neither agent can know alone.
 
 Every visited city takes two nights and one day without travel, since all stays that suit ask for two nights
 where several cities are visited. So the cheapest plan costs, for each person, a sum over its cities:

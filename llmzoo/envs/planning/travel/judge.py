@@ -170,7 +170,7 @@ def cost(task: TripTask, plan: Plan) -> int:
     )
 
 
-# the constraints that a seat can keep by itself, beside the shares of tables, complete and city
+# the constraints that an agent can keep by itself, beside the shares of tables, complete and city
 Holds = Callable[[TripTask, Plan], bool]
 BOOKER: dict[str, Holds] = {
     "route": route,

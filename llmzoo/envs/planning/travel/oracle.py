@@ -1,8 +1,8 @@
-"""Scripted seats: a pair that finds the cheapest trip through messages alone, and amateurs who err.
+"""Scripted agents: a pair that finds the cheapest trip through messages alone, and amateurs who err.
 
 The booker's message lists routes with what transport and stays cost: ``1x2 3x2 440`` are two nights in the
 first city of the request, two in the third, and $440. The guide's lists what the cheapest meals of one, two, ...
-days cost in each city: ``1: 60 130``. Both then add up, and choose the cheapest route. Each seat reads a task
+days cost in each city: ``1: 60 130``. Both then add up, and choose the cheapest route. Each agent reads a task
 without the other's tables.
 """
 
@@ -29,7 +29,7 @@ Meals = Mapping[tuple[str, int], int]  # by city and number of full days
 
 
 def known(task: TripTask, half: str) -> TripTask:
-    """The task without the tables of the other seat."""
+    """The task without the tables of the other agent."""
     if half == BOOKER:
         return replace(task, restaurants=(), sights=())
     return replace(task, transports=(), stays=())

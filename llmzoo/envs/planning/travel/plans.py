@@ -1,7 +1,7 @@
-"""Reads what the seats write: a line for each day, with fields that have names.
+"""Reads what the agents write: a line for each day, with fields that have names.
 
 The booker's line is ``day 1: city: Aldin -> Brome; transport: flight F123; stay: Harbour Inn``, the guide's
-``day 1: breakfast: -; lunch: -; dinner: Blue Spoon; sights: Old Mill | Tower``. A seat that plans alone writes
+``day 1: breakfast: -; lunch: -; dinner: Blue Spoon; sights: Old Mill | Tower``. An agent that plans alone writes
 all seven fields. ``-`` stands for nothing.
 """
 

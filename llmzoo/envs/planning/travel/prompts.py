@@ -1,4 +1,4 @@
-"""The prompts. All seats read the request and the messages, and each the tables of its own half."""
+"""The prompts. All agents read the request and the messages, and each the tables of its own half."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _WORK = {
 
 
 class TravelView(View[TripTask]):
-    """What a seat reads of a trip."""
+    """What an agent reads of a trip."""
 
     @property
     def halves(self) -> tuple[str, ...]:
         """Whose tables it reads and whose half it writes."""
-        if len(self.seats) == 1:
+        if len(self.agents) == 1:
             return BOOKER, GUIDE
         return (half_of(self.agent),)
 
@@ -69,7 +69,7 @@ def full(view: TravelView) -> str:
 def terse(view: TravelView) -> str:
     """The same in few words."""
     task = view.task
-    turn = f" {view.number}/{view.rounds + 1}" if len(view.seats) > 1 else ""
+    turn = f" {view.number}/{view.rounds + 1}" if len(view.agents) > 1 else ""
     wishes = [f"stays allow {task.rule}" * bool(task.rule), task.room, task.transport]
     lines = [
         f"travel {view.agent}{turn}",
@@ -133,9 +133,9 @@ def whole(task: TripTask) -> str:
 
 
 def _role(view: TravelView) -> str:
-    if len(view.seats) == 1:
+    if len(view.agents) == 1:
         return f"You are {view.agent}. You plan a trip, and see all tables."
-    (half,), (other,) = view.halves, [seat for seat in view.seats if seat != view.agent]
+    (half,), (other,) = view.halves, [agent for agent in view.agents if agent != view.agent]
     return (
         f"You are {view.agent}. You plan a trip together with {other}. You {_WORK[half][0]}, and {other} "
         f"{_WORK[half_of(other)][1]}. Each of you sees only the tables for your own half of the plan."
@@ -181,13 +181,13 @@ _RULES = (
 
 def _asked(view: TravelView) -> list[str]:
     if view.writing:
-        (other,) = (seat for seat in view.seats if seat != view.agent)
+        (other,) = (agent for agent in view.agents if agent != view.agent)
         return [
             f"Write a message to {other}, of at most {view.limit} characters. {other} writes one at the same "
             "time. {other} knows only what you write. In the last round each of you writes one "
             "half of the plan, and both halves must have the same cities on the same days."
         ]
-    what = "the plan" if len(view.seats) == 1 else "your half of the plan"
+    what = "the plan" if len(view.agents) == 1 else "your half of the plan"
     return [
         f"Write {what}: one line for each of the {view.task.days} days, with - where there is nothing, in this form:",
         _example(view.fields, 0, 1),

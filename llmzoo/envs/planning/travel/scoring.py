@@ -1,6 +1,6 @@
 """What a plan is worth. Pure functions.
 
-A seat's own parts are the constraints that it can keep by itself. They are paid only if its half is complete
+An agent's own parts are the constraints that it can keep by itself. They are paid only if its half is complete
 and names nothing that is not in its tables, since an empty half breaks no other rule.
 
 * form: the half can be read. tables: all that it names is in the tables. complete: nothing is missing.
@@ -36,7 +36,7 @@ OWN = {BOOKER: OWN_BOOKER, GUIDE: OWN_GUIDE}
 
 
 def own_verdicts(half: str, task: TripTask, plan: Sequence[Day]) -> dict[str, bool]:
-    """For each constraint that a seat can keep by itself, whether its half keeps it."""
+    """For each constraint that an agent can keep by itself, whether its half keeps it."""
     if half == GUIDE:
         return {
             "tables": judge.visited_in_tables(task, plan),
@@ -66,7 +66,7 @@ def own_parts(half: str, verdicts: Mapping[str, bool] | None) -> dict[str, float
 
 
 def alone_parts(booker: Mapping[str, float], guide: Mapping[str, float]) -> dict[str, float]:
-    """The parts of a seat that plans alone: half of each half's."""
+    """The parts of an agent that plans alone: half of each half's."""
     names = dict.fromkeys([*booker, *guide])
     return {name: (booker.get(name, 0.0) + guide.get(name, 0.0)) / 2 for name in names}
 

@@ -2,7 +2,7 @@
 
 A route is fixed by its stops: cities in their order, each with a number of nights. Given the route, transport
 and stays are one problem and meals another, so that the best plan is the best over all routes of the sum of two
-costs. That is also how two seats can plan: each computes its own part.
+costs. That is also how two agents can plan: each computes its own part.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Dishes = dict[int, tuple[int, tuple[Restaurant, ...]]]
 
 
 class Solver:
-    """The cheapest plans of a task. A seat that does not know some tables passes a task without them."""
+    """The cheapest plans of a task. An agent that does not know some tables passes a task without them."""
 
     def __init__(self, task: TripTask):
         self.task = task

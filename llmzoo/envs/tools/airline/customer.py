@@ -1,6 +1,6 @@
 """The scripted customer: answers what the agent asks with the sentences of its instructions that are about it.
 
-It reads only what the customer's seat may read. Sentences are found by topic, so that records of tau2-bench can be
+It reads only what the customer may read. Sentences are found by topic, so that records of tau2-bench can be
 played too, if roughly.
 """
 

@@ -70,7 +70,7 @@ language, which its records have beside the two checks, are not judged, as in it
 
 **The scripted customer** answers what the agent asks with the sentences of its instructions that are about it, agrees
 when asked to, and ends the call when something was done or refused and it has its figure. In records of tau2-bench it
-is rough: a model in its seat plays them better. **The scripted agent** asks, looks up, names the figure, waits for a
+is rough: a model in its place plays them better. **The scripted agent** asks, looks up, names the figure, waits for a
 yes, and acts.
 
 Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-Control Environment", 2025
@@ -117,7 +117,7 @@ class Airline(ServiceEnv):
         begin=tasks.begin,
         content=tasks.content,
         parts=scoring.step_parts,
-        prompt=prompts.for_seat,
+        prompt=prompts.for_agent,
         agent=oracle.agent,
         customer=customer.answer,
         sloppy_agent=oracle.sloppy_agent,

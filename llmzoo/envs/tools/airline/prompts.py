@@ -1,4 +1,4 @@
-"""What each seat reads: its role and rules, and the agent's tools."""
+"""What each agent reads: its role and rules, and the agent's tools."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from llmzoo.envs.tools.service.talk import STOP
 from llmzoo.envs.tools.service.toolset import Side
 
 
-def for_seat(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
-    """The whole prompt of a seat. left: the rounds of messages that are left. terse: without the policy and what
+def for_agent(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
+    """The whole prompt of an agent. left: the rounds of messages that are left. terse: without the policy and what
     the tools are for."""
     if side == "user":
         form = f"Say something ({STOP} ends the call)." if terse else prompts.stops(_SAID)
         head = [_TERSE_CUSTOMER if terse else _CUSTOMER, *prompts.about(talk.task)]
-        return prompts.for_seat(side, talk, left, head, form)
+        return prompts.for_agent(side, talk, left, head, form)
     form = prompts.TERSE_AGENT_FORMAT if terse else prompts.AGENT_FORMAT
-    return prompts.for_seat(side, talk, left, [_agent(terse)], form)
+    return prompts.for_agent(side, talk, left, [_agent(terse)], form)
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ Function Calling Leaderboard.
 | agents | `caller_0` and `caller_1`, together; with `num_agents=1`: `caller_0` |
 | observation, action | text |
 | rounds | at most `max_turns` (1) |
-| success | the calls of all seats together are the right ones, no fewer and no more |
+| success | the calls of all agents together are the right ones, no fewer and no more |
 
 **Actions.** A list of calls, as Python writes them: `[f(a=1, b="x"), g(c=[2, 3])]`, or `[]` for
 none. The calls are taken in the order of the request: `caller_0` writes the first half, rounded up,
@@ -24,12 +24,12 @@ answer with an unreadable call, or with more than 40 calls, is malformed as a wh
 
 | part | who | worth |
 |---|---|---|
-| team | both | 1 if the calls of all seats together are right |
+| team | both | 1 if the calls of all agents together are right |
 | form | own answer | 0.2 if a list of calls can be read |
-| calls | own answer | 0.8 x F1 of the seat's calls and its half of the right ones; for a seat without a call to write, of all seats' calls and all the right ones |
+| calls | own answer | 0.8 x F1 of the agent's calls and its half of the right ones; for an agent without a call to write, of all agents' calls and all the right ones |
 
 F1 is 2 x (right calls) / (calls written + calls due): a call too many costs as much as one too few.
-A seat without a call to write earns the worth of both seats' list, so `[]` alone earns nothing. For the
+An agent without a call to write earns the worth of both agents' list, so `[]` alone earns nothing. For the
 team part it does not matter who wrote which call.
 
 **When a call is right.** The rules are those of BFCL's AST evaluation. A call has the function's name,
@@ -41,7 +41,7 @@ own accepted values. The order of parallel calls does not matter. Three rules di
 name and values that are no literals are malformed; a whole number counts as a float within lists too; and a
 tuple is accepted for a parameter of type `array`, which BFCL refuses.
 
-In a later round each seat reads what both wrote, and what is wrong with it by the descriptions alone (an
+In a later round each agent reads what both wrote, and what is wrong with it by the descriptions alone (an
 unknown function, a missing parameter, a wrong type), never an accepted value.
 
 **Arguments.** `category` ("simple": one function, one call; "multiple": several functions, one call;
@@ -78,7 +78,7 @@ from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
 from llmzoo.envs.tools.bfcl.tasks import CallRequest, Truth
 from llmzoo.envs.tools.call_syntax import ToolCall
 
-SEATS = ("caller_0", "caller_1")
+AGENTS = ("caller_0", "caller_1")
 
 _MAX_ANSWER_SHOWN = 2_000
 _NOTHING = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
@@ -86,7 +86,7 @@ _NOTHING = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """The state of an episode: each seat's last answer, its feedback, and its reward parts so far."""
+    """The state of an episode: each agent's last answer, its feedback, and its reward parts so far."""
 
     request: CallRequest
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Calling:
 
 
 class BFCL(TextEnv):
-    """Function calls for two seats that divide them, or for one."""
+    """Function calls for two agents that divide them, or for one."""
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bfcl_v0"}
 
@@ -115,7 +115,7 @@ class BFCL(TextEnv):
         one_of("num_agents", num_agents, (1, 2))
         one_of("prompt", prompt, ("full",))
         super().__init__(
-            list(SEATS[:num_agents]),
+            list(AGENTS[:num_agents]),
             simultaneous=True,
             max_turns=max_turns,
             team_weight=team_weight,
@@ -174,7 +174,7 @@ class BFCL(TextEnv):
     def _own_parts(
         self, agent: str, written: Mapping[str, Sequence[ToolCall]], together: Sequence[ToolCall]
     ) -> Mapping[str, float]:
-        """A seat's own reward parts. A seat without a call to write is paid for the whole list, since
+        """An agent's own reward parts. An agent without a call to write is paid for the whole list, since
         ``[]`` would otherwise always earn the full reward."""
         if agent not in written:
             return _NOTHING
@@ -184,12 +184,12 @@ class BFCL(TextEnv):
         return scoring.own_parts(together, self.episode.request.truths, self.episode.request)
 
     def due(self, agent: str) -> Sequence[Truth]:
-        """The right calls that a seat should write."""
+        """The right calls that an agent should write."""
         truths = self.episode.request.truths
         half = (len(truths) + 1) // 2
         if len(self.possible_agents) == 1:
             return truths
-        return truths[:half] if agent == SEATS[0] else truths[half:]
+        return truths[:half] if agent == AGENTS[0] else truths[half:]
 
     def expert(self, agent: str) -> str:
         return oracle.expert(self.due(agent), self.episode.request)
@@ -207,8 +207,8 @@ class BFCL(TextEnv):
         lines += [text if role == "user" else f"[{role}] {text}" for role, text in request.messages]
         if calling.answers:
             lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
-            for seat, answer in calling.answers.items():
-                whose = "You" if seat == agent else f"The other caller, {seat},"
+            for other, answer in calling.answers.items():
+                whose = "You" if other == agent else f"The other caller, {other},"
                 lines += [f"{whose} last wrote: {encodable(cut(answer, _MAX_ANSWER_SHOWN))}"]
             lines += [f"Feedback on yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
@@ -223,7 +223,7 @@ _SHARED = (
     "needs, in its order. caller_0 writes the first half of them, rounded up; caller_1 writes the rest. If "
     "one call is enough, caller_0 writes it and caller_1 writes []. Neither of you sees what the other writes."
 )
-_ROLES = {seat: f"{_SHARED} You are {seat}." for seat in SEATS}
+_ROLES = {agent: f"{_SHARED} You are {agent}." for agent in AGENTS}
 _ALONE = "You answer a request by calling functions. Write every call that it needs."
 _FORMAT = (
     'Answer with a list of calls and nothing else: [name(parameter=value, other="text")]. Separate '

@@ -59,7 +59,7 @@ def amateur(truths: Sequence[Truth], request: CallRequest, rng: random.Random) -
     elif slip == 1:
         calls = [replace(each, arguments=dict(list(each.arguments.items())[1:])) for each in calls]
     elif slip == 2:
-        calls = [call(truth, request) for truth in request.truths]  # the other seat's too
+        calls = [call(truth, request) for truth in request.truths]  # the other agent's too
     elif slip == 3:
         calls = calls[:-1]
     written = reading.write(tuple(calls))

@@ -17,7 +17,7 @@ from llmzoo.envs.text import cut
 from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, CallRequest, FunctionDescription, Truth
 from llmzoo.envs.tools.call_syntax import ToolCall
 
-FORM, CALLS = "form", "calls"  # a seat's own reward parts
+FORM, CALLS = "form", "calls"  # an agent's own reward parts
 WORTH = {FORM: 0.2, CALLS: 0.8}
 
 _IGNORED = re.compile(r"[ ,./\-_*^]")
@@ -62,7 +62,7 @@ def all_right(calls: Sequence[ToolCall], request: CallRequest) -> bool:
 def own_parts(
     calls: Sequence[ToolCall], truths: Sequence[Truth], request: CallRequest
 ) -> dict[str, float]:
-    """A seat's own reward parts for readable calls: 0.2, and 0.8 x F1 over its share of the right
+    """An agent's own reward parts for readable calls: 0.2, and 0.8 x F1 over its share of the right
     calls, so a call too many costs as much as a call too few."""
     number = len(calls) + len(truths)
     f1 = 2 * matches(calls, truths, request) / number if number else 1.0

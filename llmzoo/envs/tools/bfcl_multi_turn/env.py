@@ -1,6 +1,6 @@
 """# Function calling in several turns
 
-A user asks for one thing after the other, and the seats serve the user by calling functions of stateful APIs: a
+A user asks for one thing after the other, and the agents serve the user by calling functions of stateful APIs: a
 file system, a car, a travel agency, a trading account and others. The planner says what to call, the caller
 writes the calls, and both read what comes back. The dialogues have the form of the multi-turn part of the
 Berkeley Function Calling Leaderboard (BFCL), and its rules decide.
@@ -212,7 +212,7 @@ class BFCLMultiTurn(TextEnv):
         talk = self.episode
         dialogue = talk.dialogue
         later = (names for turn, names in dialogue.missed.items() if turn > talk.turn)
-        return prompts.for_seat(
+        return prompts.for_agent(
             agent,
             apis=dialogue.apis,
             hidden=frozenset(name for names in later for name in names),

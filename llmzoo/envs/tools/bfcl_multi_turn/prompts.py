@@ -1,4 +1,4 @@
-"""What each seat reads: its role, the functions, the talk with the user so far, and the answer format."""
+"""What each agent reads: its role, the functions, the talk with the user so far, and the answer format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def said(who: str, text: str, most: int) -> Said:
     return Said(who, encodable(cut(text, most)))
 
 
-def for_seat(
+def for_agent(
     agent: str,
     *,
     apis: Iterable[str],
@@ -39,7 +39,7 @@ def for_seat(
     advice: str,
     left: int,
 ) -> str:
-    """The whole prompt of a seat. hidden: the functions that it may not know yet. left: the answers with
+    """The whole prompt of an agent. hidden: the functions that it may not know yet. left: the answers with
     calls that are left in this turn of the user."""
     lines = [_ROLES[agent], _RULES, "", "The functions:"]
     for api in apis:

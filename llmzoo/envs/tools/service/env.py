@@ -41,7 +41,7 @@ class Domain(NamedTuple):
 class Episode:
     """The state of an episode.
 
-    paid: what of the task was done at the last step, as the scoring counts it. again: the seat that answered
+    paid: what of the task was done at the last step, as the scoring counts it. again: the agent that answered
     last answers next too.
     """
 
@@ -53,7 +53,7 @@ class Episode:
 class ServiceEnv(TextEnv):
     """Base of the environments in which a customer calls a service agent.
 
-    A subclass sets ``domain`` and ``tasks``. With one seat, the scripted customer answers after each message
+    A subclass sets ``domain`` and ``tasks``. With one agent, the scripted customer answers after each message
     of the agent.
     """
 

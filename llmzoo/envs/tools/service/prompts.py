@@ -1,4 +1,4 @@
-"""What each seat reads: its role and rules, its tools, the call so far, and the answer format."""
+"""What each agent reads: its role and rules, its tools, the call so far, and the answer format."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Caller(Protocol):
     def instructions(self) -> str: ...
 
 
-def for_seat(side: Side, talk: AnyTalk, left: int, head: Sequence[str], form: str) -> str:
-    """The whole prompt of a seat. head: its role, rules and tools. left: the rounds of messages that are left.
+def for_agent(side: Side, talk: AnyTalk, left: int, head: Sequence[str], form: str) -> str:
+    """The whole prompt of an agent. head: its role, rules and tools. left: the rounds of messages that are left.
     form: the answer format."""
     shown, left_out = _last(talk.of(side))
     lines = [*head, "", "The call so far:", ""]

@@ -34,7 +34,7 @@ class Talk(Generic[Task, World]):
     """The state of a call.
 
     made: the calls that were carried out. steps: the answers with calls that the side at turn has given in a
-    row. answers, malformed: how many answers of seats there were, and how many of them could not be read.
+    row. answers, malformed: how many answers of agents there were, and how many of them could not be read.
     """
 
     task: Task
@@ -116,7 +116,7 @@ def answered(
 
 
 def written(calls: Iterable[Call]) -> str:
-    """Calls as a seat writes them."""
+    """Calls as an agent writes them."""
     return "\n".join(
         f"<tool_call>{json.dumps({'name': c.name, 'arguments': dict(c.arguments)})}</tool_call>"
         for c in calls

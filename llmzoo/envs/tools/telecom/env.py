@@ -14,8 +14,8 @@ say what to do, and hear what came of it. Tasks, tools and verdicts are those of
 
 **Actions.** An answer is a message to the other side, of which 2,000 characters are heard, or calls of tools:
 `<tool_call>{"name": "toggle_data", "arguments": {}}</tool_call>`, up to 16. Text around calls is not said. After
-calls the same seat answers again and reads their results; after `max_steps` (10) answers with calls in a row the
-turn passes. Each seat reads its own calls only. An answer that is empty, or has a call that cannot be read, is
+calls the same agent answers again and reads their results; after `max_steps` (10) answers with calls in a row the
+turn passes. Each agent reads its own calls only. An answer that is empty, or has a call that cannot be read, is
 malformed: nothing is done, and the turn passes without a word. A call with wrong arguments returns an error
 (`infos[agent]["error"]` begins with "wrong").
 
@@ -112,7 +112,7 @@ class Telecom(ServiceEnv):
         begin=talk.begin,
         content=tasks.content,
         parts=scoring.step_parts,
-        prompt=prompts.for_seat,
+        prompt=prompts.for_agent,
         agent=oracle.agent,
         customer=customer.answer,
         sloppy_agent=oracle.sloppy_agent,

@@ -1,4 +1,4 @@
-"""Scripted agents: one that looks up, asks, repairs and tests, and sloppy players of both seats.
+"""Scripted agents: one that looks up, asks, repairs and tests, and sloppy players of both agents.
 
 The expert knows the state of the phone, but acts on the customer's side by messages alone.
 """

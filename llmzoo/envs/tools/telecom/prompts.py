@@ -1,4 +1,4 @@
-"""What each seat reads: its role and rules, and its tools."""
+"""What each agent reads: its role and rules, and its tools."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from llmzoo.envs.tools.telecom.talk import Talk
 from llmzoo.envs.tools.telecom.toolset import TOOLS
 
 
-def for_seat(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
-    """The whole prompt of a seat. left: the rounds of messages that are left. terse: without the manual and what
+def for_agent(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
+    """The whole prompt of an agent. left: the rounds of messages that are left. terse: without the manual and what
     the tools are for."""
     head = [_role(side, terse), *(prompts.about(talk.task) if side == "user" else ())]
     form = _TERSE_FORMATS[side] if terse else _FORMATS[side]
-    return prompts.for_seat(side, talk, left, head, form)
+    return prompts.for_agent(side, talk, left, head, form)
 
 
 @lru_cache(maxsize=4)

@@ -23,7 +23,7 @@ _OF_LINE = ("status", "roaming_enabled", "data_refueling_gb")
 
 
 def settings(world: World) -> Mapping[str, Any]:
-    """What a seat can set on the phone and in the database, by name."""
+    """What an agent can set on the phone and in the database, by name."""
     phone, data = world.phone, world.data
     found = {name: getattr(phone, name) for name in _SWITCHES}
     found |= {"apn": phone.apn.apn_name, "mmsc": phone.apn.mmsc_url}

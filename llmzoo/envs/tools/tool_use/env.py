@@ -19,7 +19,7 @@ calls in one answer, a call and an answer together, an unknown tool, bad JSON an
 fit are reported as errors and use up the round. The prompt shows the last 12 calls and results, cut to
 1,500 and 3,100 characters.
 
-**Rewards.** One team potential for all seats. Each round pays its difference (gamma 1), so an episode's
+**Rewards.** One team potential for all agents. Each round pays its difference (gamma 1), so an episode's
 return is the worth of its last state.
 
 | part | worth |
@@ -255,7 +255,7 @@ class ToolUse(TextEnv):
         work = self.episode
         turn = min(self.turn + 1, self.max_turns)
         last = ", the last one" if turn == self.max_turns else ""
-        return observations.for_seat(
+        return observations.for_agent(
             agent,
             question=work.question.text,
             tools=self._summaries if agent == PLANNER else self._schemas,

@@ -51,7 +51,7 @@ def entry(called: str, result: str) -> Entry:
     return Entry(encodable(cut(called, MAX_CALL_CHARS)), encodable(cut(result, MAX_RESULT_CHARS)))
 
 
-def for_seat(
+def for_agent(
     agent: str,
     *,
     question: str,
@@ -60,7 +60,7 @@ def for_seat(
     advice: str,
     heading: str,
 ) -> str:
-    """The whole prompt of a seat; ``tools`` as :func:`schemas` or :func:`summaries` write them."""
+    """The whole prompt of an agent; ``tools`` as :func:`schemas` or :func:`summaries` write them."""
     lines = [_ROLES[agent], _RULES, "", "The question:", question, "", "The tools:", tools, ""]
     left_out = max(len(entries) - MAX_ENTRIES, 0)
     if left_out:

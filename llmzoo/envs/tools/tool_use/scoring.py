@@ -1,6 +1,6 @@
 """What an answer and the calls before it are worth; pure functions.
 
-The worth of a state is a potential; every seat is paid its differences (gamma 1):
+The worth of a state is a potential; every agent is paid its differences (gamma 1):
 
 * answer: 0.7 once the right answer is given
 * tools: 0.2 x the share of the needed calls that were made

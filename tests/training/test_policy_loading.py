@@ -1,4 +1,4 @@
-"""Who plays each seat, and who of them learns."""
+"""Who plays each agent, and who of them learns."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.seating import seats_of_run, take_seats
-from llmzoo.training.seats import SeatConfig
+from llmzoo.training.policy_loading import load_policies, policies_of_run
+from llmzoo.training.policy_plans import AgentConfig
 from llmzoo.training.setup import set_up
 
 AGENTS = ("a", "b", "c")
@@ -39,11 +39,11 @@ def folders(tmp_path_factory) -> tuple[str, str]:
 
 
 @pytest.fixture
-def seated(folders):
-    """``take_seats`` for the first model."""
+def loaded(folders):
+    """``load_policies`` for the first model."""
 
     def take(agents, arrangement, *, model=folders[0], others="oracle", sampling=RUN, **options):
-        return take_seats(
+        return load_policies(
             agents, arrangement, model=model, others=others, sampling=sampling, **options
         )
 
@@ -55,9 +55,9 @@ def ask(policy, agent, k=1, prompt="the answer is", **options):
     return policy.respond([request], k, **options)[0]
 
 
-def trained(seats, learning):
-    """The seats whose policy is one of those that learn, as the engine finds them."""
-    return [a for a, policy in seats.items() if any(policy is p for p in learning.values())]
+def trained(agents, learning):
+    """The agents whose policy is one of those that learn, as the engine finds them."""
+    return [a for a, policy in agents.items() if any(policy is p for p in learning.values())]
 
 
 def weights(policy):
@@ -84,63 +84,63 @@ def disturb(policy):
 
 
 @pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS])
-def test_shared_is_one_policy(seated, agents):
-    seats, learning = seated(agents, "shared")
-    assert list(seats) == list(agents)
+def test_shared_is_one_policy(loaded, agents):
+    policies, learning = loaded(agents, "shared")
+    assert list(policies) == list(agents)
     assert list(learning) == ["policy"]
-    assert all(policy is learning["policy"] for policy in seats.values())
-    assert trained(seats, learning) == list(agents)
+    assert all(policy is learning["policy"] for policy in policies.values())
+    assert trained(policies, learning) == list(agents)
 
 
 @pytest.mark.parametrize(
     ("arrangement", "agents"), [("separate", AGENTS[:1]), ("separate", AGENTS), ("lora", AGENTS)]
 )
-def test_separate_and_lora_seats_learn_apart(seated, agents, arrangement):
-    seats, learning = seated(agents, arrangement)
-    assert list(learning) == list(agents) == list(seats)
-    assert all(seats[agent] is learning[agent] for agent in agents)
-    assert len({id(policy) for policy in seats.values()}) == len(agents)
-    before = {agent: weights(policy) for agent, policy in seats.items()}
+def test_separate_and_lora_agents_learn_apart(loaded, agents, arrangement):
+    policies, learning = loaded(agents, arrangement)
+    assert list(learning) == list(agents) == list(policies)
+    assert all(policies[agent] is learning[agent] for agent in agents)
+    assert len({id(policy) for policy in policies.values()}) == len(agents)
+    before = {agent: weights(policy) for agent, policy in policies.items()}
     disturb(learning[agents[0]])
     for agent in agents:
-        changed = not same(before[agent], weights(seats[agent]))
+        changed = not same(before[agent], weights(policies[agent]))
         assert changed == (agent == agents[0])
 
 
 @pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS])
-def test_lora_seats_are_adapters_on_one_base(seated, agents):
-    seats, learning = seated(agents, "lora", lora_args={"r": 2})
-    assert len({id(policy.model) for policy in seats.values()}) == 1
+def test_lora_agents_are_adapters_on_one_base(loaded, agents):
+    policies, learning = loaded(agents, "lora", lora_args={"r": 2})
+    assert len({id(policy.model) for policy in policies.values()}) == 1
     # 2 layers of 7 linear maps each, a pair of factors for each; the inner size is r
     assert all(len(policy.parameters()) == 2 * 7 * 2 for policy in learning.values())
     assert all(2 in p.shape for policy in learning.values() for p in policy.parameters())
 
 
 @pytest.mark.parametrize("agents", [AGENTS[:1], AGENTS])
-def test_one_seat_learns_beside_others(seated, agents):
-    seats, learning = seated(agents, "a")
+def test_one_agent_learns_beside_others(loaded, agents):
+    policies, learning = loaded(agents, "a")
     assert list(learning) == ["a"]
-    assert trained(seats, learning) == ["a"]
-    assert [seats[agent].name for agent in agents[1:]] == ["oracle"] * len(agents[1:])
+    assert trained(policies, learning) == ["a"]
+    assert [policies[agent].name for agent in agents[1:]] == ["oracle"] * len(agents[1:])
 
 
-def test_others_may_be_a_model_which_does_not_learn(seated, folders):
-    seats, learning = seated(AGENTS, "b", others=folders[1])
+def test_others_may_be_a_model_which_does_not_learn(loaded, folders):
+    agents, learning = loaded(AGENTS, "b", others=folders[1])
     assert list(learning) == ["b"]
-    assert seats["a"] is seats["c"]
-    assert trained(seats, learning) == ["b"]
-    assert not same(weights(seats["a"]), weights(seats["b"]))
+    assert agents["a"] is agents["c"]
+    assert trained(agents, learning) == ["b"]
+    assert not same(weights(agents["a"]), weights(agents["b"]))
 
 
-def test_how_learners_are_trained(seated):
-    _, learning = seated(AGENTS, "separate", precision="bf16", gradient_checkpointing=True)
+def test_how_learners_are_trained(loaded):
+    _, learning = loaded(AGENTS, "separate", precision="bf16", gradient_checkpointing=True)
     for policy in learning.values():
         assert policy.precision == "bf16"
         assert policy.gradient_checkpointing
         assert policy.model.dtype == torch.bfloat16
-    seats, learning = seated(AGENTS, "lora", precision="bf16_autocast")
+    agents, learning = loaded(AGENTS, "lora", precision="bf16_autocast")
     assert {p.precision for p in learning.values()} == {"bf16_autocast"}
-    assert seats["a"].model.dtype == torch.float32
+    assert agents["a"].model.dtype == torch.float32
 
 
 # Names of models
@@ -148,37 +148,39 @@ def test_how_learners_are_trained(seated):
 TWO = {"a": "one", "b": "one", "c": "two"}
 
 
-def test_two_seats_share_a_model_and_the_third_has_its_own(seated, folders):
-    seats, learning = seated(AGENTS, TWO, model_args={"two": {"model": folders[1]}})
+def test_two_agents_share_a_model_and_the_third_has_its_own(loaded, folders):
+    agents, learning = loaded(AGENTS, TWO, model_args={"two": {"model": folders[1]}})
     assert list(learning) == ["one", "two"]
-    assert seats["a"] is seats["b"] is learning["one"]
-    assert seats["c"] is learning["two"]
-    assert same(weights(seats["a"]), weights(TransformersPolicy.load(folders[0])))
-    assert same(weights(seats["c"]), weights(TransformersPolicy.load(folders[1])))
-    before = weights(seats["c"])
+    assert agents["a"] is agents["b"] is learning["one"]
+    assert agents["c"] is learning["two"]
+    assert same(weights(agents["a"]), weights(TransformersPolicy.load(folders[0])))
+    assert same(weights(agents["c"]), weights(TransformersPolicy.load(folders[1])))
+    before = weights(agents["c"])
     disturb(learning["one"])
-    assert same(before, weights(seats["c"]))
+    assert same(before, weights(agents["c"]))
 
 
-def test_two_seats_share_an_adapter_on_one_base(seated):
+def test_two_agents_share_an_adapter_on_one_base(loaded):
     form = {"form": "lora"}
-    seats, learning = seated(AGENTS, TWO, model_args={"one": form, "two": form}, lora_args={"r": 2})
+    agents, learning = loaded(
+        AGENTS, TWO, model_args={"one": form, "two": form}, lora_args={"r": 2}
+    )
     assert list(learning) == ["one", "two"]
-    assert seats["a"] is seats["b"]
-    assert seats["a"].model is seats["c"].model
-    assert seats["a"].adapter != seats["c"].adapter
-    before = weights(seats["c"])
+    assert agents["a"] is agents["b"]
+    assert agents["a"].model is agents["c"].model
+    assert agents["a"].adapter != agents["c"].adapter
+    before = weights(agents["c"])
     disturb(learning["one"])
-    assert same(before, weights(seats["c"]))
+    assert same(before, weights(agents["c"]))
 
 
-def test_adapters_on_two_bases_and_all_weights_beside(seated, folders):
+def test_adapters_on_two_bases_and_all_weights_beside(loaded, folders):
     mapping = {"a": "one", "b": "two", "c": "three"}
     args = {"one": {"form": "lora"}, "two": {"form": "lora", "model": folders[1]}}
-    seats, learning = seated(AGENTS, mapping, model_args=args)
+    agents, learning = loaded(AGENTS, mapping, model_args=args)
     assert list(learning) == ["one", "two", "three"]
-    assert len({id(policy.model) for policy in seats.values()}) == 3
-    assert [policy.adapter is None for policy in seats.values()] == [False, False, True]
+    assert len({id(policy.model) for policy in agents.values()}) == 3
+    assert [policy.adapter is None for policy in agents.values()] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -189,19 +191,19 @@ def test_adapters_on_two_bases_and_all_weights_beside(seated, folders):
         ("lora", {agent: agent for agent in AGENTS}, "lora"),
     ],
 )
-def test_the_words_are_mappings(seated, arrangement, mapping, form):
+def test_the_words_are_mappings(loaded, arrangement, mapping, form):
     args = {name: {"form": form} for name in mapping.values()}
-    one, learning = seated(AGENTS, arrangement)
-    other, found = seated(AGENTS, mapping, model_args=args)
+    one, learning = loaded(AGENTS, arrangement)
+    other, found = loaded(AGENTS, mapping, model_args=args)
     assert list(learning) == list(found)
     for agent in AGENTS:
         assert same(weights(one[agent]), weights(other[agent]))
         assert ask(one[agent], agent, k=4) == ask(other[agent], agent, k=4)
 
 
-def test_seats_of_one_model_have_their_own_sampling(seated):
-    seats, _ = seated(AGENTS, TWO, seat_args={"a": {"max_new_tokens": 2}})
-    longest = [max(len(c.ids) for c in ask(seats[a], a, k=8)) for a in AGENTS]
+def test_agents_of_one_model_have_their_own_sampling(loaded):
+    agents, _ = loaded(AGENTS, TWO, agent_args={"a": {"max_new_tokens": 2}})
+    longest = [max(len(c.ids) for c in ask(agents[a], a, k=8)) for a in AGENTS]
     assert longest == [2, 6, 6]
 
 
@@ -209,165 +211,165 @@ def test_seats_of_one_model_have_their_own_sampling(seated):
     ("mapping", "args", "model_args", "said"),
     [
         ({"a": "one"}, {}, {}, "names no model for b, c: name one, or set policy"),
-        ({**TWO, "d": "one"}, {}, {}, "unknown seat 'd'"),
-        (TWO, {"c": {"policy": "oracle"}}, {}, "'c' has a model in seats and a policy"),
+        ({**TWO, "d": "one"}, {}, {}, "unknown agent 'd'"),
+        (TWO, {"c": {"policy": "oracle"}}, {}, "'c' has a model in policies and a policy"),
         (TWO, {"a": {"frozen": True}}, {}, "a cannot be frozen while others learn"),
         (TWO, {"a": {"learning_rate": 0.1}}, {}, "'a' shares its weights"),
-        (TWO, {}, {"three": {}}, "unknown model of seats 'three'"),
+        (TWO, {}, {"three": {}}, "unknown model of agents 'three'"),
         (TWO, {}, {"one": {"forms": "lora"}}, "Did you mean 'form'"),
         (TWO, {}, {"one": {"form": "half"}}, "model 'one': form is full or lora, got 'half'"),
         (TWO, {}, {"one": "lora"}, "model 'one' has settings by name"),
         (TWO, {}, {"one": {"model": "oracle"}}, "model='oracle' cannot learn"),
-        ({**TWO, "a": "c"}, {}, {}, "'c' has the name of a seat that it does not play"),
+        ({**TWO, "a": "c"}, {}, {}, "'c' has the name of an agent that it does not play"),
         ({**TWO, "a": "x/y"}, {}, {}, "'x/y' would name a folder of weights"),
-        ("shared", {}, {"policy": {"form": "lora"}}, "let seats map seats to names"),
+        ("shared", {}, {"policy": {"form": "lora"}}, "let policies map agents to names"),
     ],
 )
-def test_mappings_that_cannot_be_had(seated, mapping, args, model_args, said):
+def test_mappings_that_cannot_be_had(loaded, mapping, args, model_args, said):
     with pytest.raises((ConfigError, UnknownNameError), match=said):
-        seated(AGENTS, mapping, seat_args=args, model_args=model_args)
+        loaded(AGENTS, mapping, agent_args=args, model_args=model_args)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["full", "lora"])
-def test_a_run_with_a_mapping_is_played_and_gone_on_from(seated, folders, tmp_path, form):
+def test_a_run_with_a_mapping_is_played_and_gone_on_from(loaded, folders, tmp_path, form):
     args = {"one": {"form": form}, "two": {"form": form}}
-    _, first = seated(AGENTS, TWO, model_args=args)
+    _, first = loaded(AGENTS, TWO, model_args=args)
     for policy in first.values():
         disturb(policy)
-    run = a_run(tmp_path / "run", folders[0], first, seats=TWO, model_args=args)
-    seats = seats_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
-    assert seats["a"] is seats["b"]
-    assert (seats["a"].model is seats["c"].model) == (form == "lora")
+    run = a_run(tmp_path / "run", folders[0], first, policies=TWO, model_args=args)
+    agents = policies_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    assert agents["a"] is agents["b"]
+    assert (agents["a"].model is agents["c"].model) == (form == "lora")
     for agent, name in TWO.items():
         folder = f"{run}/checkpoints/step_000010/{name}"
         alone = TransformersPolicy.load(folder, sampling=RUN)
-        assert ask(seats[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
-    again, learning = seated(AGENTS, TWO, model=run, model_args=args)
+        assert ask(agents[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
+    again, learning = loaded(AGENTS, TWO, model=run, model_args=args)
     assert list(learning) == ["one", "two"]
-    assert ask(again["c"], "c", greedy=True) == ask(seats["c"], "c", greedy=True)
+    assert ask(again["c"], "c", greedy=True) == ask(agents["c"], "c", greedy=True)
 
 
-# Settings of single seats
+# Settings of single agents
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
-def test_each_seat_samples_with_its_settings(seated, arrangement):
-    seats, _ = seated(
+def test_each_agent_samples_with_its_settings(loaded, arrangement):
+    agents, _ = loaded(
         AGENTS,
         arrangement,
-        seat_args={
+        agent_args={
             "a": {"max_new_tokens": 2},
             "b": {"temperature": 1e-4, "max_new_tokens": 9},
         },
     )
-    answers = {agent: ask(seats[agent], agent, k=16) for agent in AGENTS}
+    answers = {agent: ask(agents[agent], agent, k=16) for agent in AGENTS}
     longest = {agent: max(len(c.ids) for c in answers[agent]) for agent in AGENTS}
     assert longest == {"a": 2, "b": 9, "c": 6}
     # next to no temperature: sixteen times the most likely answer
-    (best,) = ask(seats["b"], "b", greedy=True)
+    (best,) = ask(agents["b"], "b", greedy=True)
     assert {c.ids for c in answers["b"]} == {best.ids}
     assert len({c.ids for c in answers["c"]}) > 8
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
-def test_stop_strings_reach_the_sampler(seated, arrangement):
+def test_stop_strings_reach_the_sampler(loaded, arrangement):
     letters = list("aeio")
-    seats, _ = seated(
+    agents, _ = loaded(
         AGENTS[:2],
         arrangement,
         sampling=Sampling(max_new_tokens=12),
-        seat_args={"a": {"stop": letters}},
+        agent_args={"a": {"stop": letters}},
     )
-    stopped, free = ask(seats["a"], "a", k=32), ask(seats["b"], "b", k=32)
+    stopped, free = ask(agents["a"], "a", k=32), ask(agents["b"], "b", k=32)
     assert not any(letter in c.text for c in stopped for letter in letters)
     assert any(letter in c.text for c in free for letter in letters)
-    decode = seats["a"].tokenizer.decode
+    decode = agents["a"].tokenizer.decode
     ended = [c for c in stopped if any(letter in decode(c.ids) for letter in letters)]
     assert ended  # these would have gone on
     assert not any(c.truncated for c in ended)
 
 
-def test_top_k_and_top_p_of_a_seat(seated):
-    seats, _ = seated(AGENTS, "shared", seat_args={"a": {"top_k": 1}, "b": {"top_p": 1e-6}})
-    (best,) = ask(seats["a"], "a", greedy=True)
-    assert {c.ids for agent in "ab" for c in ask(seats[agent], agent, k=8)} == {best.ids}
-    assert len({c.ids for c in ask(seats["c"], "c", k=8)}) > 1
+def test_top_k_and_top_p_of_an_agent(loaded):
+    agents, _ = loaded(AGENTS, "shared", agent_args={"a": {"top_k": 1}, "b": {"top_p": 1e-6}})
+    (best,) = ask(agents["a"], "a", greedy=True)
+    assert {c.ids for agent in "ab" for c in ask(agents[agent], agent, k=8)} == {best.ids}
+    assert len({c.ids for c in ask(agents["c"], "c", k=8)}) > 1
 
 
-def test_learning_rates(seated):
+def test_learning_rates(loaded):
     for arrangement in ("separate", "lora"):
-        _, learning = seated(AGENTS, arrangement, seat_args={"b": {"learning_rate": 3e-4}})
+        _, learning = loaded(AGENTS, arrangement, agent_args={"b": {"learning_rate": 3e-4}})
         assert {a: p.learning_rate for a, p in learning.items()} == {
             "a": None,
             "b": 3e-4,
             "c": None,
         }
-    _, learning = seated(AGENTS, "c", seat_args={"c": {"learning_rate": 1}})
+    _, learning = loaded(AGENTS, "c", agent_args={"c": {"learning_rate": 1}})
     assert learning["c"].learning_rate == 1
 
 
 @pytest.mark.parametrize("arrangement", ["separate", "lora"])
-def test_a_frozen_seat_plays_and_nobody_trains_it(seated, arrangement):
-    seats, learning = seated(AGENTS, arrangement, seat_args={"b": {"frozen": True}})
+def test_a_frozen_agent_plays_and_nobody_trains_it(loaded, arrangement):
+    agents, learning = loaded(AGENTS, arrangement, agent_args={"b": {"frozen": True}})
     assert list(learning) == ["a", "c"]
-    assert trained(seats, learning) == ["a", "c"]
-    first = ask(seats["b"], "b", greedy=True)
-    assert first == ask(seats["a"], "a", greedy=True)  # one start
+    assert trained(agents, learning) == ["a", "c"]
+    first = ask(agents["b"], "b", greedy=True)
+    assert first == ask(agents["a"], "a", greedy=True)  # one start
     own = {id(p) for policy in learning.values() for p in policy.parameters()}
-    assert own.isdisjoint(id(p) for p in seats["b"].parameters())
+    assert own.isdisjoint(id(p) for p in agents["b"].parameters())
     for policy in learning.values():
         disturb(policy)
-    assert ask(seats["b"], "b", greedy=True) == first
-    assert ask(seats["a"], "a", greedy=True) != first
+    assert ask(agents["b"], "b", greedy=True) == first
+    assert ask(agents["a"], "a", greedy=True) != first
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora", "a"])
-def test_a_seat_is_played_by_somebody_of_its_own(seated, folders, arrangement):
+def test_an_agent_is_played_by_somebody_of_its_own(loaded, folders, arrangement):
     args = {
         "b": {"policy": "random"},
         "c": {"policy": folders[1], "frozen": True, "max_new_tokens": 3},
     }
-    seats, learning = seated(AGENTS, arrangement, seat_args=args)
-    assert seats["b"].name == "random"
-    assert trained(seats, learning) == ["a"]
+    agents, learning = loaded(AGENTS, arrangement, agent_args=args)
+    assert agents["b"].name == "random"
+    assert trained(agents, learning) == ["a"]
     assert list(learning) == ["policy" if arrangement == "shared" else "a"]
-    assert same(weights(seats["c"]), weights(TransformersPolicy.load(folders[1])))
-    assert max(len(c.ids) for c in ask(seats["c"], "c", k=8)) == 3
+    assert same(weights(agents["c"]), weights(TransformersPolicy.load(folders[1])))
+    assert max(len(c.ids) for c in ask(agents["c"], "c", k=8)) == 3
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
-def test_a_model_of_its_own_learns(seated, folders, arrangement):
-    seats, learning = seated(AGENTS, arrangement, seat_args={"c": {"policy": folders[1]}})
-    assert learning["c"] is seats["c"]
-    assert trained(seats, learning) == list(AGENTS)
+def test_a_model_of_its_own_learns(loaded, folders, arrangement):
+    agents, learning = loaded(AGENTS, arrangement, agent_args={"c": {"policy": folders[1]}})
+    assert learning["c"] is agents["c"]
+    assert trained(agents, learning) == list(AGENTS)
     assert list(learning) == (["policy", "c"] if arrangement == "shared" else list(AGENTS))
     # with all its weights, also beside adapters
     assert len(learning["c"].parameters()) == len(list(learning["c"].model.parameters()))
 
 
-def test_shared_weights_may_be_frozen_as_a_whole(seated, folders):
+def test_shared_weights_may_be_frozen_as_a_whole(loaded, folders):
     args = {"a": {"frozen": True}, "b": {"frozen": True}, "c": {"policy": folders[1]}}
-    seats, learning = seated(AGENTS, "shared", seat_args=args)
-    assert seats["a"] is seats["b"]
-    assert trained(seats, learning) == ["c"]
+    agents, learning = loaded(AGENTS, "shared", agent_args=args)
+    assert agents["a"] is agents["b"]
+    assert trained(agents, learning) == ["c"]
 
 
-def test_an_endpoint_plays_a_seat_with_its_settings(seated, monkeypatch):
+def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
     pytest.importorskip("openai", reason="the extra 'openai' is not installed")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     name = "openai:m@http://localhost:1/v1"
     args = {"b": {"policy": name, "temperature": 0.5, "stop": ["\n"]}}
-    seats, learning = seated(AGENTS, "separate", seat_args=args)
-    assert isinstance(seats["b"], EndpointPolicy)
-    assert seats["b"].name == name
+    agents, learning = loaded(AGENTS, "separate", agent_args=args)
+    assert isinstance(agents["b"], EndpointPolicy)
+    assert agents["b"].name == name
     wanted = Sampling(max_new_tokens=6, temperature=0.5, stop=("\n",))
-    assert seats["b"].sampling_of("b") == wanted
-    assert trained(seats, learning) == ["a", "c"]
-    seats, learning = seated(AGENTS, "a", others=name, seat_args={"c": {"max_new_tokens": 9}})
-    assert seats["b"] is seats["c"]  # so that both are asked side by side
-    assert seats["b"].sampling_of("b") == RUN
-    assert seats["c"].sampling_of("c") == Sampling(max_new_tokens=9)
+    assert agents["b"].sampling_of("b") == wanted
+    assert trained(agents, learning) == ["a", "c"]
+    agents, learning = loaded(AGENTS, "a", others=name, agent_args={"c": {"max_new_tokens": 9}})
+    assert agents["b"] is agents["c"]  # so that both are asked side by side
+    assert agents["b"].sampling_of("b") == RUN
+    assert agents["c"].sampling_of("c") == Sampling(max_new_tokens=9)
 
 
 # What cannot be had
@@ -383,12 +385,12 @@ def test_an_endpoint_plays_a_seat_with_its_settings(seated, monkeypatch):
         ("shared", {agent: {"policy": "random"} for agent in AGENTS}, "no trainable agent"),
         ("a", {"a": {"frozen": True}}, "no trainable agent"),
         ("a", {"a": {"policy": "amateur"}}, "no trainable agent: .*a: amateur, b: oracle"),
-        ("a", {"b": {"policy": "tiny"}}, "set frozen for 'b', or use seats='separate'"),
+        ("a", {"b": {"policy": "tiny"}}, "set frozen for 'b', or use policies='separate'"),
         ("a", {"b": {"temperature": 0.5}}, "'oracle', which does not sample: temperature"),
         ("a", {"b": {"learning_rate": 0.5}}, r"does not learn \('oracle' plays it\)"),
         ("lora", {"b": {"learning_rate": 0.5, "frozen": True}}, r"does not learn \(it is frozen\)"),
         ("lora", {"b": {"policy": "oracle", "stop": ["x"], "top_k": 1}}, "top_k, stop would mean"),
-        ("separate", {"b": {"policy": 7}}, "seat 'b': policy must be a name, got 7"),
+        ("separate", {"b": {"policy": 7}}, "agent 'b': policy must be a name, got 7"),
         ("separate", {"b": {"frozen": "yes"}}, "frozen must be true or false"),
         ("separate", {"b": {"temperature": True}}, "temperature must be a number"),
         ("separate", {"b": {"temperature": "1e-3"}}, "temperature must be a number"),
@@ -396,49 +398,49 @@ def test_an_endpoint_plays_a_seat_with_its_settings(seated, monkeypatch):
         ("separate", {"b": {"stop": "END"}}, "stop must be a list of texts, got 'END'"),
         ("separate", {"b": {"stop": ["x", ""]}}, "none of them empty"),
         ("separate", {"b": {"stop": [3]}}, "stop must be a list of texts"),
-        ("separate", {"b": {"temperature": 0}}, "seat 'b': temperature is 0.0001 to 100"),
-        ("separate", {"b": {"top_p": 1.5}}, "seat 'b': top_p"),
+        ("separate", {"b": {"temperature": 0}}, "agent 'b': temperature is 0.0001 to 100"),
+        ("separate", {"b": {"top_p": 1.5}}, "agent 'b': top_p"),
         ("separate", {"b": {"learning_rate": -1.0}}, "learning_rate must be above 0"),
         ("separate", {"b": {"learning_rate": float("nan")}}, "learning_rate must be above 0"),
-        ("separate", {"b": "oracle"}, "seat 'b' has settings by name"),
+        ("separate", {"b": "oracle"}, "agent 'b' has settings by name"),
     ],
 )
-def test_what_cannot_be_had(seated, arrangement, args, said):
+def test_what_cannot_be_had(loaded, arrangement, args, said):
     with pytest.raises(ConfigError, match=said):
-        seated(AGENTS, arrangement, seat_args=args)
+        loaded(AGENTS, arrangement, agent_args=args)
 
 
-def test_unknown_names(seated, tmp_path):
-    with pytest.raises(UnknownNameError, match=r"unknown seat 'plannr'\. Did you mean 'planner'"):
-        seated(["planner", "critic"], "separate", seat_args={"plannr": {}})
+def test_unknown_names(loaded, tmp_path):
+    with pytest.raises(UnknownNameError, match=r"unknown agent 'plannr'\. Did you mean 'planner'"):
+        loaded(["planner", "critic"], "separate", agent_args={"plannr": {}})
     with pytest.raises(UnknownNameError, match="Did you mean 'learning_rate'"):
-        seated(AGENTS, "separate", seat_args={"a": {"learning_rte": 1.0}})
+        loaded(AGENTS, "separate", agent_args={"a": {"learning_rte": 1.0}})
     with pytest.raises(UnknownNameError, match="Did you mean 'oracle'"):
-        seated(AGENTS, "separate", seat_args={"a": {"policy": "orcale"}})
+        loaded(AGENTS, "separate", agent_args={"a": {"policy": "orcale"}})
     with pytest.raises(ConfigError, match="no policy or model"):
-        seated(AGENTS, "separate", seat_args={"a": {"policy": str(tmp_path)}})
+        loaded(AGENTS, "separate", agent_args={"a": {"policy": str(tmp_path)}})
     with pytest.raises(ConfigError, match="model='oracle' cannot learn"):
-        seated(AGENTS, "separate", model="oracle")
-    with pytest.raises(ConfigError, match="lora_args need seats"):
-        seated(AGENTS, "separate", lora_args={"r": 2})
+        loaded(AGENTS, "separate", model="oracle")
+    with pytest.raises(ConfigError, match="lora_args need policies"):
+        loaded(AGENTS, "separate", lora_args={"r": 2})
 
 
 def test_a_setting_that_is_none_is_not_given():
-    assert SeatConfig(policy=None, frozen=False).given() == {"frozen": False}
-    assert SeatConfig().sampling(RUN) == RUN
+    assert AgentConfig(policy=None, frozen=False).given() == {"frozen": False}
+    assert AgentConfig().sampling(RUN) == RUN
 
 
 # Runs as starts
 
 
-def a_run(folder: Path, model: str, policies, **config) -> str:
-    """The folder of a run whose newest checkpoint holds ``policies``."""
-    settings = {"model": model, "seats": "separate", "others": "oracle", "max_new_tokens": 5}
+def a_run(folder: Path, model: str, trained, **config) -> str:
+    """The folder of a run whose newest checkpoint holds ``trained``."""
+    settings = {"model": model, "policies": "separate", "others": "oracle", "max_new_tokens": 5}
     settings |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, **config}
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(settings))
     for step in ("step_000002", "step_000010"):
-        for name, policy in policies.items():
+        for name, policy in trained.items():
             policy.save(folder / "checkpoints" / step / name)
             disturb(policy)  # the later checkpoint is another
     return str(folder)
@@ -446,52 +448,54 @@ def a_run(folder: Path, model: str, policies, **config) -> str:
 
 @pytest.fixture
 def apart(folders, tmp_path) -> str:
-    """A run whose seats a and b learned apart."""
+    """A run whose agents a and b learned apart."""
     policies = {"a": new_policy(seed=2), "b": new_policy(seed=3)}
     return a_run(tmp_path / "apart", folders[0], policies)
 
 
 @pytest.fixture
 def together(folders, tmp_path) -> str:
-    """A run whose seats learned in one policy."""
-    return a_run(tmp_path / "together", folders[0], {"policy": new_policy(seed=4)}, seats="shared")
+    """A run whose agents learned in one policy."""
+    return a_run(
+        tmp_path / "together", folders[0], {"policy": new_policy(seed=4)}, policies="shared"
+    )
 
 
 def saved(run, name):
     return weights(TransformersPolicy.load(f"{run}/checkpoints/step_000010/{name}"))
 
 
-def test_seats_start_from_what_a_run_has_for_them(seated, apart, folders):
-    seats, learning = seated(AGENTS[:2], "separate", model=apart)
+def test_agents_start_from_what_a_run_has_for_them(loaded, apart, folders):
+    agents, learning = loaded(AGENTS[:2], "separate", model=apart)
     assert list(learning) == ["a", "b"]
-    assert same(weights(seats["a"]), saved(apart, "a"))
-    assert same(weights(seats["b"]), saved(apart, "b"))
+    assert same(weights(agents["a"]), saved(apart, "a"))
+    assert same(weights(agents["b"]), saved(apart, "b"))
     args = {"b": {"policy": apart, "frozen": True}}
-    seats, _ = seated(AGENTS, "separate", seat_args=args)
-    assert same(weights(seats["b"]), saved(apart, "b"))
-    assert same(weights(seats["a"]), weights(TransformersPolicy.load(folders[0])))
-    seats, _ = seated(AGENTS, "c", others=apart)
-    assert seats["a"] is not seats["b"]
-    assert same(weights(seats["b"]), saved(apart, "b"))
+    agents, _ = loaded(AGENTS, "separate", agent_args=args)
+    assert same(weights(agents["b"]), saved(apart, "b"))
+    assert same(weights(agents["a"]), weights(TransformersPolicy.load(folders[0])))
+    agents, _ = loaded(AGENTS, "c", others=apart)
+    assert agents["a"] is not agents["b"]
+    assert same(weights(agents["b"]), saved(apart, "b"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora", "b"])
-def test_a_run_with_shared_weights_starts_any_seat(seated, together, arrangement):
-    seats, _ = seated(AGENTS, arrangement, model=together, others=together)
+def test_a_run_with_shared_weights_starts_any_agent(loaded, together, arrangement):
+    agents, _ = loaded(AGENTS, arrangement, model=together, others=together)
     best = TransformersPolicy.load(f"{together}/checkpoints/step_000010/policy", sampling=RUN)
     for agent in AGENTS:
-        assert ask(seats[agent], agent, greedy=True) == ask(best, agent, greedy=True)
+        assert ask(agents[agent], agent, greedy=True) == ask(best, agent, greedy=True)
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "lora"])
-def test_weights_that_learned_apart_are_no_start_for_one_model(seated, apart, arrangement):
+def test_weights_that_learned_apart_are_no_start_for_one_model(loaded, apart, arrangement):
     with pytest.raises(
         ConfigError, match=r"start from the same model: give one of the folders .*step_000010/a"
     ):
-        seated(AGENTS[:2], arrangement, model=apart)
-    seats, _ = seated(AGENTS[:1], arrangement, model=apart)
-    assert ask(seats["a"], "a", greedy=True) == ask(
+        loaded(AGENTS[:2], arrangement, model=apart)
+    agents, _ = loaded(AGENTS[:1], arrangement, model=apart)
+    assert ask(agents["a"], "a", greedy=True) == ask(
         TransformersPolicy.load(f"{apart}/checkpoints/step_000010/a", sampling=RUN),
         "a",
         greedy=True,
@@ -499,8 +503,8 @@ def test_weights_that_learned_apart_are_no_start_for_one_model(seated, apart, ar
 
 
 @pytest.mark.slow
-def test_adapters_of_a_run_go_on_upon_their_base(seated, folders, tmp_path):
-    _, first = seated(AGENTS, "lora", lora_args={"r": 3, "lora_alpha": 5})
+def test_adapters_of_a_run_go_on_upon_their_base(loaded, folders, tmp_path):
+    _, first = loaded(AGENTS, "lora", lora_args={"r": 3, "lora_alpha": 5})
     for scale, policy in enumerate(first.values(), start=1):
         with torch.no_grad():
             for parameter in policy.parameters():
@@ -513,35 +517,35 @@ def test_adapters_of_a_run_go_on_upon_their_base(seated, folders, tmp_path):
     assert len({row[0].ids for row in wanted.values()}) == 3
     (run / "config.json").write_text(json.dumps({"model": folders[0], "lora_args": options}))
 
-    seats, learning = seated(AGENTS, "lora", model=str(run))
-    assert {agent: ask(seats[agent], agent, greedy=True) for agent in AGENTS} == wanted
+    agents, learning = loaded(AGENTS, "lora", model=str(run))
+    assert {agent: ask(agents[agent], agent, greedy=True) for agent in AGENTS} == wanted
     assert list(learning) == list(AGENTS)
-    assert len({id(policy.model) for policy in seats.values()}) == 1
-    before = {agent: weights(seats[agent]) for agent in AGENTS}
-    disturb(seats["b"])
-    assert [same(before[agent], weights(seats[agent])) for agent in AGENTS] == [True, False, True]
-    seats["b"].save(tmp_path / "again")  # and it is saved with the base that it stands on
+    assert len({id(policy.model) for policy in agents.values()}) == 1
+    before = {agent: weights(agents[agent]) for agent in AGENTS}
+    disturb(agents["b"])
+    assert [same(before[agent], weights(agents[agent])) for agent in AGENTS] == [True, False, True]
+    agents["b"].save(tmp_path / "again")  # and it is saved with the base that it stands on
     again = TransformersPolicy.load(str(tmp_path / "again"), sampling=RUN)
-    assert ask(again, "b", greedy=True) == ask(seats["b"], "b", greedy=True)
+    assert ask(again, "b", greedy=True) == ask(agents["b"], "b", greedy=True)
 
-    seats, learning = seated(AGENTS, "separate", model=str(run))
-    assert {agent: ask(seats[agent], agent, greedy=True) for agent in AGENTS} == wanted
+    agents, learning = loaded(AGENTS, "separate", model=str(run))
+    assert {agent: ask(agents[agent], agent, greedy=True) for agent in AGENTS} == wanted
     assert len(learning["a"].parameters()) == 2 * 7 * 2  # still an adapter
     with pytest.raises(CheckpointError, match="another shape"):
-        seated(AGENTS, "lora", model=str(run), lora_args={"r": 4})
+        loaded(AGENTS, "lora", model=str(run), lora_args={"r": 4})
 
 
-def test_runs_that_are_no_start(seated, apart, tmp_path):
+def test_runs_that_are_no_start(loaded, apart, tmp_path):
     with pytest.raises(
-        ConfigError, match=r"trained no policy for seat 'c': name one of .*/a, .*/b"
+        ConfigError, match=r"trained no policy for agent 'c': name one of .*/a, .*/b"
     ):
-        seated(AGENTS, "separate", model=apart)
+        loaded(AGENTS, "separate", model=apart)
     (tmp_path / "empty" / "checkpoints").mkdir(parents=True)
     with pytest.raises(CheckpointError, match="no checkpoint yet"):
-        seated(AGENTS, "shared", model=str(tmp_path / "empty"))
+        loaded(AGENTS, "shared", model=str(tmp_path / "empty"))
 
 
-# The seats of a run, to be played again
+# The agents of a run, to be played again
 
 
 def test_a_run_is_played_by_who_played_it(folders, tmp_path):
@@ -551,58 +555,58 @@ def test_a_run_is_played_by_who_played_it(folders, tmp_path):
         "c": {"policy": folders[1], "frozen": True, "temperature": 1e-4},
         "d": {"policy": "random"},
     }
-    run = a_run(tmp_path / "run", folders[0], learned, seat_args=args, temperature=0.5)
-    seats = seats_of_run(run, ["a", "b", "c", "d"])
-    assert same(weights(seats["a"]), saved(run, "a"))
-    assert same(weights(seats["b"]), saved(run, "b"))
-    assert same(weights(seats["c"]), weights(TransformersPolicy.load(folders[1])))
-    assert seats["d"].name == "random"
-    assert seats["a"].sampling_of("a") == Sampling(temperature=0.5, max_new_tokens=5)
-    assert seats["b"].sampling_of("b") == Sampling(temperature=0.5, max_new_tokens=2)
-    assert seats["c"].sampling_of("c") == Sampling(temperature=1e-4, max_new_tokens=5)
-    # what is given now wins, also over a seat's own
-    seats = seats_of_run(run, ["a", "b", "c", "d"], sampling={"temperature": 2.0})
-    assert [seats[a].sampling_of(a).temperature for a in "abc"] == [2.0] * 3
-    assert seats["b"].sampling_of("b").max_new_tokens == 2
+    run = a_run(tmp_path / "run", folders[0], learned, agent_args=args, temperature=0.5)
+    agents = policies_of_run(run, ["a", "b", "c", "d"])
+    assert same(weights(agents["a"]), saved(run, "a"))
+    assert same(weights(agents["b"]), saved(run, "b"))
+    assert same(weights(agents["c"]), weights(TransformersPolicy.load(folders[1])))
+    assert agents["d"].name == "random"
+    assert agents["a"].sampling_of("a") == Sampling(temperature=0.5, max_new_tokens=5)
+    assert agents["b"].sampling_of("b") == Sampling(temperature=0.5, max_new_tokens=2)
+    assert agents["c"].sampling_of("c") == Sampling(temperature=1e-4, max_new_tokens=5)
+    # what is given now wins, also over an agent's own
+    agents = policies_of_run(run, ["a", "b", "c", "d"], sampling={"temperature": 2.0})
+    assert [agents[a].sampling_of(a).temperature for a in "abc"] == [2.0] * 3
+    assert agents["b"].sampling_of("b").max_new_tokens == 2
 
 
-def test_a_shared_run_plays_seats_that_it_never_saw(together):
-    seats = seats_of_run(together, ["x", "y"])
-    assert seats["x"] is seats["y"]
-    assert same(weights(seats["x"]), saved(together, "policy"))
+def test_a_shared_run_plays_agents_that_it_never_saw(together):
+    agents = policies_of_run(together, ["x", "y"])
+    assert agents["x"] is agents["y"]
+    assert same(weights(agents["x"]), saved(together, "policy"))
 
 
-def test_a_run_of_one_seat_keeps_the_others(folders, tmp_path):
-    run = a_run(tmp_path / "one", folders[0], {"b": new_policy(seed=5)}, seats="b")
-    seats = seats_of_run(run, AGENTS)
-    assert [seats[a].name for a in "ac"] == ["oracle", "oracle"]
-    assert same(weights(seats["b"]), saved(run, "b"))
-    with pytest.raises(ConfigError, match="trained the seat 'b'; here the seats are x"):
-        seats_of_run(run, ["x"])
+def test_a_run_of_one_agent_keeps_the_others(folders, tmp_path):
+    run = a_run(tmp_path / "one", folders[0], {"b": new_policy(seed=5)}, policies="b")
+    agents = policies_of_run(run, AGENTS)
+    assert [agents[a].name for a in "ac"] == ["oracle", "oracle"]
+    assert same(weights(agents["b"]), saved(run, "b"))
+    with pytest.raises(ConfigError, match="trained the agent 'b'; here the agents are x"):
+        policies_of_run(run, ["x"])
 
 
-def test_seats_that_a_run_lacks(apart):
+def test_agents_that_a_run_lacks(apart):
     with pytest.raises(ConfigError, match="trained a, b; it has no policy for c"):
-        seats_of_run(apart, AGENTS)
+        policies_of_run(apart, AGENTS)
 
 
-def test_a_lora_run_is_played_upon_one_base(seated, folders, tmp_path):
-    _, first = seated(AGENTS[:2], "lora")
-    run = a_run(tmp_path / "lora", folders[0], first, seats="lora")
-    seats = seats_of_run(run, AGENTS[:2], sampling={"max_new_tokens": 6})
-    assert seats["a"].model is seats["b"].model
+def test_a_lora_run_is_played_upon_one_base(loaded, folders, tmp_path):
+    _, first = loaded(AGENTS[:2], "lora")
+    run = a_run(tmp_path / "lora", folders[0], first, policies="lora")
+    agents = policies_of_run(run, AGENTS[:2], sampling={"max_new_tokens": 6})
+    assert agents["a"].model is agents["b"].model
     for agent in AGENTS[:2]:
         alone = TransformersPolicy.load(f"{run}/checkpoints/step_000010/{agent}", sampling=RUN)
-        assert ask(seats[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
+        assert ask(agents[agent], agent, greedy=True) == ask(alone, agent, greedy=True)
 
 
 @pytest.mark.slow
-def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
+def test_a_lora_run_with_a_frozen_agent(loaded, folders, tmp_path):
     args = {"b": {"frozen": True}}
-    _, first = seated(AGENTS, "lora", seat_args=args)
-    run = a_run(tmp_path / "lora", folders[0], first, seats="lora", seat_args=args)
-    seats = seats_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
-    assert seats["a"].model is seats["c"].model
+    _, first = loaded(AGENTS, "lora", agent_args=args)
+    run = a_run(tmp_path / "lora", folders[0], first, policies="lora", agent_args=args)
+    agents = policies_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    assert agents["a"].model is agents["c"].model
     starts = {
         "a": f"{run}/checkpoints/step_000010/a",
         "b": folders[0],
@@ -612,7 +616,7 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
     for agent, start in starts.items():
         alone = TransformersPolicy.load(start, sampling=RUN)
         answers[agent] = ask(alone, agent, greedy=True)
-        assert ask(seats[agent], agent, greedy=True) == answers[agent]
+        assert ask(agents[agent], agent, greedy=True) == answers[agent]
     assert answers["a"] != answers["b"]
 
 
@@ -630,12 +634,12 @@ def test_a_lora_run_with_a_frozen_seat(seated, folders, tmp_path):
             ["the agents play against each other, so the default is rounds: 1 (docs/leagues.md)"],
         ),
         ({"learner_args": {"entropy": 0.1}}, []),
-        ({"seats": "player_0"}, []),
+        ({"policies": "player_0"}, []),
         ({"env": "tiny_hanabi_v0"}, []),  # they are paid alike
         ({"opponents": "uniform"}, []),
         ({"learner": "sft"}, []),
         (
-            {"learner": "grpo", "env": "sudoku_v0", "seats": "separate"},
+            {"learner": "grpo", "env": "sudoku_v0", "policies": "separate"},
             ["one agent plays, planner_0"],
         ),
     ],
@@ -669,13 +673,13 @@ FROZEN = {agent: {"policy": "random"} for agent in ("con_1", "con_3")}
         ({"env": "tiny_hanabi_v0"}, {}),
         ({"learner": "opd", "learner_args": {"teacher": "tiny"}}, {}),  # it follows its teacher
         # an agent with such an option of its own
-        ({"seat_args": {"player_1": {"learner_args": {"entropy": 0.1}}}}, {}),
+        ({"agent_args": {"player_1": {"learner_args": {"entropy": 0.1}}}}, {}),
         (
-            {"learner": "maxrl", "seat_args": {"player_1": {"learner_args": {"gamma": 1.0}}}},
+            {"learner": "maxrl", "agent_args": {"player_1": {"learner_args": {"gamma": 1.0}}}},
             {"kl": 1.0},
         ),
         # one side learns
-        ({"env": "debate_v0", "env_args": SIDES, "seat_args": FROZEN}, {}),
+        ({"env": "debate_v0", "env_args": SIDES, "agent_args": FROZEN}, {}),
         ({"env": "debate_v0", "env_args": SIDES}, KL),
     ],
 )

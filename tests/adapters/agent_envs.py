@@ -1,4 +1,4 @@
-"""Environments in which a seat is paid, or the episode ends, before it has said anything."""
+"""Environments in which an agent is paid, or the episode ends, before it has said anything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Prepaid(TextEnv):
 
 
 class Ended(TextEnv):
-    """The first seat ends the episode; the second has no turn."""
+    """The first agent ends the episode; the second has no turn."""
 
     def __init__(self):
         super().__init__(["a_0", "b_1"])

@@ -38,19 +38,19 @@ class Arrival(NamedTuple):
         return self.terminated or self.truncated
 
 
-class AgentSeat:
+class ControlledAgent:
     """The agent ``agent`` of ``env``.
 
     :meth:`begin` and :meth:`act` are rollouts (:mod:`llmzoo.rollout.scheduler`) that ask for the
-    others' answers and return an :class:`Arrival`. Any number of seats can run at once.
+    others' answers and return an :class:`Arrival`. Any number of agents can run at once.
     """
 
     def __init__(self, env: AECEnv, agent: str | None = None):
         agents = list(env.possible_agents)
         if agent is None and len(agents) > 1:
-            raise ConfigError(f"seat must be one of {', '.join(agents)}: {env} has several")
+            raise ConfigError(f"agent must be one of {', '.join(agents)}: {env} has several")
         if agent is not None and agent not in agents:
-            raise UnknownNameError("seat", agent, agents)
+            raise UnknownNameError("agent", agent, agents)
         self.env = env
         self.agent = agent or agents[0]
         self.others = [other for other in agents if other != self.agent]
@@ -146,25 +146,25 @@ def _joined(before: Arrival, after: Arrival) -> Arrival:
     return after._replace(reward=before.reward + after.reward, info=info)
 
 
-def single_seat(
+def single_agent(
     env: str | AECEnv | Callable[..., AECEnv],
     *,
-    seat: str | None = None,
+    agent: str | None = None,
     others: Others = None,
     seed: int | None = None,
     **env_args: Any,
-) -> SingleSeat:
-    """The seat ``seat`` of an AEC text environment as a ``gymnasium.Env``.
+) -> SingleAgentEnv:
+    """The agent ``agent`` of an AEC text environment as a ``gymnasium.Env``.
 
     ``env``: an id, an environment, or a function that makes one; ids and functions receive
-    ``env_args``. ``others``: who plays the other seats, see
+    ``env_args``. ``others``: who plays the other agents, see
     :func:`llmzoo.adapters.others.fill_other_agents`. ``seed``: of the first episode, if ``reset`` gets
     none.
 
-    Raises :class:`ConfigError` for a seat without a player.
+    Raises :class:`ConfigError` for an agent without a player.
     """
-    made = AgentSeat(aec_form(env, **env_args), seat)
-    return SingleSeat(made, fill_other_agents(others, made.others), seed=seed)
+    made = ControlledAgent(aec_form(env, **env_args), agent)
+    return SingleAgentEnv(made, fill_other_agents(others, made.others), seed=seed)
 
 
 def aec_form(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECEnv:
@@ -178,23 +178,25 @@ def aec_form(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECE
     return env
 
 
-class SingleSeat(gymnasium.Env[str, str]):
-    """One seat of an AEC environment. ``policies`` play the others.
+class SingleAgentEnv(gymnasium.Env[str, str]):
+    """One agent of an AEC environment. ``policies`` play the others.
 
-    ``reset`` returns the seat's first observation. ``step`` returns what the seat is paid until its
+    ``reset`` returns the agent's first observation. ``step`` returns what the agent is paid until its
     next turn or its end; the first step also includes what it was paid before its first answer. So
-    the rewards of an episode sum to what the AEC environment pays the seat. ``info`` is the seat's
+    the rewards of an episode sum to what the AEC environment pays the agent. ``info`` is the agent's
     own, with ``reward_parts`` that sum to the reward, ``error`` if something was wrong with the
     answer, and ``success`` at the end.
 
-    A seed fixes the episode, including the other seats, and the unseeded episodes that follow. If
-    the others end an episode before the seat's first turn, ``reset`` returns its end with
+    A seed fixes the episode, including the other agents, and the unseeded episodes that follow. If
+    the others end an episode before the agent's first turn, ``reset`` returns its end with
     ``info["over"]``, and the next ``step`` pays what is due for any action.
     """
 
-    def __init__(self, seat: AgentSeat, policies: Mapping[str, Policy], *, seed: int | None = None):
-        env = seat.env
-        self.seat = seat
+    def __init__(
+        self, agent: ControlledAgent, policies: Mapping[str, Policy], *, seed: int | None = None
+    ):
+        env = agent.env
+        self.agent = agent
         self.policies = policies
         # Gymnasium requires a frame rate; a board changes once a turn
         self.metadata = {"render_modes": [], "render_fps": 1, **env.metadata}
@@ -202,8 +204,8 @@ class SingleSeat(gymnasium.Env[str, str]):
             self.render_mode = env.unwrapped.render_mode
         except AttributeError:  # PettingZoo does not require it
             self.render_mode = None
-        self.observation_space = env.observation_space(seat.agent)
-        self.action_space = env.action_space(seat.agent)
+        self.observation_space = env.observation_space(agent.agent)
+        self.action_space = env.action_space(agent.agent)
         self._first_seed = seed
         self._playing = False
 
@@ -226,7 +228,7 @@ class SingleSeat(gymnasium.Env[str, str]):
         super().reset(seed=seed)
         chance = int(self.np_random.integers(2**31)) if seed is None else int(seed)
         self._playing = False
-        arrival: Arrival = yield from self.seat.begin(seed, options, chance)
+        arrival: Arrival = yield from self.agent.begin(seed, options, chance)
         self._playing = True
         if arrival.over:
             return arrival._replace(info={**arrival.info, "over": True})
@@ -236,7 +238,7 @@ class SingleSeat(gymnasium.Env[str, str]):
         """:meth:`step` as a rollout that returns an :class:`Arrival`."""
         if not self._playing:
             raise ResetNeeded("no episode is going on: call reset() before step()")
-        arrival: Arrival = yield from self.seat.act(action)
+        arrival: Arrival = yield from self.agent.act(action)
         self._playing = not arrival.over
         return arrival
 
@@ -246,18 +248,18 @@ class SingleSeat(gymnasium.Env[str, str]):
 
     def render(self) -> Any:
         """The environment's picture."""
-        return self.seat.env.render()
+        return self.agent.env.render()
 
     def close(self) -> None:
-        self.seat.env.close()
+        self.agent.env.close()
 
     def sample_random_action(self) -> str:
         """A short random text. GEM's environments have this method too."""
         return self.action_space.sample()
 
 
-def run_lines(lines: list[Rollout], envs: list[SingleSeat]) -> list[Arrival]:
+def run_lines(lines: list[Rollout], envs: list[SingleAgentEnv]) -> list[Arrival]:
     """Play these rollouts of ``envs``, which share their policies, with batched requests."""
-    early = slow_steps(env.seat.env for env in envs)
+    early = slow_steps(env.agent.env for env in envs)
     arrivals: list[Arrival] = run(lines, envs[0].policies, early=early)
     return arrivals

@@ -1,4 +1,4 @@
-"""Each seat its own learner's credit and loss, over one tree for all of them."""
+"""Each agent its own learner's credit and loss, over one tree for all of them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Rollout
 
-# options of the update of a policy's weights, in which the seats that share them agree
+# options of the update of a policy's weights, in which the agents that share them agree
 _OF_UPDATES = (
     *(field.name for field in fields(OptimizerConfig)),
     *("max_update_kl", "importance_cap", "epochs", "minibatches", "tokens_at_once", "replay"),
 )
 
 
-class PerSeat(GroupLearner):
-    """Credit: of each seat by its own learner, since no baseline looks beyond a group of one seat.
+class PerAgent(GroupLearner):
+    """Credit: of each agent by its own learner, since no baseline looks beyond a group of one agent.
 
-    ``learners``: of seats by their names; ``others``: of all other seats. A tree gives each seat groups of
-    its own, so nothing of one seat's credit enters another's. The seats play one tree: learners of
-    different trees, or that play no trees, are refused, and so are different options of the tree. Seats
+    ``learners``: of agents by their names; ``others``: of all other agents. A tree gives each agent groups of
+    its own, so nothing of one agent's credit enters another's. The agents play one tree: learners of
+    different trees, or that play no trees, are refused, and so are different options of the tree. Agents
     that share weights may differ in their credit and in their loss (``clip``, ``kl``, ``entropy``, ...), and
-    have one optimiser; seats with their own weights may differ in that too.
+    have one optimiser; agents with their own weights may differ in that too.
     """
 
     def __init__(self, others: GroupLearner, learners: Mapping[str, GroupLearner]):
@@ -43,7 +43,7 @@ class PerSeat(GroupLearner):
         super().__init__(_common([*self.learners.values(), others]))
 
     def of(self, agents: Collection[str]) -> GroupLearner:
-        own = {agent: self.seat(agent) for agent in agents}
+        own = {agent: self.for_agent(agent) for agent in agents}
         first, *rest = own.values()
         if all(learner is first for learner in rest):
             return first
@@ -53,24 +53,24 @@ class PerSeat(GroupLearner):
                 if values[0] != values[1]:
                     raise ConfigError(
                         f"{agent} shares its weights with {next(iter(own))}, and both have one update: "
-                        f"{name} is {values[1]} and {values[0]}; make them equal, or use seats='separate'"
+                        f"{name} is {values[1]} and {values[0]}; make them equal, or use policies='separate'"
                     )
-        shared = PerSeat(first, own)
+        shared = PerAgent(first, own)
         given = {name: getattr(first.config, name) for name in _OF_UPDATES}
         shared.config = replace(shared.config, **given)
         return shared
 
-    def seat(self, agent: str) -> GroupLearner:
+    def for_agent(self, agent: str) -> GroupLearner:
         return self.learners.get(agent, self.others)
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         for agent in trained:
-            self.seat(agent).check(env, [agent])
+            self.for_agent(agent).check(env, [agent])
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if not isinstance(self.others, JointLearner):
             return self.others.rollout(env, seed, trained)
-        own = {agent: self.seat(agent) for agent in trained}
+        own = {agent: self.for_agent(agent) for agent in trained}
         joint = {agent: lr for agent, lr in own.items() if isinstance(lr, JointLearner)}
         return joint_rollout(
             self.others.config,
@@ -96,8 +96,8 @@ class PerSeat(GroupLearner):
         tokens: int,
         reference: TransformersPolicy | None,
     ) -> tuple[Tensor, Metrics]:
-        """The loss of the seat's learner: a part has groups of one learner."""
-        learner = self.seat(part[0].group.agent)
+        """The loss of the agent's learner: a part has groups of one learner."""
+        learner = self.for_agent(part[0].group.agent)
         return learner.loss(policy, part, rows=rows, tokens=tokens, reference=reference)
 
 
@@ -108,11 +108,11 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
         if type(one).updater is not GroupLearner.updater:
             raise ConfigError(
                 f"{agent} learns by {names[0]} beside {names[1]}, and {type(one).__name__} has an update of "
-                "its own: learners of single seats are those that only differ in credit and loss"
+                "its own: learners of single agents are those that only differ in credit and loss"
             )
     if type(learner).rollout is not type(others).rollout:
         raise ConfigError(
-            f"{agent} learns by {names[0]}, which plays another tree than {names[1]}: the seats of an "
+            f"{agent} learns by {names[0]}, which plays another tree than {names[1]}: the agents of an "
             "episode share one tree. Joint trees are those of magrpo, marloo, maxrl, ccpo, maremax and "
             "mareinforce; at_grpo plays agent-turn trees"
         )
@@ -120,7 +120,7 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
         values = getattr(learner.config, name), getattr(others.config, name)
         if values[0] != values[1]:
             raise ConfigError(
-                f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}: the seats of an episode "
+                f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}: the agents of an episode "
                 f"share one tree. Set {name} for the run"
             )
 

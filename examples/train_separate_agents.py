@@ -1,9 +1,9 @@
-"""Train a separate model for each seat, and find out which seat made the difference.
+"""Train a separate model for each agent, and find out which agent made the difference.
 
-Shows ``seats="separate"``, and teams of trained and untrained players in ``evaluate``. Expect the
+Shows ``policies="separate"``, and teams of trained and untrained players in ``evaluate``. Expect the
 success of four teams. The default settings only show that it runs; scale with --steps,
---episodes_per_step, --max_turns and --tasks. Left out: one base with an adapter per seat,
-``seats="lora"``.
+--episodes_per_step, --max_turns and --tasks. Left out: one base with an adapter per agent,
+``policies="lora"``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
         args.env,
         env_args=env_args,
         model=args.model,
-        seats="separate",
+        policies="separate",
         steps=args.steps,
         episodes_per_step=args.episodes_per_step,
         eval_tasks=args.tasks,
@@ -42,10 +42,10 @@ def main() -> None:
     )
 
     untrained = load(args.model)
-    teams = {"nobody trained": dict.fromkeys(result.seats, untrained)}
-    for seat, trained in result.seats.items():
-        teams[f"only {seat} trained"] = {**teams["nobody trained"], seat: trained}
-    teams["all trained"] = dict(result.seats)
+    teams = {"nobody trained": dict.fromkeys(result.policies, untrained)}
+    for agent, trained in result.policies.items():
+        teams[f"only {agent} trained"] = {**teams["nobody trained"], agent: trained}
+    teams["all trained"] = dict(result.policies)
     for name, team in teams.items():
         found = llmzoo.evaluate(args.env, team, tasks=args.tasks, env_args=env_args)
         low, high = found.success_ci95

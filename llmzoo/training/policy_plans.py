@@ -1,4 +1,4 @@
-"""Plans who plays each seat, and checks the plan before anything is loaded."""
+"""Plans who plays each agent, and checks the plan before anything is loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llmzoo.policies import SCRIPTED
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
-SHARED = "policy"  # the name of the one policy in all seats
+SHARED = "policy"  # the name of the one policy for all agents
 OTHERS = "(others)"
 _SAMPLING = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
 _CHAT = ("system", "chat_template_args", "thought_end")
@@ -36,15 +36,15 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeatConfig:
-    """Settings of one seat; None takes the run's setting."""
+class AgentConfig:
+    """Settings of one agent; None takes the run's setting."""
 
-    # plays this seat: a scripted player, a model, openai:..., grpc://... or a run folder
+    # plays this agent: a scripted player, a model, openai:..., grpc://... or a run folder
     policy: str | None = None
     frozen: bool = False  # the model does not learn
-    learner: str | None = None  # judges this seat's answers
+    learner: str | None = None  # judges this agent's answers
     learner_args: Mapping[str, Any] | None = None  # its options, beside the run's
-    learning_rate: float | None = None  # of this seat's own weights
+    learning_rate: float | None = None  # of this agent's own weights
     temperature: float | None = None  # sampling temperature
     top_p: float | None = None  # nucleus sampling threshold; 1 is off
     top_k: int | None = None  # number of most likely tokens to sample from; 0 is all
@@ -71,14 +71,14 @@ class SeatConfig:
         return {name: value for name, value in values.items() if value is not None}
 
     def sampling(self, run: Sampling) -> Sampling:
-        """The run's sampling settings, overridden by this seat's."""
+        """The run's sampling settings, overridden by this agent's."""
         own = {name: value for name, value in self.given().items() if name in _SAMPLING}
         if "stop" in own:
             own["stop"] = tuple(own["stop"])
         return replace(run, **own)
 
     def chat(self, run: Chat) -> Chat:
-        """The run's prompt settings, overridden by this seat's."""
+        """The run's prompt settings, overridden by this agent's."""
         own = {name: value for name, value in self.given().items() if name in _CHAT}
         if run.chat_template_args and self.chat_template_args is not None:
             own["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
@@ -87,7 +87,7 @@ class SeatConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """Settings of a model that ``seats`` names."""
+    """Settings of a model that ``policies`` names."""
 
     model: str | None = None  # tiny, a folder, a hub id or a run folder; None: the run's model
     form: Literal["full", "lora"] = "full"  # all weights, or an adapter on a base of all such names
@@ -100,12 +100,12 @@ class ModelConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """The policy of one seat.
+class AgentPlan:
+    """The policy of one agent.
 
-    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Seats with the
+    ``source``: a scripted player, an endpoint, a server, a model or a run folder. Agents with the
     same ``name`` share a policy, which checkpoints save under this name if it learns. ``adapter``:
-    the policy is an adapter on a base that all such seats with the same ``base`` share; this is the
+    the policy is an adapter on a base that all such agents with the same ``base`` share; this is the
     ``source`` of a new run.
     """
 
@@ -123,55 +123,55 @@ class Seat:
 Arrangement = Mapping[str, str] | str
 
 
-def plan(
+def plan_policies(
     agents: Sequence[str],
     arrangement: Arrangement,
     *,
     model: str,
     others: str,
     sampling: Sampling,
-    seat_args: Mapping[str, Mapping[str, Any]],
+    agent_args: Mapping[str, Mapping[str, Any]],
     model_args: Mapping[str, Mapping[str, Any]] | None = None,
     chat: Chat | None = None,
-) -> dict[str, Seat]:
-    """The plan of every seat. :func:`llmzoo.training.seating.take_seats` explains the arguments.
+) -> dict[str, AgentPlan]:
+    """The plan of every agent. :func:`llmzoo.training.policy_loading.load_policies` explains the arguments.
 
-    Raises :class:`UnknownNameError` for an unknown seat or setting, and :class:`ConfigError` for
+    Raises :class:`UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
     settings that exclude each other.
     """
-    check_names("seat", seat_args, agents)
-    configs = {agent: _config(agent, seat_args.get(agent, {})) for agent in agents}
+    check_names("agent", agent_args, agents)
+    configs = {agent: _config(agent, agent_args.get(agent, {})) for agent in agents}
     names = _names(agents, arrangement, configs)
     models = _models(arrangement, names, model_args or {})
-    seats = {
-        agent: _seat(
+    plans = {
+        agent: _agent(
             agent, config, names.get(agent), models, model, others, sampling, chat or Chat()
         )
         for agent, config in configs.items()
     }
-    for name in [seat.name for seat in seats.values() if seat.learns]:
+    for name in [plan.name for plan in plans.values() if plan.learns]:
         if not isinstance(name, str) or not is_name(name):
             raise ConfigError(
-                f"{name!r} would name a folder of weights, and {NAMES}: use seats='shared', or a "
-                "mapping from seats to names"
+                f"{name!r} would name a folder of weights, and {NAMES}: use policies='shared', or a "
+                "mapping from agents to names"
             )
     for agent, config in configs.items():
-        _check(seats, agent, config, arrangement)
+        _check(plans, agent, config, arrangement)
     for name in dict.fromkeys(names.values()):
-        sharing = [a for a, seat in seats.items() if seat.name == name]
-        frozen = [agent for agent in sharing if not seats[agent].learns]
+        sharing = [a for a, plan in plans.items() if plan.name == name]
+        frozen = [agent for agent in sharing if not plans[agent].learns]
         if frozen and len(frozen) < len(sharing):
             raise ConfigError(
                 f"{', '.join(frozen)} cannot be frozen while others learn with the same weights: use "
-                "seats='separate' or 'lora'"
+                "policies='separate' or 'lora'"
             )
-    return seats
+    return plans
 
 
 def _names(
-    agents: Sequence[str], arrangement: Arrangement, configs: Mapping[str, SeatConfig]
+    agents: Sequence[str], arrangement: Arrangement, configs: Mapping[str, AgentConfig]
 ) -> dict[str, str]:
-    """The name of the model in each seat, but for those that others play."""
+    """The name of the model in each agent, but for those that others play."""
     if isinstance(arrangement, str):
         if arrangement == "shared":
             return dict.fromkeys(agents, SHARED)
@@ -180,23 +180,23 @@ def _names(
         if arrangement in agents:
             return {arrangement: arrangement}
         raise ConfigError(
-            "seats maps seats to names of models, or is 'lora', 'shared', 'separate' or one of "
+            "policies maps agents to names of models, or is 'lora', 'shared', 'separate' or one of "
             f"{', '.join(agents)}; got {arrangement!r}"
         )
-    check_names("seat", arrangement, agents)
+    check_names("agent", arrangement, agents)
     for agent, name in arrangement.items():
         if name in agents and arrangement.get(name) != name:
             raise ConfigError(
-                f"seats: the model {name!r} has the name of a seat that it does not play"
+                f"policies: the model {name!r} has the name of an agent that it does not play"
             )
         if configs[agent].policy is not None:
             raise ConfigError(
-                f"seat {agent!r} has a model in seats and a policy in seat_args: leave one out"
+                f"agent {agent!r} has a model in policies and a policy in agent_args: leave one out"
             )
     missing = [a for a in agents if a not in arrangement and configs[a].policy is None]
     if missing:
         raise ConfigError(
-            f"seats names no model for {', '.join(missing)}: name one, or set policy in seat_args"
+            f"policies names no model for {', '.join(missing)}: name one, or set policy in agent_args"
         )
     return {agent: arrangement[agent] for agent in agents if agent in arrangement}
 
@@ -209,10 +209,12 @@ def _models(
     """The settings of each name."""
     if isinstance(arrangement, str):
         if model_args:
-            raise ConfigError("model_args are for names of models: let seats map seats to names")
+            raise ConfigError(
+                "model_args are for names of models: let policies map agents to names"
+            )
         form: Literal["full", "lora"] = "lora" if arrangement == "lora" else "full"
         return {name: ModelConfig(form=form) for name in names.values()}
-    check_names("model of seats", model_args, sorted({*names.values()}))
+    check_names("model of agents", model_args, sorted({*names.values()}))
     models = {}
     for name in names.values():
         own = model_args.get(name, {})
@@ -235,30 +237,30 @@ def kind(source: str) -> str:
     return "endpoint" if source.startswith(PREFIX) else "model"
 
 
-def _config(agent: str, values: Mapping[str, Any]) -> SeatConfig:
+def _config(agent: str, values: Mapping[str, Any]) -> AgentConfig:
     if not isinstance(values, Mapping):
-        raise ConfigError(f"seat {agent!r} has settings by name, got {values!r}")
-    check_names(f"setting of seat {agent!r}", values, _KINDS)
+        raise ConfigError(f"agent {agent!r} has settings by name, got {values!r}")
+    check_names(f"setting of agent {agent!r}", values, _KINDS)
     try:
-        return SeatConfig(**values)
+        return AgentConfig(**values)
     except ConfigError as error:
-        raise ConfigError(f"seat {agent!r}: {error}") from None
+        raise ConfigError(f"agent {agent!r}: {error}") from None
 
 
-def _seat(
+def _agent(
     agent: str,
-    config: SeatConfig,
+    config: AgentConfig,
     name: str | None,
     models: Mapping[str, ModelConfig],
     model: str,
     others: str,
     sampling: Sampling,
     chat: Chat,
-) -> Seat:
+) -> AgentPlan:
     try:
         own, own_chat = config.sampling(sampling), config.chat(chat)
     except ValueError as error:
-        raise ConfigError(f"seat {agent!r}: {error}") from None
+        raise ConfigError(f"agent {agent!r}: {error}") from None
     adapter = False
     if config.policy is not None:
         name, source = agent, config.policy
@@ -268,10 +270,10 @@ def _seat(
         source, adapter = models[name].model or model, models[name].form == "lora"
         if kind(source) != "model":
             raise ConfigError(
-                f"model={source!r} cannot learn: give a model, and let {source!r} play a seat through "
+                f"model={source!r} cannot learn: give a model, and let {source!r} play an agent through "
                 "its setting 'policy', or through 'others'"
             )
-    return Seat(
+    return AgentPlan(
         agent=agent,
         name=name,
         source=source,
@@ -285,47 +287,47 @@ def _seat(
 
 
 def _check(
-    seats: Mapping[str, Seat], agent: str, config: SeatConfig, arrangement: Arrangement
+    plans: Mapping[str, AgentPlan], agent: str, config: AgentConfig, arrangement: Arrangement
 ) -> None:
-    """Refuse settings that have no effect on the policy of a seat."""
-    seat = seats[agent]
+    """Refuse settings that have no effect on the policy of an agent."""
+    plan = plans[agent]
     for name in ("learner", "learner_args"):
-        if name in config.given() and not seat.learns:
+        if name in config.given() and not plan.learns:
             raise ConfigError(
-                f"seat {agent!r} does not learn ({_reason(seat, config)}): it has no {name}"
+                f"agent {agent!r} does not learn ({_reason(plan, config)}): it has no {name}"
             )
-    if seat.learning_rate is not None and not seat.learns:
+    if plan.learning_rate is not None and not plan.learns:
         raise ConfigError(
-            f"seat {agent!r} does not learn ({_reason(seat, config)}): it has no learning_rate"
+            f"agent {agent!r} does not learn ({_reason(plan, config)}): it has no learning_rate"
         )
-    sharing = sum(other.name == seat.name for other in seats.values())
-    if seat.learning_rate is not None and (seat.name == SHARED or sharing > 1):
+    sharing = sum(other.name == plan.name for other in plans.values())
+    if plan.learning_rate is not None and (plan.name == SHARED or sharing > 1):
         raise ConfigError(
-            f"seat {agent!r} shares its weights, and so has no learning_rate of its own: set the "
-            "learner's, or use seats='separate' or 'lora'"
+            f"agent {agent!r} shares its weights, and so has no learning_rate of its own: set the "
+            "learner's, or use policies='separate' or 'lora'"
         )
     sampled = [name for name in config.given() if name in _SAMPLING]
-    if sampled and kind(seat.source) == "scripted":
+    if sampled and kind(plan.source) == "scripted":
         raise ConfigError(
-            f"seat {agent!r} is played by {seat.source!r}, which does not sample: "
+            f"agent {agent!r} is played by {plan.source!r}, which does not sample: "
             f"{', '.join(sampled)} would mean nothing"
         )
     of_prompts = [name for name in config.given() if name in _CHAT]
-    if of_prompts and kind(seat.source) in ("scripted", "server"):
-        why = "reads no prompts" if kind(seat.source) == "scripted" else "makes its own prompts"
+    if of_prompts and kind(plan.source) in ("scripted", "server"):
+        why = "reads no prompts" if kind(plan.source) == "scripted" else "makes its own prompts"
         raise ConfigError(
-            f"seat {agent!r} is played by {seat.source!r}, which {why}: {', '.join(of_prompts)} "
+            f"agent {agent!r} is played by {plan.source!r}, which {why}: {', '.join(of_prompts)} "
             "would mean nothing"
         )
-    alone = arrangement in seats if isinstance(arrangement, str) else False
-    if alone and seat.learns and agent != arrangement:
+    alone = arrangement in plans if isinstance(arrangement, str) else False
+    if alone and plan.learns and agent != arrangement:
         raise ConfigError(
-            f"seats={arrangement!r} says that no other seat learns: set frozen for {agent!r}, or "
-            "use seats='separate'"
+            f"policies={arrangement!r} says that no other agent learns: set frozen for {agent!r}, or "
+            "use policies='separate'"
         )
 
 
-def _reason(seat: Seat, config: SeatConfig) -> str:
+def _reason(plan: AgentPlan, config: AgentConfig) -> str:
     if config.frozen:
         return "it is frozen"
-    return f"{seat.source!r} plays it"
+    return f"{plan.source!r} plays it"

@@ -1,4 +1,4 @@
-"""A policy in each seat of programs that run elsewhere."""
+"""A policy in each agent of programs that run elsewhere."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from llmzoo.policies.base import Policy, Request, RoutedPolicy
 from llmzoo.training.agent_policies import load_agents, policy_names
 
 
-class Seated(RoutedPolicy):
-    """The policies of several seats as one. Each answers its own agents."""
+class AgentRouter(RoutedPolicy):
+    """The policies of several agents as one. Each answers its own agents."""
 
-    def __init__(self, seats: Mapping[str, Policy]):
-        self.name = ", ".join(dict.fromkeys(policy.name for policy in seats.values()))
+    def __init__(self, agent_policies: Mapping[str, Policy]):
+        self.name = ", ".join(dict.fromkeys(policy.name for policy in agent_policies.values()))
         self.prompt_style: str | None = None
-        self._seats = dict(seats)
+        self._agents = dict(agent_policies)
 
     def route(self, request: Request) -> Policy:
-        return self._seats[request.agent]
+        return self._agents[request.agent]
 
 
-def load_seats(
+def load_models_for_agents(
     agents: Sequence[str],
     policy: str,
-    seat_args: Mapping[str, Mapping[str, Any]],
+    agent_args: Mapping[str, Mapping[str, Any]],
     **settings: Any,
 ) -> dict[str, Policy]:
     """The policy of every agent, as :func:`llmzoo.training.agent_policies.load_agents` loads them.
 
     Raises :class:`ConfigError` for a scripted player, which would read the environment.
     """
-    for agent, name in policy_names(agents, policy, seat_args).items():
+    for agent, name in policy_names(agents, policy, agent_args).items():
         if name in SCRIPTED:
             raise ConfigError(
                 f"{name!r} cannot answer for {agent!r}: it looks at the environment (or is a "
                 "person), and a program elsewhere has none. Name a model"
             )
-    return load_agents(agents, policy, seat_args, **settings)
+    return load_agents(agents, policy, agent_args, **settings)

@@ -1,4 +1,4 @@
-"""One seat in TRL's own loop, policies in the others."""
+"""One agent in TRL's own loop, policies in the others."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 import trl_runs
+from agent_envs import Ended
 from float64 import assert_equal
-from seat_envs import Ended
 from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 from trl import chat_template_utils
 
 from llmzoo.adapters import trl as adapter
-from llmzoo.adapters.trl.seat import SeatEpisode
+from llmzoo.adapters.trl.agent_env import AgentEpisode
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import load_model
@@ -28,8 +28,8 @@ def fixed(text):
     return ScriptedPolicy(lambda request: text)
 
 
-def seat_of(env, seat, others="oracle", **env_args):
-    return adapter.environment_factory(env, seat=seat, others=others, env_args=env_args)()
+def seat_of(env, one_agent, others="oracle", **env_args):
+    return adapter.environment_factory(env, agent=one_agent, others=others, env_args=env_args)()
 
 
 def called(*texts):
@@ -48,29 +48,32 @@ def said(text):
     return {"role": "assistant", "content": text}
 
 
-def reward(seat, messages):
+def reward(one_agent, messages):
     metrics = {}
-    (paid,) = adapter.seat_return(
-        completions=[messages], environments=[seat], log_metric=metrics.__setitem__
+    (paid,) = adapter.agent_return(
+        completions=[messages], environments=[one_agent], log_metric=metrics.__setitem__
     )
     return paid, metrics
 
 
-# the seat's episode
+# the agent's episode
 
 
-def test_others_play_until_it_is_the_seat_s_turn():
-    seat = seat_of(lambda: Adder(max_turns=2), "b_1", fixed("3"))
-    assert seat.reset(seed=1, prompt=[]) == "b_1 0 3.0"
-    assert seat.answer("1") == "b_1 1 3.0 1.0 3.0"
-    assert seat.answer("2") == "The episode is over: success."
+def test_others_play_until_it_is_the_agent_s_turn():
+    one_agent = seat_of(lambda: Adder(max_turns=2), "b_1", fixed("3"))
+    assert one_agent.reset(seed=1, prompt=[]) == "b_1 0 3.0"
+    assert one_agent.answer("1") == "b_1 1 3.0 1.0 3.0"
+    assert one_agent.answer("2") == "The episode is over: success."
     # its own numbers, and a tenth of the sum
-    assert reward(seat, called("1", "2")) == (pytest.approx(3.9), {"success": 1.0, "turns": 2.0})
+    assert reward(one_agent, called("1", "2")) == (
+        pytest.approx(3.9),
+        {"success": 1.0, "turns": 2.0},
+    )
 
 
-@pytest.mark.parametrize("seat", ["a_0", "b_1"])
-def test_a_simultaneous_seat_is_paid_for_both_answers(seat):
-    player = seat_of(lambda: Matcher(max_turns=1), seat, fixed("4"))
+@pytest.mark.parametrize("one_agent", ["a_0", "b_1"])
+def test_a_simultaneous_agent_is_paid_for_both_answers(one_agent):
+    player = seat_of(lambda: Matcher(max_turns=1), one_agent, fixed("4"))
     player.reset(seed=0)
     assert player.answer("2") == "The episode is over: no success."
     assert reward(player, called("2"))[0] == pytest.approx(2 + 8)
@@ -78,20 +81,20 @@ def test_a_simultaneous_seat_is_paid_for_both_answers(seat):
 
 def test_the_seed_fixes_the_task_and_what_the_others_draw():
     others = FakePolicy(lambda request, i: str(request.noise % 10))
-    seat = seat_of(lambda: Adder(max_turns=3), "b_1", others)
+    one_agent = seat_of(lambda: Adder(max_turns=3), "b_1", others)
 
     def played(seed):
-        return [seat.reset(seed=seed), seat.answer("1"), seat.answer("1")]
+        return [one_agent.reset(seed=seed), one_agent.answer("1"), one_agent.answer("1")]
 
     assert played(1) == played(1)
     assert len({str(played(seed)) for seed in range(5)}) > 1
 
 
 def test_an_episode_is_paid_as_by_hand():
-    seat = seat_of("sudoku_v0", "planner_1", "oracle", max_turns=2)
-    seat.reset(seed=4)
-    seat.answer("nonsense")
-    seat.answer("1234")
+    one_agent = seat_of("sudoku_v0", "planner_1", "oracle", max_turns=2)
+    one_agent.reset(seed=4)
+    one_agent.answer("nonsense")
+    one_agent.answer("1234")
     env = make("sudoku_v0", max_turns=2)
     env.reset(seed=4)
     paid = 0.0
@@ -105,10 +108,10 @@ def test_an_episode_is_paid_as_by_hand():
             env.step(None if over else next(answers))
         else:
             env.step(None if over else env.unwrapped.expert(agent))
-    assert reward(seat, called("nonsense", "1234"))[0] == pytest.approx(paid)
+    assert reward(one_agent, called("nonsense", "1234"))[0] == pytest.approx(paid)
 
 
-def test_a_run_folder_plays_the_other_seat(tmp_path, small_model):
+def test_a_run_folder_plays_the_other_agent(tmp_path, small_model):
     run = tmp_path / "run"
     shown = {"env": "sudoku_v0", "env_args": {"max_turns": 1}, "model": small_model}
     small = {
@@ -119,10 +122,10 @@ def test_a_run_folder_plays_the_other_seat(tmp_path, small_model):
         "trackers": (),
     }
     fit(learner="magrpo", out=run, quiet=True, **shown, **small)
-    seat = seat_of("sudoku_v0", "planner_1", str(run), max_turns=1)
-    assert seat.reset(seed=0) == seat.reset(seed=0)
-    other = seat.play.others["proposer_0"]
-    assert (list(seat.play.others), other.tokens_sampled > 0) == (["proposer_0"], True)
+    one_agent = seat_of("sudoku_v0", "planner_1", str(run), max_turns=1)
+    assert one_agent.reset(seed=0) == one_agent.reset(seed=0)
+    other = one_agent.play.others["proposer_0"]
+    assert (list(one_agent.play.others), other.tokens_sampled > 0) == (["proposer_0"], True)
     assert other.sampling.max_new_tokens == 4  # as in its run
 
 
@@ -130,37 +133,37 @@ def test_a_run_folder_plays_the_other_seat(tmp_path, small_model):
 
 
 def test_a_message_without_a_call_is_the_answer_to_the_open_turn():
-    seat = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
-    seat.reset(seed=0)
-    paid, metrics = reward(seat, [said("5")])
+    one_agent = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
+    one_agent.reset(seed=0)
+    paid, metrics = reward(one_agent, [said("5")])
     assert (paid, metrics) == (pytest.approx(5.6), {"success": 1.0, "turns": 1.0})
 
 
 def test_thoughts_of_such_a_message_are_no_part_of_the_answer():
     for text, paid in [("<think>bad</think>\ngood", 1.0), ("<think>good", -0.5)]:
-        seat = seat_of(lambda: Strict(1), "a_0")
-        seat.reset(seed=0)
-        assert reward(seat, [said(text)])[0] == pytest.approx(paid)
+        one_agent = seat_of(lambda: Strict(1), "a_0")
+        one_agent.reset(seed=0)
+        assert reward(one_agent, [said(text)])[0] == pytest.approx(paid)
 
 
 def test_calls_that_trl_did_not_carry_out_any_more_are_answers():
-    seat = seat_of(lambda: Adder(max_turns=2), "a_0", fixed("0"))
-    seat.reset(seed=0)
-    seat.answer("1")
-    assert reward(seat, [*called("1"), called("2")[0]])[0] == pytest.approx(3.3)
+    one_agent = seat_of(lambda: Adder(max_turns=2), "a_0", fixed("0"))
+    one_agent.reset(seed=0)
+    one_agent.answer("1")
+    assert reward(one_agent, [*called("1"), called("2")[0]])[0] == pytest.approx(3.3)
 
 
 def test_a_call_whose_result_trl_took_back_does_not_count_twice():
     """It drops a result that would be too long, though the call was carried out."""
-    seat = seat_of(lambda: Strict(2), "a_0")
-    seat.reset(seed=0)
-    seat.answer("good")
-    paid, metrics = reward(seat, called("good")[:1])
+    one_agent = seat_of(lambda: Strict(2), "a_0")
+    one_agent.reset(seed=0)
+    one_agent.answer("good")
+    paid, metrics = reward(one_agent, called("good")[:1])
     assert (paid, metrics["turns"]) == (pytest.approx(1 - 0.5), 1.0)  # and silent in the second
 
 
 class Strict(TextEnv):
-    """One seat: 1 for "good", -0.5 for anything else; it ends after so many good answers."""
+    """One agent: 1 for "good", -0.5 for anything else; it ends after so many good answers."""
 
     def __init__(self, good):
         super().__init__(["a_0"], max_turns=2000)
@@ -179,28 +182,28 @@ class Strict(TextEnv):
 
 
 def test_an_episode_without_an_end_is_named():
-    seat = seat_of(lambda: Strict(3), "a_0")
-    seat.reset(seed=0)
+    one_agent = seat_of(lambda: Strict(3), "a_0")
+    one_agent.reset(seed=0)
     with pytest.raises(ConfigError, match="after 1000 empty answers of a_0"):
-        reward(seat, [said("")])
+        reward(one_agent, [said("")])
 
 
-def test_a_silent_seat_forfeits_as_the_documentation_says():
-    seat = seat_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "amateur")
-    seat.reset(seed=0)
+def test_a_silent_agent_forfeits_as_the_documentation_says():
+    one_agent = seat_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "amateur")
+    one_agent.reset(seed=0)
     # twice 0.1 for a wrong answer, and 1 for forfeiting
-    assert reward(seat, [said("I give up.")])[0] == pytest.approx(-1.2)
+    assert reward(one_agent, [said("I give up.")])[0] == pytest.approx(-1.2)
 
 
 def test_calls_that_cannot_be_carried_out_are_no_answers():
-    seat = seat_of(lambda: Strict(1), "a_0")
-    seat.reset(seed=0)
+    one_agent = seat_of(lambda: Strict(1), "a_0")
+    one_agent.reset(seed=0)
     wrong = [
         {"function": {"name": "reply", "arguments": {"text": "good"}}},
         {"function": {"name": "answer", "arguments": {"words": "good"}}},
         {"function": {"name": "answer", "arguments": "good"}},
     ]
-    paid, metrics = reward(seat, [{"role": "assistant", "content": "", "tool_calls": wrong}])
+    paid, metrics = reward(one_agent, [{"role": "assistant", "content": "", "tool_calls": wrong}])
     assert (paid, metrics["turns"]) == (-0.5, 0.0)
 
 
@@ -213,30 +216,30 @@ def test_a_value_that_is_no_text_is_read_as_written(value):
             heard.append(text)
             return super().play(agent, text)
 
-    seat = seat_of(lambda: Listening(1), "a_0")
-    seat.reset(seed=0)
-    seat.answer(value)
+    one_agent = seat_of(lambda: Listening(1), "a_0")
+    one_agent.reset(seed=0)
+    one_agent.answer(value)
     assert heard == [value if isinstance(value, str) else json.dumps(value)]
 
 
 def test_what_a_step_raises_is_raised_though_trl_swallows_it():
-    seat = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
-    seat.reset(seed=0)
+    one_agent = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
+    one_agent.reset(seed=0)
     with pytest.raises(ValueError, match="could not convert"):
-        seat.answer("no number")  # a bug of this environment
+        one_agent.answer("no number")  # a bug of this environment
     with pytest.raises(ValueError, match="could not convert"):
-        reward(seat, [*called("no number"), said("1")])
-    seat.reset(seed=0)
-    assert reward(seat, [said("1")])[0] == pytest.approx(1.2)
+        reward(one_agent, [*called("no number"), said("1")])
+    one_agent.reset(seed=0)
+    assert reward(one_agent, [said("1")])[0] == pytest.approx(1.2)
 
 
 def test_mistakes_are_named():
     with pytest.raises(UnknownNameError, match="planner_1"):
-        adapter.environment_factory("sudoku_v0", seat="planner_2")
+        adapter.environment_factory("sudoku_v0", agent="planner_2")
     with pytest.raises(ConfigError, match="no seed"):
         seat_of(Adder, "a_0", fixed("1")).reset(prompt=[])
     with pytest.raises(ConfigError, match="seed 0 has no turn of b_1"):
-        SeatEpisode(Ended(), "b_1", {"a_0": fixed("")}).start(0)
+        AgentEpisode(Ended(), "b_1", {"a_0": fixed("")}).start(0)
 
 
 # in TRL's trainer
@@ -250,22 +253,22 @@ def run(tmp_path_factory):
     played = []
 
     def watched(**given):
-        returns = adapter.seat_return(**given)
-        plays = [seat.play for seat in given["environments"]]
+        returns = adapter.agent_return(**given)
+        plays = [one_agent.play for one_agent in given["environments"]]
         played.append([(p.seed, tuple(p.answers), p.paid, p.success) for p in plays])
         return returns
 
-    watched.__name__ = "seat_return"
+    watched.__name__ = "agent_return"
     seen = trl_runs.train(
         policy.model,
         adapter.plain_chat(policy.tokenizer),
-        tmp_path_factory.mktemp("seat"),
+        tmp_path_factory.mktemp("one_agent"),
         adapter.dataset(range(4)),
         steps=2,
         max_completion_length=256,
         settings={"max_tool_calling_iterations": 1},
         environment_factory=adapter.environment_factory(
-            "sudoku_v0", seat="planner_1", others="amateur", env_args=env_args
+            "sudoku_v0", agent="planner_1", others="amateur", env_args=env_args
         ),
         reward_funcs=watched,
     )
@@ -302,14 +305,14 @@ def test_rewards_are_those_of_the_environment_played_again(run):
                 again.answer(text)
             assert (again.play.paid, again.play.success) == (pytest.approx(paid), success)
         mean = sum(paid for _, _, paid, _ in step) / 8
-        assert seen.logged("rewards/seat_return/mean")[number] == pytest.approx(mean, abs=1e-5)
+        assert seen.logged("rewards/agent_return/mean")[number] == pytest.approx(mean, abs=1e-5)
         rate = sum(success for *_, success in step) / 8
         assert seen.logged("success")[number] == pytest.approx(rate)
     assert len({paid for step in played for _, _, paid, _ in step}) > 3
 
 
 @pytest.mark.slow
-def test_the_mask_leaves_out_what_the_seat_was_told(run):
+def test_the_mask_leaves_out_what_the_agent_was_told(run):
     seen, played = run
     tokenizer_ = seen.trainer.processing_class
     several = 0
@@ -355,12 +358,12 @@ def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
         max_completion_length=6,
         settings={"max_tool_calling_iterations": 0},
         environment_factory=adapter.environment_factory(
-            "llmzoo.adapters.classic:tic_tac_toe", seat="player_1", others="amateur"
+            "llmzoo.adapters.classic:tic_tac_toe", agent="player_1", others="amateur"
         ),
-        reward_funcs=adapter.seat_return,
+        reward_funcs=adapter.agent_return,
     )
     # it writes no legal move, and then is silent: twice 0.1, and 1 for forfeiting
-    assert seen.logged("rewards/seat_return/mean") == [pytest.approx(-1.2)]
+    assert seen.logged("rewards/agent_return/mean") == [pytest.approx(-1.2)]
 
 
 @pytest.mark.slow
@@ -397,9 +400,9 @@ def test_a_chat_model_calls_the_tool(tmp_path, monkeypatch):
         max_completion_length=2000,
         settings={"per_device_train_batch_size": 4},
         environment_factory=adapter.environment_factory(
-            Lenient, seat="a_0", others=ScriptedPolicy(lambda request: "1")
+            Lenient, agent="a_0", others=ScriptedPolicy(lambda request: "1")
         ),
-        reward_funcs=adapter.seat_return,
+        reward_funcs=adapter.agent_return,
     )
     (batch,) = seen.batches
     prompt = chat.decode(batch["prompt_ids"][0][batch["prompt_mask"][0].bool()])

@@ -1,4 +1,4 @@
-"""Settings of prompts reach the chat template: those of a run, and those of single seats."""
+"""Settings of prompts reach the chat template: those of a run, and those of single agents."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from llmzoo.policies.settings import Chat
 from llmzoo.serve.policies_hosted import load_hosted
 from llmzoo.training import FitConfig
 from llmzoo.training.players import players
-from llmzoo.training.seating import seats_of_run, take_seats
-from llmzoo.training.seats import plan
+from llmzoo.training.policy_loading import load_policies, policies_of_run
+from llmzoo.training.policy_plans import plan_policies
 
 OFF = {"enable_thinking": False}
 RUN = Sampling(max_new_tokens=5)
@@ -40,13 +40,13 @@ def plain(tmp_path_factory):
     return str(folder)
 
 
-def prompts(seats):
-    return {a: p.tokenizer.decode(p.encode("go", a)) for a, p in seats.items()}
+def prompts(agents):
+    return {a: p.tokenizer.decode(p.encode("go", a)) for a, p in agents.items()}
 
 
-def check(seats):
-    """Seat a thinks, under a system prompt of its own; seat b does neither."""
-    assert prompts(seats) == {
+def check(agents):
+    """AgentPlan a thinks, under a system prompt of its own; agent b does neither."""
+    assert prompts(agents) == {
         "a": "<|im_start|>system\nA.<|im_end|>\n<|im_start|>user\ngo<|im_end|>\n"
         "<|im_start|>assistant\n",
         "b": "<|im_start|>system\nRun.<|im_end|>\n<|im_start|>user\ngo<|im_end|>\n"
@@ -55,49 +55,55 @@ def check(seats):
 
 
 CHAT = Chat(system="Run.", chat_template_args=OFF)
-SEATS = {"a": {"system": "A.", "chat_template_args": {"enable_thinking": True}}}
+OWN = {"a": {"system": "A.", "chat_template_args": {"enable_thinking": True}}}
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate", "lora"])
-def test_a_seats_settings_stand_before_the_runs(model, arrangement):
-    seats, learning = take_seats(
-        AGENTS, arrangement, model=model, others="oracle", sampling=RUN, chat=CHAT, seat_args=SEATS
+def test_an_agents_settings_stand_before_the_runs(model, arrangement):
+    agents, learning = load_policies(
+        AGENTS,
+        arrangement,
+        model=model,
+        others="oracle",
+        sampling=RUN,
+        chat=CHAT,
+        agent_args=OWN,
     )
-    check(seats)
+    check(agents)
     assert len(learning) == (1 if arrangement == "shared" else 2)
 
 
 def test_players_that_do_not_learn_have_them_too(model):
-    seats, _ = take_seats(
-        AGENTS, "b", model=model, others=model, sampling=RUN, chat=CHAT, seat_args=SEATS
+    agents, _ = load_policies(
+        AGENTS, "b", model=model, others=model, sampling=RUN, chat=CHAT, agent_args=OWN
     )
-    check(seats)
+    check(agents)
 
 
 def test_a_run_is_played_under_its_settings(model, tmp_path):
-    config = {"model": model, "seats": "shared", "others": "oracle", "max_new_tokens": 5}
-    config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "seat_args": SEATS, **asdict(CHAT)}
+    config = {"model": model, "policies": "shared", "others": "oracle", "max_new_tokens": 5}
+    config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "agent_args": OWN, **asdict(CHAT)}
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
-    check(seats_of_run(tmp_path, AGENTS))
+    check(policies_of_run(tmp_path, AGENTS))
     hosted = load_hosted(str(tmp_path))
     assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nRun.")
     hosted = load_hosted(str(tmp_path), {"system": "Now."})
     assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nNow.")
-    # what is given now wins, also over a seat's own
-    seats = players(str(tmp_path), AGENTS, chat={"system": "Now."})
-    for text in prompts(seats).values():
+    # what is given now wins, also over an agent's own
+    agents = players(str(tmp_path), AGENTS, chat={"system": "Now."})
+    for text in prompts(agents).values():
         assert text.startswith("<|im_start|>system\nNow.<|im_end|>")
 
 
 def test_a_run_of_an_earlier_version_has_none(model, tmp_path):
-    config = {"model": model, "seats": "shared", "others": "oracle", "max_new_tokens": 5}
+    config = {"model": model, "policies": "shared", "others": "oracle", "max_new_tokens": 5}
     config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
-    seats = seats_of_run(tmp_path, AGENTS)
-    assert prompts(seats)["a"] == prompts(seats)["b"]
-    assert prompts(seats)["a"].startswith("<|im_start|>user\ngo")
+    agents = policies_of_run(tmp_path, AGENTS)
+    assert prompts(agents)["a"] == prompts(agents)["b"]
+    assert prompts(agents)["a"].startswith("<|im_start|>user\ngo")
 
 
 def test_workers_of_ray_have_them(model):
@@ -107,14 +113,14 @@ def test_workers_of_ray_have_them(model):
         learner_args={},
         env="sudoku_v0",
         env_args={},
-        open_seats="llmzoo.training.seating:take_seats",
+        open_policies="llmzoo.training.policy_loading:load_policies",
         agents=AGENTS,
-        seats="shared",
+        policies="shared",
         model=model,
         others="oracle",
         sampling=asdict(RUN),
         chat=asdict(config.chat()),
-        seat_args=SEATS,
+        agent_args=OWN,
         precision="float32",
         gradient_checkpointing=False,
         lora_args={},
@@ -125,12 +131,12 @@ def test_workers_of_ray_have_them(model):
         total_steps=1,
         folder=".",
     )
-    seats, _ = Plan.from_json(given.to_json()).take_seats()
-    check(seats)
+    agents, _ = Plan.from_json(given.to_json()).load_policies()
+    check(agents)
 
 
 @pytest.mark.parametrize(
-    ("seat", "says"),
+    ("agent", "says"),
     [
         ({"policy": "oracle", "system": "x"}, "reads no prompts: system would mean nothing"),
         (
@@ -141,18 +147,20 @@ def test_workers_of_ray_have_them(model):
         ({"chat_template_args": "x"}, "chat_template_args must be a mapping"),
     ],
 )
-def test_settings_that_mean_nothing_for_a_seat(model, seat, says):
+def test_settings_that_mean_nothing_for_an_agent(model, agent, says):
     with pytest.raises(ConfigError, match=says):
-        plan(AGENTS, "shared", model=model, others="oracle", sampling=RUN, seat_args={"a": seat})
+        plan_policies(
+            AGENTS, "shared", model=model, others="oracle", sampling=RUN, agent_args={"a": agent}
+        )
 
 
 def test_a_model_without_a_chat_template_takes_none(plain):
     options = {"model": plain, "others": "oracle", "sampling": RUN}
     for chat in (Chat(system="x"), Chat(chat_template_args=OFF)):
         with pytest.raises(ConfigError, match="no chat template"):
-            take_seats(AGENTS, "shared", chat=chat, **options)
+            load_policies(AGENTS, "shared", chat=chat, **options)
     with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
-        take_seats(AGENTS, "shared", seat_args={"b": {"system": "x"}}, **options)
+        load_policies(AGENTS, "shared", agent_args={"b": {"system": "x"}}, **options)
     with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
         load_hosted(plain, {"system": "x"})
     with pytest.raises(ConfigError, match="makes its own prompts"):

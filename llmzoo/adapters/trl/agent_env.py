@@ -1,4 +1,4 @@
-"""``environment_factory``: one seat in TRL's conversation loop, policies in the others."""
+"""``environment_factory``: one agent in TRL's conversation loop, policies in the others."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ from llmzoo.rollout.stepping import is_over, skip_dead, step_rewards, succeeded
 from llmzoo.thoughts import answer_in
 
 _MOST_SILENT_TURNS = 1000
-_OVER = "The episode is over"  # what a seat reads after its last turn begins like this
+_OVER = "The episode is over"  # what an agent reads after its last turn begins like this
 
 
 def environment_factory(
     env: str | Callable[[], AECEnv],
     *,
-    seat: str,
+    agent: str,
     others: Others = "oracle",
     env_args: Mapping[str, Any] | None = None,
-) -> Callable[[], TrlSeat]:
-    """An ``environment_factory`` for ``trl.GRPOTrainer``. The trained model plays ``seat``.
+) -> Callable[[], TrlAgentEnv]:
+    """An ``environment_factory`` for ``trl.GRPOTrainer``. The trained model plays ``agent``.
 
     ``others`` and ``env_args`` are those of :class:`llmzoo.adapters.trl.table.TrlSetup`. The policies
-    of the other seats are loaded once and shared by all environments. Use it with the reward
-    function :func:`seat_return` and the rows of :func:`llmzoo.adapters.trl.dataset`.
+    of the other agents are loaded once and shared by all environments. Use it with the reward
+    function :func:`agent_return` and the rows of :func:`llmzoo.adapters.trl.dataset`.
     """
-    table = TrlSetup(env, seats=[seat], others=others, env_args=env_args)
-    return lambda: TrlSeat(SeatEpisode(table.make(), seat, table.others))
+    table = TrlSetup(env, agents=[agent], others=others, env_args=env_args)
+    return lambda: TrlAgentEnv(AgentEpisode(table.make(), agent, table.others))
 
 
-class SeatEpisode:
-    """An episode from the view of one seat. Policies play the others.
+class AgentEpisode:
+    """An episode from the view of one agent. Policies play the others.
 
     The randomness of the others depends only on the episode's seed and on how often they have
-    answered. So the same seed and the same answers give the same episode, and all seats of a group
+    answered. So the same seed and the same answers give the same episode, and all agents of a group
     read the same first observation.
     """
 
-    def __init__(self, env: AECEnv, seat: str, others: Mapping[str, Policy]):
+    def __init__(self, env: AECEnv, agent: str, others: Mapping[str, Policy]):
         self.env = env
-        self.seat = seat
+        self.agent = agent
         self.others = others
         self.seed: int | None = None
-        self.answers: list[str] = []  # of the seat, in this episode
-        self.paid = 0.0  # to the seat, in this episode
+        self.answers: list[str] = []  # of the agent, in this episode
+        self.paid = 0.0  # to the agent, in this episode
         self.success = False
         self.fault: Exception | None = None  # an error of a step, which TRL hides
         self._asked = 0
 
     def start(self, seed: int) -> str:
-        """Begin the episode of ``seed``; returns the seat's first observation.
+        """Begin the episode of ``seed``; returns the agent's first observation.
 
-        Raises :class:`ConfigError` for an episode in which the seat has no turn.
+        Raises :class:`ConfigError` for an episode in which the agent has no turn.
         """
         self.seed, self.answers, self.paid, self._asked = seed, [], 0.0, 0
         self.success, self.fault = False, None
         self.env.reset(seed=seed)
         self._let_others_play()
         if self.over:
-            raise ConfigError(f"the episode of seed {seed} has no turn of {self.seat}")
+            raise ConfigError(f"the episode of seed {seed} has no turn of {self.agent}")
         return self.observation
 
     @property
@@ -76,13 +76,13 @@ class SeatEpisode:
 
     @property
     def observation(self) -> str:
-        """What the seat reads now."""
+        """What the agent reads now."""
         if self.over:
             return f"{_OVER}: {'success' if self.success else 'no success'}."
-        return str(self.env.observe(self.seat) or "")
+        return str(self.env.observe(self.agent) or "")
 
     def answer(self, text: str) -> None:
-        """Answer for the seat, and let the others play until its next turn.
+        """Answer for the agent, and let the others play until its next turn.
 
         Does nothing after the end of the episode.
         """
@@ -97,9 +97,9 @@ class SeatEpisode:
             raise
 
     def finish(self) -> None:
-        """Play to the end with empty answers for the seat's remaining turns.
+        """Play to the end with empty answers for the agent's remaining turns.
 
-        A seat that falls silent is thus paid for empty answers and does not just keep its reward.
+        An agent that falls silent is thus paid for empty answers and does not just keep its reward.
         Raises :class:`ConfigError` if the episode does not end.
         """
         for _ in range(_MOST_SILENT_TURNS):
@@ -107,13 +107,13 @@ class SeatEpisode:
                 return
             self.answer("")
         raise ConfigError(
-            f"{self.env} goes on after {_MOST_SILENT_TURNS} empty answers of {self.seat}: give it "
+            f"{self.env} goes on after {_MOST_SILENT_TURNS} empty answers of {self.agent}: give it "
             "a time limit"
         )
 
     def _let_others_play(self) -> None:
         skip_dead(self.env)
-        while not self.over and self.env.agent_selection != self.seat:
+        while not self.over and self.env.agent_selection != self.agent:
             agent = self.env.agent_selection
             request = Request(
                 agent=agent,
@@ -128,15 +128,15 @@ class SeatEpisode:
 
     def _step(self, text: str) -> None:
         self.env.step(text)
-        self.paid += step_rewards(self.env).get(self.seat, 0.0)
-        self.success = succeeded(self.env, self.seat)
+        self.paid += step_rewards(self.env).get(self.agent, 0.0)
+        self.success = succeeded(self.env, self.agent)
         skip_dead(self.env)
 
 
-class TrlSeat:
+class TrlAgentEnv:
     """The object that TRL uses: ``reset`` starts a task, and ``answer`` is the model's tool."""
 
-    def __init__(self, play: SeatEpisode):
+    def __init__(self, play: AgentEpisode):
         self.play = play
 
     def reset(self, seed: int | None = None, **columns: Any) -> str:
@@ -162,13 +162,13 @@ class TrlSeat:
         return self.play.observation
 
 
-def seat_return(
+def agent_return(
     completions: Sequence[Sequence[Mapping[str, Any]]],
-    environments: Sequence[TrlSeat],
+    environments: Sequence[TrlAgentEnv],
     log_metric: Callable[[str, float], None],
     **columns: Any,
 ) -> list[float]:
-    """TRL's reward function for :func:`environment_factory`: each seat's return.
+    """TRL's reward function for :func:`environment_factory`: each agent's return.
 
     TRL stops without telling the environment, when the model writes a message without a call, and
     at its limits of length and calls. So this function plays the episodes to their ends. A message

@@ -1,9 +1,9 @@
-"""How often a seat alone solves a task that needs two: the table of docs/split_views.md.
+"""How often an agent alone solves a task that needs two: the table of docs/split_views.md.
 
-Both seats of the split view are played by their scripted experts, then one expert beside a seat that writes
+Both agents of the split view are played by their scripted experts, then one expert beside an agent that writes
 "-". Each form plays the same test tasks.
 
-    python docs/lone_seats.py --tasks 500
+    python docs/lone_agents.py --tasks 500
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMS: list[tuple[str, dict]] = [
 
 
 def solved(id: str, form: dict, task: int, silent: str | None) -> bool:
-    """Whether the experts solve a test task; the seat ``silent`` says nothing of use."""
+    """Whether the experts solve a test task; the agent ``silent`` says nothing of use."""
     env = _made(id, form)
     env.reset(options={"task": task})
     for agent in env.agent_iter():
@@ -69,7 +69,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=TASKS, help="test tasks of each form")
     args = parser.parse_args()
-    print("| task | both seats | the first seat alone | the second seat alone |\n|---|---|---|---|")
+    print(
+        "| task | both agents | the first agent alone | the second agent alone |\n|---|---|---|---|"
+    )
     for row in rows(args.tasks):
         print(row, flush=True)
 

@@ -1,11 +1,11 @@
 """A task in which one of two answers often does not matter, made to compare credit rules on.
 
-Two seats act at the same time. Each sees a letter and writes the letter that a table of its own gives for
-it. The first seat's answer always counts. The second seat's counts in a share of the tasks only, and its
+Two agents act at the same time. Each sees a letter and writes the letter that a table of its own gives for
+it. The first agent's answer always counts. The second agent's counts in a share of the tasks only, and its
 prompt says whether. The team is paid 1 if all answers that count are right. So in most tasks the second
-seat is paid for what the first one wrote.
+agent is paid for what the first one wrote.
 
-There is one table to learn for each seat, so train and test do not differ.
+There is one table to learn for each agent, so train and test do not differ.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ TABLES = {"first_0": (3, 6, 0, 5, 2, 7, 1, 4), "second_1": (5, 2, 7, 1, 4, 0, 6,
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """What each seat sees, and the seats whose answers count."""
+    """What each agent sees, and the agents whose answers count."""
 
     seen: Mapping[str, int]
     counting: tuple[str, ...]
 
 
 def draw(rng: random.Random, share: float) -> Letters:
-    """``share``: how often the second seat's answer counts."""
+    """``share``: how often the second agent's answer counts."""
     first, second = TABLES
     seen = {agent: rng.randrange(len(SEEN)) for agent in TABLES}
     return Letters(seen, (first, second) if rng.random() < share else (first,))
 
 
 class IdleSeat(TextEnv):
-    """``share``: of the tasks in which the second seat's answer counts."""
+    """``share``: of the tasks in which the second agent's answer counts."""
 
     metadata: ClassVar[dict[str, Any]] = {
         **TextEnv.metadata,
@@ -51,7 +51,7 @@ class IdleSeat(TextEnv):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         if task is not None:
-            rng = random.Random(f"idle_seat/{self.split}/{task}")
+            rng = random.Random(f"idle_agent/{self.split}/{task}")
         self.episode = draw(rng, self.share)
 
     def describe(self) -> Mapping[str, Any]:

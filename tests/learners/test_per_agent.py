@@ -1,4 +1,4 @@
-"""Each seat its own learner: credit, loss and tree, and what one tree cannot serve."""
+"""Each agent its own learner: credit, loss and tree, and what one tree cannot serve."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.learners.make import build_learner
-from llmzoo.learners.per_seat import PerSeat
+from llmzoo.learners.per_agent import PerAgent
 from llmzoo.learners.updates.microbatches import make_microbatches
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -20,7 +20,7 @@ from llmzoo.records import Batch, Completion, Group
 from llmzoo.rollout.scheduler import run
 from llmzoo.training import checkpoints, fit, loop
 
-SEATS = ("writer_0", "writer_1")
+AGENTS = ("writer_0", "writer_1")
 
 
 def learner(name, **options):
@@ -34,23 +34,23 @@ def players(arrangement):
         return TransformersPolicy(body, tokenizer(), sampling=Sampling(max_new_tokens=2))
 
     if arrangement == "shared":
-        return dict.fromkeys(SEATS, one(0))
-    return {seat: one(seed) for seed, seat in enumerate(SEATS)}
+        return dict.fromkeys(AGENTS, one(0))
+    return {agent: one(seed) for seed, agent in enumerate(AGENTS)}
 
 
 def an_engine(made, arrangement="shared"):
-    seats = players(arrangement)
-    learning = {"policy": seats[SEATS[0]]} if arrangement == "shared" else seats
-    return LocalEngine(made, learning, seats, total_steps=5)
+    agents = players(arrangement)
+    learning = {"policy": agents[AGENTS[0]]} if arrangement == "shared" else agents
+    return LocalEngine(made, learning, agents, total_steps=5)
 
 
 def weights_after(made, arrangement, batches=2):
-    """The weights of both seats after some batches, and the metrics of the last."""
+    """The weights of both agents after some batches, and the metrics of the last."""
     engine = an_engine(made, arrangement)
     for step in range(batches):
-        engine.reseed(engine.seats, range(step, step + len(engine.policies)))
+        engine.reseed(engine.agent_policies, range(step, step + len(engine.policies)))
         learned = engine.update(engine.collect(Parities, range(6 * step, 6 * step + 6)), seed=step)
-    return [dict(engine.seats[s].model.named_parameters()) for s in SEATS], learned
+    return [dict(engine.agent_policies[s].model.named_parameters()) for s in AGENTS], learned
 
 
 def a_group(agent, returns, ids=(20, 21, 22, 23), truncated=()):
@@ -70,7 +70,7 @@ def a_group(agent, returns, ids=(20, 21, 22, 23), truncated=()):
     )
 
 
-ONE, OTHER = a_group(SEATS[0], [1.0, 0.0, 0.5, 0.5]), a_group(SEATS[1], [1.0, 0.0, 0.5, 0.5])
+ONE, OTHER = a_group(AGENTS[0], [1.0, 0.0, 0.5, 0.5]), a_group(AGENTS[1], [1.0, 0.0, 0.5, 0.5])
 
 
 def advantages(engine, *groups):
@@ -79,66 +79,66 @@ def advantages(engine, *groups):
 
 
 @pytest.mark.parametrize("arrangement", ["shared", "separate"])
-def test_each_seat_is_judged_by_its_own_learner(arrangement):
+def test_each_agent_is_judged_by_its_own_learner(arrangement):
     """magrpo: the returns less 1/2. marloo: 4/3 of that, over the deviation sqrt(1/8)."""
-    made = PerSeat(learner("magrpo"), {SEATS[1]: learner("marloo", normalize=True)})
+    made = PerAgent(learner("magrpo"), {AGENTS[1]: learner("marloo", normalize=True)})
     found = advantages(an_engine(made, arrangement), ONE, OTHER)
-    assert found[SEATS[0]] == [0.5, -0.5, 0.0, 0.0]
-    assert found[SEATS[1]] == pytest.approx([4 / 3 * 2**0.5, -4 / 3 * 2**0.5, 0, 0], abs=1e-4)
+    assert found[AGENTS[0]] == [0.5, -0.5, 0.0, 0.0]
+    assert found[AGENTS[1]] == pytest.approx([4 / 3 * 2**0.5, -4 / 3 * 2**0.5, 0, 0], abs=1e-4)
 
 
-def test_one_seat_has_a_running_mean_and_its_own_returns(tmp_path):
+def test_one_agent_has_a_running_mean_and_its_own_returns(tmp_path):
     """The mean starts at 0 and, with decay 1/2, keeps 1/16 of that over four answers: 15/16 of the mean 1."""
     own = learner("marloo", role_baseline=0.5, rewards=("scale 2",))
-    engine = an_engine(PerSeat(learner("magrpo"), {SEATS[1]: own}))
+    engine = an_engine(PerAgent(learner("magrpo"), {AGENTS[1]: own}))
     assert advantages(engine, ONE, OTHER) == {
-        SEATS[0]: [0.5, -0.5, 0.0, 0.0],
-        SEATS[1]: [2.0, 0.0, 1.0, 1.0],
+        AGENTS[0]: [0.5, -0.5, 0.0, 0.0],
+        AGENTS[1]: [2.0, 0.0, 1.0, 1.0],
     }
-    assert engine.updater.roles.means == {SEATS[1]: 15 / 16}
+    assert engine.updater.roles.means == {AGENTS[1]: 15 / 16}
     engine.save(tmp_path)
-    resumed = an_engine(PerSeat(learner("magrpo"), {SEATS[1]: own}))
+    resumed = an_engine(PerAgent(learner("magrpo"), {AGENTS[1]: own}))
     resumed.load(tmp_path)
-    assert advantages(resumed, OTHER)[SEATS[1]] == [2 - 15 / 16, -15 / 16, 1 / 16, 1 / 16]
+    assert advantages(resumed, OTHER)[AGENTS[1]] == [2 - 15 / 16, -15 / 16, 1 / 16, 1 / 16]
 
 
-def test_filters_are_those_of_the_seat():
+def test_filters_are_those_of_the_agent():
     same = replace(ONE, returns=(0.5,) * 4), replace(OTHER, returns=(0.5,) * 4)
     own = learner("mareinforce", uninformative="drop")
-    engine = an_engine(PerSeat(learner("mareinforce"), {SEATS[1]: own}))
-    assert advantages(engine, *same) == {SEATS[0]: [0.5] * 4}
-    cut = [a_group(s, [1.0, 0.0], ids=(20, 21), truncated=(0,)) for s in SEATS]
+    engine = an_engine(PerAgent(learner("mareinforce"), {AGENTS[1]: own}))
+    assert advantages(engine, *same) == {AGENTS[0]: [0.5] * 4}
+    cut = [a_group(s, [1.0, 0.0], ids=(20, 21), truncated=(0,)) for s in AGENTS]
     own = learner("mareinforce", mask_truncated=True)
-    engine = an_engine(PerSeat(learner("mareinforce"), {SEATS[1]: own}))
-    assert advantages(engine, *cut) == {SEATS[0]: [1.0, 0.0], SEATS[1]: [0.0]}
+    engine = an_engine(PerAgent(learner("mareinforce"), {AGENTS[1]: own}))
+    assert advantages(engine, *cut) == {AGENTS[0]: [1.0, 0.0], AGENTS[1]: [0.0]}
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("float64")
-def test_the_same_learner_for_each_seat_is_one_learner():
-    """With weights of their own bit for bit; with shared ones a part's loss is a sum over seats."""
+def test_the_same_learner_for_each_agent_is_one_learner():
+    """With weights of their own bit for bit; with shared ones a part's loss is a sum over agents."""
     options = {"clip": 0.2, "epochs": 2, "minibatches": 2, "entropy": 0.01, "kl": 0.1}
     for arrangement, limit in (("separate", 0.0), ("shared", LIMIT)):
         plain, told = weights_after(learner("magrpo", **options), arrangement)
-        own = {SEATS[1]: learner("magrpo", **options)}
-        seats, said = weights_after(PerSeat(learner("magrpo", **options), own), arrangement)
+        own = {AGENTS[1]: learner("magrpo", **options)}
+        agents, said = weights_after(PerAgent(learner("magrpo", **options), own), arrangement)
         assert told.keys() == said.keys()
         assert list(said.values()) == pytest.approx(list(told.values()), rel=1e-6, abs=LIMIT)
-        for one, other in zip(plain, seats, strict=True):
+        for one, other in zip(plain, agents, strict=True):
             assert all(float((one[n] - other[n]).detach().abs().max()) <= limit for n in one)
 
 
 @pytest.mark.usefixtures("float64")
-def test_a_part_has_groups_of_one_loss_which_is_that_of_the_seats_learner():
+def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
     """So each part is one pass through the model, and the ranks of a sharded one stay in step."""
     player = policy()
     first = learner("magrpo", reduction="sequence_mean")
     second = learner("marloo", clip=0.2, entropy=0.5)
-    made = PerSeat(first, {SEATS[1]: second}).of(SEATS)
+    made = PerAgent(first, {AGENTS[1]: second}).of(AGENTS)
     (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
     assert len(make_microbatches(player, [one, other], 1000)) == 1
-    cut = make_microbatches(player, [one, other], 1000, loss_of=made.seat)
-    assert [[c.group.agent for c in part] for part in cut] == [[SEATS[0]], [SEATS[1]]]
+    cut = make_microbatches(player, [one, other], 1000, loss_of=made.for_agent)
+    assert [[c.group.agent for c in part] for part in cut] == [[AGENTS[0]], [AGENTS[1]]]
     options = {"rows": 8, "tokens": 16, "reference": None}
     for part, own in zip(cut, (first, second), strict=True):
         value, metrics = made.loss(player, part, **options)
@@ -148,12 +148,12 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_seats_learner():
     assert made.config.learns_from_all
 
 
-def test_a_tree_has_what_each_seat_needs():
-    """The seat with ccpo has redrawn returns, the one with maremax the greedy answer's, which both know of."""
+def test_a_tree_has_what_each_agent_needs():
+    """The agent with ccpo has redrawn returns, the one with maremax the greedy answer's, which both know of."""
     answers = {"a_0": "21", "b_1": "36"}
     player = FakePolicy(lambda request, i: answers[request.agent][i])
     own = {"a_0": learner("ccpo", group_size=2), "b_1": learner("maremax", group_size=2)}
-    made = PerSeat(learner("magrpo", group_size=2), own)
+    made = PerAgent(learner("magrpo", group_size=2), own)
     env = Matcher()
     env.reset(seed=0)
     (batch,) = run([made.rollout(env, 0, list(answers))], dict.fromkeys(answers, player))
@@ -162,50 +162,50 @@ def test_a_tree_has_what_each_seat_needs():
     assert b.greedy == 1 * 6 + 6.0
 
 
-def test_seats_of_agent_turn_trees_may_differ_too():
-    made = PerSeat(learner("at_grpo", normalize=True), {SEATS[1]: learner("at_grpo", clip=0.1)})
+def test_agents_of_agent_turn_trees_may_differ_too():
+    made = PerAgent(learner("at_grpo", normalize=True), {AGENTS[1]: learner("at_grpo", clip=0.1)})
     engine = an_engine(made)
     found = advantages(engine, ONE, OTHER)
-    assert found[SEATS[0]] == pytest.approx([2**0.5, -(2**0.5), 0, 0], abs=1e-4)
-    assert found[SEATS[1]] == [0.5, -0.5, 0.0, 0.0]
-    assert {g.agent for g in engine.collect(Parities, [0]).groups} == set(SEATS)
+    assert found[AGENTS[0]] == pytest.approx([2**0.5, -(2**0.5), 0, 0], abs=1e-4)
+    assert found[AGENTS[1]] == [0.5, -0.5, 0.0, 0.0]
+    assert {g.agent for g in engine.collect(Parities, [0]).groups} == set(AGENTS)
 
 
-def test_a_seat_that_wants_more_play_gets_it():
+def test_an_agent_that_wants_more_play_gets_it():
     own = learner("magrpo", uninformative="resample")
-    made = PerSeat(learner("magrpo"), {SEATS[1]: own})
+    made = PerAgent(learner("magrpo"), {AGENTS[1]: own})
     flat = replace(OTHER, returns=(0.5,) * 4)
     assert made.wants_more(Batch(groups=(ONE, flat)), 0)
     assert not made.wants_more(Batch(groups=(replace(ONE, returns=(0.5,) * 4), OTHER)), 0)
 
 
-# settings: what a run of magrpo takes for one seat
+# settings: what a run of magrpo takes for one agent
 
 
-def test_a_seat_takes_the_runs_options_and_its_own():
+def test_an_agent_takes_the_runs_options_and_its_own():
     args = {"group_size": 6, "clip": 0.2, "normalize": True}
-    seats = {
+    agents = {
         "a": {"learner": "marloo", "learner_args": {"normalize": False}},
         "b": {"frozen": True},
     }
-    made = build_learner("magrpo", args, seats)
-    own = made.seat("a").config
+    made = build_learner("magrpo", args, agents)
+    own = made.for_agent("a").config
     assert (own.group_size, own.clip, own.normalize) == (6, 0.2, False)
-    assert made.seat("b") is made.others
+    assert made.for_agent("b") is made.others
     # the default of maxrl is 16 answers, that of the run's learner 4
     made = build_learner("magrpo", {}, {"a": {"learner": "maxrl"}})
-    assert made.seat("a").config.group_size == 4
+    assert made.for_agent("a").config.group_size == 4
     assert type(build_learner("magrpo", args, {"b": {"frozen": True}})).__name__ == "MAGRPO"
 
 
 @pytest.mark.parametrize(
-    ("name", "seat", "why"),
+    ("name", "agent", "why"),
     [
         ("magrpo", {"learner": "at_grpo"}, "plays another tree than MAGRPO"),
         ("at_grpo", {"learner": "marloo"}, "plays another tree than ATGRPO"),
-        ("magrpo", {"learner": "ippo"}, "'ippo' has no groups for each seat"),
-        ("mappo", {"learner": "magrpo"}, "'mappo' has no groups for each seat"),
-        ("ippo", {"learner_args": {"clip": 0.1}}, "'ippo' has no groups for each seat"),
+        ("magrpo", {"learner": "ippo"}, "'ippo' has no groups for each agent"),
+        ("mappo", {"learner": "magrpo"}, "'mappo' has no groups for each agent"),
+        ("ippo", {"learner_args": {"clip": 0.1}}, "'ippo' has no groups for each agent"),
         ("magrpo", {"learner": "opd", "learner_args": {"teacher": "tiny"}}, "an update of its own"),
         ("magrpo", {"learner": "grpo"}, "'grpo' plays alone"),
         ("magrpo", {"learner_args": {"group_size": 8}}, "group_size=8 and the run group_size=4"),
@@ -213,9 +213,9 @@ def test_a_seat_takes_the_runs_options_and_its_own():
         ("at_grpo", {"learner_args": {"select": "greedy"}}, "share one tree"),
     ],
 )
-def test_what_one_tree_cannot_serve_is_refused(name, seat, why):
+def test_what_one_tree_cannot_serve_is_refused(name, agent, why):
     with pytest.raises(ConfigError, match=why):
-        build_learner(name, {}, {"a": seat})
+        build_learner(name, {}, {"a": agent})
 
 
 def test_unknown_names_have_the_nearest():
@@ -227,23 +227,23 @@ def test_unknown_names_have_the_nearest():
         )
 
 
-def test_seats_that_share_weights_have_one_optimiser():
-    own = {SEATS[1]: learner("magrpo", learning_rate=1e-3)}
+def test_agents_that_share_weights_have_one_optimiser():
+    own = {AGENTS[1]: learner("magrpo", learning_rate=1e-3)}
     with pytest.raises(ConfigError, match=r"one update: learning_rate is 0.001 and 0.01"):
-        an_engine(PerSeat(learner("magrpo"), own))
-    engine = an_engine(PerSeat(learner("magrpo"), own), "separate")
-    rates = [engine.updater.optimizers[seat].rate for seat in SEATS]
+        an_engine(PerAgent(learner("magrpo"), own))
+    engine = an_engine(PerAgent(learner("magrpo"), own), "separate")
+    rates = [engine.updater.optimizers[agent].rate for agent in AGENTS]
     assert rates == [1e-2, 1e-3]
 
 
-def test_a_seat_that_does_not_learn_has_no_learner(tmp_path):
+def test_an_agent_that_does_not_learn_has_no_learner(tmp_path):
     with pytest.raises(ConfigError, match=r"does not learn.*it has no learner"):
         fit(
             "magrpo",
             "sudoku_v0",
             out=tmp_path / "run",
-            seats="planner_1",
-            seat_args={"proposer_0": {"learner": "marloo"}},
+            policies="planner_1",
+            agent_args={"proposer_0": {"learner": "marloo"}},
         )
 
 
@@ -270,7 +270,7 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("arrangement", ["shared", "lora"])
 def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, monkeypatch):
-    seat = {"learner": "marloo", "learner_args": {"role_baseline": 0.9, "entropy": 0.01}}
+    agent = {"learner": "marloo", "learner_args": {"role_baseline": 0.9, "entropy": 0.01}}
     args = {"learning_rate": 1e-3, "clip": 0.2, "kl": 0.1, "replay": 1}
 
     def played(name, resume=False):
@@ -280,8 +280,8 @@ def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, m
             out=tmp_path / name,
             resume=resume,
             model=folder,
-            seats=arrangement,
-            seat_args={SEATS[1]: seat},
+            policies=arrangement,
+            agent_args={AGENTS[1]: agent},
             learner_args=args,
             **SETTINGS,
         )
@@ -308,18 +308,18 @@ def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, m
 
 
 @pytest.mark.slow
-def test_seats_learn_by_different_learners(tmp_path):
-    """As every learner in test_learns.py: two seats, one weight for both, chance gives a quarter."""
+def test_agents_learn_by_different_learners(tmp_path):
+    """As every learner in test_learns.py: two agents, one weight for both, chance gives a quarter."""
     player = TransformersPolicy(
         model(initializer_range=0.1), tokenizer(), sampling=Sampling(max_new_tokens=1)
     )
     options = {"learning_rate": 1e-2, "group_size": 8}
-    own = {SEATS[0]: learner("ccpo", **options), SEATS[1]: learner("maxrl", **options)}
+    own = {AGENTS[0]: learner("ccpo", **options), AGENTS[1]: learner("maxrl", **options)}
     result = fit(
-        PerSeat(learner("magrpo", **options), own),
+        PerAgent(learner("magrpo", **options), own),
         Parities,
         out=tmp_path / "run",
-        policies=dict.fromkeys(SEATS, player),
+        policies=dict.fromkeys(AGENTS, player),
         steps=25,
         episodes_per_step=16,
         eval_tasks=100,

@@ -1,4 +1,4 @@
-"""One seat of an AEC environment as a gymnasium.Env."""
+"""One agent of an AEC environment as a gymnasium.Env."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from functools import partial
 
 import gymnasium
 import pytest
+from agent_envs import Prepaid
 from discrete_envs import Pile
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from pages import ROOT
-from seat_envs import Prepaid
 from toy_envs import Adder, Matcher
 
 import llmzoo.adapters.gymnasium  # noqa: F401  # registers
 from llmzoo import registry
 from llmzoo.adapters import discrete_to_text
-from llmzoo.adapters.single_seat import single_seat
+from llmzoo.adapters.single_agent import single_agent
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
 from llmzoo.policies import load
@@ -44,7 +44,7 @@ def play(env, answers, seed=None, options=None):
 def test_every_payment_counts_the_first_and_the_last_too():
     """Two rounds: a_0 writes 1 and 2, b_1 writes 10 and 20; at the end each is paid 33 / 10."""
     other = iter(["1", "2"])
-    env = single_seat(partial(Adder, 2), seat="b_1", others=lambda text: next(other))
+    env = single_agent(partial(Adder, 2), agent="b_1", others=lambda text: next(other))
     (observation, info), first, second = play(env, ["10", "20"])
     assert observation == "b_1 0 1.0"
     assert info["reward_parts"] == {}
@@ -57,14 +57,14 @@ def test_every_payment_counts_the_first_and_the_last_too():
 
 
 def test_who_acts_first_is_paid_what_the_others_bring_about():
-    env = single_seat(Adder(), seat="a_0", others=lambda text: "5")
+    env = single_agent(Adder(), agent="a_0", others=lambda text: "5")
     _, (_, reward, terminated, truncated, info) = play(env, ["1"])
     assert (reward, terminated, truncated) == (pytest.approx(1 + 0.6), False, True)
     assert info["reward_parts"] == {"number": 1.0, "team": pytest.approx(0.6)}
 
 
 def test_what_was_paid_before_the_first_answer_comes_with_it():
-    env = single_seat(Prepaid, seat="b_1", others=lambda text: "4")
+    env = single_agent(Prepaid, agent="b_1", others=lambda text: "4")
     (_, info), first, second = play(env, ["x", "y"])
     assert info["reward_parts"] == {"gift": 4.0}
     assert first[1] == 4 + 1 + 4  # before the first answer, for it, and before the second
@@ -74,7 +74,7 @@ def test_what_was_paid_before_the_first_answer_comes_with_it():
 
 
 def test_an_episode_that_others_end_before_the_first_turn():
-    env = single_seat(Prepaid, seat="b_1", others=lambda text: "4", end=True)
+    env = single_agent(Prepaid, agent="b_1", others=lambda text: "4", end=True)
     observation, info = env.reset(seed=1)
     assert info["over"] is True
     assert info["reward_parts"] == {"gift": 4.0}
@@ -97,11 +97,11 @@ def test_an_episode_that_others_end_before_the_first_turn():
 )
 @pytest.mark.parametrize("index", [0, 1])
 def test_rewards_sum_to_what_the_aec_environment_pays(env_id, answers, index):
-    """The same episode played by hand on the AEC form pays the seat the same in all."""
+    """The same episode played by hand on the AEC form pays the agent the same in all."""
     made = partial(registry.make, env_id, **registry.spec(env_id).offline)
     agents = made().possible_agents
-    seat = agents[index]
-    env = single_seat(made, seat=seat, others=lambda text: "other")
+    one_agent = agents[index]
+    env = single_agent(made, agent=one_agent, others=lambda text: "other")
     said = play(env, [answers[i % len(answers)] for i in range(40)], seed=5)
 
     aec = made()
@@ -109,13 +109,13 @@ def test_rewards_sum_to_what_the_aec_environment_pays(env_id, answers, index):
     total, given = 0.0, 0
     for agent in aec.agent_iter():
         _, reward, terminated, truncated, info = aec.last()
-        if agent == seat:
+        if agent == one_agent:
             total += reward
             last = info
         action = None
         if not (terminated or truncated):
-            action = answers[given % len(answers)] if agent == seat else "other"
-            given += agent == seat
+            action = answers[given % len(answers)] if agent == one_agent else "other"
+            given += agent == one_agent
         aec.step(action)
     assert sum(step[1] for step in said[1:]) == pytest.approx(total)
     assert len(said) - 1 == given
@@ -124,29 +124,29 @@ def test_rewards_sum_to_what_the_aec_environment_pays(env_id, answers, index):
         assert sum(step[4]["reward_parts"].values()) == pytest.approx(step[1])
 
 
-def test_a_seat_that_dies_before_the_others_reads_its_end():
+def test_an_agent_that_dies_before_the_others_reads_its_end():
     """a_0 takes 3 of 9 and is out at once, paid -0.5; the game goes on without it."""
-    env = single_seat(discrete_to_text(Pile(), split="all"), seat="a_0", others="amateur")
+    env = single_agent(discrete_to_text(Pile(), split="all"), agent="a_0", others="amateur")
     _, (_, reward, terminated, _, _) = play(env, ["Move: 3"], seed=9)
     assert (reward, terminated) == (-0.5, True)
 
 
-def test_simultaneous_seats_do_not_see_the_answer():
-    """The other seat reads the same whatever is answered; the team is paid the product."""
+def test_simultaneous_agents_do_not_see_the_answer():
+    """The other agent reads the same whatever is answered; the team is paid the product."""
     read = []
 
     def other(text):
         read.append(text)
         return "3"
 
-    env = single_seat(Matcher, seat="a_0", others=other)
+    env = single_agent(Matcher, agent="a_0", others=other)
     assert play(env, ["2"])[1][1] == 2 * 3 + 2
     assert play(env, ["5"])[1][1] == 5 * 3 + 5
     assert read == ["b_1 0", "b_1 0"]
 
 
 class Trio(TextEnv):
-    """Simultaneous: three seats; each reads its name and the round."""
+    """Simultaneous: three agents; each reads its name and the round."""
 
     metadata = {**TextEnv.metadata, "name": "trio_v0"}
 
@@ -166,9 +166,9 @@ class Trio(TextEnv):
 
 def test_the_others_answer_once_a_round():
     """b_1 sits between them: what they say belongs to the round in which they were asked."""
-    env = single_seat(Trio, seat="b_1", others=lambda text: f"<{text}>")
+    env = single_agent(Trio, agent="b_1", others=lambda text: f"<{text}>")
     play(env, ["first", "second"])
-    assert env.seat.env.episode == (
+    assert env.agent.env.episode == (
         ("<a_0 0>", "first", "<c_2 0>"),
         ("<a_0 1>", "second", "<c_2 1>"),
     )
@@ -178,11 +178,11 @@ def test_the_others_answer_once_a_round():
 
 
 @pytest.mark.parametrize(
-    ("env_id", "seat"),
+    ("env_id", "one_agent"),
     [("sudoku-v0", "planner_1"), ("sokoban-v0", "proposer_0"), ("math-v0", "tool_1")],
 )
-def test_gymnasiums_check_passes_without_a_warning(env_id, seat, capsys):
-    env = gymnasium.make(f"llmzoo/{env_id}", seat=seat, others="amateur")
+def test_gymnasiums_check_passes_without_a_warning(env_id, one_agent, capsys):
+    env = gymnasium.make(f"llmzoo/{env_id}", agent=one_agent, others="amateur")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
@@ -193,7 +193,7 @@ def test_make_by_the_name_of_the_module_registers():
     """In a fresh interpreter, with nothing of ours imported."""
     code = (
         "import gymnasium, sys\n"
-        "env = gymnasium.make('llmzoo.adapters.gymnasium:llmzoo/sudoku-v0', seat='planner_1', "
+        "env = gymnasium.make('llmzoo.adapters.gymnasium:llmzoo/sudoku-v0', agent='planner_1', "
         "others='oracle', max_turns=2)\n"
         "print(env.reset(seed=1)[1]['split'], 'torch' in sys.modules)"
     )
@@ -209,7 +209,7 @@ def test_every_environment_is_registered():
 
 @pytest.mark.parametrize("mode", ["ansi", "human", None])
 def test_render_modes_are_passed_on(mode, capsys):
-    env = gymnasium.make("llmzoo/sudoku-v0", seat="planner_1", others="oracle", render_mode=mode)
+    env = gymnasium.make("llmzoo/sudoku-v0", agent="planner_1", others="oracle", render_mode=mode)
     assert env.render_mode == mode
     env.reset(seed=2)
     capsys.readouterr()
@@ -226,16 +226,16 @@ def test_render_modes_are_passed_on(mode, capsys):
 @pytest.mark.parametrize("others", ["random", "amateur"])
 def test_a_seed_fixes_the_episode_and_those_after_it(others):
     """In a fresh environment and a used one, with the others' chance."""
-    used = single_seat("sudoku_v0", seat="planner_1", others=others)
+    used = single_agent("sudoku_v0", agent="planner_1", others=others)
     play(used, ["x"] * 3, seed=99)
-    fresh = single_seat("sudoku_v0", seat="planner_1", others=others)
+    fresh = single_agent("sudoku_v0", agent="planner_1", others=others)
     for seed in (7, None, None):
         assert play(used, ["1", "2"], seed=seed) == play(fresh, ["1", "2"], seed=seed)
     assert play(used, ["1"], seed=7)[0] != play(fresh, ["1"], seed=8)[0]
 
 
 @pytest.mark.slow
-def test_a_model_in_the_other_seat_follows_the_seed_too():
+def test_a_model_in_the_other_agent_follows_the_seed_too():
     """One policy object, asked in two orders: its answers hang on the episode's seed alone."""
     policy = load("tiny")
     seen = []
@@ -247,7 +247,7 @@ def test_a_model_in_the_other_seat_follows_the_seed_too():
 
     spy = ScriptedPolicy(lambda request: "", "spy")
     spy.respond = tapped
-    env = single_seat("sudoku_v0", seat="planner_1", others=spy, prompt="terse", max_turns=2)
+    env = single_agent("sudoku_v0", agent="planner_1", others=spy, prompt="terse", max_turns=2)
     for seed in (1, 2, 3, 1):
         play(env, ["x", "x"], seed=seed)
     rounds = [seen[i : i + 2] for i in range(0, 8, 2)]
@@ -256,7 +256,7 @@ def test_a_model_in_the_other_seat_follows_the_seed_too():
 
 
 class Alike(TextEnv):
-    """Every seat reads the same at every turn of every episode; what a_0 says is kept."""
+    """Every agent reads the same at every turn of every episode; what a_0 says is kept."""
 
     metadata = {**TextEnv.metadata, "name": "alike_v0"}
 
@@ -278,21 +278,21 @@ class Alike(TextEnv):
 @pytest.mark.slow
 def test_the_others_chance_is_the_seeds_own(others):
     """The same prompt: another seed draws other answers, and the same one the same again."""
-    env = single_seat(Alike, seat="b_1", others=others)
+    env = single_agent(Alike, agent="b_1", others=others)
     said = {}
     for seed in range(8):
         play(env, ["x"] * 3, seed=seed)
-        said[seed] = env.seat.env.episode
+        said[seed] = env.agent.env.episode
         assert len(said[seed]) == 3
     assert len(set(said.values())) >= 4  # a model that is sure says the same now and then
     play(env, ["x"] * 3, seed=2)
-    assert env.seat.env.episode == said[2]
+    assert env.agent.env.episode == said[2]
     if others == "tiny":  # a scripted player's chance hangs on what it reads, a model's on its turn
         assert any(len(set(answers)) > 1 for answers in said.values())
 
 
 def test_a_task_by_its_number():
-    env = single_seat("sudoku_v0", seat="planner_1", others="oracle", split="test")
+    env = single_agent("sudoku_v0", agent="planner_1", others="oracle", split="test")
     ids = [env.reset(options={"task": number})[1]["task_id"] for number in (4, 5, 4)]
     assert ids[0] == ids[2] != ids[1]
 
@@ -301,7 +301,7 @@ def test_a_task_by_its_number():
 
 
 def test_hostile_text_never_raises():
-    env = single_seat("sudoku_v0", seat="planner_1", others="amateur")
+    env = single_agent("sudoku_v0", agent="planner_1", others="amateur")
     env.reset(seed=0)
     for text in hostile_texts(200):
         _, reward, terminated, truncated, info = env.step(text)
@@ -312,22 +312,22 @@ def test_hostile_text_never_raises():
 
 
 def test_a_wrong_answer_is_named():
-    env = single_seat("sudoku_v0", seat="planner_1", others="oracle")
+    env = single_agent("sudoku_v0", agent="planner_1", others="oracle")
     _, (observation, _, _, _, info) = play(env, ["hello"], seed=1)
     assert "malformed" in info["error"]
     assert "malformed" in observation
 
 
 def test_infos_are_not_shared():
-    env = single_seat(partial(Adder, 2), seat="b_1", others=lambda text: "1")
+    env = single_agent(partial(Adder, 2), agent="b_1", others=lambda text: "1")
     env.reset()
     for _ in range(2):
         env.step("1")[4]["reward_parts"]["number"] = 99.0
-        assert env.seat.env.infos["b_1"]["reward_parts"]["number"] == 1.0
+        assert env.agent.env.infos["b_1"]["reward_parts"]["number"] == 1.0
 
 
 def test_calls_out_of_order():
-    env = single_seat(Adder, seat="a_0", others=lambda text: "1")
+    env = single_agent(Adder, agent="a_0", others=lambda text: "1")
     with pytest.raises(ResetNeeded, match="call reset"):
         env.step("1")
     play(env, ["1"])
@@ -338,35 +338,35 @@ def test_calls_out_of_order():
 @pytest.mark.parametrize(
     ("given", "error", "says"),
     [
-        ({"others": "oracle"}, ConfigError, "seat must be one of proposer_0, planner_1"),
-        ({"seat": "planner_2", "others": "oracle"}, UnknownNameError, "mean 'planner_1'"),
-        ({"seat": "planner_1"}, ConfigError, "nobody plays proposer_0"),
-        ({"seat": "planner_1", "others": "oracel"}, UnknownNameError, "mean 'oracle'"),
-        ({"seat": "planner_1", "others": {}}, ConfigError, "nobody plays proposer_0"),
+        ({"others": "oracle"}, ConfigError, "agent must be one of proposer_0, planner_1"),
+        ({"agent": "planner_2", "others": "oracle"}, UnknownNameError, "mean 'planner_1'"),
+        ({"agent": "planner_1"}, ConfigError, "nobody plays proposer_0"),
+        ({"agent": "planner_1", "others": "oracel"}, UnknownNameError, "mean 'oracle'"),
+        ({"agent": "planner_1", "others": {}}, ConfigError, "nobody plays proposer_0"),
         (
-            {"seat": "planner_1", "others": {"planner_1": "oracle"}},
+            {"agent": "planner_1", "others": {"planner_1": "oracle"}},
             UnknownNameError,
-            "unknown seat in others 'planner_1'",
+            "unknown agent in others 'planner_1'",
         ),
-        ({"seat": "planner_1", "others": 3}, ConfigError, "proposer_0 is played by 3"),
+        ({"agent": "planner_1", "others": 3}, ConfigError, "proposer_0 is played by 3"),
     ],
 )
 def test_settings_that_mean_nothing(given, error, says):
     with pytest.raises(error, match=says):
-        single_seat("sudoku_v0", **given)
+        single_agent("sudoku_v0", **given)
 
 
 def test_other_things_that_are_refused():
     with pytest.raises(ConfigError, match="discrete_to_text"):
-        single_seat(Pile(), seat="a_0", others="random")
+        single_agent(Pile(), agent="a_0", others="random")
     with pytest.raises(ConfigError, match="max_turns came too late"):
-        single_seat(Adder(), seat="a_0", others="random", max_turns=2)
+        single_agent(Adder(), agent="a_0", others="random", max_turns=2)
     with pytest.raises(NoPlayerError):
-        single_seat(Adder(), seat="b_1", others="oracle").reset()
+        single_agent(Adder(), agent="b_1", others="oracle").reset()
 
 
 def test_a_payment_that_is_no_number():
-    env = single_seat(Prepaid, seat="b_1", others=lambda text: "nan")
+    env = single_agent(Prepaid, agent="b_1", others=lambda text: "nan")
     with pytest.raises(ConfigError, match="rewards are finite"):
         env.reset(seed=0)
 
@@ -388,8 +388,8 @@ def test_gem_takes_it(capsys):
     from gem.utils.debug import run_and_print_episode
     from gem.wrappers.wrapper_factory import get_wrapper_fns
 
-    settings = {"env": "sudoku_v0", "seat": "planner_1", "others": "amateur", "max_turns": 2}
-    gem.register("llmzoo:sudoku", "llmzoo.adapters.single_seat:single_seat", **settings)
+    settings = {"env": "sudoku_v0", "agent": "planner_1", "others": "amateur", "max_turns": 2}
+    gem.register("llmzoo:sudoku", "llmzoo.adapters.single_agent:single_agent", **settings)
     try:
         env = gem.make("llmzoo:sudoku", seed=5)
         run_and_print_episode(env, lambda observation: env.sample_random_action())
@@ -397,7 +397,7 @@ def test_gem_takes_it(capsys):
         wrappers = get_wrapper_fns("concat_with_action,episode_tracking")
         envs = gem.make_vec(["llmzoo:sudoku"] * 3, wrappers=wrappers, seed=5)
         observations, _ = envs.reset()
-        alone = [single_seat(**settings) for _ in range(3)]
+        alone = [single_agent(**settings) for _ in range(3)]
         for i, one in enumerate(alone):
             assert observations[i].rstrip("\n") == one.reset(seed=5 + i)[0].rstrip("\n")
         for text in ("no", "neither"):

@@ -1,4 +1,4 @@
-"""Loads the policy of every seat of a run, and the samplers of those that learn."""
+"""Loads the policy of every agent of a run, and the samplers of those that learn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import ModelArgs, is_server, sampler_config
 from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.training import run_folder
-from llmzoo.training.seats import OTHERS, Arrangement, Seat, kind, plan
+from llmzoo.training.policy_plans import OTHERS, AgentPlan, Arrangement, kind, plan_policies
 from llmzoo.training.trust import check_trusted
 
 Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
@@ -39,7 +39,7 @@ def _not_here(request: Request) -> str:
 _ELSEWHERE: Policy = ScriptedPolicy(_not_here, name="elsewhere")
 
 
-def take_seats(
+def load_policies(
     agents: Sequence[str],
     arrangement: Arrangement,
     *,
@@ -47,7 +47,7 @@ def take_seats(
     others: str,
     sampling: Sampling,
     chat: Chat | None = None,
-    seat_args: Mapping[str, Mapping[str, Any]] | None = None,
+    agent_args: Mapping[str, Mapping[str, Any]] | None = None,
     model_args: Mapping[str, Mapping[str, Any]] | None = None,
     precision: Precision = "float32",
     gradient_checkpointing: bool = False,
@@ -57,46 +57,46 @@ def take_seats(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> tuple[dict[str, Policy], Learning]:
-    """The policy of every seat, and those that learn.
+    """The policy of every agent, and those that learn.
 
-    ``arrangement``: ``"shared"`` (one model in all seats), ``"separate"`` (a copy of the model per
-    seat), ``"lora"`` (one base with an adapter per seat; ``lora_args`` are the options of
-    :meth:`TransformersPolicy.with_adapters`), the name of the only seat that learns, while
-    ``others`` play the remaining seats, or a mapping from seats to names of models, with the fields of
-    :class:`llmzoo.training.seats.ModelConfig` for each name in ``model_args``. ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder
-    of an earlier run, whose newest checkpoint has the seat's start.
+    ``arrangement``: ``"shared"`` (one model in all agents), ``"separate"`` (a copy of the model per
+    agent), ``"lora"`` (one base with an adapter per agent; ``lora_args`` are the options of
+    :meth:`TransformersPolicy.with_adapters`), the name of the only agent that learns, while
+    ``others`` play the remaining agents, or a mapping from agents to names of models, with the fields of
+    :class:`llmzoo.training.policy_plans.ModelConfig` for each name in ``model_args``. ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder
+    of an earlier run, whose newest checkpoint has the agent's start.
 
-    ``sampling`` and ``chat`` are the defaults of all seats. ``seat_args`` maps seats to the fields
-    of :class:`llmzoo.training.seats.SeatConfig`. A seat with its own ``policy`` is outside the
+    ``sampling`` and ``chat`` are the defaults of all agents. ``agent_args`` maps agents to the fields
+    of :class:`llmzoo.training.policy_plans.AgentConfig`. An agent with its own ``policy`` is outside the
     arrangement: a model learns with its own weights unless it is ``frozen``; scripted players,
     endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 
-    ``only``: load just the policy of this name; the other seats cannot be played in this process.
+    ``only``: load just the policy of this name; the other agents cannot be played in this process.
     ``device``: where the models run (:func:`llmzoo.policies.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
 
     Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
-    or if no seat learns; :class:`UnknownNameError` for an unknown seat or setting.
+    or if no agent learns; :class:`UnknownNameError` for an unknown agent or setting.
     """
-    seats = plan(
+    plans = plan_policies(
         agents,
         arrangement,
         model=model,
         others=others,
         sampling=sampling,
         chat=chat,
-        seat_args=seat_args or {},
+        agent_args=agent_args or {},
         model_args=model_args,
     )
-    if lora_args and arrangement != "lora" and not any(s.adapter for s in seats.values()):
-        raise ConfigError("lora_args need seats='lora', or a model of form lora in model_args")
-    if not any(seat.learns for seat in seats.values()):
-        played = ", ".join(f"{seat.agent}: {seat.source}" for seat in seats.values())
+    if lora_args and arrangement != "lora" and not any(s.adapter for s in plans.values()):
+        raise ConfigError("lora_args need policies='lora', or a model of form lora in model_args")
+    if not any(plan.learns for plan in plans.values()):
+        played = ", ".join(f"{plan.agent}: {plan.source}" for plan in plans.values())
         raise ConfigError(
             f"no trainable agent: every agent is frozen or scripted ({played}). Give at least one a "
             "model that is not frozen"
         )
-    present = {a: seat for a, seat in seats.items() if only in (None, seat.name)}
+    present = {a: plan for a, plan in plans.items() if only in (None, plan.name)}
     opened = _open(
         present,
         sampling,
@@ -109,16 +109,16 @@ def take_seats(
         trust_remote_code=trust_remote_code,
     )
     learning: Learning = {}
-    for agent, seat in present.items():
-        if seat.learns:
+    for agent, plan in present.items():
+        if plan.learns:
             policy = opened[agent]
             assert isinstance(policy, TransformersPolicy)
-            policy.learning_rate = seat.learning_rate
-            learning[seat.name] = policy
+            policy.learning_rate = plan.learning_rate
+            learning[plan.name] = policy
     return dict.fromkeys(agents, _ELSEWHERE) | opened, learning
 
 
-def seats_of_run(
+def policies_of_run(
     run: str | Path,
     agents: Sequence[str],
     *,
@@ -129,22 +129,22 @@ def seats_of_run(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
-    """The policies of a run's seats; those that learned come from its newest checkpoint.
+    """The policies of a run's agents; those that learned come from its newest checkpoint.
 
     ``snapshot``: another one of its checkpoints, or of its copies for opponents.
     ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings
-    and those of single seats. ``device``: where the models run. ``trust_remote_code``: run Python code
-    that comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for a seat without a policy in the run.
+    and those of single agents. ``device``: where the models run. ``trust_remote_code``: run Python code
+    that comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for an agent without a policy in the run.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
-    needed = ("seats", "model", "others", "temperature", "top_p", "top_k")
+    needed = ("policies", "model", "others", "temperature", "top_p", "top_k")
     config = run_folder.settings(run, *needed)
-    policies = {agent: own.get("policy") for agent, own in config.get("seat_args", {}).items()}
+    policies = {agent: own.get("policy") for agent, own in config.get("agent_args", {}).items()}
     check_trusted(run, {"others": config["others"], "policies": policies}, {})
-    named = config["seats"]
+    named = config["policies"]
     if isinstance(named, str) and named not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
-            f"{run} trained the seat {config['seats']!r}; here the seats are {', '.join(agents)}"
+            f"{run} trained the agent {config['policies']!r}; here the agents are {', '.join(agents)}"
         )
     try:
         settings = Sampling(
@@ -154,22 +154,22 @@ def seats_of_run(
         chat_settings = Chat(**{**run_folder.chat_of(run), **given_chat})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
-    # runs of earlier versions had no seat_args and no precision
+    # runs of earlier versions had no agent_args and no precision
     overridden = {*given, *given_chat}
-    seat_args = {
+    agent_args = {
         agent: {name: own[name] for name in own if name not in overridden}
-        for agent, own in config.get("seat_args", {}).items()
+        for agent, own in config.get("agent_args", {}).items()
         if agent in agents
     }
     newest = run_models.newest_checkpoint(run) if snapshot is None else run_models.checked(snapshot)
-    planned = plan(
+    planned = plan_policies(
         agents,
-        config["seats"],
+        config["policies"],
         model=config["model"],
         others=config["others"],
         sampling=settings,
         chat=chat_settings,
-        seat_args=seat_args,
+        agent_args=agent_args,
         model_args=config.get("model_args"),
     )
     return _open(
@@ -183,44 +183,48 @@ def seats_of_run(
     )
 
 
-def _from_checkpoint(seats: Mapping[str, Seat], run: str | Path, newest: Path) -> dict[str, Seat]:
-    """The seats of a run, with the trained policies of a checkpoint as sources."""
+def _from_checkpoint(
+    plans: Mapping[str, AgentPlan], run: str | Path, newest: Path
+) -> dict[str, AgentPlan]:
+    """The plans of a run, with the trained policies of a checkpoint as sources."""
     sources = {}
-    for agent, seat in seats.items():
-        folder = newest / seat.name
-        if seat.learns and not folder.is_dir():
+    for agent, plan in plans.items():
+        folder = newest / plan.name
+        if plan.learns and not folder.is_dir():
             trained = ", ".join(run_models.policies_in(newest))
             raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
-        if seat.learns:
-            sources[agent] = replace(seat, source=str(folder))
-        else:  # a frozen seat does not start from the base of the trained adapters
-            sources[agent] = replace(seat, adapter=False)
+        if plan.learns:
+            sources[agent] = replace(plan, source=str(folder))
+        else:  # a frozen agent does not start from the base of the trained adapters
+            sources[agent] = replace(plan, adapter=False)
     return sources
 
 
-def learning_among(seats: Mapping[str, Policy]) -> Learning:
-    """The models among the policies, each named after its first seat."""
+def learning_among(agent_policies: Mapping[str, Policy]) -> Learning:
+    """The models among the policies, each named after its first agent."""
     learning: Learning = {}
-    for agent, policy in seats.items():
+    for agent, policy in agent_policies.items():
         if isinstance(policy, TransformersPolicy) and policy not in learning.values():
             learning[agent] = policy
     return learning
 
 
-def highest_temperature(seats: Mapping[str, Policy]) -> float:
+def highest_temperature(agent_policies: Mapping[str, Policy]) -> float:
     """The highest sampling temperature of a model among the policies; 0 without a model."""
-    samplings = [p.sampling_of(a) for a, p in seats.items() if isinstance(p, TransformersPolicy)]
+    samplings = [
+        p.sampling_of(a) for a, p in agent_policies.items() if isinstance(p, TransformersPolicy)
+    ]
     return max((s.temperature for s in samplings if s is not None), default=0.0)
 
 
-def cooled(seats: Mapping[str, Policy], temperature: float) -> dict[str, Policy]:
+def cooled(agent_policies: Mapping[str, Policy], temperature: float) -> dict[str, Policy]:
     """The policies with no model above this temperature. Agents that share a model still do."""
-    colder = {id(p): p.cooled(temperature) for p in learning_among(seats).values()}
-    return {agent: colder.get(id(policy), policy) for agent, policy in seats.items()}
+    colder = {id(p): p.cooled(temperature) for p in learning_among(agent_policies).values()}
+    return {agent: colder.get(id(policy), policy) for agent, policy in agent_policies.items()}
 
 
 def _open(
-    seats: Mapping[str, Seat],
+    plans: Mapping[str, AgentPlan],
     sampling: Sampling,
     chat: Chat,
     *,
@@ -232,21 +236,21 @@ def _open(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
-    """The policy of every seat; ``sampling`` and ``chat`` are the defaults of all seats."""
+    """The policy of every agent; ``sampling`` and ``chat`` are the defaults of all plans."""
     trust = {"trust_remote_code": trust_remote_code}
-    starts = _starts(seats, **trust)
+    starts = _starts(plans, **trust)
     training: dict[str, Any] = {
         "precision": precision,
         "gradient_checkpointing": gradient_checkpointing,
         "compile": compile,
     }
     policies: dict[str, Policy] = {}
-    on_bases: dict[str, list[Seat]] = {}
-    for seat in seats.values():
-        if seat.adapter:
-            on_bases.setdefault(seat.base, []).append(seat)
+    on_bases: dict[str, list[AgentPlan]] = {}
+    for plan in plans.values():
+        if plan.adapter:
+            on_bases.setdefault(plan.base, []).append(plan)
     for adapters in on_bases.values():
-        folders = {seat.name: starts[seat.agent] for seat in adapters}
+        folders = {plan.name: starts[plan.agent] for plan in adapters}
         options = {
             **training,
             **_settings(adapters, sampling, chat),
@@ -255,11 +259,11 @@ def _open(
             **trust,
         }
         adapted = _adapters(folders, options, lora_args or {})
-        policies |= {seat.agent: adapted[seat.name] for seat in adapters}
-    groups: dict[tuple[str, str], list[Seat]] = {}
-    for seat in seats.values():
-        if not seat.adapter:
-            groups.setdefault((seat.name, starts[seat.agent]), []).append(seat)
+        policies |= {plan.agent: adapted[plan.name] for plan in adapters}
+    groups: dict[tuple[str, str], list[AgentPlan]] = {}
+    for plan in plans.values():
+        if not plan.adapter:
+            groups.setdefault((plan.name, starts[plan.agent]), []).append(plan)
     for (_, start), members in groups.items():
         options = _settings(members, sampling, chat)
         if kind(start) == "scripted":
@@ -270,38 +274,38 @@ def _open(
                 options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
             else:
                 options |= {"device": device, **trust}
-        policies |= dict.fromkeys((seat.agent for seat in members), load(start, **options))
-    return {agent: policies[agent] for agent in seats}
+        policies |= dict.fromkeys((plan.agent for plan in members), load(start, **options))
+    return {agent: policies[agent] for agent in plans}
 
 
-def _settings(members: Sequence[Seat], sampling: Sampling, chat: Chat) -> dict[str, Any]:
-    """The options of a policy from the settings of its seats."""
+def _settings(members: Sequence[AgentPlan], sampling: Sampling, chat: Chat) -> dict[str, Any]:
+    """The options of a policy from the settings of its plans."""
     if len(members) == 1:
         return {"sampling": members[0].sampling, "chat": members[0].chat}
-    own = {seat.agent: seat.sampling for seat in members if seat.sampling != sampling}
-    own_chats = {seat.agent: seat.chat for seat in members if seat.chat != chat}
-    return {"sampling": sampling, "seats": own, "chat": chat, "chats": own_chats}
+    own = {plan.agent: plan.sampling for plan in members if plan.sampling != sampling}
+    own_chats = {plan.agent: plan.chat for plan in members if plan.chat != chat}
+    return {"sampling": sampling, "samplings": own, "chat": chat, "chats": own_chats}
 
 
-def _starts(seats: Mapping[str, Seat], *, trust_remote_code: bool) -> dict[str, str]:
-    """The model to load for each seat; a run folder is replaced by its policy for the seat."""
-    starts = {agent: run_models.start_of(seat.source, agent) for agent, seat in seats.items()}
+def _starts(plans: Mapping[str, AgentPlan], *, trust_remote_code: bool) -> dict[str, str]:
+    """The model to load for each plan; a run folder is replaced by its policy for the plan."""
+    starts = {agent: run_models.start_of(plan.source, agent) for agent, plan in plans.items()}
     for start in dict.fromkeys(starts.values()):
         if kind(start) == "model":
             check_model(start, trust_remote_code=trust_remote_code)
     together: dict[tuple[str, str], set[str]] = {}
-    for agent, seat in seats.items():
-        if seat.name != OTHERS:
-            together.setdefault(("seats that share a policy", seat.name), set()).add(starts[agent])
-        if seat.adapter:
-            together.setdefault(("adapters on one base", seat.base), set()).add(starts[agent])
+    for agent, plan in plans.items():
+        if plan.name != OTHERS:
+            together.setdefault(("agents that share a policy", plan.name), set()).add(starts[agent])
+        if plan.adapter:
+            together.setdefault(("adapters on one base", plan.base), set()).add(starts[agent])
     for (what, _), folders in together.items():
         # _adapters checks that saved adapters were trained on the same base
         saved = what.startswith("adapters") and all(map(is_adapter, folders))
         if len(folders) > 1 and not saved:
             raise ConfigError(
                 f"{what} start from the same model: give one of the folders "
-                f"{', '.join(sorted(folders))} as the model, or use seats='separate'"
+                f"{', '.join(sorted(folders))} as the model, or use policies='separate'"
             )
     return starts
 
@@ -344,9 +348,9 @@ def _own(sampler: str) -> str:
 
 @contextmanager
 def sampling_from(
-    sampler: str, args: Mapping[str, Any], learning: Learning, seats: Mapping[str, Policy]
+    sampler: str, args: Mapping[str, Any], learning: Learning, agent_policies: Mapping[str, Policy]
 ) -> Iterator[list[Sampler]]:
-    """Within this context the models that learn sample with ``sampler``, in all their seats.
+    """Within this context the models that learn sample with ``sampler``, in all their agents.
 
     Yields the samplers of the policies that learn, which must be told when the weights change. They
     start with the current weights.
@@ -360,7 +364,7 @@ def sampling_from(
     """
     config = sampler_config(sampler, args)
     models = {id(policy.model) for policy in learning.values()}
-    there = [p for p in learning_among(seats).values() if id(p.model) in models]
+    there = [p for p in learning_among(agent_policies).values() if id(p.model) in models]
     if isinstance(config, ModelArgs):
         for policy in there:
             policy.cuda_graphs = config.cuda_graphs

@@ -137,7 +137,7 @@ _EXAMPLES = {
 
 _LEARNERS_PAGE = """# Learners
 
-There are four kinds. All of them play any environment, with models in all agents, in some, or in one
+There are four kinds. All of them play any environment, with models for all agents, in some, or in one
 ([who sits where](../training.md)).
 
 ## Groups

@@ -242,7 +242,7 @@ loss = clipped_ratio(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
 torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
         details=(
             Detail(
-                "**One critic for each policy.** A policy in several agents has one critic, which reads the "
+                "**One critic for each policy.** A policy for several agents has one critic, which reads the "
                 "agent in the prompt. Separate policies have separate critics.",
                 "learners/updates/actor_critic.py",
                 "for name, policy in self.policies.items() if not central else ():",

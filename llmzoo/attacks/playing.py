@@ -1,4 +1,4 @@
-"""Plays attacks in the agents of an environment, with experts or amateurs as the others."""
+"""Plays attacks as the agents of an environment, with experts or amateurs as the others."""
 
 from __future__ import annotations
 

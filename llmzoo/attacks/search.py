@@ -15,7 +15,7 @@ from llmzoo.attacks import evolution
 from llmzoo.attacks.criterion import Earned, Gain, measure, unearned
 from llmzoo.attacks.pieces import Attack, Scene, Shapes
 from llmzoo.attacks.playing import Act, Played, Player, Setting, amateur, expert, has_player, play
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoPlayerError, PromptsTooLongError
 
 SEARCH_TASKS, SHAPE_TASKS = 6, 3
 CONFIRM_TASKS = (24, 96, 256)  # more of them while chance may explain a gain
@@ -130,12 +130,16 @@ def search_attacks(
         from llmzoo.attacks.learning import learned_act
 
         until = started + LEARNING_END * time_budget
-        act, taken = learned_act(env_fn, steps=steps, seed=seed, until=until)
-        setting = Setting(tuple(search.env.possible_agents))
-        name = f"the embedded model after {taken} steps"
-        found = search.finding(setting, act, name, started + time_budget)
-        findings += [found] if found else []
-        search.complete &= taken == steps
+        try:
+            act, taken = learned_act(env_fn, steps=steps, seed=seed, until=until)
+        except PromptsTooLongError as error:
+            note = f"the embedded model did not attack: {error}"
+        else:
+            setting = Setting(tuple(search.env.possible_agents))
+            name = f"the embedded model after {taken} steps"
+            found = search.finding(setting, act, name, started + time_budget)
+            findings += [found] if found else []
+            search.complete &= taken == steps
     if not note and not findings:
         note = f"too few tasks in {time_budget:g} seconds: raise time_budget"
     findings.sort(key=lambda found: (not found.alarm, -found.gain))

@@ -23,7 +23,7 @@ from llmzoo.training.trust import check_environment
 
 @dataclass(frozen=True, kw_only=True)
 class LeagueOptions(PromptOptions, SamplingOptions):
-    """Let players meet in all pairs, in both agents and on the same deals; rate them.
+    """Let players meet in all pairs, in both positions and on the same deals; rate them.
 
     A league that was interrupted goes on when the same command is given again. At most two models are in memory.
 

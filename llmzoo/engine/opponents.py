@@ -1,6 +1,6 @@
 """Opponents: earlier copies of the policies that learn, and scripted players, across the table.
 
-In self-play one set of weights learns in every agent, and each update changes the opponent too. Policies
+In self-play one set of weights plays every agent, and each update changes the opponent too. Policies
 then chase each other in circles, or collapse. A pool of frozen opponents gives them something to hold on to
 (Lanctot et al., 2017, arXiv 1711.00832; Vinyals et al., 2019; Heinrich et al., 2015, fictitious
 self-play).
@@ -196,7 +196,7 @@ class Opponents:
 
 
 class Table(RoutedPolicy):
-    """A learning policy in its agents, with an opponent in its place where the episode has one."""
+    """A learning policy for its agents, with an opponent in its place where the episode has one."""
 
     def __init__(self, learner: Policy, opponents: Opponents):
         self.learner, self.opponents = learner, opponents

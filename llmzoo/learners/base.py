@@ -26,7 +26,7 @@ class Updater(Protocol):
     """
 
     def players(self) -> Mapping[str, Policy]:
-        """Who sits in each agent while the next batch is played."""
+        """Who plays each agent while the next batch is played."""
         ...
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:

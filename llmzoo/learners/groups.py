@@ -66,7 +66,7 @@ class GroupLearner(Learner):
         return int(self.config.group_size)
 
     def of(self, agents: Collection[str]) -> GroupLearner:
-        """The learner of a policy in these agents."""
+        """The learner of a policy that plays these agents."""
         return self
 
     def for_agent(self, agent: str) -> GroupLearner:

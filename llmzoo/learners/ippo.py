@@ -21,7 +21,7 @@ class IPPO(ActorCritic):
     A finished episode ends with value 0. An episode that a time limit cut off ends with the
     critic's value of the last observation, unless the environment declares with
     ``metadata["time_limit"] = "task"`` that the limit is a rule of the task, as this suite's
-    environments do. The option ``time_limit`` overrides this. A policy in several agents has one
+    environments do. The option ``time_limit`` overrides this. A policy for several agents has one
     critic, which reads the role in the prompt; separate policies have separate critics.
     """
 

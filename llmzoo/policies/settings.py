@@ -98,7 +98,7 @@ class Sampled:
         return None
 
     def under(self: SampledT, sampling: Sampling) -> SampledT:
-        """This policy (same weights, same noise) with these settings in every agent."""
+        """This policy (same weights, same noise) with these settings for every agent."""
         other = copy.copy(self)
         other.sampling, other.samplings = sampling, {}
         return other

@@ -1,4 +1,4 @@
-"""A policy in each agent of programs that run elsewhere."""
+"""A policy for each agent of programs that run elsewhere."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class _AtMostTwo:
         self._there: dict[str, Mapping[str, Policy]] = {}
 
     def policies_of(self, first: Entrant, second: Entrant) -> dict[str, Policy]:
-        """Each player in its agent."""
+        """The policy of each player, by agent."""
         pair = {first.name: first, second.name: second}
         if not pair.keys() >= self._there.keys():
             self._there = {name: self._there[name] for name in self._there if name in pair}

@@ -27,7 +27,7 @@ def players(
     device: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Policy]:
-    """The policy called ``name`` in the agents ``agents``.
+    """The policy called ``name`` for ``agents``.
 
     A run folder of ``llmzoo train`` gives the policies of its newest checkpoint, with the sampling
     settings of the run; ``RUN/checkpoints/step_000120`` and ``RUN/opponents/000120`` give those of that

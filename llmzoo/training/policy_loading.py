@@ -59,7 +59,7 @@ def load_policies(
 ) -> tuple[dict[str, Policy], Learning]:
     """The policy of every agent, and those that learn.
 
-    ``arrangement``: ``"shared"`` (one model in all agents), ``"separate"`` (a copy of the model per
+    ``arrangement``: ``"shared"`` (one model for all agents), ``"separate"`` (a copy of the model per
     agent), ``"lora"`` (one base with an adapter per agent; ``lora_args`` are the options of
     :meth:`TransformersPolicy.with_adapters`), the name of the only agent that learns, while
     ``others`` play the remaining agents, or a mapping from agents to names of models, with the fields of

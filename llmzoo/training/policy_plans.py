@@ -171,7 +171,7 @@ def plan_policies(
 def _names(
     agents: Sequence[str], arrangement: Arrangement, configs: Mapping[str, AgentConfig]
 ) -> dict[str, str]:
-    """The name of the model in each agent, but for those that others play."""
+    """The name of the model of each agent, but for those that others play."""
     if isinstance(arrangement, str):
         if arrangement == "shared":
             return dict.fromkeys(agents, SHARED)

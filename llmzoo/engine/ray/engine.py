@@ -203,7 +203,7 @@ class RayEngine:
         self._publish()
 
     def _name_of(self, agent: str) -> str | None:
-        """The name of the policy that learns in an agent."""
+        """The name of the policy that learns for an agent."""
         own = self.agent_policies[agent]
         return next((name for name, policy in self.policies.items() if policy is own), None)
 

@@ -39,7 +39,7 @@ _SCRIPTED = {
 
 
 def demonstrators(config: SFTConfig, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
-    """The policies that play: scripted players in all agents, or the agents' own policies."""
+    """The policies that play: scripted players for all agents, or the agents' own policies."""
     player = _SCRIPTED.get(config.source)
     return dict.fromkeys(agent_policies, player(config)) if player else agent_policies
 
@@ -74,7 +74,7 @@ class Demonstrations:
         self.taken, self.seed = state["taken"], state["seed"]
 
     def check(self, agents: Sequence[str]) -> None:
-        """Raise :class:`ConfigError` if an agent of the file has no agent."""
+        """Raise :class:`ConfigError` if the file names an agent that does not learn here."""
         named = {agent for episode in self.episodes for agent in episode.agents}
         unknown = sorted(named - set(agents))
         if unknown:

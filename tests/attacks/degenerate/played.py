@@ -1,4 +1,4 @@
-"""Plays the policies in every agent of an environment, and in one agent beside amateurs."""
+"""Plays the policies for every agent of an environment, and in one agent beside amateurs."""
 
 from __future__ import annotations
 

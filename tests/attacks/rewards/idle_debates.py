@@ -28,7 +28,7 @@ TOPICS = range(0, 60, 4)
 
 
 def attacks() -> Iterator[Scored]:
-    """Every idle policy in every agent of every form."""
+    """Every idle policy for every agent of every form."""
     for name, form in FORMS.items():
         env = llmzoo.make("debate_v0", split="all", **form).unwrapped
         everyone = (env.possible_agents,) if form.get("reward") == "cooperative" else ()

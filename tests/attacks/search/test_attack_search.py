@@ -91,3 +91,18 @@ def test_the_embedded_model_attacks_last():
     assert learned.tasks >= 8
     # it earns by length at most: 32 tokens are far below 1,000 characters, and sums are too hard for it
     assert learned.returned < 1
+
+
+class Long(planted.PaysLength):
+    """Prompts that the embedded model cannot read."""
+
+    def prompt(self, agent):
+        return super().prompt(agent) + " more" * 3000
+
+
+@pytest.mark.slow
+def test_where_the_embedded_model_cannot_read_the_scripts_still_attack():
+    report = search(Long, trials=0, steps=1)
+    assert [finding.kind for finding in report.alarms] == ["return"]
+    assert "the embedded model did not attack" in report.note
+    assert "too long" in report.note

@@ -19,6 +19,9 @@ RENAMED = {
     "timeout": "time_limit",  # of an environment that runs programs
     "seats": "policies",
     "seat_args": "agent_args",
+    "uninformative": "zero_variance_groups",
+    "momentum": "adam_beta1",
+    "alpha": "team_reward_weight",
 }
 
 

@@ -104,10 +104,10 @@ ONE_UPDATE = Detail(
     '"several updates from one batch need the clipped ratio: set clip, such as 0.2"',
 )
 OPTIMIZER = Detail(
-    "**Optimiser.** AdamW with betas 0.9 (`momentum`) and 0.99, no weight decay, and a gradient norm of at most 1. Small models whose "
+    "**Optimiser.** AdamW with betas 0.9 (`adam_beta1`) and 0.99, no weight decay, and a gradient norm of at most 1. Small models whose "
     "rates are not known have [a bound on steps](../training.md#assigning-models-to-agents) too.",
     "learners/updates/optimizer.py",
-    "betas=(float(config.momentum), 0.99),",
+    "betas=(float(config.adam_beta1), 0.99),",
 )
 SUM_OF_TOKENS = Detail(
     "**Sum over tokens.** The loss sums over an answer's tokens and averages over answers. It does not "
@@ -175,15 +175,15 @@ CLIPPING = Detail(
 EQUAL_RETURNS = Detail(
     "**Groups without differences.** A group whose returns are all equal has the advantages 0. Its "
     "answers still count in N, so many such groups make the gradient smaller. "
-    '`uninformative="drop"` leaves them out and `"resample"` plays more episodes (dynamic sampling, DAPO).',
+    '`zero_variance_groups="drop"` leaves them out and `"resample"` plays more episodes (dynamic sampling, DAPO).',
     "learners/updates/passes.py",
     "needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]",
 )
 ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "
-    '`uninformative="drop"` leaves them out.',
+    '`zero_variance_groups="drop"` leaves them out.',
     "learners/groups.py",
-    'if c.group.differs or config_of(c.group.agent).uninformative == "keep"',
+    'if c.group.differs or config_of(c.group.agent).zero_variance_groups == "keep"',
 )
 
 _TREE = (EXPANSION, PAIRING, DISCOUNT, REACH)
@@ -398,7 +398,7 @@ METHODS = {
             {
                 "r [K]": "rewards of the K answers to one observation: all that the agent is paid after the "
                 "answer and before it decides again; team_k and local_k are its parts",
-                "alpha": "weight of the team reward (scalar)",
+                "alpha": "`team_reward_weight` (scalar)",
                 **ADVANTAGES,
             },
         ),
@@ -422,7 +422,7 @@ METHODS = {
                 'return 0 if agent in (env.metadata.get("immediate_credit_agents") or ()) else 1',
             ),
             Detail(
-                "**Team and local reward.** `alpha` multiplies the named team parts of the reward. A reward "
+                "**Team and local reward.** `team_reward_weight` multiplies the named team parts of the reward. A reward "
                 "without named parts counts as it is.",
                 "rollout/turn_trees.py",
                 "whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",

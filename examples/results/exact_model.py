@@ -102,7 +102,7 @@ def learned(folder: Path, *, momentum: float, rate: float, steps: int) -> dict[s
     policy = load(str(folder))
     assert isinstance(policy, TransformersPolicy)
     groups = groups_of(policy)
-    config = OptimizerConfig(momentum=momentum, learning_rate=rate)
+    config = OptimizerConfig(adam_beta1=momentum, learning_rate=rate)
     optimizer = Optimizer.of(policy, config, total=steps, name=policy.name)
     kept: list[Pair] = []
     for number in range(steps + 1):

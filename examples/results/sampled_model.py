@@ -83,7 +83,7 @@ def learned(
     for stage in arm["stages"]:
         options, steps, copies = stage["learner_args"], stage["steps"], list[Pair]()
         config = OptimizerConfig(
-            momentum=momentum,
+            adam_beta1=momentum,
             learning_rate=options["learning_rate"],
             schedule=options.get("schedule", "constant"),
         )

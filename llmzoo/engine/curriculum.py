@@ -4,7 +4,7 @@ A group teaches something only if its returns differ. With rewards of 0 and 1 a 
 an answer the variance p (1 - p), which is its learnability: tasks that are never or always solved give
 nothing ("No Regrets", arXiv 2408.15099; levels are replayed by what there is to learn from them in
 Prioritized Level Replay, arXiv 2010.03934). DAPO samples such groups and drops them
-(``uninformative``); a curriculum does not play them in the first place.
+(``zero_variance_groups``); a curriculum does not play them in the first place.
 """
 
 from __future__ import annotations

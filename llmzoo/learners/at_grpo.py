@@ -25,9 +25,9 @@ class ATGRPO(GroupLearner):
     action on. A baseline over episodes would then compare answers to different prompts. Here all K
     answers are given to the same observation.
 
-    The reward is the paper's turn-wise reward, alpha x team + local: everything the agent is paid
-    because of the answer before the same agent decides again. If other agents must answer before
-    that payment (an executor after a planner, a judge after a speaker), they answer once in a copy
+    The reward is the paper's turn-wise reward, alpha x team + local, with ``team_reward_weight`` for
+    alpha: everything the agent is paid because of the answer before the same agent decides again. If
+    other agents must answer before that payment (an executor after a planner, a judge after a speaker), they answer once in a copy
     of the episode, with the current policies, and the reward is the mean over these continuations.
     The return of a joint tree runs to the end of the episode; this reward stops at the agent's next
     turn. With potential-based shaping it measures how far the turn moved the task, without the luck
@@ -49,19 +49,19 @@ class ATGRPO(GroupLearner):
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
     uses_group_baseline = True
-    tree = ("group_size", "select", "alpha", "continuations")
+    tree = ("group_size", "select", "team_reward_weight", "continuations")
     config: ATGRPOConfig
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
-        if self.config.alpha != 1.0 and not env.metadata.get("team_and_local", False):
+        if self.config.team_reward_weight != 1.0 and not env.metadata.get("team_and_local", False):
             raise ConfigError(
-                f"alpha={self.config.alpha} weighs the team reward against an agent's own, and {env} declares no "
-                "agent that is paid both (metadata['team_and_local']): leave alpha at 1"
+                f"team_reward_weight={self.config.team_reward_weight} weighs the team reward against an agent's own, and {env} declares no "
+                "agent that is paid both (metadata['team_and_local']): leave it at 1"
             )
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         continuations = self.config.continuations
-        if continuations is None and self.config.alpha != 1.0:
+        if continuations is None and self.config.team_reward_weight != 1.0:
             continuations = 1
         return agent_turn_tree(
             env,
@@ -69,7 +69,7 @@ class ATGRPO(GroupLearner):
             group_size=self.config.group_size,
             trained=trained,
             select=self.config.select,
-            team_weight=self.config.alpha,
+            team_weight=self.config.team_reward_weight,
             continuations=continuations,
         )
 

@@ -79,7 +79,7 @@ class GroupLearner(Learner):
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         """Whether to play more episodes because too few groups have different returns."""
-        if self.config.uninformative != "resample" or rounds >= self.config.resamples:
+        if self.config.zero_variance_groups != "resample" or rounds >= self.config.resamples:
             return False
         return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
 
@@ -179,11 +179,11 @@ class GroupUpdater(PolicyGradientUpdater):
         credited = self._credited(learner, sampled_only(groups))
         informed = sum(bool(c.advantages.any()) for c in credited)
         metrics = {"informative": informed / max(1, len(credited))}
-        if config.uninformative != "keep":
+        if config.zero_variance_groups != "keep":
             kept = [
                 c
                 for c in credited
-                if c.group.differs or config_of(c.group.agent).uninformative == "keep"
+                if c.group.differs or config_of(c.group.agent).zero_variance_groups == "keep"
             ]
             metrics["dropped_groups"] = len(credited) - len(kept)
             credited = kept

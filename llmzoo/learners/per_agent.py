@@ -140,6 +140,6 @@ def _common(learners: Sequence[GroupLearner]) -> GroupConfig:
         kl=needed("kl", 0.0),
         entropy=needed("entropy", 0.0),
         role_baseline=needed("role_baseline", None),
-        uninformative=needed("uninformative", "keep"),
+        zero_variance_groups=needed("zero_variance_groups", "keep"),
         mask_truncated=needed("mask_truncated", False),
     )

@@ -271,6 +271,9 @@ def saved_config(run: Path) -> dict[str, Any] | None:
 def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run of any version, under their current names."""
     settings = {RENAMED.get(name, name): value for name, value in saved.items()}
+    learner_args = saved.get("learner_args")
+    if isinstance(learner_args, Mapping):
+        settings["learner_args"] = {RENAMED.get(n, n): value for n, value in learner_args.items()}
     env, env_args = saved.get("env"), saved.get("env_args")
     runs_programs = (*registry.list_envs("coding"), *registry.list_envs("math"))
     if env in runs_programs and isinstance(env_args, Mapping):

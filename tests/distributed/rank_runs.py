@@ -85,7 +85,7 @@ def players(arrangement: str) -> dict[str, TransformersPolicy]:
     return {agent: policy(seed) for seed, agent in enumerate(AGENTS)}
 
 
-def seated(arrangement: str) -> dict[str, Any]:
+def arranged(arrangement: str) -> dict[str, Any]:
     """The settings that say who plays: policies, or models by names, of which two agents share one."""
     if arrangement != "named":
         return {"policies": players(arrangement)}
@@ -112,7 +112,7 @@ def play(name: str, out: Path, **settings: Any) -> None:
         out=out,
         **{
             **named,
-            **seated(arrangement),
+            **arranged(arrangement),
             **{"steps": STEPS, "episodes_per_step": 5, "eval_tasks": 3, "checkpoint_every": 1},
             **{"quiet": True, "trackers": (), **SMALL.get(name, {}), **settings},
         },

@@ -44,7 +44,7 @@ def rows(out: Path, learner: Any, **learner_args: Any) -> dict[str, list[dict]]:
 
 def test_every_metric_is_explained(tmp_path):
     # with clip, kl and dropped groups every metric that there is without a critic
-    groups = rows(tmp_path / "at_grpo", "at_grpo", kl=0.1, uninformative="drop")
+    groups = rows(tmp_path / "at_grpo", "at_grpo", kl=0.1, zero_variance_groups="drop")
     critic = rows(tmp_path / "ippo", "ippo", kl=0.1)
     taught = rows(tmp_path / "opd", "opd", teacher=teacher())
     (one,), (other,), (third,) = groups["train"], critic["train"], taught["train"]

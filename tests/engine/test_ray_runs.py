@@ -103,7 +103,7 @@ RUNS = {
         {
             "policies": "separate",
             "learner_args": {
-                **{"role_baseline": 0.9, "uninformative": "resample"},
+                **{"role_baseline": 0.9, "zero_variance_groups": "resample"},
                 **{"replay": 2, "clip": 0.2, "kl": 0.1},
             },
         },

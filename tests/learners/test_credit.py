@@ -100,7 +100,9 @@ def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
     def returns(alpha):
         env = Matcher()
         env.reset(seed=0)
-        line = cls(cls.Config(group_size=2, alpha=alpha)).rollout(env, 0, ["a_0", "b_1"])
+        line = cls(cls.Config(group_size=2, team_reward_weight=alpha)).rollout(
+            env, 0, ["a_0", "b_1"]
+        )
         (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
         return {g.agent: g.returns for g in batch.groups}
 

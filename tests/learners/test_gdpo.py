@@ -107,7 +107,7 @@ def test_a_single_part_is_the_whole(name, whiten):
         ("magrpo", {"normalize": "parts", "rewards": ("scale 2",)}),
         ("magrpo", {"normalize": "parts", "role_baseline": 0.9}),
         ("magrpo", {"whiten": True, "role_baseline": 0.9}),
-        ("at_grpo", {"normalize": "parts", "alpha": 2.0}),
+        ("at_grpo", {"normalize": "parts", "team_reward_weight": 2.0}),
         ("maxrl", {"normalize": "parts"}),
     ],
 )

@@ -390,7 +390,7 @@ def test_another_teacher_after_resuming_is_refused(tmp_path):
         ({"discount": 0.5, "loss": "jsd"}, "set loss='reverse_kl'"),
         ({"reward_weight": -1.0}, "at least 0"),
         ({"reward_weight": 1.0}, "set group_size to at least 2, or role_baseline"),
-        ({"uninformative": "drop", "group_size": 2}, "uninformative is 'keep'"),
+        ({"zero_variance_groups": "drop", "group_size": 2}, "zero_variance_groups is 'keep'"),
         ({"normalize": True, "group_size": 2}, "normalize is about rewards"),
         ({"role_baseline": 0.9}, "role_baseline is about rewards"),
         ({"rewards": ("scale 2",)}, "rewards is about rewards"),

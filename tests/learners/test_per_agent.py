@@ -104,7 +104,7 @@ def test_one_agent_has_a_running_mean_and_its_own_returns(tmp_path):
 
 def test_filters_are_those_of_the_agent():
     same = replace(ONE, returns=(0.5,) * 4), replace(OTHER, returns=(0.5,) * 4)
-    own = learner("mareinforce", uninformative="drop")
+    own = learner("mareinforce", zero_variance_groups="drop")
     engine = an_engine(PerAgent(learner("mareinforce"), {AGENTS[1]: own}))
     assert advantages(engine, *same) == {AGENTS[0]: [0.5] * 4}
     cut = [a_group(s, [1.0, 0.0], ids=(20, 21), truncated=(0,)) for s in AGENTS]
@@ -172,7 +172,7 @@ def test_agents_of_agent_turn_trees_may_differ_too():
 
 
 def test_an_agent_that_wants_more_play_gets_it():
-    own = learner("magrpo", uninformative="resample")
+    own = learner("magrpo", zero_variance_groups="resample")
     made = PerAgent(learner("magrpo"), {AGENTS[1]: own})
     flat = replace(OTHER, returns=(0.5,) * 4)
     assert made.wants_more(Batch(groups=(ONE, flat)), 0)

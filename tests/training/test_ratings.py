@@ -92,7 +92,7 @@ def ends(points, **options):
 
 
 def test_luck_that_the_deal_gives_to_both_cancels():
-    """The same 40 games, won half by each. Where a deal decides who wins in either seating, the deals are the
+    """The same 40 games, won half by each. Where a deal decides who wins in either order, the deals are the
     units; where it gives a win to each, nothing is left to chance."""
     lucky = [[[0, 2], [0, 0]], [[0, 0], [2, 0]]] * 10
     split = [[[0, 1], [1, 0]]] * 20

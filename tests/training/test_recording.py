@@ -222,7 +222,7 @@ def an_engine(name: str, **options) -> LocalEngine:
     [
         {"normalize": True},
         {"rewards": ("scale 2",)},
-        {"normalize": True, "uninformative": "drop", "mask_truncated": True, "replay": 1},
+        {"normalize": True, "zero_variance_groups": "drop", "mask_truncated": True, "replay": 1},
     ],
 )
 def test_groups_are_credited_as_the_rule_says(options):
@@ -240,7 +240,9 @@ def test_groups_are_credited_as_the_rule_says(options):
             differs = len(set(result.returns)) > 1
             differing += differs
             for completion, value in zip(result.completions, expected.tolist(), strict=True):
-                left_out = "uninformative" in options and (not differs or completion.truncated)
+                left_out = "zero_variance_groups" in options and (
+                    not differs or completion.truncated
+                )
                 assert next(credits) == (None if left_out else value)
         assert next(credits, "end") == "end"
     assert 0 < differing < 32

@@ -49,7 +49,7 @@ KEPT = {
     "at_grpo": {"epochs": 2, "kl": 0.1},
     "grpo": {"replay": 2, "kl": 0.1},
     "marloo": {"normalize": "parts", "whiten": True},
-    "magrpo": {"role_baseline": 0.9, "uninformative": "resample"},
+    "magrpo": {"role_baseline": 0.9, "zero_variance_groups": "resample"},
     "per_agent": {"clip": 0.2, "replay": 2, "kl": 0.1},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
     "mappo": {},

@@ -22,7 +22,7 @@ class GroupConfig(SurrogateConfig):
     whiten: bool = False  # then mean 0 and deviation 1 over each batch of a policy
     rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
     role_baseline: float | None = None  # RAE in place of the learner's credit: a mean's decay
-    uninformative: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
+    zero_variance_groups: Literal["keep", "drop", "resample"] = "keep"  # groups without differences
     resamples: int = 2  # most times that a batch is extended to get groups with differences
     mask_truncated: bool = False  # answers cut off by the token limit are judged, not trained
     replay: int = 0  # earlier batches to learn from again; needs clip
@@ -31,9 +31,9 @@ class GroupConfig(SurrogateConfig):
         SurrogateConfig.__post_init__(self)
         if self.group_size < 1:
             raise ConfigError(f"group_size must be at least 1, got {self.group_size}")
-        if self.group_size == 1 and (self.normalize or self.uninformative != "keep"):
+        if self.group_size == 1 and (self.normalize or self.zero_variance_groups != "keep"):
             raise ConfigError(
-                "group_size=1 has no variance within a group: set normalize=False and uninformative='keep'"
+                "group_size=1 has no variance within a group: set normalize=False and zero_variance_groups='keep'"
             )
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
@@ -67,7 +67,7 @@ class JointConfig(GroupConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ATGRPOConfig(GroupConfig):
-    """Clip 0.2 and alpha 1 as published; advantages are not normalised, and any completion may go on.
+    """Clip 0.2 and ``team_reward_weight`` 1 as published; advantages are not normalised, and any completion may go on.
 
     The published ``normalize=True`` made sokoban worse (docs/results/archive/games.md, ablations): where
     most groups differ only in small rewards for form, these weigh as much as a solution. The published
@@ -75,11 +75,11 @@ class ATGRPOConfig(GroupConfig):
     of a group and not the policy. ``configs/options/at_grpo_paper.yaml`` has the published settings.
 
     ``continuations=None`` plays one continuation if the agent may be paid at another agent's step,
-    except with alpha 1 if the environment declares that the answer's own step judges it.
+    except with ``team_reward_weight`` 1 if the environment declares that the answer's own step judges it.
     """
 
     clip: float | None = 0.2
-    alpha: float = 1.0  # weight of the team reward beside the local one
+    team_reward_weight: float = 1.0  # weight of the team reward beside the local one
     select: Literal["greedy", "sample", "random"] = "random"  # which answer is carried out
     continuations: int | None = None  # continuations played after an answer; None: see above
 
@@ -87,9 +87,9 @@ class ATGRPOConfig(GroupConfig):
         GroupConfig.__post_init__(self)
         if self.gamma != 1.0:
             raise ConfigError("at_grpo learns from the turn's own reward: gamma has no effect here")
-        if self.alpha != 1.0 and self.normalize == "parts":
+        if self.team_reward_weight != 1.0 and self.normalize == "parts":
             raise ConfigError(
-                "normalize='parts' divides each part by its own deviation: alpha has no effect here"
+                "normalize='parts' divides each part by its own deviation: team_reward_weight has no effect here"
             )
         if self.continuations is not None and self.continuations < 1:
             raise ConfigError(f"continuations must be at least 1, got {self.continuations}")
@@ -182,9 +182,9 @@ class OPDConfig(JointConfig):
             raise ConfigError("discount is of sampled tokens: set loss='reverse_kl'")
         if self.reward_weight < 0:
             raise ConfigError(f"reward_weight must be at least 0, got {self.reward_weight}")
-        if self.uninformative != "keep":
+        if self.zero_variance_groups != "keep":
             raise ConfigError(
-                "every answer has something from the teacher: uninformative is 'keep'"
+                "every answer has something from the teacher: zero_variance_groups is 'keep'"
             )
         if self.reward_weight and self.group_size == 1 and self.role_baseline is None:
             raise ConfigError(

@@ -38,7 +38,7 @@ class OptimizerConfig:
     learning_rate: float | None = None  # None: by model and adapter (docs/training.md)
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
-    momentum: float = 0.9  # AdamW's beta1; with 0, self-play goes less in circles
+    adam_beta1: float = 0.9  # AdamW's beta1; with 0, self-play goes less in circles
     weight_decay: float = 0.0  # of AdamW
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
@@ -49,8 +49,8 @@ class OptimizerConfig:
     def __post_init__(self) -> None:
         if self.learning_rate is not None and self.learning_rate <= 0:
             raise ConfigError(f"learning_rate must be above 0, got {self.learning_rate}")
-        if not 0.0 <= self.momentum < 1.0:
-            raise ConfigError(f"momentum must be in [0, 1), got {self.momentum}")
+        if not 0.0 <= self.adam_beta1 < 1.0:
+            raise ConfigError(f"adam_beta1 must be in [0, 1), got {self.adam_beta1}")
         if self.warmup < 0 or self.weight_decay < 0 or self.max_grad_norm <= 0:
             raise ConfigError("warmup and weight_decay are at least 0, max_grad_norm is above 0")
 

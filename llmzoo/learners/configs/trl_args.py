@@ -11,7 +11,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 _REFUSED = {
     "the learner's learning_rate sets it": "learning_rate",
     "the learner's weight_decay sets it": "weight_decay",
-    "the learner's momentum sets it": "adam_beta1",
+    "the learner's adam_beta1 sets it": "adam_beta1",
     "the learner's max_grad_norm sets it": "max_grad_norm",
     "the learner's schedule and warmup set it": "lr_scheduler_* warmup_*",
     "the optimiser is AdamW, whose state is in the run's checkpoints": "optim* adam_*",

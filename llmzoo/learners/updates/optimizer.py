@@ -49,7 +49,7 @@ class Optimizer:
         self._adamw = torch.optim.AdamW(
             [{"params": list(alike)} for _, alike in kinds] or masters,
             lr=rate,
-            betas=(float(config.momentum), 0.99),  # torch refuses an integer beside a float
+            betas=(float(config.adam_beta1), 0.99),  # torch refuses an integer beside a float
             weight_decay=config.weight_decay,
             fused=True,  # a pass over the weights rather than one for each operation
         )

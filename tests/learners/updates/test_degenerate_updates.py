@@ -111,7 +111,7 @@ def test_one_answer_has_nothing_to_be_compared_with(name):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"normalize": True}, {"uninformative": "drop"}, {"baseline": "group_max"}]
+    "wrong", [{"normalize": True}, {"zero_variance_groups": "drop"}, {"baseline": "group_max"}]
 )
 def test_options_that_compare_need_several_answers(wrong):
     with pytest.raises(ConfigError, match="group_size"):

@@ -268,7 +268,7 @@ def brute_force(players, references, joint, formula=FORMULAS["sigmoid"]):
     return torch.stack(losses).mean()
 
 
-def seated(how):
+def arranged(how):
     if how == "shared":
         shared = policy()
         return {"policy": shared}, {"a_0": shared, "b_1": shared}
@@ -298,9 +298,9 @@ def check_joint(policies, agents, formula=FORMULAS["sigmoid"], **options):
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("how", ["shared", "separate"])
 def test_joint_gradients_are_those_of_brute_force(how):
-    result = check_joint(*seated(how))
+    result = check_joint(*arranged(how))
     # not the same as each agent by itself
-    _, apart = gradients(an_engine(DPO, *seated(how), beta=BETA), A, B, A2, B2)
+    _, apart = gradients(an_engine(DPO, *arranged(how), beta=BETA), A, B, A2, B2)
     for name, joint in result.items():
         far = max(float((a - b).abs().max()) for a, b in zip(joint, apart[name], strict=True))
         assert far > 1e-2 * max(float(a.abs().max()) for a in joint)
@@ -308,7 +308,7 @@ def test_joint_gradients_are_those_of_brute_force(how):
 
 @pytest.mark.usefixtures("float64")
 def test_joint_gradients_do_not_depend_on_parts():
-    check_joint(*seated("shared"), rows_at_once=1)
+    check_joint(*arranged("shared"), rows_at_once=1)
 
 
 @pytest.mark.slow
@@ -334,7 +334,7 @@ def test_options_accept_the_losses_that_there_are():
     ],
 )
 def test_every_joint_loss_is_of_the_sums(loss_type):
-    check_joint(*seated("separate"), FORMULAS[loss_type], **one_loss(loss_type))
+    check_joint(*arranged("separate"), FORMULAS[loss_type], **one_loss(loss_type))
 
 
 @pytest.mark.usefixtures("float64")

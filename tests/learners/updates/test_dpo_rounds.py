@@ -41,9 +41,9 @@ def adapters():
     return own, own
 
 
-def an_engine(learner, seated, total_steps=6, **options):
+def an_engine(learner, arranged, total_steps=6, **options):
     options = {"learning_rate": 1e-2, "rounds": 2, **options}
-    return LocalEngine(learner(learner.Config(**options)), *seated, total_steps=total_steps)
+    return LocalEngine(learner(learner.Config(**options)), *arranged, total_steps=total_steps)
 
 
 def play(engine, step):
@@ -104,9 +104,9 @@ def test_more_rounds_than_steps_are_refused():
 PAIRS = [(DPO, shared), (MADPO, separate), (MADPO, adapters)]
 
 
-@pytest.mark.parametrize(("learner", "seated"), PAIRS)
-def test_the_reference_changes_exactly_where_a_round_starts(learner, seated):
-    engine = an_engine(learner, seated(), total_steps=4, rounds=2)
+@pytest.mark.parametrize(("learner", "arranged"), PAIRS)
+def test_the_reference_changes_exactly_where_a_round_starts(learner, arranged):
+    engine = an_engine(learner, arranged(), total_steps=4, rounds=2)
     starts = [compared_with(engine)]
     for step in range(4):
         assert same(compared_with(engine), starts[step // 2])
@@ -118,9 +118,9 @@ def test_the_reference_changes_exactly_where_a_round_starts(learner, seated):
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("seated", [shared, separate, adapters])
-def test_answers_come_from_the_reference_and_are_compared_with_it(seated):
-    engine = an_engine(DPO, seated(), rounds=1)
+@pytest.mark.parametrize("arranged", [shared, separate, adapters])
+def test_answers_come_from_the_reference_and_are_compared_with_it(arranged):
+    engine = an_engine(DPO, arranged(), rounds=1)
     iterate(engine, 0)
     batch = play(engine, 1)
     players = engine.updater.players()
@@ -165,17 +165,17 @@ def test_other_agents_are_played_by_who_sits_there():
 
 
 @pytest.mark.parametrize(
-    ("learner", "seated", "stop"),  # in the first round and in the second
+    ("learner", "arranged", "stop"),  # in the first round and in the second
     [(MADPO, shared, 1), (DPO, separate, 3), (DPO, adapters, 1), (MADPO, adapters, 3)],
 )
-def test_a_run_goes_on_exactly_in_the_middle_of_a_round(learner, seated, stop, tmp_path):
+def test_a_run_goes_on_exactly_in_the_middle_of_a_round(learner, arranged, stop, tmp_path):
     options = {"schedule": "linear", "batch_size": 4, "total_steps": 4}
-    whole = an_engine(learner, seated(), **options)
+    whole = an_engine(learner, arranged(), **options)
     for step in range(stop):
         iterate(whole, step)
     whole.save(tmp_path)
     assert not list(tmp_path.rglob("*.bin")) + list(tmp_path.rglob("*.pt"))
-    resumed = an_engine(learner, seated(), **options)
+    resumed = an_engine(learner, arranged(), **options)
     resumed.load(tmp_path)
     assert same(trained(resumed), trained(whole))
     assert same(compared_with(resumed), compared_with(whole))
@@ -202,9 +202,9 @@ def test_an_adapters_first_reference_is_the_bare_base_and_the_base_never_changes
     assert all(torch.equal(frozen[n], after[n]) for n in frozen)
 
 
-@pytest.mark.parametrize(("learner", "seated"), [(MADPO, separate), (DPO, adapters)])
-def test_training_one_agent_leaves_the_others_bit_identical(learner, seated):
-    policies, _ = seated()
+@pytest.mark.parametrize(("learner", "arranged"), [(MADPO, separate), (DPO, adapters)])
+def test_training_one_agent_leaves_the_others_bit_identical(learner, arranged):
+    policies, _ = arranged()
     quiet = policies["writer_1"]
     # the second agent plays, but does not learn
     agents = {"writer_0": policies["writer_0"], "writer_1": quiet}

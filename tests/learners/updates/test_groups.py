@@ -104,7 +104,7 @@ def test_role_means_are_part_of_a_checkpoint(tmp_path):
 
 def test_groups_without_differences_are_dropped_and_counted():
     kept = an_engine("mareinforce")
-    dropping = an_engine("mareinforce", uninformative="drop")
+    dropping = an_engine("mareinforce", zero_variance_groups="drop")
     assert "dropped_groups" not in kept.update(Batch(groups=(GOOD, SAME)), seed=0)
     assert dropping.update(Batch(groups=(GOOD, SAME)), seed=0)["dropped_groups"] == 1
     # what was dropped no longer counts in the mean: half as many rows, so twice the gradient
@@ -142,7 +142,7 @@ def test_a_batch_is_played_on_until_half_its_groups_differ(spare, resamples, pla
     """Eight episodes that teach nothing and eight of which one does not: 7 of 16 are too few."""
     env = type("Env", (Flat,), {"spare": spare, "resets": 0})
     engine = an_engine(
-        agents=["writer_0"], uninformative="resample", resamples=resamples, group_size=8
+        agents=["writer_0"], zero_variance_groups="resample", resamples=resamples, group_size=8
     )
     batch = engine.collect(partial(env), list(range(32, 40)))
     assert len(batch.groups) == played

@@ -10,10 +10,10 @@ from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.updates.optimizer import Optimizer
 
 
-def stepped(momentum: float) -> list[float]:
+def stepped(adam_beta1: float) -> list[float]:
     """A weight that starts at 0, after a gradient of 1 and after one of 0."""
     weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
-    config = OptimizerConfig(momentum=momentum)
+    config = OptimizerConfig(adam_beta1=adam_beta1)
     optimizer = Optimizer([weight], config, rate=0.1, total=2, name="policy")
     found = []
     for gradient in (1.0, 0.0):
@@ -31,13 +31,13 @@ def test_without_momentum_a_gradient_moves_a_weight_once():
     assert stepped(0.9) == pytest.approx([-0.1, -0.1 - more], abs=1e-8)
 
 
-@pytest.mark.parametrize("momentum", [-0.1, 1.0])
-def test_momentum_out_of_range_is_refused(momentum):
-    with pytest.raises(ConfigError, match=r"momentum must be in \[0, 1\)"):
-        OptimizerConfig(momentum=momentum)
+@pytest.mark.parametrize("adam_beta1", [-0.1, 1.0])
+def test_momentum_out_of_range_is_refused(adam_beta1):
+    with pytest.raises(ConfigError, match=r"adam_beta1 must be in \[0, 1\)"):
+        OptimizerConfig(adam_beta1=adam_beta1)
 
 
-def farthest(momentum: float) -> float:
+def farthest(adam_beta1: float) -> float:
     """Matching pennies with an entropy bonus of 0.1, both players' logits along their exact gradients: how
     far from the equilibrium, logits of 0, the last 100 of 1,000 steps go.
 
@@ -45,7 +45,7 @@ def farthest(momentum: float) -> float:
     of tanh is 1 - a**2, and that of the entropy, by x, is -x (1 - a**2).
     """
     pair = torch.nn.Parameter(torch.tensor([0.3, 0.0], dtype=torch.float64))
-    config = OptimizerConfig(momentum=momentum, schedule="linear")
+    config = OptimizerConfig(adam_beta1=adam_beta1, schedule="linear")
     optimizer = Optimizer([pair], config, rate=0.01, total=1000, name="policy")
     path = []
     for _ in range(1000):

@@ -91,20 +91,22 @@ def test_cooperative_debate_is_marked_too():
 def test_alpha_is_refused_where_no_agent_is_paid_both(id, kwargs):
     env = llmzoo.make(id, **kwargs)
     ATGRPO().check(env, env.possible_agents)
-    with pytest.raises(ConfigError, match="leave alpha at 1"):
-        ATGRPO(ATGRPO.Config(alpha=0.5)).check(env, env.possible_agents)
+    with pytest.raises(ConfigError, match="leave it at 1"):
+        ATGRPO(ATGRPO.Config(team_reward_weight=0.5)).check(env, env.possible_agents)
 
 
 def test_alpha_is_refused_for_an_environment_that_does_not_say_what_it_pays():
     env = Matcher()
     del env.metadata["team_and_local"]
     with pytest.raises(ConfigError, match="team_and_local"):
-        ATGRPO(ATGRPO.Config(alpha=0.5)).check(env, env.possible_agents)
+        ATGRPO(ATGRPO.Config(team_reward_weight=0.5)).check(env, env.possible_agents)
 
 
 def test_fit_refuses_it_before_anything_is_played(tmp_path):
-    with pytest.raises(ConfigError, match="leave alpha at 1"):
-        llmzoo.fit("at_grpo", "tool_use_v0", out=tmp_path / "run", learner_args={"alpha": 2.0})
+    with pytest.raises(ConfigError, match="leave it at 1"):
+        llmzoo.fit(
+            "at_grpo", "tool_use_v0", out=tmp_path / "run", learner_args={"team_reward_weight": 2.0}
+        )
     assert not (tmp_path / "run").exists()
 
 
@@ -131,7 +133,7 @@ def test_a_proposer_is_judged_by_alpha_times_what_the_planner_earns(tmp_path):
     assert of_proposer() == pytest.approx(own)
     for alpha in (0.0, 0.5, 2.0):
         expected = own[0] + alpha / 3, own[1] + alpha
-        assert of_proposer(alpha=alpha) == pytest.approx(expected)
+        assert of_proposer(team_reward_weight=alpha) == pytest.approx(expected)
     # with alpha 1 its own step judges it, unless continuations are asked for
     assert of_proposer(continuations=1) == pytest.approx((own[0] + 1 / 3, own[1] + 1))
 
@@ -139,7 +141,7 @@ def test_a_proposer_is_judged_by_alpha_times_what_the_planner_earns(tmp_path):
 def test_alpha_weighs_at_every_agent_what_falls_at_anothers_step():
     policy = FakePolicy(lambda request, i: str(i + 1))
     for alpha in (0.0, 1.0, 3.0):
-        first, second = groups(Adder(1), policy, alpha=alpha)
+        first, second = groups(Adder(1), policy, team_reward_weight=alpha)
         # a's own number, and alpha x (a + 1) / 10 once b has answered 1
         assert first.returns == pytest.approx((1 + 0.2 * alpha, 2 + 0.3 * alpha))
         shift = second.returns[1] - second.returns[0]

@@ -56,7 +56,7 @@ NOT_STARTED = {
 NOT_RUN = {
     "python scripts/tiny.py --out FOLDER": "takes up to an hour",
     "python -m tests.attacks": "takes minutes; tests/attacks runs a part of it",
-    "python -m tests.attacks.search": "takes minutes; tests/attacks/search runs a part of it",
+    "python -m tests.attacks.search --steps 10 --time_budget 300": "takes minutes; tests/attacks/search runs a part of it",
     "python -m tests.attacks.rewards": "the tests of each family run its rows",
     "python -m tests.attacks.degenerate": "takes minutes; tests/attacks runs a part of it",
     "llmzoo train --model Qwen/Qwen2.5-0.5B-Instruct --env plan_path_v0 --steps 100": (

@@ -156,10 +156,11 @@ return each. None of these trains a critic.
   clipped ratio and the mean over each answer's tokens.
 - All of them have these options: clip-higher (`clip_high`), dual clip (`dual_clip`), the ratio of a whole
   answer (`ratio="sequence"`, GSPO), groups without differences dropped or replaced by others
-  (`zero_variance_groups`), division by the deviation of the group or of each named part of the reward
-  (`normalize=True` or `"parts"`), by that of the batch (`whiten`), answers cut off by the token limit left out (`mask_truncated`), functions of the
-  returns (`rewards`), a running mean of each role as the baseline (`role_baseline`, for self-play), and
-  earlier groups learned from again (`replay`).
+  (`zero_variance_groups`), division by the deviation of the group or of each named part of the
+  reward (`normalize=True` or `"parts"`), by that of the batch (`whiten`), answers cut off by the
+  token limit left out (`mask_truncated`), functions of the returns (`rewards`), a running mean of
+  each role as the baseline (`role_baseline`, for self-play), and earlier groups learned from again
+  (`replay`).
 - Each agent can have [a learner of its own](../training.md#a-learner-for-each-agent), over one tree for all.
 
 ## Critics

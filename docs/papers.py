@@ -163,8 +163,9 @@ settings of the published form, the number that was published and the number tha
 - **Published** numbers are those of a paper's abstract, or those that a results page quotes with their
   source. Other numbers are not quoted here.
 - **Measured here** is success on held-out tasks by small models after short training. Brackets are 95%
-  intervals over the tasks of these runs, unless the linked page says over runs and tasks. The models and the tasks are not those of the papers, so the two columns do not compare. Each
-  number links to its table, and the page says what was run.
+  intervals over the tasks of these runs, unless the linked page says over runs and tasks. The
+  models and the tasks are not those of the papers, so the two columns do not compare. Each number
+  links to its table, and the page says what was run.
 
 ## Algorithms
 

@@ -87,7 +87,7 @@ class Episode:
         """The discounted return of every decision, aligned with ``decisions``.
 
         A payment counts for each earlier decision of the same agent, discounted by the number of
-        the agent's own turns that lie between: gamma**0 for what is paid before its next turn.
+        the agent's own turns that lie between: gamma**0 for the rewards before its next turn.
         """
         returns = [0.0] * len(self.decisions)
         for agent in self.agents:

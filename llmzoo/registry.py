@@ -5,7 +5,7 @@ it is made. Other packages add theirs through the entry-point group ``llmzoo.env
 (``my_env_v0 = my_package.my_env:env``), or at run time with :func:`register`. Every function that
 takes an id also takes such a string, ``my_package.my_env:env``, for an environment that is not
 registered, the address of one that another process hosts, ``grpc://host:port/sudoku_v0``, and a task of
-another collection, ``reasoning_gym:chain_sum`` (:mod:`llmzoo.adapters.neighbours`).
+another collection, ``reasoning_gym:chain_sum`` (:mod:`llmzoo.adapters.external`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.parallel_forms import to_parallel
 
 _GROUP = "llmzoo.envs"
-# other collections, and the modules that hold them: see llmzoo.adapters.neighbours
+# other collections, and the modules that hold them: see llmzoo.adapters.external
 NEIGHBOURS = {
-    "reasoning_gym": "llmzoo.adapters.neighbours.reasoning_gym",
-    "textarena": "llmzoo.adapters.neighbours.textarena",
-    "openspiel": "llmzoo.adapters.neighbours.openspiel",
-    "gem": "llmzoo.adapters.neighbours.gem",
-    "verifiers": "llmzoo.adapters.neighbours.verifiers",
+    "reasoning_gym": "llmzoo.adapters.external.reasoning_gym",
+    "textarena": "llmzoo.adapters.external.textarena",
+    "openspiel": "llmzoo.adapters.external.openspiel",
+    "gem": "llmzoo.adapters.external.gem",
+    "verifiers": "llmzoo.adapters.external.verifiers",
 }
 _ID = re.compile(r"(?P<name>[\w.-]+)_v(?P<version>[0-9]+)")  # what PettingZoo's registry takes too
 
@@ -130,7 +130,7 @@ def spec(id: str) -> EnvSpec:
     if is_remote(id):
         return _remote_spec(id)
     if is_neighbour(id):
-        neighbour_spec: Callable[[str], EnvSpec] = load_object("llmzoo.adapters.neighbours:spec")
+        neighbour_spec: Callable[[str], EnvSpec] = load_object("llmzoo.adapters.external:spec")
         return neighbour_spec(id)
     if is_path(id):
         return EnvSpec(id=id, entry_point=_maker(id), family="third-party")

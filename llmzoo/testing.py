@@ -78,9 +78,9 @@ def check_env(
     EnvLogger.flush()
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
-        api_test(_seeded(env_fn()), num_cycles=cycles)
+        api_test(_seed(env_fn()), num_cycles=cycles)
         seed_test(env_fn, num_cycles=cycles)
-        parallel_api_test(_seeded(make_parallel()), num_cycles=cycles)
+        parallel_api_test(_seed(make_parallel()), num_cycles=cycles)
         parallel_seed_test(make_parallel, num_cycles=cycles)
     meant = [w for w in caught if not issubclass(w.category, FallbackWarning)]
     said = {str(warning.message) for warning in meant} | {str(m) for m in EnvLogger.mqueue}
@@ -449,11 +449,11 @@ def _require(condition: bool, otherwise: str) -> None:
         raise ConformanceError(otherwise)
 
 
-def _sampled(env: AECEnv, agent: str) -> str:
+def _sample(env: AECEnv, agent: str) -> str:
     return env.action_space(agent).sample()
 
 
-def _seeded(env: AnyEnv, seed: int = 0) -> AnyEnv:
+def _seed(env: AnyEnv, seed: int = 0) -> AnyEnv:
     """``env``, whose action spaces sample the same actions at every check."""
     for number, agent in enumerate(env.possible_agents):
         env.action_space(agent).seed(seed + number)
@@ -463,11 +463,11 @@ def _seeded(env: AnyEnv, seed: int = 0) -> AnyEnv:
 def _visits(env: AECEnv, seed: int, act: Act | None) -> Iterator[str]:
     """Plays an episode; yields each agent at its turns and once more at the end."""
     env.reset(seed=seed)
-    _seeded(env, seed)
+    _seed(env, seed)
     for agent in env.agent_iter():
         yield agent
         over = env.terminations[agent] or env.truncations[agent]
-        env.step(None if over else (act or _sampled)(env, agent))
+        env.step(None if over else (act or _sample)(env, agent))
 
 
 def _record(env: AECEnv, seed: int, act: Act | None) -> list[Any]:
@@ -475,13 +475,13 @@ def _record(env: AECEnv, seed: int, act: Act | None) -> list[Any]:
 
 
 def _play_on(env: AECEnv, act: Act | None) -> list[Any]:
-    _seeded(env)
+    _seed(env)
     seen = []
     while env.agents:
         agent = env.agent_selection
         seen.append(_snapshot(env))
         over = env.terminations[agent] or env.truncations[agent]
-        env.step(None if over else (act or _sampled)(env, agent))
+        env.step(None if over else (act or _sample)(env, agent))
     return seen
 
 

@@ -45,7 +45,7 @@ REASONS = {  # of the modules whose path begins so
     "llmzoo/policies/tensor_io.py": RANKS,
     "llmzoo/adapters/openenv.py": PACKAGE,
     "llmzoo/adapters/verifiers.py": PACKAGE,
-    "llmzoo/adapters/neighbours/": PACKAGE,
+    "llmzoo/adapters/external/": PACKAGE,
     **dict.fromkeys(SLOWLY_TESTED, "slow tests run the rest, without tracing"),
     "llmzoo/envs/tools/bfcl_multi_turn/": "a test compares it with bfcl-eval, where that is installed",
 }

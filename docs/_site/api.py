@@ -12,7 +12,7 @@ _PACKAGE = Path(llmzoo.__file__).parent
 _ADAPTERS = [
     ".".join(("llmzoo", *file.relative_to(_PACKAGE).with_suffix("").parts))
     for file in sorted((_PACKAGE / "adapters").rglob("*.py"))
-    if file.stem != "__init__" and file.parent.name != "neighbours"  # environments have pages
+    if file.stem != "__init__" and file.parent.name != "external"  # environments have pages
 ]
 
 # page -> (title, what it is about, modules); all public names that a module defines are shown

@@ -41,7 +41,7 @@ SECTIONS: dict[str, list[str]] = {
         "tools",
         "sandbox",
         "adapters/index",
-        "neighbours",
+        "external",
         "exporting",
         "testing",
     ],

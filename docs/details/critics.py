@@ -67,7 +67,7 @@ RECURSION = Detail(
     (SB3_GAE, CLEANRL),
 )
 PAYMENT = Detail(
-    "**Time of payment.** A turn's reward is all that is paid before the agent's next turn. What is paid "
+    "**Time of rewards.** A turn's reward is all that is paid before the agent's next turn. What is paid "
     "after an answer that no model sampled counts for the sampled one before it.",
     "learners/updates/turns.py",
     "turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)",

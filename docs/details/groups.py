@@ -72,7 +72,7 @@ SAMPLED_ONLY = Detail(
     "**Answers that no model sampled.** Answers of scripted agents and failed calls have no "
     "log-probabilities. They enter no baseline and no loss.",
     "learners/groups.py",
-    "judged = [ScoredGroup(group, self._normalized(group)) for group in sampled_only(groups)]",
+    "judged = [ScoredGroup(group, self._normalize(group)) for group in sampled_only(groups)]",
 )
 TRUNCATED = Detail(
     "**Truncated answers.** An answer that the token limit cut off is trained on like any other. "
@@ -104,8 +104,9 @@ ONE_UPDATE = Detail(
     '"several updates from one batch need the clipped ratio: set clip, such as 0.2"',
 )
 OPTIMIZER = Detail(
-    "**Optimiser.** AdamW with betas 0.9 (`adam_beta1`) and 0.99, no weight decay, and a gradient norm of at most 1. Small models whose "
-    "rates are not known have [a bound on steps](../training.md#assigning-models-to-agents) too.",
+    "**Optimiser.** AdamW with betas 0.9 (`adam_beta1`) and 0.99, no weight decay, and a gradient norm of "
+    "at most 1. Small models whose rates are not known have "
+    "[a bound on steps](../training.md#assigning-models-to-agents) too.",
     "learners/updates/optimizer.py",
     "betas=(float(config.adam_beta1), 0.99),",
 )
@@ -439,8 +440,9 @@ METHODS = {
                 "joint = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]",
             ),
             Detail(
-                "**No division by the deviation.** `normalize=True` divides, as published: by the biased standard deviation of the "
-                "group's rewards plus 1e-6. PettingLLMs leaves this to verl (`norm_adv_by_std_in_grpo`).",
+                "**No division by the deviation.** `normalize=True` divides, as published: by the biased "
+                "standard deviation of the group's rewards plus 1e-6. PettingLLMs leaves this to "
+                "verl (`norm_adv_by_std_in_grpo`).",
                 DEVIATION.file,
                 DEVIATION.fragment,
                 (*DEVIATION.see, AT_GRPO_UPDATE),

@@ -88,7 +88,7 @@ class ControlledAgent:
         yield StepRequest(self.env, (text,), step_each)
         yield from self._others()
         arrival = self._arrival()
-        return arrival if before is None else _joined(before, arrival)
+        return arrival if before is None else _join(before, arrival)
 
     def _others(self) -> Rollout:
         env = self.env
@@ -137,7 +137,7 @@ class ControlledAgent:
         )
 
 
-def _joined(before: Arrival, after: Arrival) -> Arrival:
+def _join(before: Arrival, after: Arrival) -> Arrival:
     """``after``, plus what was paid ``before``."""
     parts = dict(after.info.get("reward_parts", {}))
     for name, value in before.info.get("reward_parts", {}).items():

@@ -173,7 +173,7 @@ def mutated(attack: Attack, pool: Sequence[str], rng: random.Random) -> Attack:
     elif change == "frame":
         return replace(attack, frame=rng.choice(FRAMES))
     else:
-        pieces[place] = _edited(pieces[place], pool, rng)
+        pieces[place] = _edit(pieces[place], pool, rng)
     return replace(attack, pieces=tuple(pieces[:MAX_PIECES]))
 
 
@@ -188,7 +188,7 @@ def _new_piece(pool: Sequence[str], rng: random.Random) -> Piece:
     return Piece("last")
 
 
-def _edited(piece: Piece, pool: Sequence[str], rng: random.Random) -> Piece:
+def _edit(piece: Piece, pool: Sequence[str], rng: random.Random) -> Piece:
     change = rng.choice(("cut", "cut", "times", "edit", "value", "number"))
     if change == "cut":
         start, end = sorted((rng.random(), rng.random()))

@@ -123,7 +123,7 @@ def _sentences(text: str) -> list[str]:
     return [each for each in re.split(r"(?<=[.!?])\s+|\n", text) if each.strip()]
 
 
-def _found(pattern: str, joint: str = " ") -> Callable[[str, int], str]:
+def _finder(pattern: str, joint: str = " ") -> Callable[[str, int], str]:
     compiled = re.compile(pattern)
     return lambda text, _: joint.join(dict.fromkeys(compiled.findall(text)))
 
@@ -142,19 +142,19 @@ PARTS: Mapping[str, Callable[[str, int], str]] = {
     "longest line": lambda text, _: max(_lines(text), key=len, default=""),
     "longest paragraph": lambda text, _: max(_paragraphs(text), key=len, default=""),
     "text after colon": _found_nth(r":[ \t]*(\S.*)"),
-    "numbers": _found(_NUMBER),
+    "numbers": _finder(_NUMBER),
     "number": _found_nth(_NUMBER),
-    "words": _found(r"\w{5,}"),
+    "words": _finder(r"\w{5,}"),
     "word": _found_nth(r"\w+"),
-    "names": _found(r"\b[A-Z]\w+"),
-    "quoted": _found(_QUOTED),
+    "names": _finder(r"\b[A-Z]\w+"),
+    "quoted": _finder(_QUOTED),
     "quotation": _found_nth(_QUOTED),
-    "code": _found(r"(?s)```\w*\n(.*?)```", "\n"),
+    "code": _finder(r"(?s)```\w*\n(.*?)```", "\n"),
 }
 _NUMBERED = ("line", "sentence", "paragraph", "text after colon", "number", "word", "quotation")
 
 
-def _shuffled(text: str) -> str:
+def _shuffle(text: str) -> str:
     words = text.split()
     random.Random(text).shuffle(words)
     return " ".join(words)
@@ -168,7 +168,7 @@ EDITS: Mapping[str, Callable[[str], str]] = {
     "": lambda text: text,
     "in capitals": str.upper,
     "backwards": lambda text: " ".join(reversed(text.split())),
-    "shuffled": _shuffled,
+    "shuffled": _shuffle,
     "every second word": _alternate,
     "one line": lambda text: " ".join(text.split()),
 }
@@ -184,7 +184,7 @@ def _other_words(text: str) -> str:
     return re.sub(r"[^\W\d]{3,}", lambda _: words.pop(), text)
 
 
-def _emptied(text: str) -> str:
+def _empty(text: str) -> str:
     """Brackets and quotes without what stands in them."""
     for _ in range(4):
         text = re.sub(r"([\[({])[^\[\](){}]+([\])}])", r"\1\2", text)
@@ -195,6 +195,6 @@ SHAPE_EDITS: Mapping[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
     "other digits": _other_digits,
     "words shuffled": _other_words,
-    "emptied": _emptied,
+    "emptied": _empty,
     "blanked": lambda text: re.sub(r"\w+", "x", text),
 }

@@ -68,8 +68,10 @@ def run(argv: Sequence[str]) -> int:
         env, agent_policies, env_args = options.with_policies(options.split)
         episodes, stopped = _play(options, env, agent_policies, env_args)
     unknown = [id_of(e, n) for n, e in enumerate(episodes) if without_solution(e, agent_policies)]
-    failed = sum(map(_failed, episodes))
-    answered = [e for e in episodes if not without_solution(e, agent_policies) and not _failed(e)]
+    failed = sum(map(_has_failed, episodes))
+    answered = [
+        e for e in episodes if not without_solution(e, agent_policies) and not _has_failed(e)
+    ]
     rows = trajectories.rows(answered, policy=options.policy)
     kept = trajectories.filtered(
         rows, min_return=options.min_return, top=options.top, success=options.success
@@ -107,7 +109,7 @@ def run(argv: Sequence[str]) -> int:
     return 130 if stopped else 0
 
 
-def _failed(episode: Episode) -> bool:
+def _has_failed(episode: Episode) -> bool:
     """Whether the call of an endpoint failed in this episode."""
     return any(decision.completion.failure for decision in episode.decisions)
 
@@ -138,7 +140,7 @@ def _play(
             for part in parts:
                 episodes += part
         except (KeyboardInterrupt, EndpointError) as error:
-            if not any(not _failed(episode) for episode in episodes):
+            if not any(not _has_failed(episode) for episode in episodes):
                 raise
             return episodes, error
     return episodes, None

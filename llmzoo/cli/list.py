@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo import registry
-from llmzoo.adapters import neighbours
+from llmzoo.adapters import external
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import as_json, as_table
 from llmzoo.errors import ConfigError, UnknownNameError
@@ -75,7 +75,7 @@ def _of_others(options: ListOptions) -> list[EnvSpec]:
     if options.family in registry.NEIGHBOURS:
         asked = [options.family]
     elif options.installed and options.family is None:
-        asked = [name for name in registry.NEIGHBOURS if neighbours.is_installed(name)]
+        asked = [name for name in registry.NEIGHBOURS if external.is_installed(name)]
     else:
         asked = []
     return [
@@ -87,7 +87,7 @@ def _of_others(options: ListOptions) -> list[EnvSpec]:
             summary=known.summary,
         )
         for name in asked
-        for task, known in neighbours.collection(name).tasks().items()
+        for task, known in external.collection(name).tasks().items()
         if not known.refused
     ]
 

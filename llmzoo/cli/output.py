@@ -115,12 +115,12 @@ def evaluation_row(name: str, evaluation: Mapping[str, Any]) -> list[str]:
         f"{counted(evaluation)} ({evaluation['split']})",
         by_agent(evaluation["mean_return"]),
         f"{evaluation['mean_turns']:.2f}",
-        f"{_written(evaluation):,}",
+        f"{_write(evaluation):,}",
         f"{evaluation['seconds']:.1f}",
     ]
 
 
-def _written(evaluation: Mapping[str, Any]) -> int:
+def _write(evaluation: Mapping[str, Any]) -> int:
     """The tokens that models sampled here, and those that endpoints wrote as they count them."""
     usage = evaluation.get("usage") or {}
     tokens: int = evaluation["tokens"] + usage.get("written", 0)

@@ -23,13 +23,13 @@ def with_shipped(argv: Sequence[str]) -> list[str]:
     words = list(argv)
     for index, word in enumerate(words):
         if index and words[index - 1] == "--config":
-            words[index] = _found(word)
+            words[index] = _find(word)
         elif word.startswith("--config="):
-            words[index] = f"--config={_found(word.partition('=')[2])}"
+            words[index] = f"--config={_find(word.partition('=')[2])}"
     return words
 
 
-def _found(name: str) -> str:
+def _find(name: str) -> str:
     installed = folder()
     if installed is None or Path(name).exists() or not name.startswith("configs/"):
         return name

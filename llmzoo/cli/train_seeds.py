@@ -47,7 +47,7 @@ def train_seeds(
             going_on = (run / "config.json").exists()
             results.append(fit(**settings, out=run, resume=going_on, quiet=quiet))
             plot_run(run)
-    measured = [_measured(result) for result in results]
+    measured = [_measure(result) for result in results]
     together = {name: _together([one[name] for one in measured]) for name in measured[0]}
     if json:
         as_json({"runs": [result.to_dict() for result in results], "together": together})
@@ -61,7 +61,7 @@ def train_seeds(
     print(f"{out}: a run folder for each seed")
 
 
-def _measured(result: FitResult) -> dict[str, Mapping[str, Any]]:
+def _measure(result: FitResult) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for when, evaluation in (("before", result.before), ("after", result.after)):
         found[f"sampled {when}"] = evaluation

@@ -214,7 +214,8 @@ def play_rollouts(
 
     ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
     batch, so that a part of a batch is played as it would be in the whole. ``trained``: the agents
-    that learn, of which ``opponents`` leave one. ``curriculum`` draws the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run`.
+    that learn, of which ``opponents`` leave one. ``curriculum`` draws the tasks. The other
+    arguments: see :func:`llmzoo.rollout.scheduler.run`.
     """
     envs = [env_fn() for _ in seeds]
     for env, seed in zip(envs, seeds, strict=True):

@@ -72,9 +72,9 @@ def dump(batch: Batch) -> bytes:
         ],
     }
     arrays = [
-        *_packed([c.ids for c in table.answers], np.int64),
-        *_packed([c.logprobs for c in table.answers], np.float64),
-        *_packed(list(table.prompts), np.int64),
+        *_pack([c.ids for c in table.answers], np.int64),
+        *_pack([c.logprobs for c in table.answers], np.float64),
+        *_pack(list(table.prompts), np.int64),
     ]
     rows["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
     header = json_text(rows).encode()
@@ -92,7 +92,7 @@ def load(data: bytes) -> Batch:
         arrays.append(np.frombuffer(content[start : start + size], dtype=dtype))
         start += size
     pairs = zip(arrays[::2], arrays[1::2], strict=True)
-    ids, logprobs, prompts = (list(_unpacked(lengths, flat)) for lengths, flat in pairs)
+    ids, logprobs, prompts = (list(_unpack(lengths, flat)) for lengths, flat in pairs)
     answers = [
         Completion(**{**row, "prompt_ids": prompts[row["prompt_ids"]], "ids": i, "logprobs": p})
         for row, i, p in zip(rows["answers"], ids, logprobs, strict=True)
@@ -132,7 +132,7 @@ class _Table:
         return self.prompts.setdefault(ids, len(self.prompts))
 
 
-def _packed(rows: Sequence[Sequence[float]], kind: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _pack(rows: Sequence[Sequence[float]], kind: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """The lengths of rows, and all their numbers, in 32 bits where that is exact."""
     count = sum(map(len, rows))
     flat = np.fromiter(itertools.chain.from_iterable(rows), dtype=kind, count=count)
@@ -142,7 +142,7 @@ def _packed(rows: Sequence[Sequence[float]], kind: Any) -> tuple[NDArray[Any], N
     return np.array([len(row) for row in rows], dtype=np.int64), small if exact else flat
 
 
-def _unpacked(lengths: NDArray[Any], flat: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+def _unpack(lengths: NDArray[Any], flat: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
     numbers: Iterable[Any] = iter(flat.tolist())
     return (tuple(itertools.islice(numbers, length)) for length in lengths.tolist())
 

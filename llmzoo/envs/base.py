@@ -387,7 +387,7 @@ def _task_of(options: Mapping[str, Any]) -> int | str | None:
         if name not in (
             "task",
             "options",
-        ):  # PettingZoo's tests pass "options", which means nothing
+        ):  # PettingZoo's tests pass "options", which has no effect
             raise UnknownNameError("option of reset", str(name), ["task"])
     task = options.get("task")
     if task is None or isinstance(task, str):

@@ -20,10 +20,10 @@ def fork(env: AECEnv) -> AECEnv:
     except for their spaces, which are shared. Raises :class:`ConfigError` for an environment that
     holds something that cannot be copied, such as a window.
     """
-    return _copied(env, {})
+    return _copy(env, {})
 
 
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
+def _copy(value: Any, memo: dict[int, Any]) -> Any:
     """A deep copy.
 
     Most environments of PettingZoo are :class:`EzPickle`. ``copy.deepcopy`` makes a new one from
@@ -40,15 +40,15 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     elif isinstance(value, AECEnv | ParallelEnv | EzPickle) and not hasattr(value, "__deepcopy__"):
         new = memo[id(value)] = object.__new__(type(value))
         for name, held in vars(value).items():
-            new.__dict__[name] = _copied(held, memo)
+            new.__dict__[name] = _copy(held, memo)
     elif type(value) is dict:
         new = memo[id(value)] = {}
-        new.update((_copied(key, memo), _copied(held, memo)) for key, held in value.items())
+        new.update((_copy(key, memo), _copy(held, memo)) for key, held in value.items())
     elif type(value) is list:
         new = memo[id(value)] = []
-        new.extend(_copied(held, memo) for held in value)
+        new.extend(_copy(held, memo) for held in value)
     elif type(value) is tuple:
-        new = tuple(_copied(held, memo) for held in value)
+        new = tuple(_copy(held, memo) for held in value)
         new = memo.setdefault(id(value), new)  # a tuple in a cycle has been copied meanwhile
     else:
         try:

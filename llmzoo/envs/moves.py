@@ -42,7 +42,7 @@ class Moves:
     """The names of the moves. Move i is called ``names[i]``.
 
     Case, leading zeros and the characters between words are ignored. Raises ``ConfigError`` for a
-    name without a letter or digit, and for two names that cannot be told apart.
+    name without a letter or digit, and for two names that cannot be distinguished.
     """
 
     def __init__(self, names: Sequence[str]):

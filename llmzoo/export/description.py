@@ -73,7 +73,7 @@ def described(
         prompt_style=str(config["env_args"].get("prompt") or ("terse" if terse else "full")),
         max_new_tokens=run_folder.answer_limit_of(run),
         before=read_object(run / "before.json"),
-        after=_measured(run, checkpoint, step),
+        after=_measure(run, checkpoint, step),
     )
 
 
@@ -103,7 +103,7 @@ def _named(start: str) -> str:
     return f"`{start}`" if hub_id(start) else f"the folder `{Path(start).name}`"
 
 
-def _measured(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
+def _measure(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
     """The evaluation of a checkpoint: the final one of the run, or one during it."""
     if checkpoint == run_models.newest_checkpoint(run):
         ended = read_object(run / "after.json")

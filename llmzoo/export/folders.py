@@ -145,12 +145,12 @@ def _known(base: str) -> Path | None:
 
     The package with the embedded model may have been installed elsewhere when the run was written.
     """
-    if base == TINY or Path(base).parts[-4:] == _embedded().parts[-4:]:
-        return _embedded()
+    if base == TINY or Path(base).parts[-4:] == _embedded_folder().parts[-4:]:
+        return _embedded_folder()
     return fetched(base) if base in MODEL_CATALOG else None
 
 
-def _embedded() -> Path:
+def _embedded_folder() -> Path:
     try:
         from llmzoo.policies.loading import TINY_FOLDER
     except ModuleNotFoundError as error:

@@ -76,7 +76,7 @@ def learner_class(name: str) -> Any:
     :class:`ConfigError` for a path without a learner.
     """
     if is_path(name):
-        return _checked(load_path(name, "learner"), name)
+        return _check(load_path(name, "learner"), name)
     known = _known()
     if name not in known:
         raise UnknownNameError("learner", name, known)
@@ -119,7 +119,7 @@ def learner_summary(name: str) -> str:
     return (said or "").strip().partition("\n")[0]
 
 
-def _checked(loaded: Any, path: str) -> Any:
+def _check(loaded: Any, path: str) -> Any:
     """``loaded``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
     missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
     if missing or not isinstance(loaded, type):

@@ -25,16 +25,17 @@ class ATGRPO(GroupLearner):
     action on. A baseline over episodes would then compare answers to different prompts. Here all K
     answers are given to the same observation.
 
-    The reward is the paper's turn-wise reward, alpha x team + local, with ``team_reward_weight`` for
-    alpha: everything the agent is paid because of the answer before the same agent decides again. If
-    other agents must answer before that payment (an executor after a planner, a judge after a speaker), they answer once in a copy
-    of the episode, with the current policies, and the reward is the mean over these continuations.
-    The return of a joint tree runs to the end of the episode; this reward stops at the agent's next
-    turn. With potential-based shaping it measures how far the turn moved the task, without the luck
-    of later turns. What an answer prepares for later turns is credited only as far as the potential
-    sees it. So the credit is myopic: where stopping pays 0.6, and going on pays 0.1 now and 1.0 at the
-    agent's next turn, it prefers to stop (0.6 against 0.1), and a return to the end of the episode
-    prefers to go on (0.6 against 1.1). Use ``magrpo`` there.
+    The reward is the paper's turn-wise reward, alpha x team + local, with ``team_reward_weight``
+    for alpha: everything the agent is paid because of the answer before the same agent decides
+    again. If other agents must answer before that payment (an executor after a planner, a judge
+    after a speaker), they answer once in a copy of the episode, with the current policies, and the
+    reward is the mean over these continuations. The return of a joint tree runs to the end of the
+    episode; this reward stops at the agent's next turn. With potential-based shaping it measures
+    how far the turn moved the task, without the luck of later turns. What an answer prepares for
+    later turns is credited only as far as the potential sees it. So the credit is myopic: where
+    stopping pays 0.6, and going on pays 0.1 now and 1.0 at the agent's next turn, it prefers to
+    stop (0.6 against 0.1), and a return to the end of the episode prefers to go on (0.6 against
+    1.1). Use ``magrpo`` there.
 
     If an answer is refused and its agent has to answer again in the same turn, the retry belongs to the
     turn: the refused answer earns its penalty and what the retry leads to.
@@ -55,8 +56,8 @@ class ATGRPO(GroupLearner):
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         if self.config.team_reward_weight != 1.0 and not env.metadata.get("team_and_local", False):
             raise ConfigError(
-                f"team_reward_weight={self.config.team_reward_weight} weighs the team reward against an agent's own, and {env} declares no "
-                "agent that is paid both (metadata['team_and_local']): leave it at 1"
+                f"team_reward_weight={self.config.team_reward_weight} weighs the team reward against an "
+                f"agent's own, and {env} declares no agent that is paid both (metadata['team_and_local']): leave it at 1"
             )
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:

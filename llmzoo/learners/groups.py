@@ -85,14 +85,14 @@ class GroupLearner(Learner):
 
     def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         """Groups with their advantages. Completions that no model sampled enter no baseline."""
-        judged = [ScoredGroup(group, self._normalized(group)) for group in sampled_only(groups)]
-        return self._whitened(judged) if self.config.whiten and judged else judged
+        judged = [ScoredGroup(group, self._normalize(group)) for group in sampled_only(groups)]
+        return self._whiten(judged) if self.config.whiten and judged else judged
 
     def weighed(self, judged: list[ScoredGroup]) -> list[ScoredGroup]:
         """The groups with their advantages as far as a group counts; here all count the same."""
         return judged
 
-    def _normalized(self, group: Group) -> Tensor:
+    def _normalize(self, group: Group) -> Tensor:
         """The credit over its deviation, for GDPO (arXiv 2601.05242) of each part of the reward by itself."""
         if not self.config.normalize:
             return self.credit(group)
@@ -100,7 +100,7 @@ class GroupLearner(Learner):
         divided = [normalized(self.credit(p), torch.tensor(p.returns)) for p in parts]
         return torch.stack(divided).sum(dim=0)
 
-    def _whitened(self, judged: Sequence[ScoredGroup]) -> list[ScoredGroup]:
+    def _whiten(self, judged: Sequence[ScoredGroup]) -> list[ScoredGroup]:
         """Advantages whitened over the batch. Groups without credit get none by that, where the mean is 0."""
         flat = whitened(torch.cat([c.advantages for c in judged]))
         shares = flat.split([len(c.advantages) for c in judged])

@@ -23,7 +23,7 @@ def build_learner(
     :class:`ConfigError` for learners that one tree cannot serve.
     """
     cls = learner_class(name)
-    run: Learner = cls(_configured(cls, args, f"learner {name!r}"))
+    run: Learner = cls(_configure(cls, args, f"learner {name!r}"))
     own: dict[str, GroupLearner] = {}
     for agent, settings in agent_args.items():
         if "learner" not in settings and "learner_args" not in settings:
@@ -42,13 +42,13 @@ def build_learner(
         played = {n: getattr(run.config, n) for n in cls.tree if n in known}
         given = {n: value for n, value in args.items() if n in known}
         options = {**played, **given, **settings.get("learner_args", {})}
-        own[agent] = own_cls(_configured(own_cls, options, what))
+        own[agent] = own_cls(_configure(own_cls, options, what))
     if not own:
         return run
     assert isinstance(run, GroupLearner)
     return PerAgent(run, own)
 
 
-def _configured(cls: Any, values: Mapping[str, Any], what: str) -> Any:
+def _configure(cls: Any, values: Mapping[str, Any], what: str) -> Any:
     check_names(f"option of {what}", values, [field.name for field in fields(cls.Config)])
     return cls.Config(**values)

@@ -122,13 +122,13 @@ def aot(pairs: Pairs) -> Tensor:
     """DPO of the sorted margins of policy and reference: AOT, paired (arXiv 2406.05882)."""
     own = (pairs.logps[:, 0] - pairs.logps[:, 1]).sort().values
     other = (pairs.reference[:, 0] - pairs.reference[:, 1]).sort().values
-    return _smoothed(pairs.options.beta * (own - other), pairs.options.label_smoothing)
+    return _smooth(pairs.options.beta * (own - other), pairs.options.label_smoothing)
 
 
 def aot_unpaired(pairs: Pairs) -> Tensor:
     """DPO of the sorted log-ratios of the chosen and of the rejected (arXiv 2406.05882)."""
     chosen, rejected = pairs.ratios.sort(dim=0).values.unbind(dim=1)
-    return _smoothed(chosen - rejected, pairs.options.label_smoothing)
+    return _smooth(chosen - rejected, pairs.options.label_smoothing)
 
 
 def apo_zero(pairs: Pairs) -> Tensor:
@@ -155,7 +155,7 @@ def sft(pairs: Pairs) -> Tensor:
     return -pairs.token_logps.expand(len(pairs.logps))
 
 
-def _smoothed(margin: Tensor, epsilon: float) -> Tensor:
+def _smooth(margin: Tensor, epsilon: float) -> Tensor:
     return -logsigmoid(margin) * (1 - epsilon) - logsigmoid(-margin) * epsilon
 
 

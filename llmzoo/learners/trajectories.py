@@ -177,7 +177,7 @@ def save(path: str | Path, rows: Sequence[Row]) -> None:
     :func:`load` would refuse.
     """
     path = Path(path)
-    checked = list(_checked(rows, "the rows to save"))
+    checked = list(_check(rows, "the rows to save"))
     if path.suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in checked)
@@ -216,7 +216,7 @@ def load(source: str | Path) -> list[Row]:
             f"the trajectories {source} cannot be loaded ({type(error).__name__}: {error}); give a "
             ".jsonl, .json or .parquet file, or a hub id"
         ) from error
-    read = list(_checked(loaded, str(source)))
+    read = list(_check(loaded, str(source)))
     if not read:
         raise ConfigError(f"{source} has no rows")
     return read
@@ -242,7 +242,7 @@ def _no_bars(datasets: Any) -> Iterator[None]:
             datasets.enable_progress_bars()
 
 
-def _checked(given: Any, source: str) -> Iterator[Row]:
+def _check(given: Any, source: str) -> Iterator[Row]:
     """Each row with exactly the known fields; whole numbers are taken for ``float`` fields."""
     for number, row in enumerate(given, start=1):
         checked: Row = {}

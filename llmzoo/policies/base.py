@@ -114,7 +114,7 @@ class RoutedPolicy(StreamingPolicy):
         raise NotImplementedError
 
     def received(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
-        """What becomes of a request's answers, which ``policy`` gave."""
+        """Called with a request's answers, which ``policy`` gave."""
         return answers
 
     def respond_streaming(

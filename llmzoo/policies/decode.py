@@ -108,7 +108,7 @@ def sample(
     while growth.alive and (left or unread):
         if left:
             count = min(count, left)
-            unread.append((batch, _sent(rows.grow(count))))
+            unread.append((batch, _send(rows.grow(count))))
             left, count = left - count, 1 if on_cpu else min(2 * count, _READ_EVERY)
         if on_cpu or not left or len(unread) > 1:
             grown, read = unread.popleft()
@@ -121,7 +121,7 @@ def sample(
     return growth.finish()
 
 
-def _sent(found: Tensor) -> Callable[[], Any]:
+def _send(found: Tensor) -> Callable[[], Any]:
     """Send a tensor to the host, which does not wait. Calling the result waits, and gives the numbers."""
     if found.device.type == "cpu":
         return found.tolist

@@ -28,7 +28,7 @@ def captured(step: Step, device: torch.device) -> Step | None:
         return None
     try:
         with _CAPTURING:  # torch captures one graph of a process at a time
-            return _captured(step, device)
+            return _capture(step, device)
     except torch.OutOfMemoryError:
         raise
     # of drivers, allocators, graphs that are empty, builds without CUDA
@@ -37,7 +37,7 @@ def captured(step: Step, device: torch.device) -> Step | None:
         return None
 
 
-def _captured(step: Step, device: torch.device) -> Step:
+def _capture(step: Step, device: torch.device) -> Step:
     here = torch.cuda.current_stream(device)
     # torch leaves the capture's stream current where a capture fails
     with torch.cuda.device(device), torch.cuda.stream(here):
@@ -48,7 +48,7 @@ def _captured(step: Step, device: torch.device) -> Step:
                 step()
         here.wait_stream(aside)
         pool, stream, _ = _shared(device)
-        replay: Step = _recorded(step, pool, stream).replay
+        replay: Step = _record(step, pool, stream).replay
     return replay
 
 
@@ -58,14 +58,14 @@ def _shared(device: torch.device) -> tuple[Any, Any, Any]:
     the stream of captures, and a first graph, which keeps the memory alive when all others are gone."""
     pool, stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
     number = torch.zeros(1, device=device)
-    return pool, stream, _recorded(lambda: _increase(number), pool, stream)
+    return pool, stream, _record(lambda: _increase(number), pool, stream)
 
 
 def _increase(number: torch.Tensor) -> None:
     number.add_(number * 2)
 
 
-def _recorded(step: Step, pool: Any, stream: Any) -> Any:
+def _record(step: Step, pool: Any, stream: Any) -> Any:
     graph = torch.cuda.CUDAGraph()
     # other threads may go on using the device
     with (

@@ -76,7 +76,7 @@ def likelihood(
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
     if attention.supported(model.config) and _packable(model):
-        row = _packed(prompts, completions, model.device)
+        row = _pack(prompts, completions, model.device)
         compiled_code = (
             compiled_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
@@ -114,7 +114,7 @@ def _packable(model: Any) -> bool:
     return model.device.type == "cpu" or attention.head_size(model.config) >= _LEAST_HEAD
 
 
-def _packed(
+def _pack(
     prompts: Sequence[Sequence[int]],
     completions: Sequence[Sequence[Sequence[int]]],
     device: torch.device,
@@ -221,7 +221,7 @@ def recomputed_layers(model: nn.Module, around: _Around) -> Iterator[None]:
     before = [layer.__dict__.get("forward") for layer in layers]
     for layer in layers:
         # the instance's attribute hides the class's method until it is deleted
-        layer.forward = partial(_checkpointed, layer, layer.forward, around)
+        layer.forward = partial(_checkpoint, layer, layer.forward, around)
     try:
         yield
     finally:
@@ -231,7 +231,7 @@ def recomputed_layers(model: nn.Module, around: _Around) -> Iterator[None]:
                 layer.forward = forward
 
 
-def _checkpointed(
+def _checkpoint(
     layer: nn.Module,
     forward: Callable[..., Any],
     around: _Around,

@@ -187,7 +187,7 @@ class LlamaBody:
             if layer.qk_norm is not None:
                 turned = F.rms_norm(turned, (d,), None, self._eps) * layer.qk_norm
             if layer.rotates:
-                turned = _rotated(turned.to(cos.dtype), cos, low, high)
+                turned = _rotate(turned.to(cos.dtype), cos, low, high)
             query, key = turned.to(to).split([self.heads, kv], dim=1)
             x = layer.out.plus(x, attend(number, query, key, value))
             h = F.rms_norm(x, (size,), layer.mlp_norm, self._eps).to(to)
@@ -201,7 +201,7 @@ def _plus(x: Tensor, h: Tensor, weights: Tensor) -> Tensor:
     return torch.addmm(x, h, weights) if x.dtype == h.dtype else x + h @ weights
 
 
-def _rotated(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
+def _rotate(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Rotary positions: x cos + (-second half, first half) sin, [N, heads, D]."""
     turned = x * cos
     first, second = x.chunk(2, dim=-1)
@@ -242,16 +242,16 @@ def _product(projections: Sequence[Any], dtype: torch.dtype, scaling: float = 1.
     """The product of several projections of the same input, the first one scaled."""
     scales = [scaling] + [1.0] * (len(projections) - 1)
     biases = [each.bias for each in projections]
-    bias = None if biases[0] is None else _stacked(biases, scales).to(dtype)
+    bias = None if biases[0] is None else _stack(biases, scales).to(dtype)
     if dtype in FULL:
-        return _Product(_stacked([merged_weight(each) for each in projections], scales), bias)
+        return _Product(_stack([merged_weight(each) for each in projections], scales), bias)
     weights, downs, ups = zip(*map(factored_weight, projections), strict=True)
     factors = torch.cat(downs).T, torch.block_diag(*map(mul, ups, scales)).T
     used = [each.contiguous().to(dtype) for each in factors if each.numel()]
-    return _Product(_stacked(weights, scales).to(dtype), bias, *used)
+    return _Product(_stack(weights, scales).to(dtype), bias, *used)
 
 
-def _stacked(tensors: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
+def _stack(tensors: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
     """All in one; a single one is not copied."""
     scaled = [t if scale == 1.0 else t * scale for t, scale in zip(tensors, scales, strict=True)]
     return scaled[0] if len(scaled) == 1 else torch.cat(scaled)

@@ -140,12 +140,12 @@ def merged_weight(projection: Any) -> Tensor:
     if type(projection) is nn.Linear:
         return projection.weight
     weight: Tensor = projection.base_layer.weight
-    for adapter in _added(projection):
+    for adapter in _added_names(projection):
         weight = weight + projection.get_delta_weight(adapter)
     return weight
 
 
-def _added(projection: Any) -> list[str]:
+def _added_names(projection: Any) -> list[str]:
     """The adapters that a layer of peft adds to its base."""
     if projection.disable_adapters or projection.merged:
         return []
@@ -160,7 +160,7 @@ def factored_weight(projection: Any) -> tuple[Tensor, Tensor, Tensor]:
     weight, down, up = projection.weight, [], []
     if type(projection) is not nn.Linear:
         weight = projection.base_layer.weight
-        for adapter in _added(projection):
+        for adapter in _added_names(projection):
             down.append(projection.lora_A[adapter].weight)
             up.append(projection.lora_B[adapter].weight * projection.scaling[adapter])
     return (

@@ -81,7 +81,7 @@ class Prompts:
                 return tuple(self._raw(_pieces(self._control, text)))
             return self.conversation([{"role": "user", "content": text}], generation_prompt=True)
         if histories is not None and (known := histories.sampled(agent, text.messages)):
-            ids = self._continued(text, known)
+            ids = self._continue(text, known)
             if ids is not None:
                 return ids
             histories.breaks("is not repeated by the chat template as it was sampled")
@@ -105,7 +105,7 @@ class Prompts:
             return tuple(self._raw(text.split(cut)))
         return tuple(self._joined(text.split(cut)))
 
-    def _continued(self, text: Conversation, known: Mapping[int, tuple[Ids, Ids]]) -> Ids | None:
+    def _continue(self, text: Conversation, known: Mapping[int, tuple[Ids, Ids]]) -> Ids | None:
         """The token ids of a conversation in which the messages with these indices are sampled ones.
 
         None if what is before one of them is not the prompt that it was sampled after.
@@ -147,7 +147,7 @@ class Prompts:
             message["content"] = cut.join(_pieces(control, message["content"]))
         if self._template is None:
             return _contents(said)
-        return self._rendered(said, generation_prompt, tools)
+        return self._render(said, generation_prompt, tools)
 
     def written(self, text: str) -> Ids:
         """The token ids of a text as the model's answer, without the end-of-sequence token.
@@ -195,7 +195,7 @@ class Prompts:
         at = next(n for n in range(len(whole)) if whole[n : n + len(first)] == first)
         return [*whole[:at], *self._joined(pieces), *whole[at + len(first) :]]
 
-    def _rendered(
+    def _render(
         self,
         messages: Sequence[Mapping[str, Any]],
         generation_prompt: bool,
@@ -222,7 +222,7 @@ class Prompts:
         if system is not None:
             messages.insert(0, {"role": "system", "content": system})
         try:
-            text = self._rendered(messages, True)
+            text = self._render(messages, True)
         except TemplateError as error:
             raise ConfigError(f"the chat template of {self._name} refuses: {error}") from error
         if system is not None and system.strip() not in text:
@@ -231,7 +231,7 @@ class Prompts:
         for roles in (("system", "user"), ("user", "assistant", "user"), ("user", "tool")):
             with suppress(TemplateError):  # some know no system prompt, or no tools
                 said = [{"role": role, "content": _PROBE} for role in roles]
-                around.append(self._rendered(said, False))
+                around.append(self._render(said, False))
         return "\0".join(around), text.rpartition(_PROBE)[2]
 
     def _check_settings(self) -> None:
@@ -240,7 +240,7 @@ class Prompts:
             for setting, value in given.items():
                 if value:
                     raise ConfigError(
-                        f"{self._name} has no chat template: {setting} would mean nothing"
+                        f"{self._name} has no chat template: {setting} would have no effect"
                     )
             return
         ours = inspect.signature(self.tokenizer.apply_chat_template).parameters

@@ -42,7 +42,7 @@ def score(
     most = at_once(states.device, vocabulary)
     if len(targets) <= most and not recompute:
         return score_logits(head(states), targets, sampling, top)
-    if _unfiltered(sampling) and _is_product(head, states):
+    if _is_unfiltered(sampling) and _is_product(head, states):
         weights = head.get_parameter("weight")
         scores: Scores = _ProductScore.apply(
             states, weights, targets, sampling.temperature, most, top
@@ -65,7 +65,7 @@ def at_once(device: torch.device, vocabulary: int) -> int:
     return max(1, (_CPU_LOGITS if device.type == "cpu" else _LOGITS) // vocabulary)
 
 
-def _unfiltered(sampling: Sampling) -> bool:
+def _is_unfiltered(sampling: Sampling) -> bool:
     return sampling.top_k == 0 and sampling.top_p == 1.0
 
 
@@ -82,7 +82,7 @@ def _is_product(head: nn.Module, states: Tensor) -> bool:
 
 def score_logits(logits: Tensor, targets: Tensor, sampling: Sampling, top: bool = False) -> Scores:
     """The scores of targets [M] from logits [M, V]."""
-    if _unfiltered(sampling):
+    if _is_unfiltered(sampling):
         scores: Scores = _Score.apply(logits, targets, sampling.temperature, top)
         return scores
     logprobs = warp(logits, sampling, keep=targets)

@@ -106,10 +106,8 @@ class Sampled:
     def cooled(self: SampledT, temperature: float) -> SampledT:
         """This policy (same weights, same noise) with no agent above this temperature."""
         other = copy.copy(self)
-        other.sampling = self.sampling and _cooled(self.sampling, temperature)
-        other.samplings = {
-            agent: _cooled(own, temperature) for agent, own in self.samplings.items()
-        }
+        other.sampling = self.sampling and _cool(self.sampling, temperature)
+        other.samplings = {agent: _cool(own, temperature) for agent, own in self.samplings.items()}
         return other
 
     def sampling_of(self, agent: str) -> Sampling | None:
@@ -119,5 +117,5 @@ class Sampled:
         return self.chats.get(agent, self.chat)
 
 
-def _cooled(sampling: Sampling, temperature: float) -> Sampling:
+def _cool(sampling: Sampling, temperature: float) -> Sampling:
     return replace(sampling, temperature=min(temperature, sampling.temperature))

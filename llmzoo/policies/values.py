@@ -91,7 +91,7 @@ class CriticModel(nn.Module):
             copied = (
                 whole_copy(policy.model, policy.adapter) if divided else copy.deepcopy(policy.model)
             )
-            return cls(_merged(copied, policy.adapter), **options)
+            return cls(_merge(copied, policy.adapter), **options)
         return cls(sharding.copied(policy.model.base_model), **options)
 
     @classmethod
@@ -99,7 +99,7 @@ class CriticModel(nn.Module):
         """A critic that starts from a model by name: see :meth:`TransformersPolicy.load`."""
         policy = TransformersPolicy.load(name, device=device)
         if is_peft(policy.model):
-            return cls(_merged(policy.model, policy.adapter), **options)
+            return cls(_merge(policy.model, policy.adapter), **options)
         return cls(policy.model.base_model, **options)
 
     def values(self, prompts: Sequence[Sequence[int]]) -> Tensor:
@@ -172,7 +172,7 @@ class CriticModel(nn.Module):
         return prompt[-room:]
 
 
-def _merged(model: Any, adapter: str | None) -> Any:
+def _merge(model: Any, adapter: str | None) -> Any:
     """The body of a ``PeftModel`` as a plain model. Do not use the ``PeftModel`` afterwards."""
     plain = model.unload() if adapter is None else model.merge_and_unload(adapter_names=[adapter])
     return plain.base_model

@@ -60,7 +60,7 @@ class Played:
 
     def all_chunks(self) -> list[str]:
         """The full chunks and the one that is not full yet."""
-        return [*self.chunks, *([pack(_joined(self._open))] if self._open else [])]
+        return [*self.chunks, *([pack(_join(self._open))] if self._open else [])]
 
     def _update(self, file: BinaryIO) -> None:
         state = os.fstat(file.fileno())
@@ -98,7 +98,7 @@ class Played:
         self._open.append(body)
         self._length += len(body)
         if self._length >= CHUNK:
-            self.chunks.append(pack(_joined(self._open)))
+            self.chunks.append(pack(_join(self._open)))
             self._open, self._length = [], 0
 
 
@@ -234,7 +234,7 @@ def stamp(path: Path) -> tuple[int, int, int]:
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
-def _joined(bodies: Sequence[str]) -> str:
+def _join(bodies: Sequence[str]) -> str:
     return f"[{','.join(bodies)}]"
 
 

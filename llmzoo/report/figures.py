@@ -209,7 +209,7 @@ def _measures(groups: Sequence[RunGroup]) -> list[Plot]:
             if any(is_finite(row.get(key)) for run in group.runs for row in run.train)
         ]
         if drawn:
-            panels.append(_measured(f"learning-{name}", measure, drawn))
+            panels.append(_measure(f"learning-{name}", measure, drawn))
     return panels
 
 
@@ -222,11 +222,11 @@ def _of_agents(groups: Sequence[RunGroup]) -> list[Plot]:
             for agent in _agents([group], partial(_with_number, key=key))
         ]
         if drawn:
-            panels.append(_measured(f"agents-{key}", measure, drawn))
+            panels.append(_measure(f"agents-{key}", measure, drawn))
     return panels
 
 
-def _measured(name: str, measure: Measure, drawn: Sequence[Line]) -> Plot:
+def _measure(name: str, measure: Measure, drawn: Sequence[Line]) -> Plot:
     draw = partial(lines, drawn, measure.axis)
     return Plot(name=name, section=measure.section, title=measure.title, draw=draw)
 

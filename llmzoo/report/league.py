@@ -71,7 +71,8 @@ def _listed(players: Sequence[Standing], width: float) -> Figure:
 def wins(league: League, size: tuple[float, float] = style.WIDE) -> Figure:
     """The share of points of each player (row) against each other (column), a draw being half a point.
 
-    Players stand in the order in which they were named, those of a run by iteration. Blue: the row won more; orange: the column did.
+    Players stand in the order in which they were named, those of a run by iteration. Blue: the row
+    won more; orange: the column did.
     """
     names = [player.name for player in league.players]
     score = {(match.first, match.second): match.score for match in league.matches}

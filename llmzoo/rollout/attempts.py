@@ -1,11 +1,11 @@
 """Several answers of one agent to the same observation, all of which count: its attempts.
 
-An environment declares in ``metadata["attempts"]`` which agents answer several times in a row, and how
-often. It promises that the agent reads the same each time, that no attempt changes what another one is
-paid, that an attempt is paid at its own step, and that none but the last ends the episode. Then the attempts are what a group is: answers to one
-prompt, each with a return of its own. A tree needs no forks for them. All are carried out in one copy of
-the episode, so whoever is paid by what they come to, such as a proposer by how many solve its puzzle, is
-paid in the same copy.
+An environment declares in ``metadata["attempts"]`` which agents answer several times in a row, and
+how often. It promises that the agent reads the same each time, that no attempt changes what another
+one is paid, that an attempt is paid at its own step, and that none but the last ends the episode.
+Then the attempts are what a group is: answers to one prompt, each with a return of its own. A tree
+needs no forks for them. All are carried out in one copy of the episode, so whoever is paid by what
+they come to, such as a proposer by how many solve its puzzle, is paid in the same copy.
 """
 
 from __future__ import annotations

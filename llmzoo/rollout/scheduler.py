@@ -258,16 +258,16 @@ class _Scheduler:
     def _step_one(
         self, cohort: _Cohort, rollout: RunningRollout, number: int, act: StepRequest
     ) -> None:
-        self._acted(cohort, [(rollout, number, self._step(act))])
+        self._act(cohort, [(rollout, number, self._step(act))])
 
     def _step_remotely(self, cohort: _Cohort, host: RemoteHost, steps: Sequence[_Step]) -> None:
         acts = [act for _, _, act in steps]
         count = sum(len(act.texts) for act in acts)
         results = self._clock.stepping(lambda: host.act(acts), count)
         done = zip(steps, results, strict=True)
-        self._acted(cohort, [(rollout, number, result) for (rollout, number, _), result in done])
+        self._act(cohort, [(rollout, number, result) for (rollout, number, _), result in done])
 
-    def _acted(self, cohort: _Cohort, results: Sequence[tuple[RunningRollout, int, Any]]) -> None:
+    def _act(self, cohort: _Cohort, results: Sequence[tuple[RunningRollout, int, Any]]) -> None:
         """Hand the results of steps to their rollouts, and run those whose steps are complete."""
         with self._changed:
             complete = [r for r, number, result in results if r.complete_step(number, result)]

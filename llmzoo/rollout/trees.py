@@ -62,7 +62,8 @@ def joint_tree(
     ``with_greedy`` also tries the joint greedy answer at each node and notes its return in the
     groups. ``redraws`` (with ``align``) also tries each joint action with the answer of one agent
     replaced by that many of its other answers, and notes the mean return as ``redrawn``: no answers
-    are sampled for this here (a mapping gives their number by agent), but each of the ``N * group_size * redraws`` copies is played on.
+    are sampled for this here (a mapping gives their number by agent), but each of the ``N *
+    group_size * redraws`` copies is played on.
 
     An agent that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
     group, whatever ``group_size`` is. With ``expand=None`` this makes the hierarchical groups of a

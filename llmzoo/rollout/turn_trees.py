@@ -108,7 +108,7 @@ def agent_turn_tree(
             for i, completion in enumerate(completions):
                 if any(c.failure for c in (completion, *others)):
                     paid[i] = unknown(paid[i])
-            worth, rows = yield from _judged(
+            worth, rows = yield from _judge(
                 forks, agent, [p.get(agent, 0.0) for p in paid], seed, times, team_weight
             )
             rewards = tuple(of[WHOLE] for of in worth)
@@ -161,7 +161,7 @@ def _row(
 ) -> Group:
     """The group of an agent's attempts; ``env``: after them."""
     worth = [
-        _weighted(env, info, paid.get((agent, WHOLE), 0.0), team_weight)
+        _weight(env, info, paid.get((agent, WHOLE), 0.0), team_weight)
         for paid, info in zip(tried.paid, tried.infos, strict=True)
     ]
     return Group(
@@ -205,7 +205,7 @@ def _continuations(env: AECEnv, agent: str, continuations: int | None) -> int:
     return continuations
 
 
-def _judged(
+def _judge(
     forks: Sequence[AECEnv],
     agent: str,
     rewards: Sequence[float],
@@ -220,7 +220,7 @@ def _judged(
     the step of each answer paid.
     """
     worth = [
-        _weighted(f, f.infos.get(agent, {}), r, team_weight)
+        _weight(f, f.infos.get(agent, {}), r, team_weight)
         for f, r in zip(forks, rewards, strict=True)
     ]
     rows: list[Row] = []
@@ -231,7 +231,7 @@ def _judged(
         rows = [row for *_, found in later for row in found]
         for i in waiting:
             played = [
-                _weighted(copy, info, rewards[i] + paid, team_weight)
+                _weight(copy, info, rewards[i] + paid, team_weight)
                 for (of, copy), (paid, info, _) in zip(copies, later, strict=True)
                 if of == i
             ]
@@ -239,7 +239,7 @@ def _judged(
     return worth, rows
 
 
-def _weighted(
+def _weight(
     env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float
 ) -> dict[str, float]:
     """``reward``, all that an agent was paid since its last answer, as ``WHOLE``, and its named parts; team

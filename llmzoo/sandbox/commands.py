@@ -115,7 +115,7 @@ class ConfinedCommand:
         if self._process.poll() is None:
             return None
         ended = Ended(-9)  # the machine has killed the launcher
-        while (message := self._received(0.0)) is not None:
+        while (message := self._receive(0.0)) is not None:
             ended = Ended(message["ended"], message["limit"])
         return ended
 
@@ -153,7 +153,7 @@ class ConfinedCommand:
             raise _cannot(message["failed"])
         return message["ready"], listening[0]
 
-    def _received(self, seconds: float) -> dict[str, Any] | None:
+    def _receive(self, seconds: float) -> dict[str, Any] | None:
         """The next message of the launcher, if one comes in time."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)

@@ -182,7 +182,7 @@ class Door(grpc.aio.ServerInterceptor):
 
     async def _answered_here(self, handler: Any, method: Any, message: bytes, context: Any) -> None:
         """Answer a health check in the event loop."""
-        said = await method(_parsed(handler, message), context)
+        said = await method(_parse(handler, message), context)
         if said is not None:
             await _write(context, handler.response_serializer(said))
 
@@ -198,7 +198,7 @@ class Door(grpc.aio.ServerInterceptor):
         loop, call, size = asyncio.get_running_loop(), ServedCall(), len(message)
 
         def work() -> bytes | None:
-            said = method(_parsed(handler, message), call)
+            said = method(_parse(handler, message), call)
             if not handler.response_streaming:
                 return bytes(handler.response_serializer(said))
             for part in said:
@@ -271,7 +271,7 @@ class _Limit:
             self._timer.cancel()
 
 
-def _parsed(handler: Any, message: bytes) -> Any:
+def _parse(handler: Any, message: bytes) -> Any:
     try:
         return handler.request_deserializer(message)
     except Exception as error:

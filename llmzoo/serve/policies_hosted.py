@@ -44,11 +44,11 @@ def load_hosted(
         settings = _chat({**run_folder.chat_of(name), **given})
         return load(_trained(name), sampling=_settings(name), chat=settings, device=device, **trust)
     if device is not None and (is_remote(name) or name.startswith(PREFIX)):
-        raise ConfigError(f"{name} runs no model in this process: device would mean nothing")
+        raise ConfigError(f"{name} runs no model in this process: device would have no effect")
     if is_remote(name):
         if given:
             raise ConfigError(
-                f"{name} makes its own prompts: {', '.join(given)} would mean nothing"
+                f"{name} makes its own prompts: {', '.join(given)} would have no effect"
             )
         return load(name)
     if name.startswith(PREFIX):

@@ -202,20 +202,20 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         observations = self._known().observations
         if agent in observations:
             return observations[agent]
-        return self._looked("observe", agent)
+        return self._look_up("observe", agent)
 
     def state(self) -> Any:
-        return self._looked("state")
+        return self._look_up("state")
 
     def board(self) -> str:
-        return str(self._looked("board"))
+        return str(self._look_up("board"))
 
     def render(self) -> str | None:
-        picture: str | None = None if self.render_mode is None else self._looked("render")
+        picture: str | None = None if self.render_mode is None else self._look_up("render")
         return picture
 
     def expert(self, agent: str) -> str:
-        return str(self._looked("expert", agent))
+        return str(self._look_up("expert", agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player. The server uses ``rng`` and returns its new state."""
@@ -306,7 +306,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         assert self._now is not None
         return self._now
 
-    def _looked(self, what: str, agent: str = "") -> Any:
+    def _look_up(self, what: str, agent: str = "") -> Any:
         """What is not part of a view. The environments of the last call are likely to be asked the
         same next, so the same call looks at them too."""
         key = (what, agent)

@@ -205,7 +205,7 @@ def _write_info(
             if kind is not type(was) or value != was:
                 changed[key] = value
         elif not _same(value, was):
-            changed[key] = _copied(value)
+            changed[key] = _copy(value)
     if not changed and len(known) == len(info):
         return known
     after = {**known, **changed}
@@ -245,15 +245,15 @@ def _same(value: Any, known: Any) -> bool:
     return type(value) is type(known) and bool(value == known)
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """A copy that stays as it is when the environment changes what it holds."""
     kind = type(value)
     if kind in _SCALARS:
         return value
     if kind is dict or isinstance(value, Mapping):
-        return {key: _copied(held) for key, held in value.items()}
+        return {key: _copy(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(held) for held in value]
+        return [_copy(held) for held in value]
     if isinstance(value, np.ndarray):
         return value.copy()
     return value

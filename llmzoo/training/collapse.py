@@ -75,7 +75,7 @@ class ReturnHistory:
         newest = self._seen[-WINDOW:]
         if _surely_more(_paid(self._best), _paid(newest)):
             self._warn(CollapseWarning, _collapse(self._best, newest))
-        if _attacked(self._solved, newest):
+        if _is_attacked(self._solved, newest):
             self._warn(RewardAttackWarning, _attack(self._solved, newest))
 
     def _warn(self, kind: type[Warning], text: str) -> None:
@@ -113,7 +113,7 @@ def _success(seen: Sequence[_Seen]) -> float:
     return fmean(_solved(seen) or [0.0])
 
 
-def _attacked(earlier: Sequence[_Seen], newest: Sequence[_Seen]) -> bool:
+def _is_attacked(earlier: Sequence[_Seen], newest: Sequence[_Seen]) -> bool:
     """Whether more is earned and less is solved."""
     solved, now = _solved(earlier), _solved(newest)
     known = min(len(solved), len(now)) == WINDOW

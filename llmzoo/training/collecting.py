@@ -45,13 +45,13 @@ def collect(
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; return the episodes in order.
 
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
-    task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in
-    ``llmzoo eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a function
-    ``(observation, agent) -> answer``, or a mapping from each agent to one of these. ``tasks``:
-    ``"all"`` plays the whole split; a smaller split is played to its end. Models sample new answers in each repetition; scripted
-    players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at once.
-    ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and all of
-    them return all episodes. Raises :class:`ConfigError` for anything else as environment or
+    task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
+    eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a function ``(observation,
+    agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
+    whole split; a smaller split is played to its end. Models sample new answers in each repetition;
+    scripted players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at
+    once. ``ended`` is called with each episode as it ends. The ranks of a run divide the tasks, and
+    all of them return all episodes. Raises :class:`ConfigError` for anything else as environment or
     policy, and :class:`EndpointError` if no call of an endpoint for an agent is answered.
     """
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}

@@ -122,7 +122,7 @@ def entrants(
     used = {option for name in names for option in _TOLD[kind(name)]}
     for option in given:
         if option not in used:
-            raise ConfigError(f"{', '.join(names)} run no model: {option} would mean nothing")
+            raise ConfigError(f"{', '.join(names)} run no model: {option} would have no effect")
     runs = {name: run for name in names if (run := run_models.run_of(name)) is not None}
     for name in names:
         _check(name, runs.get(name), agents, trust_remote_code)

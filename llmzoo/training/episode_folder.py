@@ -40,7 +40,7 @@ class EpisodeFolder:
 
     def __init__(self, folder: Path, file: TextIO, *, replayed: bool):
         self._folder, self._file, self._replayed = folder, file, replayed
-        self._rows = {place_of(row): row for row in read_rows(folder) if not _failed(row)}
+        self._rows = {place_of(row): row for row in read_rows(folder) if not _has_failed(row)}
         self._writing = Lock()  # episodes of slow environments end in threads
 
     def take(self, places: Sequence[Place]) -> dict[Place, Episode]:
@@ -77,7 +77,7 @@ class EpisodeFolder:
         files.write(self._folder / RESULT, json.dumps(result, indent=2) + "\n")
 
 
-def _failed(row: Mapping[str, Any]) -> bool:
+def _has_failed(row: Mapping[str, Any]) -> bool:
     """Whether the call of an endpoint failed in this episode. It is played again."""
     return any(decision["completion"].get("failure") for decision in row["decisions"])
 

@@ -102,9 +102,7 @@ class Table:
             [x for games, position in taken if position == s for x in games.points(self.agents[s])]
             for s in (0, 1)
         ]
-        returns = self._clustered(
-            [games.returns[self.agents[position]] for games, position in taken]
-        )
+        returns = self._cluster([games.returns[self.agents[position]] for games, position in taken])
         said = sum(games.answers[self.agents[position]] for games, position in taken)
         wrong = sum(games.errors[self.agents[position]] for games, position in taken)
         mean = sum(map(sum, returns)) / sum(map(len, returns))
@@ -115,7 +113,7 @@ class Table:
                 for agent, xs in zip(self.agents, of_position, strict=True)
             },
             "mean_return": round(mean, _DIGITS),
-            "return_ci95": _rounded(mean_interval(returns) or (mean, mean)),
+            "return_ci95": _round(mean_interval(returns) or (mean, mean)),
             "errors": round(wrong / max(1, said), _DIGITS),
         }
 
@@ -127,22 +125,22 @@ class Table:
             for which in (0, 1)
         ]
         scored = self._scored([one.points(self.agents[position]) for one, position in games])
-        return {**scored, "mean_return": _rounded((means[0], means[1]))}
+        return {**scored, "mean_return": _round((means[0], means[1]))}
 
     def _scored(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:
         """Games won, drawn and lost, and the score, from one or more sequences of points by deal."""
         points = [point for one in series for point in one]
         # a game counts as two halves, so that a draw is a success and a failure
-        halves = [[half < 2 * p for p in ps for half in (0, 1)] for ps in self._clustered(series)]
+        halves = [[half < 2 * p for p in ps for half in (0, 1)] for ps in self._cluster(series)]
         return {
             "won": points.count(1.0),
             "drawn": points.count(0.5),
             "lost": points.count(0.0),
             "score": round(sum(points) / len(points), _DIGITS),
-            "score_ci95": _rounded(of_clusters(halves, Z95)),
+            "score_ci95": _round(of_clusters(halves, Z95)),
         }
 
-    def _clustered(self, series: Sequence[Sequence[float]]) -> list[list[float]]:
+    def _cluster(self, series: Sequence[Sequence[float]]) -> list[list[float]]:
         """The values of each distinct deal."""
         clusters: list[list[float]] = [[] for _ in self.points]
         for values in series:
@@ -151,5 +149,5 @@ class Table:
         return clusters
 
 
-def _rounded(ends: Interval) -> Interval:
+def _round(ends: Interval) -> Interval:
     return round(ends[0], _DIGITS), round(ends[1], _DIGITS)

@@ -135,12 +135,12 @@ def _numbers(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, A
     return {
         "return": _mean(answer.returned for answer in answers),
         **(spread if wide else {}),
-        **_judged([answer.info for answer in answers if answer.info]),
+        **_judge([answer.info for answer in answers if answer.info]),
         **_form(answers),
     }
 
 
-def _judged(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _judge(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the environment said of answers, where it says anything."""
     numbers: dict[str, Any] = {}
     paid = [info["reward_parts"] for info in infos if "reward_parts" in info]

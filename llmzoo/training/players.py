@@ -37,11 +37,11 @@ def players(
     ``trust_remote_code``: run Python code that comes with a model.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
-    _checked(Chat, given_chat)
+    _check(Chat, given_chat)
     refuse_stages(name)
     run = run_models.run_of(name)
     if run is not None:
-        _checked(Sampling, given)
+        _check(Sampling, given)
         try:
             from llmzoo.training.policy_loading import policies_of_run
         except ModuleNotFoundError as error:
@@ -81,7 +81,7 @@ def refuse_stages(name: str) -> None:
         raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, stages))}")
 
 
-def _checked(make: Callable[..., T], given: Mapping[str, Any]) -> T:
+def _check(make: Callable[..., T], given: Mapping[str, Any]) -> T:
     """``make(**given)``; settings out of range raise :class:`ConfigError`."""
     try:
         return make(**given)
@@ -98,20 +98,20 @@ def _one(
     trust: bool,
 ) -> Policy:
     if device is not None and (name in SCRIPTED or is_remote(name) or name.startswith(PREFIX)):
-        raise ConfigError(f"{name} runs no model in this process: device would mean nothing")
+        raise ConfigError(f"{name} runs no model in this process: device would have no effect")
     if chat and (name in SCRIPTED or is_remote(name)):
         why = "makes its own prompts" if is_remote(name) else "reads no prompts"
-        raise ConfigError(f"{name} {why}: {', '.join(chat)} would mean nothing")
+        raise ConfigError(f"{name} {why}: {', '.join(chat)} would have no effect")
     if name in SCRIPTED:
         return load(name)
     if is_remote(name):
         hosted: Any = load(name, seed=seed)  # with the server's own settings, unless given
-        return _checked(hosted.with_sampling, given) if given else hosted
+        return _check(hosted.with_sampling, given) if given else hosted
     behind_endpoint = name.startswith(PREFIX)
     if not behind_endpoint:
         policies.check_model(name, trust_remote_code=trust)
-    settings = _checked(Sampling, {"max_new_tokens": answer_limit(name), **given})
-    prompts = _checked(Chat, chat)
+    settings = _check(Sampling, {"max_new_tokens": answer_limit(name), **given})
+    prompts = _check(Chat, chat)
     if behind_endpoint:
         return load(name, sampling=settings, chat=prompts)
     return load(

@@ -59,12 +59,13 @@ def load_policies(
 ) -> tuple[dict[str, Policy], Learning]:
     """The policy of every agent, and those that learn.
 
-    ``arrangement``: ``"shared"`` (one model for all agents), ``"separate"`` (a copy of the model per
-    agent), ``"lora"`` (one base with an adapter per agent; ``lora_args`` are the options of
+    ``arrangement``: ``"shared"`` (one model for all agents), ``"separate"`` (a copy of the model
+    per agent), ``"lora"`` (one base with an adapter per agent; ``lora_args`` are the options of
     :meth:`TransformersPolicy.with_adapters`), the name of the only agent that learns, while
-    ``others`` play the remaining agents, or a mapping from agents to names of models, with the fields of
-    :class:`llmzoo.training.policy_plans.ModelConfig` for each name in ``model_args``. ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder
-    of an earlier run, whose newest checkpoint has the agent's start.
+    ``others`` play the remaining agents, or a mapping from agents to names of models, with the
+    fields of :class:`llmzoo.training.policy_plans.ModelConfig` for each name in ``model_args``.
+    ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder of an earlier run,
+    whose newest checkpoint has the agent's start.
 
     ``sampling`` and ``chat`` are the defaults of all agents. ``agent_args`` maps agents to the fields
     of :class:`llmzoo.training.policy_plans.AgentConfig`. An agent with its own ``policy`` is outside the
@@ -131,10 +132,11 @@ def policies_of_run(
 ) -> dict[str, Policy]:
     """The policies of a run's agents; those that learned come from its newest checkpoint.
 
-    ``snapshot``: another one of its checkpoints, or of its copies for opponents.
-    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings
-    and those of single agents. ``device``: where the models run. ``trust_remote_code``: run Python code
-    that comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for an agent without a policy in the run.
+    ``snapshot``: another one of its checkpoints, or of its copies for opponents. ``sampling`` and
+    ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings and those of
+    single agents. ``device``: where the models run. ``trust_remote_code``: run Python code that
+    comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for an agent
+    without a policy in the run.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
     needed = ("policies", "model", "others", "temperature", "top_p", "top_k")

@@ -310,14 +310,14 @@ def _check(
     if sampled and kind(plan.source) == "scripted":
         raise ConfigError(
             f"agent {agent!r} is played by {plan.source!r}, which does not sample: "
-            f"{', '.join(sampled)} would mean nothing"
+            f"{', '.join(sampled)} would have no effect"
         )
     of_prompts = [name for name in config.given() if name in _CHAT]
     if of_prompts and kind(plan.source) in ("scripted", "server"):
         why = "reads no prompts" if kind(plan.source) == "scripted" else "makes its own prompts"
         raise ConfigError(
             f"agent {agent!r} is played by {plan.source!r}, which {why}: {', '.join(of_prompts)} "
-            "would mean nothing"
+            "would have no effect"
         )
     alone = arrangement in plans if isinstance(arrangement, str) else False
     if alone and plan.learns and agent != arrangement:

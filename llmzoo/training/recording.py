@@ -127,7 +127,7 @@ def _of_tree(
     for group in groups:
         nodes.setdefault(_path(group), []).append(group)
     prompts = {
-        group.key: cut(_decoded(group.prompt_ids, agent_policies[group.agent])) for group in groups
+        group.key: cut(_decode(group.prompt_ids, agent_policies[group.agent])) for group in groups
     }
 
     def reply(group: Group, number: int) -> str | None:
@@ -171,7 +171,7 @@ def _of_episode(
     for decision, returned in reversed(taken):
         completion = decision.completion
         prompt = (
-            _decoded(completion.prompt_ids, agent_policies[decision.agent]) or decision.observation
+            _decode(completion.prompt_ids, agent_policies[decision.agent]) or decision.observation
         )
         reply = following.get(decision.agent)
         following[decision.agent] = decision.observation
@@ -205,7 +205,7 @@ def _answer(
     policy: Policy,
 ) -> Row:
     error = info.get("error")
-    sampled = _decoded(completion.ids, policy)
+    sampled = _decode(completion.ids, policy)
     return {
         "text": cut(completion.text),
         "sampled": None if sampled in ("", completion.text) else cut(sampled),
@@ -223,7 +223,7 @@ def _path(group: Group) -> tuple[Any, ...]:
     return group.key[1:-1]  # before it the seed, behind it the agent
 
 
-def _decoded(ids: Sequence[int], policy: Policy) -> str:
+def _decode(ids: Sequence[int], policy: Policy) -> str:
     """Tokens as text, special tokens included; nothing for a policy without tokens."""
     if not ids or not isinstance(policy, TransformersPolicy):
         return ""

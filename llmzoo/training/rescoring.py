@@ -77,10 +77,10 @@ def rescore(
     rows = sorted(read_rows(folder), key=lambda row: (row["task"], row["sample"]))
     workers = _WORKERS if make().metadata.get("slow_step") else 1
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(partial(_judged, make), rows)
+        yield from pool.map(partial(_judge, make), rows)
 
 
-def _judged(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored:
+def _judge(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored:
     before = to_episode(row)
     waiting = {agent: [d.completion.text for d in before.of(agent)] for agent in before.agents}
     longer: list[str] = []

@@ -116,8 +116,9 @@ def prepare(
 ) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
-    Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. ``defaults``: see :func:`filled`. Raises :class:`CheckpointError`
-    if a new run would overwrite another, if there is no run to resume, or if its settings differ.
+    Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. ``defaults``: see :func:`filled`.
+    Raises :class:`CheckpointError` if a new run would overwrite another, if there is no run to
+    resume, or if its settings differ.
     """
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"

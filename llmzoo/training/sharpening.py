@@ -58,7 +58,7 @@ def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, 
     return (
         _what_moved(before, after),
         *_attacked(before, after),
-        *_explained(before, after),
+        *_explain(before, after),
         *_pass_at(before, after),
     )
 
@@ -94,7 +94,7 @@ def _attacked(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[s
         )
 
 
-def _explained(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _explain(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """Whether the starting model gets as far at a lower temperature."""
     controls: Mapping[str, Any] = before.get("lower_temperatures", {})
     if not controls:

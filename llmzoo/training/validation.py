@@ -128,13 +128,13 @@ def _name(episode: Episode) -> str:
     return str(episode.info.get("task_name", episode.seed))
 
 
-def _unsolved(episode: Episode) -> bool:
+def _is_unsolved(episode: Episode) -> bool:
     return any(decision.completion.refused for decision in episode.decisions)
 
 
 def _references(known: Sequence[Episode]) -> Iterator[Fault]:
     for episode in known:
-        if _unsolved(episode):
+        if _is_unsolved(episode):
             yield Fault(kind="no reference", where=_name(episode), what=KINDS["no reference"])
         elif not episode.success:
             said = "; ".join(_errors(episode)) or "it is read, and does not solve the task"
@@ -160,7 +160,7 @@ def _wrong(
         return
     spoiled = {
         episode.seed: {
-            d.agent: _spoiled(d.completion.text, answer="answer" in episode.info)
+            d.agent: _spoil(d.completion.text, answer="answer" in episode.info)
             for d in episode.decisions
         }
         for episode in known
@@ -177,7 +177,7 @@ def _wrong(
                 yield Fault(kind="wrong answer passes", where=_name(episode), what=said)
 
 
-def _spoiled(text: str, *, answer: bool) -> str:
+def _spoil(text: str, *, answer: bool) -> str:
     """A program whose functions return nothing; an answer with other numbers; other texts as they
     are."""
     if re.search(r"^\s*return\b", text, re.MULTILINE):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from llmzoo.adapters.neighbours.chance import Chance
-from llmzoo.adapters.neighbours.replayed import ReplayedGame
+from llmzoo.adapters.external.global_random import GlobalRandomState
+from llmzoo.adapters.external.replayed import ReplayedGame
 
 
 class Pile:
@@ -19,7 +19,7 @@ class Pile:
 
     def __init__(self, seed: int):
         type(self).made += 1
-        self._chance = Chance(seed)
+        self._chance = GlobalRandomState(seed)
         with self._chance.held():
             self._left = random.randrange(5, 9)
         self._turn = 0

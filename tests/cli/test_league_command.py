@@ -122,7 +122,7 @@ def test_runs_of_several_settings(llmzoo, runs, tmp_path):
         (["oracle", "amateur", "--snapshots", "one"], "--snapshots must be a whole number"),
         (
             ["oracle", "amateur", "--env", "kuhn_poker_v0", "--temperature", "1", "--out", "l"],
-            "sampling would mean nothing",
+            "sampling would have no effect",
         ),
     ],
 )

@@ -67,6 +67,6 @@ def test_every_command_that_plays_has_them(llmzoo, chat_model, tmp_path, command
 def test_a_model_without_a_chat_template_is_told(llmzoo):
     bad = llmzoo("eval", "--env", "sudoku_v0", "--policy", "tiny", "--system", "Be brief.")
     assert bad.code == 2
-    assert "tiny has no chat template: system would mean nothing" in bad.err
+    assert "tiny has no chat template: system would have no effect" in bad.err
     bad = llmzoo("eval", "--env", "sudoku_v0", "--policy", "tiny", "--thought_end", "")
     assert bad.code == 2

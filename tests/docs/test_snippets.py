@@ -90,7 +90,7 @@ NOT_RUN = {
             "llmzoo info reasoning_gym:chain_sum",
             "llmzoo list --installed",
         ),
-        "tests/adapters/test_neighbours.py runs such where the packages are installed",
+        "tests/adapters/test_external.py runs such where the packages are installed",
     ),
     "llmzoo export runs/pair --out exported/pair --push USER/NAME --private false": (
         "uploads to the hub; tests/cli/test_export_command.py runs it with a stub in its place"

@@ -1,4 +1,4 @@
-"""The bookkeeping of ``TextEnv``, on a game small enough to reckon by hand: matching a number."""
+"""The bookkeeping of ``TextEnv``, on a game small enough to compute by hand: matching a number."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_arguments_of_the_chat_template(system):
 @pytest.mark.parametrize(
     ("template", "chat", "error", "says"),
     [
-        (None, {"system": "x"}, ConfigError, "no chat template: system would mean nothing"),
+        (None, {"system": "x"}, ConfigError, "no chat template: system would have no effect"),
         (None, {"chat_template_args": {"a": 1}}, ConfigError, "no chat template"),
         (
             chat_models.QWEN,

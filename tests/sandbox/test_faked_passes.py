@@ -347,7 +347,13 @@ def test_no_attack_passes(attack):
 
 
 def test_the_attacks_fail_for_their_wrong_answers_only():
-    right = "class Square:\n    def __init__(self, x): self.x = x\n    def area(self): return self.x ** 2\n    def items(self): return [self.x ** 2]\ndef f(x): return x ** 2"
+    right = (
+        "class Square:\n"
+        "    def __init__(self, x): self.x = x\n"
+        "    def area(self): return self.x ** 2\n"
+        "    def items(self): return [self.x ** 2]\n"
+        "def f(x): return x ** 2"
+    )
     for tests in (FUNCTION, CLOSE, METHOD):
         assert judge(right, tests).passed
 

@@ -229,7 +229,7 @@ def test_what_serve_is_asked_to_host(endpoint):
         (["--policy", "tiny", "--policy.rows", "0"], "at least 1"),
         (["--policy.rows", "3"], "need --policy"),
         (["--system", "x"], "system need --policy"),
-        (["--policy", "tiny", "--system", "x"], "no chat template: system would mean nothing"),
+        (["--policy", "tiny", "--system", "x"], "no chat template: system would have no effect"),
         (["--envs", "none"], "give --envs or --policy"),
     ],
 )

@@ -138,10 +138,10 @@ def test_workers_of_ray_have_them(model):
 @pytest.mark.parametrize(
     ("agent", "says"),
     [
-        ({"policy": "oracle", "system": "x"}, "reads no prompts: system would mean nothing"),
+        ({"policy": "oracle", "system": "x"}, "reads no prompts: system would have no effect"),
         (
             {"policy": "grpc://127.0.0.1:1", "thought_end": "x"},
-            "makes its own prompts: thought_end would mean nothing",
+            "makes its own prompts: thought_end would have no effect",
         ),
         ({"system": 5}, "system must be a text, got 5"),
         ({"chat_template_args": "x"}, "chat_template_args must be a mapping"),
@@ -159,12 +159,12 @@ def test_a_model_without_a_chat_template_takes_none(plain):
     for chat in (Chat(system="x"), Chat(chat_template_args=OFF)):
         with pytest.raises(ConfigError, match="no chat template"):
             load_policies(AGENTS, "shared", chat=chat, **options)
-    with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
+    with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
         load_policies(AGENTS, "shared", agent_args={"b": {"system": "x"}}, **options)
-    with pytest.raises(ConfigError, match="no chat template: system would mean nothing"):
+    with pytest.raises(ConfigError, match="no chat template: system would have no effect"):
         load_hosted(plain, {"system": "x"})
     with pytest.raises(ConfigError, match="makes its own prompts"):
         load_hosted("grpc://127.0.0.1:1", {"system": "x"})
     for name in ("oracle", "grpc://127.0.0.1:1"):
-        with pytest.raises(ConfigError, match="system would mean nothing"):
+        with pytest.raises(ConfigError, match="system would have no effect"):
             players(name, AGENTS, chat={"system": "x"})

@@ -339,7 +339,7 @@ def test_a_killed_league_goes_on(run, tmp_path):
         (KUHN, ["oracle", "oracle"], {}, "oracle is given twice"),
         (KUHN, ["oracle", "human"], {}, "without people"),
         (KUHN, ["oracle", "amateur"], {"deals": 1}, "deals must be at least 2"),
-        (KUHN, ["oracle", "amateur"], {"device": "cpu"}, "device would mean nothing"),
+        (KUHN, ["oracle", "amateur"], {"device": "cpu"}, "device would have no effect"),
         (KUHN, {"a": "oracle", "b": "amateur"}, {"device": "cpu"}, "device are for names"),
         ("relay_v0", ["oracle", "amateur"], {}, "has 3 .*llmzoo compare"),
         ("sudoku_v0", ["oracle", "amateur"], {"env_args": {"num_agents": 1}}, "has 1 "),

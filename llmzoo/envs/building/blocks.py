@@ -56,8 +56,8 @@ class Fill(NamedTuple):
     def __str__(self) -> str:
         name = MATERIALS[self.material]
         if self.low == self.high:
-            return f"setblock {_spaced(self.low)} {name}"
-        return f"fill {_spaced(self.low)} {_spaced(self.high)} {name}"
+            return f"setblock {_space(self.low)} {name}"
+        return f"fill {_space(self.low)} {_space(self.high)} {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,5 +214,5 @@ def _ones(marks: bytes) -> Iterable[int]:
     return (at for at, mark in enumerate(marks) if mark)
 
 
-def _spaced(place: Sequence[int]) -> str:
+def _space(place: Sequence[int]) -> str:
     return " ".join(map(str, place))

@@ -283,10 +283,10 @@ def slice_bound(node: ast.AST, names: Names) -> Iterator[ast.AST]:
     """``a[i:j]`` becomes ``a[i + 1:j]``, ``a[i:j + 1]``, ``a[i:]`` or ``a[:j]``."""
     if isinstance(node, ast.Slice):
         if node.lower is not None:
-            yield _with(node, lower=_shifted(node.lower, 1))
+            yield _with(node, lower=_shift(node.lower, 1))
             yield _with(node, lower=None)
         if node.upper is not None:
-            yield _with(node, upper=_shifted(node.upper, 1))
+            yield _with(node, upper=_shift(node.upper, 1))
             yield _with(node, upper=None)
 
 
@@ -295,8 +295,8 @@ def wrong_index(node: ast.AST, names: Names) -> Iterator[ast.AST]:
     """``a[i]`` becomes ``a[i + 1]`` or ``a[i - 1]``, ``a[0]`` becomes ``a[-1]``."""
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
         if isinstance(node.slice, ast.Name | ast.BinOp):
-            yield _with(node, slice=_shifted(node.slice, 1))
-            yield _with(node, slice=_shifted(node.slice, -1))
+            yield _with(node, slice=_shift(node.slice, 1))
+            yield _with(node, slice=_shift(node.slice, -1))
         elif isinstance(node.slice, ast.Constant) and node.slice.value == 0:
             yield _with(node, slice=ast.UnaryOp(ast.USub(), ast.Constant(1)))
         elif isinstance(node.slice, ast.UnaryOp):
@@ -311,7 +311,7 @@ def range_bound(node: ast.AST, names: Names) -> Iterator[ast.AST]:
         changes = [(end, 1), (end, -1)] if end == 0 else [(0, 1), (end, 1), (end, -1)]
         for number, by in changes:
             args = list(node.args)
-            args[number] = _shifted(args[number], by)
+            args[number] = _shift(args[number], by)
             yield _with(node, args=args)
         if end == 0:
             yield _with(node, args=[ast.Constant(1), *node.args])
@@ -368,7 +368,7 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
     return changed
 
 
-def _shifted(node: ast.expr, by: int) -> ast.expr:
+def _shift(node: ast.expr, by: int) -> ast.expr:
     """``node + by``, in its simplest form."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return ast.Constant(node.value + by)
@@ -376,5 +376,5 @@ def _shifted(node: ast.expr, by: int) -> ast.expr:
         sign = {ast.Add: 1, ast.Sub: -1}.get(type(node.op), 0)
         value = node.right.value
         if sign and isinstance(value, int):
-            return _shifted(node.left, sign * value + by) if sign * value + by else node.left
+            return _shift(node.left, sign * value + by) if sign * value + by else node.left
     return ast.BinOp(node, ast.Add() if by > 0 else ast.Sub(), ast.Constant(abs(by)))

@@ -96,7 +96,7 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
 def left_out(text: str) -> str:
     """Why a piece of an answer that defines something was left out of its program; "" if none was."""
     text = text[:MAX_ANSWER_CHARS]
-    blocks = _fenced(text)[-_MAX_BLOCKS:]
+    blocks = _fenced_blocks(text)[-_MAX_BLOCKS:]
     if blocks:
         pieces = [block for block in blocks if any(map(_HEADER.match, block.splitlines()))]
     else:
@@ -112,7 +112,7 @@ def begins(text: str, names: Collection[str] = ()) -> bool:
     text = text[:MAX_ANSWER_CHARS]
     lines = text.splitlines()
     if not names:
-        return bool(_fenced(text)) or any(map(_CODE_LINE.match, lines))
+        return bool(_fenced_blocks(text)) or any(map(_CODE_LINE.match, lines))
     wanted = "|".join(map(re.escape, names))
     begun = re.compile(rf"[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{wanted})\b")
     return any(map(begun.match, lines))
@@ -153,7 +153,7 @@ def merge(*sources: str) -> str:
 
 
 def _find(text: str, wanted: frozenset[str]) -> str:
-    blocks = _fenced(text)[-_MAX_BLOCKS:]
+    blocks = _fenced_blocks(text)[-_MAX_BLOCKS:]
     parsed = {block: names for block in blocks if (names := _names(block)) is not None}
     if parsed:
         chosen = [block for block in parsed if parsed[block] & wanted]
@@ -171,7 +171,7 @@ def _find(text: str, wanted: frozenset[str]) -> str:
     return "\n".join(pieces)
 
 
-def _fenced(text: str) -> list[str]:
+def _fenced_blocks(text: str) -> list[str]:
     """The contents of code fences, dedented; the last fence may be missing."""
     blocks: list[str] = []
     open_block: list[str] | None = None
@@ -224,7 +224,7 @@ def _defines_only(node: ast.stmt, wanted: frozenset[str]) -> bool:
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         plain = all(isinstance(t, ast.Name | ast.Tuple) for t in targets)
-        return plain and not _called(node) & (_OUTSIDE | wanted)
+        return plain and not _called_names(node) & (_OUTSIDE | wanted)
     if isinstance(node, ast.Try):  # an import that may be missing
         inner = [*node.body, *node.orelse, *node.finalbody]
         inner += [statement for handler in node.handlers for statement in handler.body]
@@ -232,7 +232,7 @@ def _defines_only(node: ast.stmt, wanted: frozenset[str]) -> bool:
     return False
 
 
-def _called(node: ast.AST) -> set[str]:
+def _called_names(node: ast.AST) -> set[str]:
     return {
         inner.func.id
         for inner in ast.walk(node)

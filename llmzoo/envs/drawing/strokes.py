@@ -102,13 +102,13 @@ def _nothing(pen: Pen, cell: BoardCell) -> None:
 
 def _wall(pen: Pen, cell: BoardCell) -> None:
     look = CELLS[cell.kind]
-    pen.block(0.06, 0.12, _mixed(look.fill, "#ffffff", 0.09), look.fill, 0.02)
-    pen.line((0.16, 0.12), (0.84, 0.12), _mixed(look.fill, "#ffffff", 0.25))
-    pen.line((0.16, 0.9), (0.84, 0.9), _mixed(look.fill, "#000000", 0.14))
+    pen.block(0.06, 0.12, _mix(look.fill, "#ffffff", 0.09), look.fill, 0.02)
+    pen.line((0.16, 0.12), (0.84, 0.12), _mix(look.fill, "#ffffff", 0.25))
+    pen.line((0.16, 0.9), (0.84, 0.9), _mix(look.fill, "#000000", 0.14))
 
 
 def _floor(pen: Pen, cell: BoardCell) -> None:
-    edge = _mixed(CELLS["floor"].fill, LINE, 0.45)
+    edge = _mix(CELLS["floor"].fill, LINE, 0.45)
     pen.canvas.rectangle(pen.span((0, 0, 1, 1)), outline=edge, width=pen.thickness(0.02))
 
 
@@ -125,7 +125,7 @@ def _box(pen: Pen, cell: BoardCell) -> None:
     pen.canvas.rectangle(pen.span((0, 0, 1, 1)), fill=ground)
     _floor(pen, cell)
     pen.block(0.1, 0.09, look.fill, look.ink, 0.055)
-    light = _mixed(look.fill, look.ink, 0.45)
+    light = _mix(look.fill, look.ink, 0.45)
     pen.line((0.22, 0.22), (0.78, 0.78), light)
     pen.line((0.78, 0.22), (0.22, 0.78), light)
     pen.canvas.rectangle(
@@ -159,7 +159,7 @@ def _pawn(pen: Pen, colour: str) -> None:
         radius = 0.5 * (box[3] - box[1]) * pen.side
         pen.canvas.rounded_rectangle(pen.span(box), radius=radius, fill=colour)
     pen.disc(0.5, 0.27, 0.165, colour)
-    pen.disc(0.45, 0.22, 0.045, _mixed(colour, "#ffffff", 0.45))
+    pen.disc(0.45, 0.22, 0.045, _mix(colour, "#ffffff", 0.45))
 
 
 def _start(pen: Pen, cell: BoardCell) -> None:
@@ -209,7 +209,7 @@ def _pane(pen: Pen, cell: BoardCell) -> None:
 
 def _ore(pen: Pen, cell: BoardCell) -> None:
     look = CELLS[cell.kind]
-    pen.block(0.0, 0.06, look.fill, _mixed(look.fill, "#000000", 0.3), 0.05)
+    pen.block(0.0, 0.06, look.fill, _mix(look.fill, "#000000", 0.3), 0.05)
     for x, y in ((0.3, 0.32), (0.66, 0.3), (0.48, 0.6), (0.26, 0.74), (0.74, 0.72)):
         pen.disc(x, y, 0.09, look.ink)
 
@@ -233,7 +233,7 @@ def _earth(pen: Pen, cell: BoardCell) -> None:
         pen.disc(x, y, 0.06, CELLS[cell.kind].ink)
 
 
-def _mixed(one: str, other: str, share: float) -> str:
+def _mix(one: str, other: str, share: float) -> str:
     """A colour with ``share`` of another one in it."""
     parts = zip(rgb(one), rgb(other), strict=True)
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in parts)

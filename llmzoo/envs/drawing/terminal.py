@@ -48,7 +48,7 @@ def takes_colour(stream: TextIO) -> bool:
 
 def coloured(board: Board) -> str:
     """The board as lines of text with 256 colours; sudoku's with a line around every cell."""
-    return _ruled(board, board.block) if board.block else _framed(board)
+    return _rule(board, board.block) if board.block else _frame(board)
 
 
 def in_text(text: str, sightings: Sequence[Sighting]) -> str:
@@ -61,25 +61,25 @@ def in_text(text: str, sightings: Sequence[Sighting]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _framed(board: Board) -> str:
+def _frame(board: Board) -> str:
     width = 3 * len(board.rows[0]) if board.rows else 0
-    side = _inked("│", FRAME)
+    side = _ink("│", FRAME)
     rows = [f"{side}{_run(row)}{side}" for row in board.rows]
-    top, bottom = _inked(f"╭{'─' * width}╮", FRAME), _inked(f"╰{'─' * width}╯", FRAME)
+    top, bottom = _ink(f"╭{'─' * width}╮", FRAME), _ink(f"╰{'─' * width}╯", FRAME)
     return "\n".join([top, *rows, bottom])
 
 
-def _ruled(board: Board, block: int) -> str:
+def _rule(board: Board, block: int) -> str:
     columns = len(board.rows[0]) if board.rows else 0
     heavy = [(column + 1) % block == 0 for column in range(columns - 1)]
 
     def rule(left: str, right: str, dash: str, crossings: Sequence[str]) -> str:
         cells = "".join(f"{dash * 3}{crossing}" for crossing in crossings)
-        return _inked(f"{left}{cells}{dash * 3}{right}", FRAME)
+        return _ink(f"{left}{cells}{dash * 3}{right}", FRAME)
 
     lines = [rule("┏", "┓", "━", ["┳" if is_heavy else "┯" for is_heavy in heavy])]
-    bars = [_inked("┃" if is_heavy else "│", FRAME if is_heavy else LINE) for is_heavy in heavy]
-    side = _inked("┃", FRAME)
+    bars = [_ink("┃" if is_heavy else "│", FRAME if is_heavy else LINE) for is_heavy in heavy]
+    side = _ink("┃", FRAME)
     for number, row in enumerate(board.rows, start=1):
         cells = [_run([cell]) for cell in row]
         within = "".join(cell + bar for cell, bar in zip(cells, bars, strict=False))
@@ -110,7 +110,7 @@ def _style(look: Look, bold: bool) -> str:
     return f"\x1b[{weight};38;5;{_nearest(look.ink)};48;5;{_nearest(look.fill)}m"
 
 
-def _inked(text: str, colour: str) -> str:
+def _ink(text: str, colour: str) -> str:
     return f"\x1b[38;5;{_nearest(colour)}m{text}{_RESET}"
 
 

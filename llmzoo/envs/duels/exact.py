@@ -4,7 +4,7 @@ A strategy maps an information state, as :meth:`Rules.briefly_seen` writes it, a
 probability for each move.
 
 * :func:`best_response`: the most that a player can earn against a strategy of the other.
-* :func:`outcomes`, :func:`values`: what is paid, and how much on average.
+* :func:`outcomes`, :func:`values`: the payoffs, and their means.
 * :func:`exploitability`: how much players can gain by leaving a pair of strategies, on average over the players:
   NashConv (Lanctot et al., 2017, arXiv 1711.00832) divided by 2. It is 0 in an equilibrium and nowhere else.
 * :func:`solved`: an approximate equilibrium by CFR+ (Tammelin, 2014, arXiv 1407.5042).

@@ -13,7 +13,7 @@ S = TypeVar("S", bound=Hashable)
 class Rules(Generic[S]):
     """A game in extensive form: chance, players 0 and 1, hidden cards, payments at the end.
 
-    A subclass supplies the methods below. Information states are told apart by
+    A subclass supplies the methods below. Information states are distinguished by
     :meth:`briefly_seen`, so it holds all that the player has seen since the start.
 
     name: of the game. short: its name in terse prompts. common: both players are paid alike;

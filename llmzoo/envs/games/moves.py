@@ -61,7 +61,7 @@ def _explicit(text: str) -> str:
     pieces = text.split("```")
     for number in range(len(pieces) - 1, -1, -1):
         piece = pieces[number].strip()
-        moves = _labelled(piece.split("\n")) if _LABEL.search(piece) else ""
+        moves = _label(piece.split("\n")) if _LABEL.search(piece) else ""
         if piece and not moves and number % 2:
             _, _, body = piece.partition("\n")  # the first line may name a language
             moves = _line(body) or _line(piece) or ""
@@ -70,7 +70,7 @@ def _explicit(text: str) -> str:
     return ""
 
 
-def _labelled(lines: list[str]) -> str:
+def _label(lines: list[str]) -> str:
     """The last moves that follow a label, or ``""``."""
     for number in range(len(lines) - 1, -1, -1):
         line = lines[number]

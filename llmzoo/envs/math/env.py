@@ -54,8 +54,9 @@ back.
 
 **Arguments.** `family`, `level`, `num_agents` (1 or 2) or `reasoners`, `tools` and `aggregator`,
 `max_turns`, `feedback` ("none" or "verdict"), `view` ("full"; "split", for two agents and
-`family="word_problems"`), `message_chars` (400, at most 2000, of the split view), `prompt` ("full" or "terse"), `time_limit` (seconds for a
-program), `team_weight`, `split` ("train", "test", "all"), `source` ("generator"), `render_mode`.
+`family="word_problems"`), `message_chars` (400, at most 2000, of the split view), `prompt` ("full" or
+"terse"), `time_limit` (seconds for a program), `team_weight`, `split` ("train", "test", "all"),
+`source` ("generator"), `render_mode`.
 
 **Tasks.** Drawn by `family`, of each `level` ("easy", "medium", "hard"); None draws from all.
 

@@ -79,7 +79,7 @@ def read(text: str) -> Exact | None:
         text = text[named.end() :]
     form = text[:1] + text[-1:]
     if len(text) > 1 and form in _FORMS:
-        return _bracketed(form, text[1:-1].strip())
+        return _bracket(form, text[1:-1].strip())
     if _GROUPED.fullmatch(text):
         return _made("", [_number(text)])
     return _listed(_COMMA.split(text))
@@ -133,7 +133,7 @@ def _is_unit(text: str) -> bool:
     return all(w.lower() not in _NO_UNITS and (len(w) > 1 or w in _SHORT_UNITS) for w in words)
 
 
-def _bracketed(form: str, inside: str) -> Exact | None:
+def _bracket(form: str, inside: str) -> Exact | None:
     parts = [_number(part) for part in inside.split(",")]
     if len(parts) == 1:  # brackets around a number mean nothing
         return _made("", parts)

@@ -59,7 +59,7 @@ def read_reasoner(text: str, *, computed: bool) -> Read:
     elif not (content := (answers.boxed(text) or "").strip()):
         error = "malformed: no answer in \\boxed{}"
     else:
-        value, error = _checked(content, computed=computed)
+        value, error = _check(content, computed=computed)
     return Read(value, error, {"format": _begun(text) if error else REASONER_WEIGHTS["format"]})
 
 
@@ -75,7 +75,7 @@ def read_tool(text: str, limits: Limits, *, computed: bool) -> Read:
     printed = [line.strip() for line in run.stdout.splitlines() if line.strip()]
     if not printed:
         return Read("", "failed: the program printed nothing", _tool_parts("parses", "runs"))
-    value, error = _checked(printed[-1], computed=computed)
+    value, error = _check(printed[-1], computed=computed)
     paid = _tool_parts("parses", "runs", "prints")
     return Read(value, error, {**paid, "prints": LINE_PRINTED} if error else paid)
 
@@ -113,7 +113,7 @@ def majority(values: Sequence[str], *, computed: bool) -> str:
     return max(votes, key=votes.__getitem__, default="")
 
 
-def _checked(value: str, *, computed: bool) -> tuple[str, str]:
+def _check(value: str, *, computed: bool) -> tuple[str, str]:
     """An answer and "", or "" and what is wrong with the answer."""
     # on one line, and fit to be encoded: other agents read it
     value = " ".join(encodable(value).split())

@@ -113,7 +113,7 @@ class ChatServer:
         host, port = listening.getsockname()[:2]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         config = uvicorn.Config(
-            _guarded(_app(episodes), episodes.token, host),
+            _guard(_app(episodes), episodes.token, host),
             http="h11",
             ws="none",
             log_level="error",
@@ -167,7 +167,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def _guarded(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
+def _guard(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
     """``app`` for requests that may be read. ``host``: the address that the server listens on."""
     wanted = None if token is None else f"Bearer {token}".encode()
 
@@ -244,16 +244,16 @@ def _app(episodes: Episodes) -> Starlette:
         return JSONResponse({"ok": True})
 
     routes = [
-        Route("/episodes/{id}/v1/chat/completions", _answered(complete), methods=["POST"]),
-        Route("/episodes/{id}/v1/models", _answered(models)),
-        Route("/episodes/{id}/reward", _answered(reward), methods=["POST"]),
-        Route("/v1/chat/completions", _answered(complete), methods=["POST"]),
-        Route("/v1/models", _answered(models)),
+        Route("/episodes/{id}/v1/chat/completions", _answer(complete), methods=["POST"]),
+        Route("/episodes/{id}/v1/models", _answer(models)),
+        Route("/episodes/{id}/reward", _answer(reward), methods=["POST"]),
+        Route("/v1/chat/completions", _answer(complete), methods=["POST"]),
+        Route("/v1/models", _answer(models)),
     ]
     return Starlette(routes=routes)
 
 
-def _answered(route: Handler) -> Handler:
+def _answer(route: Handler) -> Handler:
     """A route whose errors are responses."""
 
     async def answer(request: Request) -> Response:

@@ -111,10 +111,10 @@ class _AsyncCompletions(_Completions):
         """As in the client that does not wait."""
         call = _call(self._asked, model, messages, tools, stop, n, settings)
         reply = self._reply(call, await self._asked.ask_async(call, n))
-        return _streamed(reply) if stream else reply
+        return _stream(reply) if stream else reply
 
 
-async def _streamed(reply: ChatCompletion) -> AsyncIterator[ChatCompletionChunk]:
+async def _stream(reply: ChatCompletion) -> AsyncIterator[ChatCompletionChunk]:
     for chunk in reply.chunks():
         yield chunk
 

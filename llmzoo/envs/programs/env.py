@@ -181,7 +181,7 @@ class ProgramEnv(TextEnv):
             if not calls:
                 why = "returned without a call" if running.error is None else _why(running.error)
                 raise ProgramError(f"the program {why}, on task {row.text:.200}") from running.error
-            self.episode = replace(episode, calls=_checked(calls))
+            self.episode = replace(episode, calls=_check(calls))
         self._live = _Live(running)
         self._team_paid = 0.0
 
@@ -266,7 +266,7 @@ class ProgramEnv(TextEnv):
             rounds = (*played.rounds, (played.calls, texts))
             outcome, said = (Outcome(), None) if calls else self._ended(running)
             outcome = together(outcome, running.paid())
-            self.episode = replace(played, rounds=rounds, calls=_checked(calls))
+            self.episode = replace(played, rounds=rounds, calls=_check(calls))
         self._live = _Live(running)
         self._pay(outcome)
         team = outcome.team
@@ -343,7 +343,7 @@ def _compare(
     ) from error
 
 
-def _checked(calls: Sequence[Call]) -> tuple[Call, ...]:
+def _check(calls: Sequence[Call]) -> tuple[Call, ...]:
     for call in calls:
         if len(call.observation()) > MAX_OBSERVATION_CHARS:
             raise ProgramError(

@@ -1,7 +1,7 @@
 """# Relay
 
 A secret passes along a chain. The first agent reads it, each agent in the middle reads only a message and a table of
-its own, and the last agent must answer with what becomes of the secret by all tables. Every agent is needed.
+its own, and the last agent must answer with the secret after all tables have changed it. Every agent is needed.
 
 | | |
 |---|---|
@@ -89,7 +89,7 @@ def canonical(task: RelayTask) -> str:
 
 
 def after(secret: Values, tables: Sequence[Values]) -> Values:
-    """What becomes of the secret by the tables, one after the other."""
+    """The secret after the tables have changed it, one after the other."""
     for table in tables:
         secret = tuple(table[digit] for digit in secret)
     return secret

@@ -145,7 +145,7 @@ def _value(node: ast.expr, values: dict[str, Number], depth: int) -> Number:
             return -result if negative else result
         case ast.Attribute(value=inner, attr=name):
             result = _value(inner, values, depth + 1)
-            return _sized(_factorial(result) if name == "_factorial" else _divided(result, 100))
+            return _sized(_factorial(result) if name == "_factorial" else _divide(result, 100))
         case ast.Name(id=name) if name in values:
             return values[name]
         case ast.Name(id=name) if name.removeprefix("name_") in CONSTANTS:
@@ -153,7 +153,7 @@ def _value(node: ast.expr, values: dict[str, Number], depth: int) -> Number:
         case ast.Name(id=name) if _function(name):
             raise SyntaxError  # a function without its numbers
         case ast.Call(func=ast.Name(id=name), args=arguments) if name not in values:
-            return _called(name, [_value(argument, values, depth + 1) for argument in arguments])
+            return _call(name, [_value(argument, values, depth + 1) for argument in arguments])
     raise SyntaxError
 
 
@@ -165,7 +165,7 @@ def _function(name: str) -> tuple[int, int, Callable[..., Number]]:
     return FUNCTIONS[name]
 
 
-def _called(name: str, arguments: list[Number]) -> Number:
+def _call(name: str, arguments: list[Number]) -> Number:
     least, most, function = _function(name)
     name = name.removeprefix("name_")
     if not least <= len(arguments) <= most:
@@ -187,7 +187,7 @@ def _sized(value: Number) -> Number:
     return value
 
 
-def _divided(a: Number, b: Number) -> Number:
+def _divide(a: Number, b: Number) -> Number:
     """``a / b``, exact where both are."""
     return a / b if isinstance(a, float) or isinstance(b, float) else Fraction(a) / b
 
@@ -224,7 +224,7 @@ def _factorial(n: Number) -> Number:
     return math.factorial(up_to)
 
 
-def _rounded(x: Number, digits: Number = 0) -> Number:
+def _round(x: Number, digits: Number = 0) -> Number:
     """``x`` to so many digits after the point, or before it where ``digits`` is negative."""
     places = _whole(digits)
     if abs(places) > MAX_EXPONENT:
@@ -244,7 +244,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: _divided,
+    ast.Div: _divide,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: _power,
@@ -254,7 +254,7 @@ CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e}
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Number]]] = {
     "sqrt": (1, 1, _root),
     "abs": (1, 1, abs),
-    "round": (1, 2, _rounded),
+    "round": (1, 2, _round),
     "floor": (1, 1, math.floor),
     "ceil": (1, 1, math.ceil),
     "min": (1, MAX_CHARS, lambda *values: min(values)),

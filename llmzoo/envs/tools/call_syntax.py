@@ -61,7 +61,7 @@ def read_calls(text: str) -> list[ToolCall | BadCall]:
     """
     if len(text) > MAX_CHARS:
         return [BadCall(f"the answer is longer than {MAX_CHARS} characters")]
-    form = _tagged if _TAG.search(text) else _marked if _MISTRAL.search(text) else _bare
+    form = _tag if _TAG.search(text) else _mark if _MISTRAL.search(text) else _bare
     calls: list[ToolCall | BadCall] = []
     for call in form(text):
         if len(calls) == MAX_CALLS:
@@ -79,7 +79,7 @@ def read_answer(text: str) -> str | None:
     return text[start : text.index("</answer>", start)].strip()
 
 
-def _tagged(text: str) -> Iterator[ToolCall | BadCall]:
+def _tag(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls between tags. JSON is read from its first to its last brace, so a closing tag within a
     string does not end it."""
     tag = _TAG.search(text)
@@ -109,7 +109,7 @@ def _function(name: str, text: str, start: int) -> tuple[ToolCall, int]:
     return ToolCall(name, _arguments(value)), end
 
 
-def _marked(text: str) -> Iterator[ToolCall | BadCall]:
+def _mark(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls after Mistral's mark."""
     mark = _MISTRAL.search(text)
     while mark is not None:

@@ -54,13 +54,13 @@ def python(state: Cells, code: str) -> ToolReply:
     run = session.run(code)
     if not session.alive:
         why = f"no result after {LIMITS.time_limit:g} s" if run.status == "timeout" else "it ended"
-        return _failed(f"the interpreter was stopped ({why}); all names are lost", "", ())
+        return _fail(f"the interpreter was stopped ({why}); all names are lost", "", ())
     cells = (*state, code)
     _sessions.keep(cells, session)
     output = cut(run.stdout, MAX_OUTPUT_CHARS)
     if run.status in ("passed", "output"):
         return ToolReply(output.rstrip() or "(no output)", state=cells)
-    return _failed(_reason(run), output + _traceback(run), cells)
+    return _fail(_reason(run), output + _traceback(run), cells)
 
 
 def python_tools() -> tuple[Tool, ...]:
@@ -72,7 +72,7 @@ def close_sessions() -> None:
     _sessions.close()
 
 
-def _failed(reason: str, shown: str, cells: Cells) -> ToolReply:
+def _fail(reason: str, shown: str, cells: Cells) -> ToolReply:
     return ToolReply(shown.rstrip() or f"Error: {reason}", reason, cells)
 
 

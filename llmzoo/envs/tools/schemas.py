@@ -26,7 +26,7 @@ def described(function: Callable[..., Any]) -> str:
     """The first paragraph of a function's docstring, on one line."""
     first = (inspect.getdoc(function) or "").partition("\n\n")[0]
     if not first.strip():
-        raise ConfigError(f"{_called(function)} needs a docstring: models read it")
+        raise ConfigError(f"{_display_name(function)} needs a docstring: models read it")
     return " ".join(first.split())
 
 
@@ -53,16 +53,16 @@ def parameters_of(
         model = pydantic.create_model("Arguments", __config__=strict, **fields)
         schema = untitled(model.model_json_schema())
     except pydantic.errors.PydanticUserError as error:
-        raise ConfigError(f"{_called(function)}: {error.message}") from error
+        raise ConfigError(f"{_display_name(function)}: {error.message}") from error
     schema.setdefault("properties", {})
 
     def check(arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
             # as JSON, so that a tuple, a date or an enum can be given as JSON gives them
-            given = model.model_validate_json(_dumped(arguments))
+            given = model.model_validate_json(_dump(arguments))
         except pydantic.ValidationError as error:
             problems = error.errors(include_url=False, include_context=False)
-            raise BadArguments(_explained(problems, list(names.values()))) from error
+            raise BadArguments(_explain(problems, list(names.values()))) from error
         return {name: getattr(given, field) for field, name in names.items()}
 
     return schema, check
@@ -77,15 +77,17 @@ def _fields(function: Callable[..., Any], leave_out: int) -> tuple[dict[str, str
         hints = typing.get_type_hints(function, include_extras=True)
     except NameError as error:
         raise ConfigError(
-            f"{_called(function)} has a type that cannot be found: {error}"
+            f"{_display_name(function)} has a type that cannot be found: {error}"
         ) from error
     names = {}
     fields: dict[str, Any] = {}
     for parameter in list(inspect.signature(function).parameters.values())[leave_out:]:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ConfigError(f"{_called(function)}: {parameter} cannot be given by name")
+            raise ConfigError(f"{_display_name(function)}: {parameter} cannot be given by name")
         if parameter.name not in hints:
-            raise ConfigError(f"{_called(function)}: parameter {parameter.name!r} needs a type")
+            raise ConfigError(
+                f"{_display_name(function)}: parameter {parameter.name!r} needs a type"
+            )
         default = ... if parameter.default is parameter.empty else parameter.default
         # a field's own name must not clash with the methods of a pydantic model; an alias may
         field = f"field_{len(fields)}"
@@ -97,14 +99,14 @@ def _fields(function: Callable[..., Any], leave_out: int) -> tuple[dict[str, str
     return names, fields
 
 
-def _dumped(arguments: Mapping[str, Any]) -> str:
+def _dump(arguments: Mapping[str, Any]) -> str:
     try:
         return json.dumps(dict(arguments))
     except (TypeError, ValueError, RecursionError) as error:
         raise BadArguments(f"the arguments are not JSON: {error}") from error
 
 
-def _explained(errors: list[Any], known: list[str]) -> str:
+def _explain(errors: list[Any], known: list[str]) -> str:
     reasons = []
     for error in errors[:MAX_SHOWN]:
         if not error["loc"]:  # text that JSON allows and Unicode does not
@@ -149,5 +151,5 @@ def untitled(schema: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _called(function: Callable[..., Any]) -> str:
+def _display_name(function: Callable[..., Any]) -> str:
     return f"tool {function.__name__!r}"

@@ -74,7 +74,7 @@ class Index:
 
 def search_tools(corpus: str | Path | None = None) -> tuple[Tool, ...]:
     """``search`` over a folder of .txt, .md and .jsonl files, by default over the shipped corpus."""
-    index = _shipped() if corpus is None else Index(documents_from(corpus))
+    index = _load_shipped() if corpus is None else Index(documents_from(corpus))
     return (_search_tool(index.find),)
 
 
@@ -110,7 +110,7 @@ def documents_from(corpus: str | Path) -> list[Document]:
 
 
 @cache
-def _shipped() -> Index:
+def _load_shipped() -> Index:
     return Index([Document(article.title, article.text) for article in articles()])
 
 

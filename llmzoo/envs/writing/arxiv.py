@@ -27,9 +27,9 @@ CoMLRL / MAGRPO (arXiv 2508.04652), at most 2.98:
 `reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how faithful both parts are
 to the abstract, with a start and measures as in `tldr_v0`. The general language of papers ("method",
 "existing", "results") does not count as content. An introduction says more than its abstract, so
-support is worth 0 at 0.2 and 1 at 0.36, stretch 0 at 0.08 and 1 at 0.16, coverage 0 at 0.25 and 1 at 0.48. A longer text shows more
-order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Paired is worth 0 at 0.4 and 1 at 0.31,
-taken 0 at 0.9 and 1 at 0.82. The other thresholds are the same.
+support is worth 0 at 0.2 and 1 at 0.36, stretch 0 at 0.08 and 1 at 0.16, coverage 0 at 0.25 and 1 at
+0.48. A longer text shows more order (0 at 0.15, 1 at 0.28) and thread (0 at 2, 1 at 3.5). Paired is
+worth 0 at 0.4 and 1 at 0.31, taken 0 at 0.9 and 1 at 0.82. The other thresholds are the same.
 
 **Arguments.** Those of `tldr_v0` except `on_bad_record`, and `hub_id`: the data set that
 `source="hub"` loads, by default the paper's, `OpenMLRL/arXiv_abstract`. Its records, and those of a

@@ -185,7 +185,7 @@ def _part(text: str, source: Source, standard: Standard) -> GroundedPart:
     if len(words) > MAX_WORDS:
         return UNREAD
     content = _content(numerals(words), standard)
-    supported = [_supported(stem(word), source) for word in content]
+    supported = [_is_supported(stem(word), source) for word in content]
     unsupported = [word for word, known in zip(content, supported, strict=True) if not known]
     weigh = dict.fromkeys(names(text), standard.stranger) | dict.fromkeys(source.names, 2)
     weight, missing = _weight(content, weigh), _weight(unsupported, weigh)
@@ -255,10 +255,10 @@ def _content(words: Iterable[str], standard: Standard) -> list[str]:
 def _known_stems(words: Sequence[str], source: Source, standard: Standard) -> list[str]:
     """The stems of a part's content words as the source has them, in order."""
     stems = map(stem, _content(numerals([*words]), standard))
-    return [s if s in source.positions else s[:ALIKE] for s in stems if _supported(s, source)]
+    return [s if s in source.positions else s[:ALIKE] for s in stems if _is_supported(s, source)]
 
 
-def _supported(s: str, source: Source) -> bool:
+def _is_supported(s: str, source: Source) -> bool:
     return s in source.positions or (len(s) >= ALIKE and s[:ALIKE] in source.positions)
 
 

@@ -23,7 +23,7 @@ MOST = {LENGTH: 0.5, RATIO: 1.0, VOCABULARY: 0.5, STYLE: 0.4 * 0.95 + 0.6}
 MAXIMUM = sum(MOST.values())  # 2.98
 START = "start"
 PARTS = (START, *STAGES)
-STARTED = 0.1  # the most that the start pays; the length pays so much less
+STARTED = 0.1  # the most that the start pays; the length pays that much less
 SIZE = 0.25  # the share of a part's start that its length alone earns
 INFINITE = float("inf")
 

@@ -24,16 +24,16 @@ published reward for stories. `reward="structural"`, at most 2.98:
 | vocabulary | 0.5 | the same of its different words |
 | style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05. c is the number of kinds of transitions, of twelve, in both passages together; J is the Jaccard overlap of both without stop words |
 
-`reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how well both passages
-keep to the opening, with a start and measures as in `tldr_v0`. A story goes on to new things and
-people, so little support (worth 0 at 0.14, 1 at 0.2; stretch, of twenty words, 0 at 0.03, 1 at 0.08) and coverage (0 at 0.15, 1 at 0.21) are asked for:
-names and things come back. Order is worth 0 at 0.37 and 1 at 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0
-at 0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0 at 0.65 and 1 at 0.5. There is no thread.
-Instead, both passages together have to take up things of the opening and not only its names: the
-coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So another story with the opening's names
-put in earns next to nothing; with some of its things put in too, where they fit, it scores like a good
-one. A new name counts like any other word, and the furniture of stories (doors, hands, mornings)
-does not count as content.
+`reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how well both passages keep
+to the opening, with a start and measures as in `tldr_v0`. A story goes on to new things and people, so
+little support (worth 0 at 0.14, 1 at 0.2; stretch, of twenty words, 0 at 0.03, 1 at 0.08) and coverage
+(0 at 0.15, 1 at 0.21) are asked for: names and things come back. Order is worth 0 at 0.37 and 1 at
+0.47, fit 0 at 0.3 and 1 at 0.4, paired 0 at 0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0
+at 0.65 and 1 at 0.5. There is no thread. Instead, both passages together have to take up things of the
+opening and not only its names: the coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So
+another story with the opening's names put in earns next to nothing; with some of its things put in too,
+where they fit, it scores like a good one. A new name counts like any other word, and the furniture of
+stories (doors, hands, mornings) does not count as content.
 
 **Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"` and `"sample"` are
 the shipped openings; or a [file](../data.md#files-of-records) with the field `opening` and perhaps a

@@ -48,10 +48,10 @@ def numerals(words: list[str]) -> list[str]:
     written: list[str] = []
     number = 0
     for word in words:
-        larger = _counted(number, word)
+        larger = _count(number, word)
         if larger is None and number:
             written.append(str(number))
-            number, larger = 0, _counted(0, word)
+            number, larger = 0, _count(0, word)
         if larger is None:
             written.append(word)
         else:
@@ -59,7 +59,7 @@ def numerals(words: list[str]) -> list[str]:
     return [*written, str(number)] if number else written
 
 
-def _counted(number: int, word: str) -> int | None:
+def _count(number: int, word: str) -> int | None:
     """The number so far (0 for none) continued by ``word``; None if ``word`` does not continue it."""
     if word in TENS and number % 100 == 0:
         return number + TENS[word]
@@ -84,7 +84,7 @@ def stem(word: str) -> str:
     word = word[:_MAX_STEMMED].removesuffix("'s").replace("'", "")
     if word[:1].isdigit():  # "24m" is an age, "3rd" a rank
         return word.replace(",", "").rstrip(_LETTERS)
-    return _stripped(_meant(word))
+    return _strip(_meant(word))
 
 
 def _meant(word: str) -> str:
@@ -120,7 +120,7 @@ def _without(word: str, suffix: str) -> str:
     return left[:-1] if left[-1] == left[-2] and left[-1] not in "lsz" else left
 
 
-def _stripped(word: str) -> str:
+def _strip(word: str) -> str:
     """The word without up to three endings and without a final ``e``; ``y`` becomes ``i``."""
     word = _singular(word)
     for _ in range(3):

@@ -64,13 +64,13 @@ def check_trl_args(trl_args: Mapping[str, Any], offered: Collection[str]) -> Non
     for name in trl_args:
         if name in offered:
             continue
-        reason = _refused(name)
+        reason = _refusal_reason(name)
         if reason is None:
             raise UnknownNameError("option in trl_args", name, offered)
         raise ConfigError(f"trl_args does not take {name}: {reason}")
 
 
-def _refused(name: str) -> str | None:
+def _refusal_reason(name: str) -> str | None:
     """Why TRL's option ``name`` is refused; None for a name that is not known."""
     for reason, options in _REFUSED.items():
         for option in options.split():

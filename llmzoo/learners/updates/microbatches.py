@@ -56,7 +56,7 @@ def make_microbatches(
     """
     alike: dict[tuple[Sampling, object], list[ScoredGroup]] = {}
     for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
-        pieces = _divided(c, tokens_at_once)
+        pieces = _divide(c, tokens_at_once)
         agent = c.group.agent
         alike.setdefault((policy.sampling_of(agent), loss_of(agent)), []).extend(pieces)
     return [
@@ -124,7 +124,7 @@ def _add(trie: Trie, group: Group) -> None:
         trie.add(completion.ids, end)
 
 
-def _divided(credited: ScoredGroup, tokens_at_once: int) -> list[ScoredGroup]:
+def _divide(credited: ScoredGroup, tokens_at_once: int) -> list[ScoredGroup]:
     group = credited.group
     if tokens_of(group) <= tokens_at_once:
         return [credited]

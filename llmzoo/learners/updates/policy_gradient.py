@@ -114,7 +114,8 @@ def rows_of(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tenso
 class PolicyGradientUpdater:
     """Holds an optimiser for each policy and, under a KL penalty, the starting policies.
 
-    ``configs``: of single policies, by name, that differ from ``config``. ``used``: what the last update learned from, for :meth:`credits`. A subclass sets it.
+    ``configs``: of single policies, by name, that differ from ``config``. ``used``: what the last
+    update learned from, for :meth:`credits`. A subclass sets it.
     """
 
     def __init__(

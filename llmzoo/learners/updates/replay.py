@@ -31,14 +31,14 @@ class Replay:
         return mixed
 
     def save(self, path: Path) -> None:
-        path.write_text(json.dumps([[_written(c) for c in batch] for batch in self._kept]))
+        path.write_text(json.dumps([[_write(c) for c in batch] for batch in self._kept]))
 
     def load(self, path: Path) -> None:
         self._kept.clear()
         self._kept.extend([_read(row) for row in batch] for batch in json.loads(path.read_text()))
 
 
-def _written(credited: ScoredGroup) -> dict[str, Any]:
+def _write(credited: ScoredGroup) -> dict[str, Any]:
     group = credited.group
     return {
         "agent": group.agent,

@@ -45,7 +45,8 @@ def demonstrators(config: SFTConfig, agent_policies: Mapping[str, Policy]) -> Ma
 
 
 class Demonstrations:
-    """The episodes of a file of trajectories or of whole episodes, repeated, in an order that ``seed`` fixes for each repetition."""
+    """The episodes of a file of trajectories or of whole episodes, repeated, in an order that
+    ``seed`` fixes for each repetition."""
 
     def __init__(self, source: str):
         if episode_rows.holds_episodes(source):

@@ -34,11 +34,11 @@ class Http:
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The same, for a request with a JSON body."""
-        return self._json(self._posted(path, body))
+        return self._json(self._post(path, body))
 
     def tell(self, path: str, body: Mapping[str, Any]) -> None:
         """Post a request whose answer does not matter."""
-        self._retried(self._posted(path, body))
+        self._retry(self._post(path, body))
 
     def wait(self, seconds: float) -> None:
         """Wait until the server is healthy, for at most this many seconds."""
@@ -55,7 +55,7 @@ class Http:
                     ) from error
             time.sleep(0.5)
 
-    def _posted(self, path: str, body: Mapping[str, Any]) -> urllib.request.Request:
+    def _post(self, path: str, body: Mapping[str, Any]) -> urllib.request.Request:
         return urllib.request.Request(
             self.url + path,
             data=json.dumps(body).encode(),
@@ -63,13 +63,13 @@ class Http:
         )
 
     def _json(self, request: urllib.request.Request) -> Any:
-        text = self._retried(request)
+        text = self._retry(request)
         try:
             return json.loads(text)
         except ValueError as error:
             raise SamplerError(f"{request.full_url} answered with no JSON: {error}") from error
 
-    def _retried(self, request: urllib.request.Request) -> bytes:
+    def _retry(self, request: urllib.request.Request) -> bytes:
         attempt = 0
         while True:
             try:

@@ -110,7 +110,7 @@ def _last_line(text: str) -> str:
 
 
 def _fakes_here(level: int, deadline: float) -> Iterator[dict[str, Any]]:
-    """What becomes of the fakes without a world of their own, as records like the keeper's."""
+    """The outcome of the fakes without a world of their own, as records like the keeper's."""
     column = SandboxColumn(level)
     wrong, _ = controls(column)
     yield {"wrong": wrong}

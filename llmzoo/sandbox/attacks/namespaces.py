@@ -18,28 +18,28 @@ _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int, what: str) -> None:
+def _check(result: int, what: str) -> None:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def unshare(flags: int) -> None:
-    _checked(_libc.unshare(flags), "unshare")
+    _check(_libc.unshare(flags), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     arguments = (source.encode(), target.encode(), kind.encode(), flags, data.encode())
-    _checked(_libc.mount(*arguments), f"mount {kind or 'bind'} at {target}")
+    _check(_libc.mount(*arguments), f"mount {kind or 'bind'} at {target}")
 
 
 def die_with_parent(signal_number: int = 9) -> None:
-    _checked(_libc.prctl(_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
+    _check(_libc.prctl(_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
 
 
 def forgo(capability: int) -> None:
     """Take a capability away for good, from the next exec on."""
-    _checked(_libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0), "prctl")
+    _check(_libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0), "prctl")
 
 
 def raise_loopback() -> None:

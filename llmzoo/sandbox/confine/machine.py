@@ -45,7 +45,7 @@ def shared_libraries() -> list[str]:
 
     Folders that may hold third-party Python packages are left out.
     """
-    mapped = {line.split()[-1] for line in _mapped() if ".so" in line}
+    mapped = {line.split()[-1] for line in _mappings() if ".so" in line}
     folders = {os.path.dirname(os.path.realpath(path)) for path in mapped if path[0] == "/"}
     system = [p for p in folders if p.startswith(_SYSTEM_LIBRARIES) and "python" not in p]
     prefix = os.path.join(sys.base_prefix, "lib")
@@ -54,7 +54,7 @@ def shared_libraries() -> list[str]:
     return sorted({*system, *own, *zones})
 
 
-def _mapped() -> list[str]:
+def _mappings() -> list[str]:
     try:
         with open("/proc/self/maps") as file:
             return file.read().splitlines()

@@ -44,8 +44,8 @@ def same_output(expected: str, got: str, mode: str) -> bool:
     """Whether a printed output is right.
 
     ``"tokens"``: the same words, with any space between them; a number with a fraction matches any
-    decimal number within 1e-6, and ``20.0`` matches ``20``. ``"lines"``: the same lines, without trailing space. ``"exact"``: the
-    same text. Raises ``ValueError`` for another mode.
+    decimal number within 1e-6, and ``20.0`` matches ``20``. ``"lines"``: the same lines, without
+    trailing space. ``"exact"``: the same text. Raises ``ValueError`` for another mode.
     """
     if mode == "exact":
         return expected == got

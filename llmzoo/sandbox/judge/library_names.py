@@ -48,7 +48,7 @@ def _under_test(nodes: Sequence[ast.AST], uses: Uses, meant: set[str]) -> set[st
     sources: dict[str, set[str]] = {}  # the names that a variable was made of
     parameters: set[str] = set()
     for node in nodes:
-        for target, value in _assigned(node):
+        for target, value in _assignments(node):
             for name in _names(target):
                 sources.setdefault(name, set()).update(_names(value))
         if isinstance(node, ast.arg) and node.arg != "self":
@@ -56,7 +56,7 @@ def _under_test(nodes: Sequence[ast.AST], uses: Uses, meant: set[str]) -> set[st
     own = {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     found: set[str] = set()
     for node in filter(_is_assertion, nodes):
-        names = _expanded(_names(node), sources)
+        names = _expand(_names(node), sources)
         others = {
             name
             for name in names - meant - own
@@ -81,7 +81,7 @@ def _is_assertion(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert)
 
 
-def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     """Pairs of a target and the value that it is given."""
     if isinstance(node, ast.Assign):
         yield from ((target, node.value) for target in node.targets)
@@ -105,7 +105,7 @@ def _names(tree: ast.AST) -> set[str]:
     }
 
 
-def _expanded(names: set[str], sources: dict[str, set[str]]) -> set[str]:
+def _expand(names: set[str], sources: dict[str, set[str]]) -> set[str]:
     """The names, and all that they were made of."""
     known: set[str] = set()
     while names:

@@ -102,7 +102,7 @@ class Mirrors:
 def _copy_into(old: Any, new: Any) -> None:
     """Copy the content of a container into another. Raises NotData if their types differ."""
     if isinstance(old, dict) and isinstance(new, dict):
-        merged = {key: _merged(old.get(key), value) for key, value in new.items()}
+        merged = {key: _merge(old.get(key), value) for key, value in new.items()}
         old.clear()
         old.update(merged)
     elif isinstance(old, set) and isinstance(new, set):
@@ -111,7 +111,7 @@ def _copy_into(old: Any, new: Any) -> None:
     elif isinstance(old, bytearray) and isinstance(new, bytearray):
         old[:] = new
     elif isinstance(old, list) and isinstance(new, list):
-        old[:] = [_merged(a, b) for a, b in zip(old, new, strict=False)] + new[len(old) :]
+        old[:] = [_merge(a, b) for a, b in zip(old, new, strict=False)] + new[len(old) :]
     elif isinstance(old, deque) and isinstance(new, deque):
         old.clear()
         old.extend(new)
@@ -119,7 +119,7 @@ def _copy_into(old: Any, new: Any) -> None:
         raise NotData(f"a {type(old).__name__} that became a {type(new).__name__}")
 
 
-def _merged(old: Any, new: Any) -> Any:
+def _merge(old: Any, new: Any) -> Any:
     if type(old) is type(new) and type(new) in (list, dict, set, bytearray, deque):
         _copy_into(old, new)
         return old

@@ -204,9 +204,11 @@ def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
             for base in node.bases:
                 if isinstance(base, ast.Name) and base.id in programs:
                     return f"the tests derive a class from {base.id}"
-        elif isinstance(node, ast.Call) and (target := _patched(node, stored)):
+        elif isinstance(node, ast.Call) and (target := _patched_name(node, stored)):
             return f"the tests patch {target}"
-        elif isinstance(node, (ast.Assign, ast.AugAssign)) and (target := _assigned(node, stored)):
+        elif isinstance(node, (ast.Assign, ast.AugAssign)) and (
+            target := _assigned_name(node, stored)
+        ):
             return f"the tests change {target}"
     for module in sorted(modules):
         if reason := _SHARED_MODULES.get(module.partition(".")[0]):
@@ -214,7 +216,7 @@ def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
     return None
 
 
-def _patched(call: ast.Call, stored: set[str]) -> str | None:
+def _patched_name(call: ast.Call, stored: set[str]) -> str | None:
     """The target of ``patch("...")`` or ``patch.object(module, ...)`` that needs one interpreter."""
     last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if last not in ("patch", "dict", "multiple", "object", "setattr"):
@@ -230,7 +232,7 @@ def _patched(call: ast.Call, stored: set[str]) -> str | None:
     return None
 
 
-def _assigned(node: ast.Assign | ast.AugAssign, stored: set[str]) -> str | None:
+def _assigned_name(node: ast.Assign | ast.AugAssign, stored: set[str]) -> str | None:
     """An attribute of a standard module that is assigned to."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     for target in targets:

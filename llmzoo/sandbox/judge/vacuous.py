@@ -135,7 +135,7 @@ class Narrower(ast.NodeTransformer):
             return node
         operands = [node.left, node.comparators[0]]
         size = sides[type(node.ops[0])]  # which of the operands is the distance
-        narrow = _narrowed(_expected_in_distance(operands[size]), _number(operands[1 - size]))
+        narrow = _narrow(_expected_in_distance(operands[size]), _number(operands[1 - size]))
         if narrow is not None:
             operands[1 - size] = _at(node, ast.Constant(narrow))
             node.left, node.comparators = operands[0], [operands[1]]
@@ -150,13 +150,13 @@ class Narrower(ast.NodeTransformer):
         expected = abs(numbers[0]) if len(numbers) == 1 else None
         for keyword in node.keywords:
             given = _number(keyword.value)
-            narrow = _narrowed(expected, given)
+            narrow = _narrow(expected, given)
             if keyword.arg in ("abs_tol", "atol", "delta") and narrow is not None:
                 keyword.value = _at(node, ast.Constant(narrow))
             elif keyword.arg in ("rel_tol", "rtol") and given is not None and given >= 1:
                 keyword.value = _at(node, ast.Constant(0.5))
             elif keyword.arg == "places" and given is not None:
-                narrow = _narrowed(expected, 0.5 * 10.0 ** -min(given, 300))
+                narrow = _narrow(expected, 0.5 * 10.0 ** -min(given, 300))
                 if narrow is not None:
                     keyword.arg, keyword.value = "delta", _at(node, ast.Constant(narrow))
         return node
@@ -176,7 +176,7 @@ def _expected_in_distance(node: ast.expr) -> float | None:
     return abs(numbers[0]) if len(numbers) == 1 else None
 
 
-def _narrowed(expected: float | None, tolerance: float | None) -> float | None:
+def _narrow(expected: float | None, tolerance: float | None) -> float | None:
     """Half of what is expected, if the tolerance lets zero pass for it, else None."""
     if expected is None or tolerance is None or not NOISE < expected <= tolerance:
         return None

@@ -62,7 +62,7 @@ DUELS = (
             "We are told that collecting fares is wasteful, because inspectors and machines eat "
             "31 cents of each euro. Even so, 69 cents remain, and they pay for drivers. And "
             "fares do something else: they make people treat the bus as theirs. In the first "
-            "quarter without tickets the depot had 83 slashed agents to mend, where the quarter "
+            "quarter without tickets the depot had 83 slashed seats to mend, where the quarter "
             "before it had seen 35. I have listened to the whole case for free travel and I "
             "still say what I said at the beginning: help those who are poor, run more buses, "
             "and keep the fare.",
@@ -160,7 +160,7 @@ DUELS = (
             "duties start at eighteen: we found 13 contracts, oaths and penalties which begin "
             "on that birthday and not one that begins earlier.",
             "Finally we hear that interest will come once they have the vote. That is a hope; "
-            "let me give you an observation. 450 sixth-formers were offered free agents at a "
+            "let me give you an observation. 450 sixth-formers were offered free seats at a "
             "council debate. Seven came, and three stayed awake. These were young people who "
             "would be voting anyway in a year or two, so the excuse that they had no say does "
             "not convince me. A few more questions about the constitution in a civics class are "

@@ -1,8 +1,9 @@
 """Attempts to be paid in the writing environments without an honest text.
 
 Every attack writes both parts, for the first tasks of each environment's sample; its score is its
-best return. A climber asks the reward itself (:mod:`.writing_climbers`). Nonsense has to stay below a tenth of the most that there is, extracts of the source
-and what is made of them below six tenths. Honest play is the reference pairs', the weakest of them.
+best return. A climber asks the reward itself (:mod:`.writing_climbers`). Nonsense has to stay below
+a tenth of the most that there is, extracts of the source and what is made of them below six tenths.
+Honest play is the reference pairs', the weakest of them.
 """
 
 from __future__ import annotations

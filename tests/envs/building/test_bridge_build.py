@@ -1,4 +1,4 @@
-"""Episodes of bridge_build_v0: the bridge, the fog and the messages, and what is paid; numbers by hand."""
+"""Episodes of bridge_build_v0: the bridge, the fog and the messages, and the rewards; numbers by hand."""
 
 from __future__ import annotations
 

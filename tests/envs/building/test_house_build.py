@@ -1,4 +1,4 @@
-"""Episodes of house_build_v0: the plan, the stocks, and what is paid; numbers by hand."""
+"""Episodes of house_build_v0: the plan, the stocks, and the rewards; numbers by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Episodes of str_build_v0: what an agent reads, and what is paid; numbers by hand."""
+"""Episodes of str_build_v0: what an agent reads, and the rewards; numbers by hand."""
 
 from __future__ import annotations
 

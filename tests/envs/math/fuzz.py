@@ -177,7 +177,8 @@ def tuples(rng: random.Random) -> Case:
         *(f"({swapped})", f"[{inner}]", rf"\{{{inner}\}}", f"({inner}, {items[0]})", f"({inner}, )"),
         *(f"({', '.join(map(str, items[1:]))})", str(items[0]), f"({items[0]})", tight, "()", f"(, {inner})"),
         *(f"({inner}), ({swapped})", f"-({inner})", f"({inner}]", f"2({inner})", f"({inner.replace(', ', ' + ')})"),
-        *(f"x = {items[0]}", f"({inner.replace(', ', '; ')}; 1)", f"(x, {inner})", f"({inner.replace(str(items[-1]), 'x')})"),
+        *(f"x = {items[0]}", f"({inner.replace(', ', '; ')}; 1)", f"(x, {inner})"),
+        f"({inner.replace(str(items[-1]), 'x')})",
     ]  # fmt: skip
 
 
@@ -190,7 +191,8 @@ def lists(rng: random.Random) -> Case:
     return gold, [
         *(more, fewer, rf"\{{{more}\}}", rf"\{{{fewer}\}}", f"{fewer}, {fewer}", str(items[0]), rf"\{{{items[0]}\}}"),
         *("".join(map(str, items)), f"[{items[0]}, {items[-1]}]x", rf"\{{{inner}, \}} \cup \{{0\}}", r"\{\}", ","),
-        *(f"x > {items[0]}", f"{inner}, x", f"{items[0]} + {items[1]}", f"{inner}, {items[0]}", rf"\{{{inner}, {items[0]}\}}"),
+        *(f"x > {items[0]}", f"{inner}, x", f"{items[0]} + {items[1]}", f"{inner}, {items[0]}"),
+        rf"\{{{inner}, {items[0]}\}}",
         *(", ".join(str(item + 1) for item in items), ", ".join(str(-item) for item in items), f"{items[0]}:{items[1]}"),
     ]  # fmt: skip
 
@@ -323,7 +325,8 @@ def assignments(rng: random.Random) -> Case:
     a = rng.randrange(2, 50)
     b = a + rng.randrange(1, 50)
     return f"x = {a}, y = {b}", [
-        *(f"x = {b}, y = {a}", f"({b}, {a})", f"x = {a}", f"y = {b}", f"{b}, {a}", f"x = {a}, y = {b + 1}", f"({a}, {b}, 0)"),
+        *(f"x = {b}, y = {a}", f"({b}, {a})", f"x = {a}", f"y = {b}", f"{b}, {a}"),
+        *(f"x = {a}, y = {b + 1}", f"({a}, {b}, 0)"),
         *(f"x = {a}, x = {b}", f"x = {a}, z = {b}", f"2x = {a}, y = {b}", f"x = {a}, -y = {b}", f"x < {a}, y = {b}", f"{a}"),
         *(f"[{a}, {b}]x", rf"\{{{a}\}}", f"x = {a} = y", f"{a}/{b}", f"x + y = {a + b}", f"{a}:{b}", f"{a + b}"),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""An episode of travel_v0: who reads what, what is delivered, and what is paid."""
+"""An episode of travel_v0: who reads what, what is delivered, and the rewards."""
 
 from __future__ import annotations
 

@@ -166,7 +166,8 @@ def test_an_incomplete_half_is_paid_for_its_form_only():
 def test_the_guide_need_not_know_the_days_of_travel_for_its_own_parts():
     """Meals of the full day on another day: complete by itself, and no day of the booker's is kept."""
     meals = ("Oven", "Bowl", "Cup")
-    late = [PLAN[0], PLAN[1]._replace(meals=("", "", ""), sights=()), PLAN[2]._replace(meals=meals, sights=("Mill",))]  # fmt: skip
+    idle = PLAN[1]._replace(meals=("", "", ""), sights=())
+    late = [PLAN[0], idle, PLAN[2]._replace(meals=meals, sights=("Mill",))]
     verdicts = scoring.own_verdicts("guide", TASK, late)
     assert all(verdicts.values())
     assert scoring.team_parts(TASK, late) == pytest.approx(

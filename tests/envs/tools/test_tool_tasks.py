@@ -1,4 +1,4 @@
-"""The families of tool_use_v0: distinct, solvable, told apart by content, and true to the articles."""
+"""The families of tool_use_v0: distinct, solvable, distinguished by content, and true to the articles."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ def main(kind: str, path: str) -> int:
         mark = "" if share >= 0.8 else "   <-- below 80%"
         print(
             f"{record['id']}: structural {shape.total:.2f} of {scoring.MAXIMUM:.2f}"
-            f"{' failed ' + shape.failed if shape.failed else ''}; order {grounded.measured['order']:.2f}, factor {grounded.factor:.2f}; "
+            f"{' failed ' + shape.failed if shape.failed else ''}; "
+            f"order {grounded.measured['order']:.2f}, factor {grounded.factor:.2f}; "
             f"grounded {share:.0%} of the most{mark}"
         )
         print("   ", ", ".join(f"{name} {value:.3g}" for name, value in shape.measured.items()))

@@ -20,7 +20,7 @@ from llmzoo.learners.updates.sft import SFTUpdater
 from llmzoo.policies.lora import own_parameters
 from llmzoo.policies.sampling import Sampling
 
-# lengths differ, so that rows have to be told apart in a batch
+# lengths differ, so that rows have to be distinguished in a batch
 ROWS = [
     Example((5, 6), (20, 21, 0), True),
     Example((7,), (22, 0), True),

@@ -235,7 +235,7 @@ def test_an_agent_that_never_acts_has_no_chain():
 
 def two_chains(lam):
     """Two episodes of two turns: one is paid 1 at its end, the other nothing."""
-    values = ([0.5, 0.9], [0.5, 0.1])  # of the states, which are told apart at the second turn only
+    values = ([0.5, 0.9], [0.5, 0.1])  # of the states, which differ at the second turn only
     result = []
     for paid, known in zip((1.0, 0.0), values, strict=True):
         turns = tuple(turn(n, reward) for n, reward in enumerate((0.0, paid)))

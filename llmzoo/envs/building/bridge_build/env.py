@@ -204,7 +204,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        if self._informed():
+        if self._is_informed():
             columns = [
                 x for builder in self._agents(agent) for x in oracle.half(state.task, builder)
             ]
@@ -221,7 +221,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         heard = self._heard(agent) if self.message_chars else [""]
         return oracle.amateur(state.task, state.world, builder, heard, rng)
 
-    def _informed(self) -> bool:
+    def _is_informed(self) -> bool:
         """Whether the expert must know what no message tells it."""
         return not self.message_chars
 

@@ -105,10 +105,10 @@ def canonical(task: HouseTask) -> str:
         for turned in (cells, cells.transpose(0, 2, 1))
         for one in (turned, turned[:, ::-1], turned[:, :, ::-1], turned[:, ::-1, ::-1])
     ]
-    return min(f"{one.shape} {_renamed(one.tobytes()).hex()}" for one in images)
+    return min(f"{one.shape} {_rename(one.tobytes()).hex()}" for one in images)
 
 
-def _renamed(grid: bytes) -> bytes:
+def _rename(grid: bytes) -> bytes:
     """The grid with wood, stone and brick numbered in the order in which they come."""
     there = sorted((material for material in SOLID if material in grid), key=grid.index)
     return grid.translate(bytes.maketrans(bytes(there), bytes(SOLID[: len(there)])))

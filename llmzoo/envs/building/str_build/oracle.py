@@ -45,9 +45,9 @@ def amateur(
     if slip == "forgets":
         todo = [c for c in todo if rng.random() < 0.7]
     elif slip == "shifts":
-        todo = [_moved(c, min(c.low[0] + 1, task.box.width - 1), c.low[1]) for c in todo]
+        todo = [_move(c, min(c.low[0] + 1, task.box.width - 1), c.low[1]) for c in todo]
     elif slip == "upside down":
-        todo = [_moved(c, c.low[0], task.box.height - 1 - c.low[1]) for c in todo]
+        todo = [_move(c, c.low[0], task.box.height - 1 - c.low[1]) for c in todo]
     elif slip == "other half" and len(builders) == 1:
         todo = commands(task, grid, 1 - builders[0], [materials[builders[0]]] * 2)
     elif slip == "typing":
@@ -64,7 +64,7 @@ def listed(todo: Sequence[Fill]) -> str:
     return "\n".join(map(str, todo)) or "pass"
 
 
-def _moved(command: Fill, x: int, y: int) -> Fill:
+def _move(command: Fill, x: int, y: int) -> Fill:
     return Fill((x, y, 0), (x, y, 0), command.material)
 
 

@@ -30,7 +30,7 @@ def locate(task: BugTask) -> str:
 
 def fix(task: BugTask) -> str:
     """The correct program."""
-    return _fenced(task.program.source)
+    return _fence(task.program.source)
 
 
 def amateur_locate(task: BugTask, rng: random.Random) -> str:
@@ -51,17 +51,17 @@ def amateur_fix(task: BugTask, rng: random.Random) -> str:
     tests, or one that does not parse."""
     kind = rng.choice(("right", "broken", "mistake", "by heart", "colon"))
     if kind == "broken":
-        return _fenced(task.broken)
+        return _fence(task.broken)
     if kind == "mistake":
         mutants = rng.choice(list(mutations.changes(task.program.source)))
         try:
-            return _fenced(mutations.mutate(task.program.source, [mutants]))
+            return _fence(mutations.mutate(task.program.source, [mutants]))
         except ValueError:
-            return _fenced(task.broken)
+            return _fence(task.broken)
     if kind == "by heart":
-        return _fenced(by_heart(task))
+        return _fence(by_heart(task))
     if kind == "colon":
-        return _fenced(task.program.source.replace("):", ")", 1))
+        return _fence(task.program.source.replace("):", ")", 1))
     return fix(task)
 
 
@@ -100,7 +100,7 @@ def repair(task: BugTask, heard: str, turn: int) -> str:
     code = halves.without_docstrings(task.broken)
     likely = _agreeing(task.program.name, code, heard)
     random.Random(code).shuffle(likely)
-    return _mended(code, likely[turn % len(likely)])
+    return _repair(code, likely[turn % len(likely)])
 
 
 def amateur_tell(task: BugTask, limit: int, rng: random.Random) -> str:
@@ -116,16 +116,16 @@ def amateur_mend(task: BugTask, heard: str, rng: random.Random) -> str:
     code = halves.without_docstrings(task.broken)
     kind = rng.choice(("told", "told", "any", "colon", "broken"))
     if kind == "broken":
-        return _fenced(code)
+        return _fence(code)
     chosen = rng.choice(_agreeing(task.program.name, code, heard if kind == "told" else ""))
-    answer = _mended(code, chosen)
+    answer = _repair(code, chosen)
     return answer.replace("):", ")", 1) if kind == "colon" else answer
 
 
-def _mended(code: str, form: str) -> str:
+def _repair(code: str, form: str) -> str:
     function, line = min(mutations.locations(form, code))
     location = {"function": function, "line": line, "reason": "the tests say otherwise"}
-    return f"{json.dumps(location)}\n\n{_fenced(form)}"
+    return f"{json.dumps(location)}\n\n{_fence(form)}"
 
 
 def _agreeing(name: str, code: str, heard: str) -> list[str]:
@@ -157,5 +157,5 @@ def _forms(name: str) -> Mapping[str, Mapping[str, str]]:
     return forms
 
 
-def _fenced(source: str) -> str:
+def _fence(source: str) -> str:
     return f"```python\n{source}\n```"

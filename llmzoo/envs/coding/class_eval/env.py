@@ -30,10 +30,10 @@ If an answer holds no readable Python, or the merged class does not compile, tes
 The paper's scale then pays nothing. The unit scale pays for the methods of the other answers, and a
 quarter for each of an agent's own methods whose definition is begun.
 
-With `max_turns=1` nothing is ever shown, and every test is hidden. **Feedback** in later rounds
-comes from the public tests: of each test class the second, fourth, ... test is public and the
-first, third, ... hidden (ClassEval has a test class for each method and one for the class). An agent reads how many passed of every method, and of its own methods and of the
-class as a whole the tests that failed.
+With `max_turns=1` nothing is ever shown, and every test is hidden. **Feedback** in later rounds comes
+from the public tests: of each test class the second, fourth, ... test is public and the first, third,
+... hidden (ClassEval has a test class for each method and one for the class). An agent reads how many
+passed of every method, and of its own methods and of the class as a whole the tests that failed.
 
 **Arguments.** `num_agents`, `max_turns`, `divide` ("dependency": a method comes after those it
 calls, so earlier agents write what later ones build on; "arity": fewest parameters first), `reward`

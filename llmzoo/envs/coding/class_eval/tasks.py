@@ -49,11 +49,11 @@ def read(record: Mapping[str, Any]) -> ClassTask:
     reference = field(record, "solution_code", str)
     tests = field(record, "test", str)
     names = [
-        node.name for node in _parsed("solution_code", reference) if isinstance(node, ast.ClassDef)
+        node.name for node in _parse("solution_code", reference) if isinstance(node, ast.ClassDef)
     ]
     if class_name not in names:
         raise BadField("solution_code", f"does not define a class {class_name!r}")
-    _parsed("test", tests)
+    _parse("test", tests)
     methods = field(record, "methods_info", list)
     return ClassTask(
         task_id=identifier(record),
@@ -132,7 +132,7 @@ def assign(
     return shares
 
 
-def _parsed(name: str, source: str) -> list[ast.stmt]:
+def _parse(name: str, source: str) -> list[ast.stmt]:
     try:
         return syntax.parse(source).body
     except (SyntaxError, ValueError) as error:

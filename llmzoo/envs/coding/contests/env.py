@@ -71,10 +71,10 @@ for this project; or a file of their form), `on_bad_record` ("error" or "skip": 
 [file](../data.md#files-of-records)), `render_mode`.
 
 **Tasks.** 59 problems (arithmetic, words, greedy choices, dynamic programming, graphs, simulation,
-geometry on whole numbers, reading formats), eight of them functions, each with two examples and
-eight or more hidden tests. A file holds JSON lines with `statement`, `public` and `hidden` (lists
-of `input` and `output`), and if known `solution` and `wrong` (a list of wrong programs); a `function` problem writes arguments as a JSON
-list and values as JSON. The split is by the words of the statement.
+geometry on whole numbers, reading formats), eight of them functions, each with two examples and eight
+or more hidden tests. A file holds JSON lines with `statement`, `public` and `hidden` (lists of `input`
+and `output`), and if known `solution` and `wrong` (a list of wrong programs); a `function` problem
+writes arguments as a JSON list and values as JSON. The split is by the words of the statement.
 
 **Version history.** v0: first version. Since then the tester is paid for wrong programs that its
 tests catch, success asks for the public tests too, and a program that is begun earns a little.
@@ -154,7 +154,7 @@ class Contests(CoderTester):
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         if source in ("auto", "sample"):
-            loaded = _shipped()
+            loaded = _load_shipped()
         else:
             loaded = load_file(source, tasks.read, on_bad_record, id_fields=_ID_FIELDS)
         if self.view == "split" and (whole := [p for p in loaded.tasks if not halves.divisible(p)]):
@@ -215,7 +215,7 @@ class Contests(CoderTester):
 
 
 @cache
-def _shipped() -> Loaded[Problem]:
+def _load_shipped() -> Loaded[Problem]:
     problems = tasks.shipped()
     return Loaded(problems, "shipped", names=tuple(problem.name for problem in problems))
 

@@ -132,7 +132,7 @@ class LiveCodeBench(CoderTester):
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         loaded = self.public_set.load(source, on_bad_record)
-        chosen = loaded.those(_published, self.since, self.until, asked=True)
+        chosen = loaded.those(_is_published, self.since, self.until, asked=True)
         if not chosen.tasks:
             raise ConfigError(
                 f"{loaded.source}: none of its {len(loaded.tasks)} problems was published from "
@@ -141,7 +141,7 @@ class LiveCodeBench(CoderTester):
         return chosen.listed(tasks.canonical, split)
 
 
-def _published(problem: Problem, since: str, until: str) -> bool:
+def _is_published(problem: Problem, since: str, until: str) -> bool:
     return since <= problem.released <= until
 
 

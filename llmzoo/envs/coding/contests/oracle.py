@@ -98,11 +98,11 @@ def assemble(problem: Problem, heard: str, own: str, turn: int) -> str:
     found = _PART.fullmatch(heard)
     if found is None:
         return f"```python\n{guesses.guess(problem, turn) or '-'}\n```"
-    before = "" if int(found[1]) == 1 else _unfenced(own)
+    before = "" if int(found[1]) == 1 else _unfence(own)
     return f"```python\n{before}{found[3]}\n```"
 
 
-def _unfenced(answer: str) -> str:
+def _unfence(answer: str) -> str:
     return answer.removeprefix("```python\n").removesuffix("\n```")
 
 

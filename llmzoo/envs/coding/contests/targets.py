@@ -86,7 +86,7 @@ def catches(test: Test, code: str, problem: Problem, limits: Limits) -> bool:
 def targets(problem: Problem, known: Known, limits: Limits, most: int) -> Targets:
     """What to catch in a problem of which ``known`` is a right program, with ``most`` tests."""
     pool = test_pool(problem, known, limits)
-    wrong = _shipped(problem, known, pool)
+    wrong = _load_shipped(problem, known, pool)
     if wrong is None or limits.time_limit < _QUICK_S:
         wrong = survey(problem, known, pool, limits)
     if not wrong:
@@ -128,7 +128,7 @@ def _surveys() -> Mapping[str, Mapping[str, list[int]]]:
     return {record["key"]: record["caught_by"] for record in records}
 
 
-def _shipped(problem: Problem, known: Known, pool: tuple[Test, ...]) -> Catches | None:
+def _load_shipped(problem: Problem, known: Known, pool: tuple[Test, ...]) -> Catches | None:
     """The survey of a shipped problem; None for any other."""
     surveyed = _surveys().get(survey_key(problem, known, pool))
     if surveyed is None or problem.wrong:

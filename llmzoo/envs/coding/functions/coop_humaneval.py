@@ -1,8 +1,8 @@
 """# CoopHumanEval
 
-The problems that MAGRPO (arXiv 2508.04652) chose for cooperation: those that profit from a helper. A helper writes `aux` and a main programmer the function that calls it, at the same time.
-Agents, actions, rewards, feedback and arguments are those of
-[`coop_functions_v0`](coop_functions.md).
+The problems that MAGRPO (arXiv 2508.04652) chose for cooperation: those that profit from a helper. A
+helper writes `aux` and a main programmer the function that calls it, at the same time. Agents, actions,
+rewards, feedback and arguments are those of [`coop_functions_v0`](coop_functions.md).
 
 | | |
 |---|---|

@@ -37,10 +37,10 @@ the square of the share beyond what a constant passes: `((share - constant) / (1
 `constant` is the largest share of tests that ask for one and the same value.
 
 In the unit scale `aux` counts as used only if fewer tests pass when it returns None: a mention such as
-`0 if aux else 1` does not count. With several helpers, helper, main, calls and ignored count each helper's
-share. A round pays the change since the previous round (potential-based, gamma 1), so the return of
-an episode is the value of its last program, whatever the number of rounds. `team_weight` multiplies all of it. The episode ends early
-at the full reward.
+`0 if aux else 1` does not count. With several helpers, helper, main, calls and ignored count each
+helper's share. A round pays the change since the previous round (potential-based, gamma 1), so the
+return of an episode is the value of its last program, whatever the number of rounds. `team_weight`
+multiplies all of it. The episode ends early at the full reward.
 
 **Feedback** between rounds comes with the agent's own last program, both cut to a fixed length. It never
 comes from hidden tests:
@@ -52,10 +52,10 @@ comes from hidden tests:
 | `"plain"` | that it should improve its program |
 | `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.Player`; by default a scripted one, which names the call that the helper should answer and what main leaves undone |
 
-**Arguments.** `source`, `on_bad_record` ("error" or "skip": of a
-[file](../data.md#files-of-records) of a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`,
-`reviewer`, `reward` ("unit" or "paper"), `signature` (below), `prompt` ("full" or "terse"), `team_weight`, `time_limit`
-(seconds for the public tests of a program, and for the hidden ones), `render_mode`.
+**Arguments.** `source`, `on_bad_record` ("error" or "skip": of a [file](../data.md#files-of-records) of
+a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`, `reviewer`,
+`reward` ("unit" or "paper"), `signature` (below), `prompt` ("full" or "terse"), `team_weight`,
+`time_limit` (seconds for the public tests of a program, and for the hidden ones), `render_mode`.
 
 **Signature.** With `signature="agreed"`, the default here, both agents read what `aux` takes and returns: the
 field `helper` of a record, or else that it has the parameters of the entry point and does the main part of its

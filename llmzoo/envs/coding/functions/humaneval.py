@@ -1,8 +1,8 @@
 """# HumanEval for two writers
 
-OpenAI's HumanEval (Chen et al. 2021, arXiv 2107.03374): a signature and a docstring, to be filled in. A helper writes `aux` and a main programmer the function that calls it, at the same time.
-Agents, actions, rewards, feedback and arguments are those of
-[`coop_functions_v0`](coop_functions.md).
+OpenAI's HumanEval (Chen et al. 2021, arXiv 2107.03374): a signature and a docstring, to be filled in. A
+helper writes `aux` and a main programmer the function that calls it, at the same time. Agents, actions,
+rewards, feedback and arguments are those of [`coop_functions_v0`](coop_functions.md).
 
 | | |
 |---|---|

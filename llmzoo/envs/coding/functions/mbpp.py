@@ -1,8 +1,8 @@
 """# MBPP for two writers
 
-Mostly Basic Python Problems (Austin et al. 2021, arXiv 2108.07732): a sentence and a test. A helper writes `aux` and a main programmer the function that calls it, at the same time.
-Agents, actions, rewards, feedback and arguments are those of
-[`coop_functions_v0`](coop_functions.md).
+Mostly Basic Python Problems (Austin et al. 2021, arXiv 2108.07732): a sentence and a test. A helper
+writes `aux` and a main programmer the function that calls it, at the same time. Agents, actions,
+rewards, feedback and arguments are those of [`coop_functions_v0`](coop_functions.md).
 
 | | |
 |---|---|

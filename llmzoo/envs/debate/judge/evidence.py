@@ -28,7 +28,7 @@ from llmzoo.envs.debate.judge.words import (
 from llmzoo.envs.debate.tasks import BriefPoint, Topic
 from llmzoo.envs.prose import ramp
 
-LONGEST = 6  # digits of a figure that anybody would reckon with in his head
+LONGEST = 6  # digits of a figure that a person would calculate with mentally
 AGAIN = 0.5  # evidence that the side has given before counts half
 NAMED = 2  # words of the other's speech that name what is answered, one where it is said whose
 OWN = 2  # words of the own brief that answer it
@@ -88,10 +88,10 @@ def invented(topic: Topic, speech: Text, heard: tuple[str, ...]) -> frozenset[st
     claimed = frozenset().union(*(quoted(sentence.words) for sentence in speech))
     told = [s.figures for text in texts for s in sentences(text)]
     left = claimed - frozenset().union(*told)
-    return left and left - frozenset().union(*(_reckoned(figures) for figures in told))
+    return left and left - frozenset().union(*(_compute(figures) for figures in told))
 
 
-def _reckoned(told: frozenset[str]) -> frozenset[str]:
+def _compute(told: frozenset[str]) -> frozenset[str]:
     """What a speaker may work out from the figures of one sentence."""
     values = [float(figure) for figure in told if len(figure) <= LONGEST]
     pairs = [*itertools.combinations(values, 2), *((value, 100.0) for value in values)]

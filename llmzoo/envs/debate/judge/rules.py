@@ -18,7 +18,7 @@ without sense.
 The gate is the product of what every argument needs: prose (40 words in sentences of a possible
 order), stance (full from 0.5 up; 0 if nearly every verb is negated), novelty, consistency, evidence
 (0.6 without any, full from 0.5 up), and faithfulness: 0.6 for each figure that no brief and nobody
-else gave and that cannot be reckoned from two of one sentence. Rules do not understand: an argument
+else gave and that cannot be computed from two of one sentence. Rules do not understand: an argument
 in words entirely of one's own may earn too little, and an honest point followed by nonsense in
 well-formed sentences earns too much.
 """

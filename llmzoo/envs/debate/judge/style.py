@@ -29,7 +29,7 @@ _MARKERS = [re.compile(rf"\b(?:{'|'.join(kind)})\b") for kind in MARKERS.values(
 
 def prose(speech: Text) -> float:
     """1.0 for a text of sentences; 0.0 for a heap of words, figures, signs or strange letters."""
-    every = _joined(speech)
+    every = _join(speech)
     total = len(every)
     if not total:
         return 0.0
@@ -84,7 +84,7 @@ def novelty(
 ) -> float:
     """1.0 if at most 55 % repeats the side's earlier words, 20 % the speech itself, 35 % the others
     and 60 % the briefs, and one content word in seven is not of the own brief, in whatever order."""
-    said, told = _joined(speech), content(_joined(speech))
+    said, told = _join(speech), content(_join(speech))
     briefs = [sentences(line) for line in (*topic.pro.lines, *topic.con.lines)]
     given = subject_of(topic, side)
     return (
@@ -96,9 +96,9 @@ def novelty(
     )
 
 
-def _joined(speech: Text) -> Run:
+def _join(speech: Text) -> Run:
     return tuple(word for sentence in speech for word in sentence.words)
 
 
 def _known(speeches: Iterable[Text], length: int) -> set[Run]:
-    return {run for speech in speeches for run in runs(_joined(speech), length)}
+    return {run for speech in speeches for run in runs(_join(speech), length)}

@@ -30,7 +30,7 @@ def read(text: str, pool: Share, limit: int) -> Answer:
 
     ``limit``: characters of a message. Raises :class:`Malformed`.
     """
-    lines = _checked(text).splitlines()
+    lines = _check(text).splitlines()
     for number in reversed(range(len(lines))):
         line = bare_line(lines[number])
         offer = _OFFER.fullmatch(line)
@@ -44,7 +44,7 @@ def read(text: str, pool: Share, limit: int) -> Answer:
 
 def read_terse(text: str, pool: Share) -> Answer:
     """A digit for each kind, such as ``120``, or ``accept``, and nothing else; raises :class:`Malformed`."""
-    plain = _SPACES.sub("", _checked(text)).lower()
+    plain = _SPACES.sub("", _check(text)).lower()
     if plain == ACCEPT.lower():
         return Answer(None)
     if not re.fullmatch("[0-9]{3}", plain):
@@ -70,7 +70,7 @@ def digits(numbers: tuple[int, ...]) -> str:
     return "".join(map(str, numbers))
 
 
-def _checked(text: str) -> str:
+def _check(text: str) -> str:
     if len(text) > MAX_ANSWER_CHARS:
         raise Malformed(f"it is longer than {MAX_ANSWER_CHARS} characters")
     return text

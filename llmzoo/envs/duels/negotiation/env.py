@@ -35,8 +35,9 @@ common interest: most scenarios have divisions that are better for both than hal
 **Infos at the end.** `success`; `agreed`; `won`, whether the player's share is worth more to it than the other's is to
 the other; `joint`, the sum of both worths divided by the largest possible sum.
 
-**Arguments.** `total` (20; 5 to 40), `max_turns` (5; 1 to 20), `message_chars` (400; 0 to 2,000), `illegal_penalty` (0.1), `team_weight` (0),
-`prompt` ("full" or "terse"), `split` ("train", "test", "all"), `render_mode`.
+**Arguments.** `total` (20; 5 to 40), `max_turns` (5; 1 to 20), `message_chars` (400; 0 to 2,000),
+`illegal_penalty` (0.1), `team_weight` (0), `prompt` ("full" or "terse"), `split` ("train", "test",
+"all"), `render_mode`.
 
 **Scenarios** are drawn again for each episode: 5 to 7 things of three kinds, everything is worth `total` to each player,
 each kind is worth something to at least one of them, and at least one kind to both. The split is by content:

@@ -29,12 +29,12 @@ count. At most 1000 moves.
 
 d is the length of a shortest path to the goal, around the walls.
 
-**Arguments.** `size` (10; `height` and `width` if the grid is not square, 2 to 30 each),
-`density` (0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from
-start to goal), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"), `view`
-("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `split` ("train", "test", "all"), `source` ("generator", or a [file](../data.md#files-of-records) with `grid`:
-lines of `#`, `.`, one `S` and one `G`), `on_bad_record` ("error" or "skip": of a file),
-`render_mode`.
+**Arguments.** `size` (10; `height` and `width` if the grid is not square, 2 to 30 each), `density`
+(0.22, probability that a cell is a wall), `min_distance` (4, least number of moves from start to goal),
+`num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"), `view` ("full" or "split"),
+`message_chars` (400, at most 2000, of the split view), `team_weight`, `split` ("train", "test", "all"),
+`source` ("generator", or a [file](../data.md#files-of-records) with `grid`: lines of `#`, `.`, one `S`
+and one `G`), `on_bad_record` ("error" or "skip": of a file), `render_mode`.
 
 **Tasks.** The goal of every grid can be reached. The split is by content: mirror images, turns
 and grids with start and goal exchanged stay together.

@@ -34,12 +34,13 @@ start), each share at least 0; pushes are counted by the cheapest assignment of 
 box alone on the board. p is 0 in a position that is known to be lost: a box that can reach no goal, boxes
 that block each other off a goal, or too few reachable goals.
 
-**Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.25,
-the share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"),
-`source` ("generator", or a file of levels in XSB text, separated by blank or `;` lines, or of
+**Arguments.** `size` (6, outer wall included) or `height` and `width`, `boxes` (1), `walls` (0.25, the
+share of inner cells), `min_pushes` (2 where possible), `split` ("train", "test", "all"), `source`
+("generator", or a file of levels in XSB text, separated by blank or `;` lines, or of
 [records](../data.md#files-of-records) with `level`, which takes none of the arguments before),
-`on_bad_record` ("skip": leave out the bad levels of a file, with a warning that names them; or "error"), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"),
-`view` ("full" or "split"), `message_chars` (400, at most 2000, of the split view), `team_weight`, `render_mode`.
+`on_bad_record` ("skip": leave out the bad levels of a file, with a warning that names them; or
+"error"), `num_agents`, `max_turns`, `prompt` ("full", "terse" or "cells"), `view` ("full" or "split"),
+`message_chars` (400, at most 2000, of the split view), `team_weight`, `render_mode`.
 
 **Tasks.** Generated levels are solvable by construction and start with no box on a goal. Levels from
 a file need not be solvable. The split is by content: mirror images and turns of a level, and starts

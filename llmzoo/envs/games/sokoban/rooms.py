@@ -53,7 +53,7 @@ def pulls(free: int, width: int, start: Sides) -> list[Sides]:
     pushes from a position of layer n to the nearest position of ``start``.
     """
     open_up, open_down, open_left, open_right = sides(free, free, width)
-    joined = _joined(free, width)
+    joined = _locally_connected(free, width)
     layers = [start]
     seen_up, seen_down, seen_left, seen_right = up, down, left, right = start
     while True:
@@ -86,7 +86,7 @@ def pulls(free: int, width: int, start: Sides) -> list[Sides]:
         seen_right |= right
 
 
-def _joined(free: int, width: int) -> int:
+def _locally_connected(free: int, width: int) -> int:
     """The cells whose free sides are all connected through the ring of eight cells around them."""
     up, down, left, right = sides(free, free, width)
     # joined through the corner between them

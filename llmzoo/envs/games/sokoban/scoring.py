@@ -130,7 +130,8 @@ def pushes_left(level: str, boxes: int) -> int:
 
 @cache
 def _takings(goals: int) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-    """For each mask of goals from 1: the last box to take one, and the goals it may take, each with the mask of the others."""
+    """For each mask of goals from 1: the last box to take one, and the goals it may take, each
+    with the mask of the others."""
     return tuple(
         (taken.bit_count() - 1, tuple((goal, taken ^ 1 << goal) for goal in bits(taken)))
         for taken in range(1, 1 << goals)

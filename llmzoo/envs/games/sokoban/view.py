@@ -30,10 +30,10 @@ class LevelView(MovesView):
     players = "@+"
 
     def after(self, rows: Rows, moves: str) -> Board:
-        return self.board(_moved(rows, moves))
+        return self.board(_move(rows, moves))
 
 
-def _moved(rows: Rows, moves: str) -> list[str]:
+def _move(rows: Rows, moves: str) -> list[str]:
     """The position after ``moves``, up to the first that is impossible or until it is solved."""
     cells = [list(row) for row in rows]
     row, column = next((r, c) for r, line in enumerate(rows) for c in _player_in(line))

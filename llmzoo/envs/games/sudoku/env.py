@@ -39,11 +39,11 @@ counts. The split is by content: puzzles that a symmetry of sudoku maps onto one
 which is in the test split. There are only 288 completed 4x4 grids, in two classes, and both splits share
 them: a test puzzle is new, its solution need not be.
 
-**Split view.** With `view="split"` the task [needs two](../split_views.md). Each agent sees the givens in
-one half of the rows, the planner in the lower half. The proposer writes messages; the planner fills in, from an empty grid with its own
-givens. Its report counts blank cells and digits that are twice in what it sees itself. Both are paid the
-team part only (of the cells that the planner does not see filled at the start), and -0.05 for an answer
-that cannot be delivered or read.
+**Split view.** With `view="split"` the task [needs two](../split_views.md). Each agent sees the givens
+in one half of the rows, the planner in the lower half. The proposer writes messages; the planner fills
+in, from an empty grid with its own givens. Its report counts blank cells and digits that are twice in
+what it sees itself. Both are paid the team part only (of the cells that the planner does not see filled
+at the start), and -0.05 for an answer that cannot be delivered or read.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
 it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits
@@ -125,7 +125,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         )
 
     def start(self, task: SudokuTask) -> FilledGrid:
-        return _filled(task, self._visible(task))
+        return _fill(task, self._visible(task))
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
         if self.view == "split":
@@ -138,7 +138,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         broken = scoring.broken_given(self._visible(self.episode.task), plan)
         if broken is not None:
             return PlanResult(world, False, broken)
-        return PlanResult(_filled(self.episode.task, scoring.fill_in(world.grid, plan)), True)
+        return PlanResult(_fill(self.episode.task, scoring.fill_in(world.grid, plan)), True)
 
     def report(self, result: PlanResult[FilledGrid]) -> str:
         if result.event is not None:
@@ -238,7 +238,7 @@ def _planners_half(puzzle: str) -> str:
     return "".join(halves.masked(rows, True, halves.lower(len(rows)), scoring.BLANK))
 
 
-def _filled(task: SudokuTask, grid: str) -> FilledGrid:
+def _fill(task: SudokuTask, grid: str) -> FilledGrid:
     return FilledGrid(task.puzzle, grid, scoring.right_cells(task.solutions, grid))
 
 

@@ -37,12 +37,12 @@ def from_half(own: str, heard: str, turn: int) -> str:
     A message tells givens if it holds a grid. If several grids agree, each turn tries another one: that is
     the best guess of a planner who hears nothing.
     """
-    merged = _merged(own, heard)
+    merged = _merge(own, heard)
     found = solutions(merged, limit=turn + 1) or solutions(own, limit=turn + 1)
     return found[min(turn, len(found) - 1)]
 
 
-def _merged(own: str, heard: str) -> str:
+def _merge(own: str, heard: str) -> str:
     """The planner's givens, with those that a message tells of the other cells."""
     size = side_of(own)
     told = halves.read_rows(heard, size, size, "123456789"[:size] + BLANK + halves.UNSEEN)

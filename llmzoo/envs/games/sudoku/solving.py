@@ -56,7 +56,7 @@ def _search(may: list[int], done: int, grid: _Grid, limit: int, complete: list[s
         return
     open_cells, done = settled
     if not open_cells:
-        complete.append(_written(may, grid))
+        complete.append(_write(may, grid))
         return
     for digit, cell in _choices(may, open_cells, grid):
         guess = may.copy()
@@ -137,7 +137,7 @@ def _fewest(may: list[int], open_cells: int) -> tuple[int, int]:
     raise AssertionError("an open cell has two digits at least")
 
 
-def _written(may: list[int], grid: _Grid) -> str:
+def _write(may: list[int], grid: _Grid) -> str:
     cells = [""] * grid.every.bit_length()
     for digit, mine in enumerate(may, start=1):
         while mine:

@@ -37,10 +37,10 @@ def _least_image(puzzle: str) -> str:
         for image, pattern in zip(arrangements(), patterns, strict=True)
         if pattern == first
     ]
-    return min(map(_renamed, images))
+    return min(map(_rename, images))
 
 
-def _renamed(cells: tuple[str, ...]) -> str:
+def _rename(cells: tuple[str, ...]) -> str:
     names = {BLANK: BLANK}
     for cell in cells:
         if cell not in names:

@@ -129,7 +129,7 @@ def clean(text: str) -> str:
     text = _INDEX_LAST.sub(r"\1_\3^\2", _SMALL.sub(_small, text))
     for pattern, spelled in _KEYBOARD:
         text = pattern.sub(spelled, text)
-    text = _joined(_LETTERS.sub(_word, text)).rstrip(" \\").lstrip()
+    text = _join(_LETTERS.sub(_word, text)).rstrip(" \\").lstrip()
     return text if text.endswith("..") else text.rstrip(".").strip()
 
 
@@ -150,7 +150,7 @@ def _without_latex(text: str) -> str:
     return _COMMAND.sub(_command, text)
 
 
-def _joined(text: str) -> str:
+def _join(text: str) -> str:
     """``1,234`` and ``1 234`` as ``1234``, but not in brackets, where a comma separates."""
     for match in reversed(list(_GROUPS.finditer(text))):
         before = text[: match.start()]

@@ -80,12 +80,12 @@ def _mp() -> Any:
 
 def value(text: str) -> Number:
     """The number that a clean text without variables spells; None for all others."""
-    result = _computed(text)
+    result = _compute(text)
     return None if result is None or result[1] else result[0]
 
 
 def is_expression(text: str) -> bool:
-    return _computed(text) is not None
+    return _compute(text) is not None
 
 
 def close(one: Number, other: Number) -> bool:
@@ -106,7 +106,7 @@ def is_real(number: Number) -> bool:
 
 def same_value(one: str, other: str) -> bool:
     """Whether two clean texts are the same function of the variables of the first."""
-    ours, theirs = _computed(one), _computed(other)
+    ours, theirs = _compute(one), _compute(other)
     if ours is None or theirs is None:
         return False
     if theirs[1] - ours[1] - {_BASE} or not close(ours[0], theirs[0]):
@@ -124,7 +124,7 @@ def same_value(one: str, other: str) -> bool:
 
 def factor_between(one: tuple[str, str], other: tuple[str, str]) -> float:
     """The constant factor between the differences of the sides of two relations; 0 without one."""
-    computed = [_computed(side) for side in (*one, *other)]
+    computed = [_compute(side) for side in (*one, *other)]
     names = frozenset[str]().union(*(result[1] for result in computed if result))
     if None in computed:
         return 0.0
@@ -143,7 +143,7 @@ def factor_between(one: tuple[str, str], other: tuple[str, str]) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _computed(text: str) -> tuple[Number, frozenset[str]] | None:
+def _compute(text: str) -> tuple[Number, frozenset[str]] | None:
     """The value where all variables are positive, and the variables."""
     try:
         parser = _Parser(text, _point(_SCALES[0]))
@@ -196,7 +196,7 @@ class _Parser:
         result = self.sum()
         if self.peek():
             raise NotAnExpression
-        return _checked(result, _BITS)
+        return _check(result, _BITS)
 
     def token(self) -> re.Match[str] | None:
         while self.text.startswith(" ", self.at):
@@ -221,8 +221,8 @@ class _Parser:
     def sum(self) -> Number:
         total = self.signed(self.product)
         while sign := self.take("+", "-"):
-            total, term = _checked(total, _BITS), _checked(self.product(), _BITS)
-            total = _flushed(total + term if sign == "+" else total - term)
+            total, term = _check(total, _BITS), _check(self.product(), _BITS)
+            total = _flush(total + term if sign == "+" else total - term)
         return total
 
     def signed(self, read: Callable[[], Number]) -> Number:
@@ -238,13 +238,13 @@ class _Parser:
             if sign := self.take("*", "/"):
                 factor = self.signed(lambda: self.factor()[0])
                 was_power = False
-                result = _checked(result * factor) if sign == "*" else _divided(result, factor)
+                result = _check(result * factor) if sign == "*" else _divide(result, factor)
             elif self.begins_factor():
                 both = self.text[: self.at].rstrip()[-1:] + self.text[self.at]
                 if not was_power and _TWO_NUMBERS.fullmatch(both):
                     raise NotAnExpression
                 factor, was_power = self.factor()
-                result = _checked(result * factor)
+                result = _check(result * factor)
             else:
                 return result
 
@@ -359,7 +359,7 @@ class _Parser:
     def command(self, name: str) -> Number:
         if name == r"\frac":
             top = self.argument()
-            return _divided(top, self.argument())
+            return _divide(top, self.argument())
         if name in (r"\binom", r"\dbinom", r"\tbinom"):
             above = self.argument()
             return _binomial(above, self.argument())
@@ -384,16 +384,16 @@ class _Parser:
         inner = self.operand()
         self.angle -= 1
         if name in _INVERSE and exponent is not None and exponent == -1:
-            return _applied(_INVERSE[name], inner)
+            return _apply(_INVERSE[name], inner)
         if name == "log":
-            below = self.variable(_BASE) if base is None else _applied("log", base)
-            result = _divided(_applied("log", inner), below)
+            below = self.variable(_BASE) if base is None else _apply("log", base)
+            result = _divide(_apply("log", inner), below)
         elif base is not None:
             raise NotAnExpression
         elif name == "abs":
             result = abs(inner)
         elif name in _FUNCTIONS_OF_MPMATH:
-            result = _applied(_FUNCTIONS_OF_MPMATH[name], inner)
+            result = _apply(_FUNCTIONS_OF_MPMATH[name], inner)
         else:
             raise NotAnExpression
         return result if exponent is None else _power(result, exponent)
@@ -408,11 +408,11 @@ class _Parser:
             return inner * _mp().pi / 180 if self.take("°") else inner
         inner = self.factor()[0]
         while self.begins_factor() and self.peek()[1:] not in FUNCTIONS:
-            inner = _checked(inner * self.factor()[0])
+            inner = _check(inner * self.factor()[0])
         return inner
 
 
-def _checked(number: Number, bits: int = _MOST_BITS) -> Number:
+def _check(number: Number, bits: int = _MOST_BITS) -> Number:
     """``number``, if it is finite and neither too large nor too small."""
     if number == 0:
         return number
@@ -421,15 +421,15 @@ def _checked(number: Number, bits: int = _MOST_BITS) -> Number:
     return number
 
 
-def _flushed(number: Number) -> Number:
+def _flush(number: Number) -> Number:
     """``number`` as checked, or 0 if it is only a rounding error."""
-    return _mp().zero if number != 0 and _mp().mag(number) < -_BITS else _checked(number)
+    return _mp().zero if number != 0 and _mp().mag(number) < -_BITS else _check(number)
 
 
-def _divided(one: Number, other: Number) -> Number:
+def _divide(one: Number, other: Number) -> Number:
     if other == 0:
         raise NotAnExpression
-    return _checked(one / other)
+    return _check(one / other)
 
 
 def _is_whole(number: Number) -> bool:
@@ -445,13 +445,13 @@ def _power(base: Number, exponent: Number) -> Number:
         return _mp().mpf(base) ** (int(exponent.real) % 2)
     if abs(exponent) * (abs(int(_mp().mag(base))) + 1) > 2 * _MOST_BITS:
         raise NotAnExpression
-    return _checked(_mp().power(base, exponent))
+    return _check(_mp().power(base, exponent))
 
 
 def _factorial(number: Number) -> Number:
     if abs(number) > _LARGEST_FACTORIAL or (_is_whole(number) and number.real < 0):
         raise NotAnExpression
-    return _checked(_mp().factorial(number))
+    return _check(_mp().factorial(number))
 
 
 def _binomial(above: Number, below: Number) -> Number:
@@ -459,17 +459,17 @@ def _binomial(above: Number, below: Number) -> Number:
         raise NotAnExpression
     if _is_whole(above) and _is_whole(below) and not 0 <= below.real <= above.real:
         raise NotAnExpression
-    return _checked(_mp().binomial(above, below))
+    return _check(_mp().binomial(above, below))
 
 
-def _applied(function: str, inner: Number) -> Number:
+def _apply(function: str, inner: Number) -> Number:
     """A function of mpmath."""
     if inner == 0 and function.startswith("log"):
         raise NotAnExpression
     if abs(inner) > _LARGEST_ARGUMENT and not function.startswith("log"):
         raise NotAnExpression
     try:
-        return _flushed(getattr(_mp(), function)(inner))
+        return _flush(getattr(_mp(), function)(inner))
     except (ValueError, ZeroDivisionError):
         raise NotAnExpression from None
 
@@ -477,4 +477,4 @@ def _applied(function: str, inner: Number) -> Number:
 def _literal(digits: str) -> Number:
     if len(digits) > _DIGITS:
         raise NotAnExpression
-    return _checked(_mp().mpf("0" + digits.rstrip(".")))
+    return _check(_mp().mpf("0" + digits.rstrip(".")))

@@ -95,7 +95,7 @@ def read(text: str, depth: int = 0) -> Answer:
     if "∓" not in text:
         groups = split(text, ";")
         if len(groups) > 1:
-            return _grouped(_all(groups, "list", depth).items)
+            return _group(_all(groups, "list", depth).items)
         parts = split(text, ",")
         if len(parts) > 1:
             return Many("list", _flat(_unnamed(_all(parts, "list", depth).items)))
@@ -115,7 +115,7 @@ def read(text: str, depth: int = 0) -> Answer:
     ratio = split(text, ":")
     if len(ratio) > 1:
         return Many("ratio", tuple(_leaf(part) for part in ratio))
-    return _bracketed(text, depth) or _leaf(text)
+    return _bracket(text, depth) or _leaf(text)
 
 
 def _all(texts: list[str] | tuple[str, ...], kind: str, depth: int) -> Many:
@@ -210,7 +210,7 @@ def _unnamed(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
     return items
 
 
-def _grouped(groups: tuple[Answer, ...]) -> Many:
+def _group(groups: tuple[Answer, ...]) -> Many:
     """``x = 1, y = 2; x = 3, y = 4`` is a list of tuples; ``1, 2; 3`` a list."""
     lists = [group for group in groups if isinstance(group, Many) and group.kind == "list"]
     names = {tuple(map(name_of, group.items)) for group in lists}
@@ -255,7 +255,7 @@ def _relation(text: str, depth: int) -> Answer | None:
     return Relation(tuple(sides), tuple(operators))
 
 
-def _bracketed(text: str, depth: int) -> Answer | None:
+def _bracket(text: str, depth: int) -> Answer | None:
     """A text in one pair of brackets."""
     is_set = text.startswith(r"\{") and text.endswith(r"\}")
     inner = text[2:-2] if is_set else text[1:-1]
@@ -294,7 +294,7 @@ def _leaf(text: str) -> Answer:
     first = next((i for i, c in enumerate(text) if c in "«°"), -1)
     degrees_of = first > 0 and text[first] == "°" and _FUNCTION.search(text)
     if first > 0 and not degrees_of and _UNIT_TAIL.fullmatch(text, first):
-        return _measured(text[:first].strip(), text[first:].strip(), percent) or Words(text)
+        return _measure(text[:first].strip(), text[first:].strip(), percent) or Words(text)
     for sign in _CURRENCIES:
         if text.startswith((sign, f"-{sign}")):
             return Value(text.replace(sign, "", 1).strip(), percent, sign)
@@ -303,7 +303,7 @@ def _leaf(text: str) -> Answer:
     return Value(text, percent)
 
 
-def _measured(amount: str, unit: str, percent: bool) -> Value | None:
+def _measure(amount: str, unit: str, percent: bool) -> Value | None:
     """An amount and the words after it; None where these are no unit."""
     words = re.findall(r"\w+", unit.lower())
     if words[:1] in (["squared"], ["cubed"]) or NO_UNITS.intersection(words):

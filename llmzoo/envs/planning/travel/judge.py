@@ -43,7 +43,7 @@ def verdicts(task: TripTask, plan: Plan) -> dict[str, bool]:
     """For each constraint, whether a plan of both halves keeps it."""
     return {
         "tables": booked_in_tables(task, plan) and visited_in_tables(task, plan),
-        "complete": booking_complete(task, plan) and all(map(_filled, plan)),
+        "complete": booking_complete(task, plan) and all(map(_is_filled, plan)),
         "city": booked_in_city(task, plan) and all(visited_in_city(task, day) for day in plan),
         **{name: holds(task, plan) for name, holds in (BOOKER | GUIDE).items()},
         "budget": cost(task, plan) <= task.budget,
@@ -103,7 +103,7 @@ def visited_in_city(task: TripTask, day: Day) -> bool:
 
 def fits(task: TripTask, day: Day) -> bool:
     """Whether the guide's part of a day suits its cities: all is there, and a day without travel is full."""
-    return bool(day.cities) and visited_in_city(task, day) and _filled(day)
+    return bool(day.cities) and visited_in_city(task, day) and _is_filled(day)
 
 
 def route(task: TripTask, plan: Plan) -> bool:
@@ -183,7 +183,7 @@ BOOKER: dict[str, Holds] = {
 GUIDE: dict[str, Holds] = {"restaurants": restaurants, "sights": sights, "cuisine": cuisine}
 
 
-def _filled(day: Day) -> bool:
+def _is_filled(day: Day) -> bool:
     """Whether a day of travel, or a day with all meals and a sight."""
     return day.travel or bool(all(day.meals) and day.sights)
 

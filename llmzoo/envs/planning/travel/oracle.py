@@ -37,13 +37,13 @@ def known(task: TripTask, half: str) -> TripTask:
 
 def expert_message(half: str, task: TripTask, limit: int) -> str:
     if half == GUIDE:
-        return _joined(_meals_said(task, _meals(task)), limit)
-    return _joined(_routes_said(task, _costs(task)), limit)
+        return _join(_meals_said(task, _meals(task)), limit)
+    return _join(_routes_said(task, _costs(task)), limit)
 
 
 def expert_plan(half: str, task: TripTask, messages: Sequence[str]) -> str:
     """A half of the plan for the cheapest route that both messages lead to."""
-    return _half(half, task, _agreed(half, task, messages))
+    return _half(half, task, _agree(half, task, messages))
 
 
 def whole_plan(task: TripTask) -> list[Day]:
@@ -53,7 +53,7 @@ def whole_plan(task: TripTask) -> list[Day]:
     route = best[1] if best else next(solver.routes())
     return [
         here._replace(meals=there.meals, sights=there.sights)
-        for here, there in zip(_booked(task, route), _visited(task, route), strict=True)
+        for here, there in zip(_book(task, route), _visited(task, route), strict=True)
     ]
 
 
@@ -71,8 +71,8 @@ def amateur_message(half: str, task: TripTask, limit: int, rng: random.Random) -
     if slip == "half":
         said = rng.sample(said, (len(said) + 1) // 2)
     if slip == "long":
-        return f"This is what I found: {_joined(said, limit)}. " + "I hope that it helps. " * 100
-    return _joined(said, limit)
+        return f"This is what I found: {_join(said, limit)}. " + "I hope that it helps. " * 100
+    return _join(said, limit)
 
 
 def amateur_plan(half: str, task: TripTask, messages: Sequence[str], rng: random.Random) -> str:
@@ -83,7 +83,7 @@ def amateur_plan(half: str, task: TripTask, messages: Sequence[str], rng: random
         messages = ()
     if slip == "careless":
         task = replace(task, rule="", room="", cuisines=(), transport="")
-    text = _half(half, task, _agreed(half, task, messages))
+    text = _half(half, task, _agree(half, task, messages))
     lines = text.splitlines()
     if slip == "short":
         lines = lines[:-1]
@@ -106,11 +106,11 @@ def amateur_whole(task: TripTask, rng: random.Random) -> str:
 
 def _half(half: str, task: TripTask, route: Route) -> str:
     if half == BOOKER:
-        return written(_booked(task, route), BOOKED)
+        return written(_book(task, route), BOOKED)
     return written(_visited(task, route), VISITED)
 
 
-def _booked(task: TripTask, route: Route) -> list[Day]:
+def _book(task: TripTask, route: Route) -> list[Day]:
     booking = Solver(task).booking(route)
     return booked(task, route, booking) if booking else _bare(task, route)
 
@@ -131,7 +131,7 @@ def _bare(task: TripTask, route: Route) -> list[Day]:
     return days
 
 
-def _agreed(half: str, task: TripTask, messages: Sequence[str]) -> Route:
+def _agree(half: str, task: TripTask, messages: Sequence[str]) -> Route:
     """The cheapest route by the own tables and the last message that tells of the other's."""
     costs, meals = (_costs(task), {}) if half == BOOKER else ({}, _meals(task))
     for message in messages:
@@ -223,7 +223,7 @@ def _meals_heard(task: TripTask, message: str) -> Meals:
     return meals
 
 
-def _joined(parts: Iterable[str], limit: int) -> str:
+def _join(parts: Iterable[str], limit: int) -> str:
     """The parts that fit into a message."""
     message = ""
     for part in parts:

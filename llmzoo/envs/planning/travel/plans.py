@@ -27,7 +27,8 @@ Fields = Mapping[str, str]  # of a day; "" for nothing
 
 
 class Day(NamedTuple):
-    """A day of the plan. ``cities``: two on a day of travel, else one; () if they are not known. ``meals``: breakfast, lunch and dinner. "" for nothing."""
+    """A day of the plan. ``cities``: two on a day of travel, else one; () if they are not known.
+    ``meals``: breakfast, lunch and dinner. "" for nothing."""
 
     number: int
     cities: tuple[str, ...] = ()

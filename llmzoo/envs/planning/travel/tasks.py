@@ -213,13 +213,13 @@ def canonical(task: TripTask) -> str:
     which rule, kind of room or cuisine is asked for, or by the direction of the trip, and for numbers of
     people and prices that lead to the same costs."""
     return min(
-        _written(task, cuisines, backwards)
+        _write(task, cuisines, backwards)
         for cuisines in permutations(task.cuisines)
         for backwards in (False, True)
     )
 
 
-def _written(task: TripTask, cuisines: Sequence[str], backwards: bool) -> str:
+def _write(task: TripTask, cuisines: Sequence[str], backwards: bool) -> str:
     profiles = {city: _profile(task, city, cuisines, backwards) for city in task.cities}
     ranked = sorted(task.cities, key=profiles.__getitem__)
     groups = [list(group) for _, group in groupby(ranked, key=profiles.__getitem__)]

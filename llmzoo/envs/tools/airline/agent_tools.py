@@ -229,7 +229,7 @@ def update_reservation_baggages(
     reservation = data.named("reservations", reservation_id)
     further = max(0, nonfree_baggages - reservation["nonfree_baggages"])
     return _changed(
-        *_charged(data, reservation, payment_id, BAG_PRICE * further),
+        *_charge(data, reservation, payment_id, BAG_PRICE * further),
         total_baggages=total_baggages,
         nonfree_baggages=nonfree_baggages,
     )
@@ -263,7 +263,7 @@ def update_reservation_flights(
             leg = _leg(flight, date, status["prices"][cabin])
         legs.append(leg)
     more = sum(e["price"] for e in legs) - sum(e["price"] for e in reservation["flights"])
-    charged = _charged(data, reservation, payment_id, more * people)
+    charged = _charge(data, reservation, payment_id, more * people)
     return _changed(*charged, flights=legs, cabin=cabin)
 
 
@@ -288,7 +288,7 @@ def _changed(data: Database, reservation: Record, **fields: Any) -> Result:
     return after, after.reservations[id]
 
 
-def _charged(
+def _charge(
     data: Database, reservation: Record, payment_id: str, price: int
 ) -> tuple[Database, Record]:
     """The records after a charge, or a refund if the price is negative, and the reservation's."""

@@ -55,11 +55,12 @@ bookings, in a month of 269 flights of our own. About three requests in ten are 
 that counts, changing basic economy, taking bags away, adding insurance or passengers, compensation without a ground.
 The split is by the request and its figures, whoever the customer is.
 
-Any other `source` is a folder with `tasks.json` and `db.json` of tau2-bench (`data/tau2/domains/airline` in its
-repository, MIT), or one such file of tasks beside its database. `subset="test"` takes the tasks that
-`split_tasks.json` lists under this name. Records are judged by `DB` and `COMMUNICATE` as there: an information occurs
-if it is part of a message, without regard to capitals and to commas in the message. A record that names another judge
-is a bad record. Where such a record asks for no change and no information (19 of its 50), silence is a success, as it is there.
+Any other `source` is a folder with `tasks.json` and `db.json` of tau2-bench
+(`data/tau2/domains/airline` in its repository, MIT), or one such file of tasks beside its database.
+`subset="test"` takes the tasks that `split_tasks.json` lists under this name. Records are judged by
+`DB` and `COMMUNICATE` as there: an information occurs if it is part of a message, without regard to
+capitals and to commas in the message. A record that names another judge is a bad record. Where such a
+record asks for no change and no information (19 of its 50), silence is a success, as it is there.
 
 For its 20 test tasks: `llmzoo eval --env airline_v0 --source FOLDER --env.subset test --split all`.
 

@@ -42,10 +42,10 @@ def read(text: str, *, unnamed: Literal["error", "drop"] = "error") -> tuple[Too
 
 def write(calls: tuple[ToolCall, ...]) -> str:
     """Calls as Python; the inverse of ``read``."""
-    return f"[{', '.join(map(_written, calls))}]"
+    return f"[{', '.join(map(_write, calls))}]"
 
 
-def _written(call: ToolCall) -> str:
+def _write(call: ToolCall) -> str:
     return (
         f"{call.name}({', '.join(f'{name}={value!r}' for name, value in call.arguments.items())})"
     )

@@ -96,7 +96,7 @@ def complaint(call: ToolCall, request: CallRequest) -> str | None:
     for name, value in call.arguments.items():
         if name not in function.properties:
             return f"{call.name} has no parameter {cut(name, 60)!r}"
-        if not _declared(value, function, name):
+        if not _is_declared(value, function, name):
             wanted = function.properties[name].get("type")
             return f"{name} of {call.name} is of type {wanted}, not {type(value).__name__}"
     return None
@@ -107,12 +107,12 @@ def _accepted(
 ) -> bool:
     # the set has accepted values of undeclared types; their types are accepted too
     kinds = {type(each) for each in accepted if each != MAY_BE_LEFT_OUT}
-    if not _declared(value, function, name) and type(value) not in kinds:
+    if not _is_declared(value, function, name) and type(value) not in kinds:
         return False
     return any(_same(value, each) for each in accepted)
 
 
-def _declared(value: Any, function: FunctionDescription, name: str) -> bool:
+def _is_declared(value: Any, function: FunctionDescription, name: str) -> bool:
     """Whether a value has the declared type of a parameter. An unknown type accepts any value."""
     kind = function.properties.get(name, {}).get("type")
     kinds = _KINDS.get(kind) if isinstance(kind, str) else None

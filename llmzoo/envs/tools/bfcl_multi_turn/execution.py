@@ -57,8 +57,8 @@ def execute(calls: Iterable[Call], world: World) -> list[str]:
 
 def _execute(call: Call, world: World) -> str:
     try:
-        result = _called(call, world)
-        written = _written(result)
+        result = _call(call, world)
+        written = _write(result)
     except Exception as error:  # whatever a model's arguments raise is its response
         written = f"Error during execution: {error}"
     if len(written) > MAX_RESPONSE_CHARS:
@@ -66,7 +66,7 @@ def _execute(call: Call, world: World) -> str:
     return written
 
 
-def _called(call: Call, world: World) -> Any:
+def _call(call: Call, world: World) -> Any:
     for api in reversed(list(world.values())):
         if call.name in functions_of(type(api)):
             arguments = copy.deepcopy((call.positional, dict(call.arguments)))
@@ -74,7 +74,7 @@ def _called(call: Call, world: World) -> Any:
     raise NameError(f"name {call.name.partition('.')[0]!r} is not defined")
 
 
-def _written(result: Any) -> str:
+def _write(result: Any) -> str:
     if isinstance(result, str):
         return result
     if isinstance(result, dict):

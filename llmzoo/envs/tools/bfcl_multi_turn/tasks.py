@@ -203,7 +203,7 @@ def records_of(path: str) -> Iterator[NamedRecord]:
     """The records of a file, or of the files of BFCL in a folder, each joined with its ground truth."""
     place = Path(path)
     if not place.is_dir():
-        yield from _joined(place)
+        yield from _join(place)
         return
     files = [
         file
@@ -217,10 +217,10 @@ def records_of(path: str) -> Iterator[NamedRecord]:
             "give the folder of such files"
         )
     for file in files:
-        yield from _joined(file)
+        yield from _join(file)
 
 
-def _joined(file: Path) -> Iterator[NamedRecord]:
+def _join(file: Path) -> Iterator[NamedRecord]:
     """The records of a file, with the ground truths of the file of the same name in ``possible_answer``."""
     answers = file.parent / ANSWERS / file.name
     if not answers.is_file():

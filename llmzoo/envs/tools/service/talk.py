@@ -88,7 +88,7 @@ def answered(
     if not read and not text.strip():
         bad = "an empty answer"
     if bad:
-        return _passed(_noted(talk, side, f"Your last answer could not be read: {bad}"), side), (
+        return _passed(_note(talk, side, f"Your last answer could not be read: {bad}"), side), (
             f"malformed: {bad}"
         )
     if not read:
@@ -111,7 +111,7 @@ def answered(
     if talk.steps + 1 < max_steps:
         return replace(talk, steps=talk.steps + 1), wrong
     return _passed(
-        _noted(talk, side, "You made many calls; it is the other's turn now."), side
+        _note(talk, side, "You made many calls; it is the other's turn now."), side
     ), wrong
 
 
@@ -134,7 +134,7 @@ def _passed(talk: Talk[Task, World], side: str) -> Talk[Task, World]:
     return replace(_with(talk, Entry(side, "message", SILENCE)), steps=0)
 
 
-def _noted(talk: Talk[Task, World], side: str, note: str) -> Talk[Task, World]:
+def _note(talk: Talk[Task, World], side: str, note: str) -> Talk[Task, World]:
     return _with(talk, Entry(side, "note", _one_line(note, 400)))
 
 

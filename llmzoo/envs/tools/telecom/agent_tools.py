@@ -175,7 +175,7 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
         raise ToolError(f"the amount must be more than 0 and less than {MOST_GB}")
     charge = gb_amount * world.data.of("plans", line["plan_id"])["data_refueling_price_per_gb"]
     added = line["data_refueling_gb"] + gb_amount
-    after = _charged(
+    after = _charge(
         world.put("lines", line_id, data_refueling_gb=added),
         customer_id,
         charge,
@@ -184,7 +184,7 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
     return after, {"new_data_refueling_gb": added, "charge": charge}
 
 
-def _charged(world: World, customer_id: str, amount: float, what: str) -> World:
+def _charge(world: World, customer_id: str, amount: float, what: str) -> World:
     """The world with an item more on the customer's next bill."""
     customer = world.data.of("customers", customer_id)
     draft = next(iter(world.data.bills_of(customer, "Draft")), None)

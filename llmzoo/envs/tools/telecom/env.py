@@ -64,9 +64,10 @@ message of ours, not with the agent's greeting. Here a call that ends by `max_tu
 tau2-bench counts it as failed.
 
 **The scripted customer** does what the agent's message names (`toggle_airplane_mode`,
-`grant_app_permission("messaging", "sms")`) or means ("turn off airplane mode"), says what the phone showed, answers questions about itself, and ends the
-call when its own test shows that the problem is solved. **The scripted agent** looks up, asks, repairs and tests; it
-acts on the phone by messages alone.
+`grant_app_permission("messaging", "sms")`) or means ("turn off airplane mode"), says what the phone
+showed, answers questions about itself, and ends the call when its own test shows that the problem is
+solved. **The scripted agent** looks up, asks, repairs and tests; it acts on the phone by messages
+alone.
 
 Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-Control Environment", 2025
 ([arXiv 2506.07982](https://arxiv.org/abs/2506.07982)).

@@ -37,7 +37,7 @@ def _set_user_location(world: World, abroad: bool) -> World:
     return world.with_place(is_abroad=abroad)
 
 
-def _switched(tool: str, field: str, to: bool) -> Callable[[World], World]:
+def _switch(tool: str, field: str, to: bool) -> Callable[[World], World]:
     """Use a switch of the phone once, and again if it is not ``to`` then."""
 
     def use(world: World) -> World:
@@ -132,14 +132,14 @@ SETUP: Mapping[str, Mapping[str, Setup]] = {
         **{name: _as_setup(tool) for name, tool in phone.TOOLS.items()},
         "set_user_info": _set_user_info,
         "set_user_location": _set_user_location,
-        "turn_airplane_mode_on": _switched("toggle_airplane_mode", "airplane_mode", True),
-        "turn_airplane_mode_off": _switched("toggle_airplane_mode", "airplane_mode", False),
+        "turn_airplane_mode_on": _switch("toggle_airplane_mode", "airplane_mode", True),
+        "turn_airplane_mode_off": _switch("toggle_airplane_mode", "airplane_mode", False),
         "turn_data_on": _turn_data_on,
-        "turn_data_off": _switched("toggle_data", "data_enabled", False),
-        "turn_roaming_on": _switched("toggle_roaming", "roaming_enabled", True),
-        "turn_roaming_off": _switched("toggle_roaming", "roaming_enabled", False),
-        "turn_data_saver_mode_on": _switched("toggle_data_saver_mode", "data_saver_mode", True),
-        "turn_data_saver_mode_off": _switched("toggle_data_saver_mode", "data_saver_mode", False),
+        "turn_data_off": _switch("toggle_data", "data_enabled", False),
+        "turn_roaming_on": _switch("toggle_roaming", "roaming_enabled", True),
+        "turn_roaming_off": _switch("toggle_roaming", "roaming_enabled", False),
+        "turn_data_saver_mode_on": _switch("toggle_data_saver_mode", "data_saver_mode", True),
+        "turn_data_saver_mode_off": _switch("toggle_data_saver_mode", "data_saver_mode", False),
         "unseat_sim_card": _unseat_sim_card,
         "lock_sim_card": _lock_sim_card,
         "break_apn_settings": _break_apn_settings,
@@ -185,7 +185,7 @@ def _usage_exceeded(world: World, expected_status: bool) -> bool:
     return world.place.mobile_data_usage_exceeded == expected_status
 
 
-def _refueled(world: World, customer_id: str, line_id: str, expected_amount: float) -> bool:
+def _is_refueled(world: World, customer_id: str, line_id: str, expected_amount: float) -> bool:
     line = world.data.line_of(customer_id, line_id)
     return abs(line["data_refueling_gb"] - expected_amount) < 1e-6
 
@@ -218,7 +218,7 @@ ASSERTIONS: Mapping[str, Mapping[str, Callable[..., bool]]] = {
         "assert_mobile_data_usage_exceeded": _usage_exceeded,
     },
     "assistant": {
-        "assert_data_refueling_amount": _refueled,
+        "assert_data_refueling_amount": _is_refueled,
         "assert_line_status": _line_status,
         "assert_overdue_bill_exists": _overdue_bill_exists,
         "assert_no_overdue_bill": _no_overdue_bill,

@@ -82,7 +82,7 @@ def _abroad(phone_roams: bool, line_roams: bool) -> Issue:
     return Issue(setup, repair)
 
 
-def _suspended(contract_ended: bool) -> Issue:
+def _suspend(contract_ended: bool) -> Issue:
     """The line is suspended for a bill; the agent may lift that unless the contract has ended too."""
 
     def setup(owner: Owner) -> list[Step]:
@@ -134,8 +134,8 @@ ISSUES: Mapping[str, Issue] = {
     "unseat_sim_card": _on_phone([_user("unseat_sim_card")], _user("reseat_sim_card")),
     "lock_sim_card_pin": Issue(lambda owner: [_user("lock_sim_card", mode="pin")], None),
     "break_apn_settings": _on_phone([_user("break_apn_settings")], *_RESET),
-    "overdue_bill_suspension": _suspended(contract_ended=False),
-    "contract_end_suspension": _suspended(contract_ended=True),
+    "overdue_bill_suspension": _suspend(contract_ended=False),
+    "contract_end_suspension": _suspend(contract_ended=True),
     "user_abroad_roaming_enabled_off": _abroad(phone_roams=False, line_roams=True),
     "user_abroad_roaming_disabled_on": _abroad(phone_roams=True, line_roams=False),
     "user_abroad_roaming_disabled_off": _abroad(phone_roams=False, line_roams=False),

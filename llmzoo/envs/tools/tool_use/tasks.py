@@ -37,7 +37,7 @@ def find(
 ) -> Tasks[Question]:
     """The questions of a split. ``tools``: the names of the tools at hand, which must suffice."""
     if own is None:
-        return _generated(family, calls, tools, split)
+        return _generate(family, calls, tools, split)
     if family is not None or calls is not None:
         raise ConfigError("family and calls choose among our questions; leave them out with tasks=")
     loaded = _read(own, on_bad_record)
@@ -57,7 +57,7 @@ def content(question: Question) -> str:
     return question.content
 
 
-def _generated(
+def _generate(
     family: str | None, calls: int | None, tools: frozenset[str], split: str
 ) -> Generated[Question]:
     if family is not None and family not in FAMILIES:

@@ -49,7 +49,7 @@ def logarithm(value: Any, base: Any, precision: Any) -> Number:
         if bottom is None:
             return Number("0.0")
         return Number("-inf" if bottom > 0 else "+inf")
-    return Number(_written(_rounded(top / bottom, bits), shown))
+    return Number(_write(_round(top / bottom, bits), shown))
 
 
 def _log(value: float, bits: int) -> Fraction | None:
@@ -60,10 +60,10 @@ def _log(value: float, bits: int) -> Fraction | None:
     if number == 0:
         return None
     exact = Context(prec=int(bits / _BITS_PER_DIGIT) + 25)
-    return _rounded(Fraction(exact.ln(number)), bits)
+    return _round(Fraction(exact.ln(number)), bits)
 
 
-def _rounded(value: Fraction, bits: int) -> Fraction:
+def _round(value: Fraction, bits: int) -> Fraction:
     """The nearest number of so many bits, the even one of two."""
     if value == 0:
         return value
@@ -76,7 +76,7 @@ def _rounded(value: Fraction, bits: int) -> Fraction:
     raise AssertionError(value)
 
 
-def _written(value: Fraction, most: int) -> str:
+def _write(value: Fraction, most: int) -> str:
     """The number with at most so many digits, half of the last one rounded up; zeros at the end are left
     out."""
     if value == 0:

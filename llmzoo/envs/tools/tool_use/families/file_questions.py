@@ -119,7 +119,7 @@ def table(rng: random.Random) -> Question:
         target=number(result, within),
         steps=(
             read(path, text),
-            program(f"{_grouped(text)}\n{code}", result, within),
+            program(f"{_group(text)}\n{code}", result, within),
         ),
         family="table",
         content=f"table {kind} {first} {second} {sorted(rows)}",
@@ -178,7 +178,7 @@ def words(rng: random.Random) -> Question:
     )
 
 
-def _grouped(text: str) -> str:
+def _group(text: str) -> str:
     """A program that reads a table into ``of``, the values by place."""
     return (
         f'table = """{text}"""\nof = {{}}\nfor row in table.splitlines()[1:]:\n'

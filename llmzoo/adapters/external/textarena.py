@@ -23,10 +23,10 @@ game raises ends the episode.
 ("full" or "terse", which are alike here), `split` ("train", "test", "all"), `render_mode`.
 
 **Chance.** TextArena draws from Python's and NumPy's global generators. An episode has its own states of them,
-which stand in while the game runs (:mod:`llmzoo.adapters.neighbours.chance`). A copy of an episode plays the same
+which stand in while the game runs (:mod:`llmzoo.adapters.external.global_random`). A copy of an episode plays the same
 answers again from the same seed.
 
-:mod:`llmzoo.adapters.neighbours.textarena_games` lists the games that are refused, and why.
+:mod:`llmzoo.adapters.external.textarena_games` lists the games that are refused, and why.
 
 Source: Guertler et al., "TextArena", 2025 ([arXiv 2504.11442](https://arxiv.org/abs/2504.11442)). The package
 is under the MIT licence.
@@ -38,11 +38,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.neighbours import Listed
-from llmzoo.adapters.neighbours.chance import Chance
-from llmzoo.adapters.neighbours.printing import silence
-from llmzoo.adapters.neighbours.replayed import Engine, ReplayedGame
-from llmzoo.adapters.neighbours.textarena_games import fewest_players, refusal
+from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external.global_random import GlobalRandomState
+from llmzoo.adapters.external.printing import silence
+from llmzoo.adapters.external.replayed import Engine, ReplayedGame
+from llmzoo.adapters.external.textarena_games import fewest_players, refusal
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PACKAGE = "textarena"
@@ -85,7 +85,7 @@ class _Game:
     refuses."""
 
     def __init__(self, name: str, players: int, seed: int):
-        self._chance = Chance(seed)
+        self._chance = GlobalRandomState(seed)
         self._over = False
         with self._chance.held():
             self._game = import_module("textarena").make(name)

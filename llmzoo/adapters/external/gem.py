@@ -19,7 +19,7 @@ empty one. A text on which the game raises ends the episode.
 **Arguments.** `max_turns` (300 answers), `prompt` ("full" or "terse", which are alike here), `split` ("train",
 "test", "all"), `render_mode`.
 
-**Chance.** GEM draws from Python's and NumPy's global generators; see :mod:`llmzoo.adapters.neighbours.chance`.
+**Chance.** GEM draws from Python's and NumPy's global generators; see :mod:`llmzoo.adapters.external.global_random`.
 
 The other ids of GEM are refused: `rg:` is Reasoning Gym, and the rest are data sets or run code.
 
@@ -34,9 +34,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.neighbours import Listed
-from llmzoo.adapters.neighbours.chance import Chance
-from llmzoo.adapters.neighbours.replayed import Engine, ReplayedGame
+from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external.global_random import GlobalRandomState
+from llmzoo.adapters.external.replayed import Engine, ReplayedGame
 from llmzoo.envs.text import cut
 from llmzoo.errors import UnknownNameError
 
@@ -102,7 +102,7 @@ class _Game:
     """A game of GEM with its own chance."""
 
     def __init__(self, name: str, seed: int):
-        self._chance = Chance(seed)
+        self._chance = GlobalRandomState(seed)
         with self._chance.held():
             self._game = import_module("gem").make(name)
             shown, info = self._game.reset(seed=seed)

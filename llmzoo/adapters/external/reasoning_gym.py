@@ -30,7 +30,7 @@ A reviewer reads the question and the answers of the agents before it, and no sc
 **The scripted expert** writes the generator's answer, where it has one.
 
 Some generators are refused, and of some the scorer is replaced, because it would evaluate a model's text:
-:mod:`llmzoo.adapters.neighbours.reasoning_gym_scores` names them.
+:mod:`llmzoo.adapters.external.reasoning_gym_scores` names them.
 
 Source: Stojanovski et al., "Reasoning Gym: Reasoning Environments for Reinforcement Learning with Verifiable
 Rewards", 2025 ([arXiv 2505.24760](https://arxiv.org/abs/2505.24760)). The package is under Apache-2.0.
@@ -46,10 +46,10 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.neighbours import Listed
-from llmzoo.adapters.neighbours.chance import Chance
-from llmzoo.adapters.neighbours.printing import silence
-from llmzoo.adapters.neighbours.reasoning_gym_scores import REFUSED, score
+from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external.global_random import GlobalRandomState
+from llmzoo.adapters.external.printing import silence
+from llmzoo.adapters.external.reasoning_gym_scores import REFUSED, score
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.settings import one_of
 from llmzoo.envs.tasks import Generated, described
@@ -197,7 +197,7 @@ def _questions(name: str, config: str, split: str) -> Generated[Question]:
 
     def draw(rng: random.Random) -> Question:
         seed = rng.randrange(_SIZE)
-        with Chance(seed).held():
+        with GlobalRandomState(seed).held():
             if name in _AT_ONCE:
                 item = _made(name, config, seed, 1)[0]
             else:
@@ -214,7 +214,7 @@ def _text(task: Question) -> str:
 @lru_cache(maxsize=32)
 def _dataset(name: str, config: str) -> Any:
     """The generator, which also scores."""
-    with Chance(0).held():
+    with GlobalRandomState(0).held():
         return _made(name, config, 0, 1 if name in _AT_ONCE else _FEW.get(name, _SIZE))
 
 

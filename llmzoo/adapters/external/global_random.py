@@ -25,7 +25,7 @@ def _states(seed: int) -> tuple[Any, Any]:
     return random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state()
 
 
-class Chance:
+class GlobalRandomState:
     """The states of ``random`` and ``numpy.random`` of one episode, from a seed."""
 
     def __init__(self, seed: int):

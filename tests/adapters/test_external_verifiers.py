@@ -18,14 +18,14 @@ from text_endpoint import endpoint
 
 import llmzoo
 from llmzoo import registry, testing
-from llmzoo.adapters import neighbours
-from llmzoo.adapters.neighbours.replayed import ReplayError
+from llmzoo.adapters import external
+from llmzoo.adapters.external.replayed import ReplayError
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.rollout import fork
 
 pytestmark = pytest.mark.skipif(
-    not neighbours.is_installed("verifiers"), reason="verifiers is not installed"
+    not external.is_installed("verifiers"), reason="verifiers is not installed"
 )
 
 # sums with two rewards: 2 for the right number at the end, 0.5 times 1 / number of words

@@ -46,10 +46,10 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Literal
 
-from llmzoo.adapters.neighbours import Listed
-from llmzoo.adapters.neighbours.replayed import ReplayError
-from llmzoo.adapters.neighbours.verifiers_refusals import refusal
-from llmzoo.adapters.neighbours.verifiers_runs import TIME_LIMIT_S, Line, Shown, play, text_of
+from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external.replayed import ReplayError
+from llmzoo.adapters.external.verifiers_refusals import refusal
+from llmzoo.adapters.external.verifiers_runs import TIME_LIMIT_S, Line, Shown, play, text_of
 from llmzoo.envs import tasks as splits
 from llmzoo.envs.base import MAX_ANSWER_CHARS, MAX_OBSERVATION_CHARS, Outcome, TextEnv
 from llmzoo.envs.settings import one_of
@@ -154,7 +154,7 @@ class Task(TextEnv):
 
     def prompt(self, agent: str) -> str:
         lines = self.episode.shown.lines
-        return "\n\n".join(map(_written, lines)).strip()[-MAX_OBSERVATION_CHARS:]
+        return "\n\n".join(map(_write, lines)).strip()[-MAX_OBSERVATION_CHARS:]
 
     def play(self, agent: str, text: str) -> Outcome:
         long = len(text) > MAX_ANSWER_CHARS
@@ -182,7 +182,7 @@ class Task(TextEnv):
         return play(self.theirs, task, answers, seed, self.max_turns, self.time_limit)
 
 
-def _written(line: Line) -> str:
+def _write(line: Line) -> str:
     if line.role == "you":
         return f"You: {cut(line.text, _MAX_SHOWN)}"
     return f"Assistant: {line.text}" if line.role == "assistant" else line.text

@@ -1,6 +1,6 @@
-"""Writes docs/neighbours.md: every task of other collections, and what was tested of it.
+"""Writes docs/external.md: every task of other collections, and what was tested of it.
 
-``python docs/neighbours.py`` plays every task of every installed collection that lists its tasks, twice in this process and
+``python docs/external.py`` plays every task of every installed collection that lists its tasks, twice in this process and
 twice in another one whose texts hash differently, and writes the tables. It takes some minutes. A
 collection that is not installed keeps its table.
 """
@@ -26,10 +26,10 @@ from typing import Any
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.adapters import neighbours
-from llmzoo.adapters.neighbours import Listed
+from llmzoo.adapters import external
+from llmzoo.adapters.external import Listed
 
-PAGE = Path(__file__).with_name("neighbours.md")
+PAGE = Path(__file__).with_name("external.md")
 # of the collections that have a list of tasks; those of verifiers are packages of others
 DISTRIBUTION = {
     "reasoning_gym": "reasoning-gym",
@@ -58,9 +58,9 @@ def main() -> None:
     parser.add_argument("--digests", action="store_true", help="print digests, and write nothing")
     given = parser.parse_args()
     for collection in [given.only] if given.only else DISTRIBUTION:
-        if not neighbours.is_installed(collection):
+        if not external.is_installed(collection):
             continue
-        known = neighbours.collection(collection).tasks()
+        known = external.collection(collection).tasks()
         tasks = [name for name in known if not known[name].refused]
         tasks = [name for name in tasks if given.tasks is None or name in given.tasks]
         if given.digests:

@@ -12,7 +12,7 @@ writes them: `openspiel:leduc_poker(players=3)`.
 **Observations.** In a game of perfect information the game's observation of the player, in one of imperfect
 information its information state, which holds all that the player has seen (the observation where the game
 has no information state). Then the legal moves by the game's own names; by numbers too, where names cannot be
-told apart.
+distinguished.
 
 **Actions.** Text that names one legal move (:meth:`llmzoo.envs.moves.Moves.read`). A wrong answer costs
 `illegal_penalty`, and after `tries` wrong answers in one turn the player forfeits: the game is over, and the
@@ -39,7 +39,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.neighbours import Listed
+from llmzoo.adapters.external import Listed
 from llmzoo.envs.base import Outcome
 from llmzoo.envs.moves import Moves
 from llmzoo.envs.turn_game import MoveGame
@@ -103,7 +103,7 @@ class Task(MoveGame):
         self.episode: Playing
 
     def start(self, seed: int) -> None:
-        self.episode = _settled(Playing(seed, self.game.new_initial_state()))
+        self.episode = _settle(Playing(seed, self.game.new_initial_state()))
 
     def deciding(self) -> list[str]:
         return [self.possible_agents[player] for player in _deciding(self.episode)]
@@ -115,7 +115,7 @@ class Task(MoveGame):
         playing, player = self.episode, self.possible_agents.index(agent)
         before = playing.state.returns()
         legal = playing.state.legal_actions(player)
-        self.episode = _settled(_taken(playing, player, int(legal[number])))
+        self.episode = _settle(_taken(playing, player, int(legal[number])))
         state = self.episode.state
         paid = zip(self.possible_agents, state.returns(), before, strict=True)
         self.success = state.is_terminal() and self._is_success(state.returns())
@@ -238,7 +238,7 @@ def _taken(playing: Playing, player: int, move: int) -> Playing:
     return replace(playing, state=state, steps=playing.steps + 1, chosen={})
 
 
-def _settled(playing: Playing) -> Playing:
+def _settle(playing: Playing) -> Playing:
     """The episode after all chance that comes before the next choice.
 
     The draw depends on the episode's seed and the number of steps before it, so that a copy of an episode
@@ -253,11 +253,11 @@ def _settled(playing: Playing) -> Playing:
     return playing
 
 
-@lru_cache(maxsize=1024)  # states are told apart by identity, and never change
+@lru_cache(maxsize=1024)  # states are distinguished by identity, and never change
 def _choices(state: Any, player: int) -> tuple[Moves, tuple[str, ...]]:
     """The legal moves by the names that an answer is read by, and as they are shown.
 
-    The names are numbers where two names of the game could not be told apart.
+    The names are numbers where two names of the game could not be distinguished.
     """
     own = [state.action_to_string(player, action).strip() for action in state.legal_actions(player)]
     try:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from llmzoo.adapters.neighbours.chance import Chance
+from llmzoo.adapters.external.global_random import GlobalRandomState
 from llmzoo.envs.text import encodable
 
 TIME_LIMIT_S = 10.0  # of one run, from its first message to its scores
@@ -64,7 +64,7 @@ def play(
     """
     session = _Session(tuple(replies), max_turns)
     try:
-        with Chance(seed).held():
+        with GlobalRandomState(seed).held():
             ended = _in_a_loop(lambda: _run(env, task, session), time_limit_s)
     except TimeoutError:
         return Shown(tuple(session.lines), {}, error=f"it took over {time_limit_s:g} s", late=True)
@@ -74,10 +74,10 @@ def play(
         return Shown(tuple(session.lines), {}, error=error, detail=f"{error}: {fault}")
     if not ended:
         return Shown(tuple(session.lines))
-    return _scored(session)
+    return _score(session)
 
 
-def _scored(session: _Session) -> Shown:
+def _score(session: _Session) -> Shown:
     rewards = {n: r for trace in session.traces for n, r in trace.rewards.items() if r is not None}
     lines = tuple(session.lines)
     best = float(sum(max(reward.weight, 0.0) for reward in rewards.values()))

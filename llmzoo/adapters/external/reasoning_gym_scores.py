@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from llmzoo.adapters.neighbours.chance import Chance
+from llmzoo.adapters.external.global_random import GlobalRandomState
 from llmzoo.envs.tools import calculator
 
 MAX_SCORED = 5_000  # characters of an answer
@@ -59,7 +59,7 @@ def score(name: str, dataset: Any, item: Mapping[str, Any], text: str) -> Scored
         return Scored(answer, 0.0, f"malformed: {refused[1]}")
     judge = GUARDED.get(name) or dataset.score_answer
     try:
-        with Chance(0).held():
+        with GlobalRandomState(0).held():
             value = float(judge(answer, copy.deepcopy(dict(item))))
     except Exception as error:  # whatever a scorer raises on a text that it cannot read
         return Scored(answer, 0.0, f"malformed: the scorer raised {type(error).__name__}")

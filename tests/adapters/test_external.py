@@ -17,11 +17,11 @@ from toy_engines import Pile, PileGame
 
 import llmzoo
 from llmzoo import registry, testing
-from llmzoo.adapters import neighbours
-from llmzoo.adapters.neighbours import reasoning_gym_scores as scores
-from llmzoo.adapters.neighbours.chance import Chance
-from llmzoo.adapters.neighbours.replayed import MAX_CHARS, ReplayError
-from llmzoo.adapters.neighbours.textarena_games import fewest_players, refusal
+from llmzoo.adapters import external
+from llmzoo.adapters.external import reasoning_gym_scores as scores
+from llmzoo.adapters.external.global_random import GlobalRandomState
+from llmzoo.adapters.external.replayed import MAX_CHARS, ReplayError
+from llmzoo.adapters.external.textarena_games import fewest_players, refusal
 from llmzoo.cli import main
 from llmzoo.envs.base import InOrder
 from llmzoo.errors import ConfigError, MissingExtraError, NoPlayerError, UnknownNameError
@@ -47,13 +47,13 @@ SAMPLES = [
 ]
 every_sample = pytest.mark.parametrize("id", SAMPLES)
 every_collection = pytest.mark.parametrize("name", registry.NEIGHBOURS)
-# the tasks of verifiers are packages: test_neighbours_verifiers.py writes some
+# the tasks of verifiers are packages: test_external_verifiers.py writes some
 every_list = pytest.mark.parametrize("name", DISTRIBUTIONS)
 
 
 def need(collection):
     """Skip the test where the package of a collection is absent."""
-    if not neighbours.is_installed(collection):
+    if not external.is_installed(collection):
         pytest.skip(f"the extra {collection!r} is not installed")
 
 
@@ -85,7 +85,7 @@ def test_an_id_of_another_collection_is_no_path():
 def test_an_absent_package_is_named_with_its_extra(name, monkeypatch):
     module = pytest.importorskip(registry.NEIGHBOURS[name])
     monkeypatch.setattr(module, "PACKAGE", "no_such_package_of_anyone")
-    assert not neighbours.is_installed(name)
+    assert not external.is_installed(name)
     with pytest.raises(MissingExtraError, match=rf"pip install 'llmzoo-marl\[{module.EXTRA}\]'"):
         llmzoo.make(f"{name}:anything")
 
@@ -93,7 +93,7 @@ def test_an_absent_package_is_named_with_its_extra(name, monkeypatch):
 @every_list
 def test_an_unknown_name_brings_the_nearest(name):
     need(name)
-    known = next(n for n, task in neighbours.collection(name).tasks().items() if not task.refused)
+    known = next(n for n, task in external.collection(name).tasks().items() if not task.refused)
     with pytest.raises(UnknownNameError, match=f"Did you mean '{re.escape(known)}'"):
         llmzoo.make(f"{name}:{known}x")
 
@@ -101,7 +101,7 @@ def test_an_unknown_name_brings_the_nearest(name):
 @every_collection
 def test_a_refused_task_says_why(name):
     need(name)
-    refused = {n: t.refused for n, t in neighbours.collection(name).tasks().items() if t.refused}
+    refused = {n: t.refused for n, t in external.collection(name).tasks().items() if t.refused}
     assert refused
     for task, why in refused.items():
         with pytest.raises(ConfigError, match=re.escape(f"{name}:{task} is refused: {why}")):
@@ -168,9 +168,9 @@ def test_several_agents_answer_a_question():
 @pytest.mark.slow
 @every_list
 def test_every_task_plays_twice_alike_and_forks(name):
-    """docs/neighbours.py does this too, and in two processes."""
+    """docs/external.py does this too, and in two processes."""
     need(name)
-    played = [n for n, task in neighbours.collection(name).tasks().items() if not task.refused]
+    played = [n for n, task in external.collection(name).tasks().items() if not task.refused]
     options = {} if name == "reasoning_gym" else {"max_turns": 6}
     for task in played:
         make = maker(f"{name}:{task}", **options)
@@ -180,8 +180,8 @@ def test_every_task_plays_twice_alike_and_forks(name):
 
 @every_list
 def test_the_page_lists_the_tasks(name):
-    """``python docs/neighbours.py`` writes it, with the result of each check."""
-    page = (ROOT / "docs" / "neighbours.md").read_text()
+    """``python docs/external.py`` writes it, with the result of each check."""
+    page = (ROOT / "docs" / "external.md").read_text()
     part = page.partition(f"<!-- begin {name} -->")[2].partition(f"<!-- end {name} -->")[0]
     rows = [re.findall(r"[^|]+", line) for line in part.splitlines() if line.startswith("| `")]
     ids = [row[0].strip(" `") for row in rows]
@@ -193,7 +193,7 @@ def test_the_page_lists_the_tasks(name):
     said = re.search(r"tasks of \S+ (\S+) are played", part)
     if said is None or said[1] != version(DISTRIBUTIONS[name]):
         pytest.skip(f"the page is about another version of {name}")
-    known = neighbours.collection(name).tasks()
+    known = external.collection(name).tasks()
     assert ids == [
         *(f"{name}:{n}" for n in known if not known[n].refused),
         *(f"{name}:{n}" for n in known if known[n].refused),
@@ -201,7 +201,7 @@ def test_the_page_lists_the_tasks(name):
 
 
 def test_the_page_lists_at_least_150_tasks():
-    page = (ROOT / "docs" / "neighbours.md").read_text()
+    page = (ROOT / "docs" / "external.md").read_text()
     assert sum(map(int, re.findall(r"^([0-9]+) tasks of", page, re.MULTILINE))) >= 150
 
 
@@ -216,7 +216,7 @@ def test_chance_stands_in_for_the_global_generators():
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
-    one, other = Chance(5), Chance(5)
+    one, other = GlobalRandomState(5), GlobalRandomState(5)
     first = drawn(one)
     assert drawn(one) != first == drawn(other)
     with pytest.raises(ZeroDivisionError), one.held():
@@ -402,7 +402,7 @@ def test_no_scorer_evaluates_an_answer():
             compiled.append(str(args[0]))
 
     sys.addaudithook(hook)  # it cannot be taken away, only switched off
-    module = neighbours.collection("reasoning_gym")
+    module = external.collection("reasoning_gym")
     texts = [MARKER, f"{MARKER} + 1", f"[{MARKER}]", f"[['{MARKER}']]", f"{MARKER}(1)"]
     texts += [f'{{"{MARKER}": 1}}', f"__import__('{MARKER}')", f"1 + 1  # {MARKER}"]
     evaluated = set()
@@ -413,7 +413,7 @@ def test_no_scorer_evaluates_an_answer():
             env.reset(seed=0)
             for text in texts:
                 if known[name].refused:
-                    with warnings.catch_warnings(), Chance(0).held():
+                    with warnings.catch_warnings(), GlobalRandomState(0).held():
                         warnings.simplefilter("ignore")  # Python's, about such texts as code
                         env.dataset.score_answer(text, dict(env.episode.task.item))
                 else:

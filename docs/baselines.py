@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import llmzoo
-from llmzoo.training.evaluation import FEW_TASKS, counted
+from llmzoo.evaluation.evaluate import FEW_TASKS, counted
 
 LOG = Path(__file__).parent / "results" / "logs" / "baselines.jsonl.gz"
 TASKS = 200

@@ -6,7 +6,7 @@ from baselines import command, ids, read, split_of, table
 
 import llmzoo
 from llmzoo.cli.about import environment_arguments, environment_prose
-from llmzoo.training.evaluation import FEW_TASKS
+from llmzoo.evaluation.evaluate import FEW_TASKS
 
 _MOST_LINES = 40  # of an answer in a transcript
 ANIMATED = {*llmzoo.list_envs("games"), *llmzoo.list_envs("building")}  # docs/boards.py draws them

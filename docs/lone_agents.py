@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
-from llmzoo.training.statistics import wilson
+from llmzoo.evaluation.statistics import wilson
 
 TASKS = 500
 SILENT = "-"

@@ -15,17 +15,17 @@ from llmzoo.version import __version__
 if TYPE_CHECKING:
     from llmzoo.adapters.reward_functions import from_reward_function
     from llmzoo.envs.programs import from_command, from_program
+    from llmzoo.evaluation.collect import collect
+    from llmzoo.evaluation.evaluate import evaluate
     from llmzoo.learners import list_learners
     from llmzoo.learners.episode_rows import load_episodes
     from llmzoo.policies import oracle
     from llmzoo.training import fit, fit_stages
-    from llmzoo.training.collecting import collect
-    from llmzoo.training.evaluation import evaluate
 
 # loaded at first use, so that `import llmzoo` stays light
 _LAZY = {
-    "collect": "llmzoo.training.collecting:collect",
-    "evaluate": "llmzoo.training.evaluation:evaluate",
+    "collect": "llmzoo.evaluation.collect:collect",
+    "evaluate": "llmzoo.evaluation.evaluate:evaluate",
     "fit": "llmzoo.training:fit",
     "fit_stages": "llmzoo.training:fit_stages",
     "from_command": "llmzoo.envs.programs:from_command",

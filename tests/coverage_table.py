@@ -23,7 +23,7 @@ SLOWLY_TESTED = (
         f"llmzoo/envs/building/{name}"
         for name in ("bridge_build", "house_build", "resource_gathering")
     ),
-    *("llmzoo/cli/validate.py", "llmzoo/cli/info.py", "llmzoo/training/exploiting.py"),
+    *("llmzoo/cli/validate.py", "llmzoo/cli/info.py", "llmzoo/evaluation/exploit.py"),
     "llmzoo/policies/compiling.py",
     "llmzoo/policies/fused.py",
     "llmzoo/policies/vllm/",

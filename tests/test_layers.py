@@ -20,6 +20,8 @@ LAYERS = (
     ("report", "adapters", "export", "serve", "testing"),
     ("attacks",),
     ("training",),
+    ("evaluation",),
+    ("runs",),
     ("engine",),
     ("learners",),
     ("rollout",),

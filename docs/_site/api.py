@@ -30,7 +30,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "what a rollout records; episodes as rows, and files of them",
         [
             "llmzoo.records",
-            "llmzoo.training.collecting",
+            "llmzoo.evaluation.collect",
             "llmzoo.learners.trajectories",
             "llmzoo.learners.preferences",
         ],
@@ -70,10 +70,10 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         [
             *("llmzoo.training.config", "llmzoo.training.loop", "llmzoo.training.stages"),
             *(
-                "llmzoo.training.evaluation",
-                "llmzoo.training.statistics",
-                "llmzoo.training.episode_folder",
-                "llmzoo.training.checkpoints",
+                "llmzoo.evaluation.evaluate",
+                "llmzoo.evaluation.statistics",
+                "llmzoo.evaluation.episode_folder",
+                "llmzoo.runs.checkpoints",
                 "llmzoo.training.recording",
             ),
             "llmzoo.export",

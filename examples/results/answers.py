@@ -17,8 +17,8 @@ from logs import Row, read_log
 from questions import QUESTIONS, compared
 from readings import by_task, in_order, markdown, marks, of_arm, p_value, with_equal_seeds
 
-from llmzoo.training.run_statistics import crossed_bootstrap, paired_runs
-from llmzoo.training.statistics import holm
+from llmzoo.evaluation.run_statistics import crossed_bootstrap, paired_runs
+from llmzoo.evaluation.statistics import holm
 
 
 @dataclass(frozen=True, slots=True)

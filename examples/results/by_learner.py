@@ -12,7 +12,7 @@ from logs import Row, read_log
 from matplotlib.figure import Figure
 from readings import by_task, in_order, markdown, of_arm, rate
 
-from llmzoo.training.statistics import pooled
+from llmzoo.evaluation.statistics import pooled
 
 ALONE = ("grpo", "ppo")  # play with one agent
 COLOURS = {  # of lines: those that learn from groups of answers, with critics, from preferences

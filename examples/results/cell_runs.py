@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from readings import after, by_task, marks, of_arm, play, rate, verdict, with_equal_seeds
 
-from llmzoo.training.statistics import pooled
+from llmzoo.evaluation.statistics import pooled
 
 # what is played: its name, agents, rounds, the arm, the condition; without RL: what the arm begins with
 Way = tuple[str, int, int, str, str | None, bool]

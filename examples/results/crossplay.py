@@ -35,7 +35,7 @@ def crossed(runs: Sequence[study.Run]) -> Iterator[tuple[study.Run, study.Run]]:
 def play(one: study.Run, other: study.Run, folder: Path) -> Row:
     """The test tasks of the first run, with its model in the first agent and the other's in the second."""
     from llmzoo import evaluate, make
-    from llmzoo.training.players import players
+    from llmzoo.runs.players import players
 
     agents = make(one.settings["env"], **one.settings.get("env_args", {})).possible_agents
     first, second = (players(str(folder / run.name), agents, seed=one.seed) for run in (one, other))

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from pretrained import ARMS
 from readings import by_task, controlled, curves, in_order, of_arm, ways
 
-from llmzoo.training.statistics import pooled
+from llmzoo.evaluation.statistics import pooled
 
 _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
 

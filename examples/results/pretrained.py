@@ -11,7 +11,7 @@ from typing import Any
 from logs import Row
 from readings import by_task, in_order, markdown, of_arm
 
-from llmzoo.training.statistics import mean_interval, pooled
+from llmzoo.evaluation.statistics import mean_interval, pooled
 
 ARMS = {
     "turns": ("AT-GRPO", 2),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from logs import Row
 from readings import by_task, marks, of_arm
 
-from llmzoo.training.statistics import sign_flip
+from llmzoo.evaluation.statistics import sign_flip
 
 INFORMED = ("sudoku", "plan_path", "sokoban", "calendar", "signal")  # what is seen is split
 EQUIPPED = ("sums", "equations")  # one of two agents has the tool

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logs import Row
 
-from llmzoo.training.statistics import paired_over_seeds, pooled
+from llmzoo.evaluation.statistics import paired_over_seeds, pooled
 
 # ways to train in the games: the arm, what it is called, how many agents play, what is compared:
 # the measurement after training, or one in other conditions

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from questions import QUESTIONS, Compared, arm_of, compared, partners
 from readings import by_task, in_order, markdown, of_arm, p_value, rate
 
-from llmzoo.training.statistics import bootstrap, holm, sign_flip
+from llmzoo.evaluation.statistics import bootstrap, holm, sign_flip
 
 FEW = 5  # tasks below which no interval over tasks is given
 

@@ -47,7 +47,7 @@ import yaml
 from logs import read_log, write_log
 
 from llmzoo.policies.model_catalog import MODEL_CATALOG
-from llmzoo.training.run_folder import with_new_names
+from llmzoo.runs.run_folder import with_new_names
 
 HERE = Path(__file__).resolve().parent
 GIVEN = ("tiny", *MODEL_CATALOG)  # models that no run here makes
@@ -279,7 +279,7 @@ def averages_of(run: Run, result: Any) -> list[Settings]:
     For 20 points of the run: ``all`` copies made until then, and the ``newest`` half of them.
     """
     from llmzoo import make
-    from llmzoo.training.exploiting import copies_of, exploit_copies
+    from llmzoo.evaluation.exploit import copies_of, exploit_copies
 
     env = make(run.settings["env"], **env_args_of(run))
     copies = copies_of(env, result.policies, result.run)
@@ -297,7 +297,7 @@ def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
     ``likeliest``: the draws of the likeliest move alone, which tells a better player from a surer one.
     """
     from llmzoo import make
-    from llmzoo.training.exploiting import exploit
+    from llmzoo.evaluation.exploit import exploit
 
     env = make(run.settings["env"], **env_args_of(run))
     (policy,) = {id(policy): policy for policy in results[-1].agent_policies.values()}.values()

@@ -29,10 +29,10 @@ from torch.nn.functional import cross_entropy
 from llmzoo import make
 from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.env import PLAYERS
+from llmzoo.evaluation.exploit import exploit
 from llmzoo.policies import load
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.exploiting import exploit
 
 BATCH, RATE, WARMUP = 256, 2e-3, 100
 

@@ -24,8 +24,8 @@ from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
 from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.policies.base import Policy
-from llmzoo.training.collecting import refuse_fallback
 
 try:
     from openenv.core import EnvClient

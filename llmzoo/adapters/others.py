@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.records import Completion
-from llmzoo.training.players import players
+from llmzoo.runs.players import players
 
 Answer = Callable[[str], str]  # from an observation to an answer
 Other = str | Answer | Policy

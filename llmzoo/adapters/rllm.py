@@ -19,9 +19,9 @@ from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
 from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
 from llmzoo.errors import ConfigError
+from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.policies.base import Policy
 from llmzoo.thoughts import answer_in
-from llmzoo.training.collecting import refuse_fallback
 
 _COLUMNS = ("env_id", "agent", "others", "split", "seed", "task", "args")
 

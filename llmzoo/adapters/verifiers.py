@@ -30,10 +30,10 @@ from llmzoo import registry
 from llmzoo.adapters.others import fill_other_agents, one_at_a_time
 from llmzoo.adapters.played import AnsweredEpisode
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import SampleRequest
 from llmzoo.thoughts import answer_in
-from llmzoo.training.collecting import refuse_fallback
 
 try:
     import httpx

@@ -17,15 +17,15 @@ from gymnasium.spaces import Discrete
 from llmzoo import registry
 from llmzoo.cli.options import CommandOptions, option_hints, typed
 from llmzoo.errors import ConfigError, FallbackWarning
+from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.learners import learner_config
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.policies.devices import check_device
-from llmzoo.training import run_folder
-from llmzoo.training.agent_policies import load_agents
-from llmzoo.training.collecting import refuse_fallback
-from llmzoo.training.policy_plans import AgentConfig
-from llmzoo.training.trust import check_environment
+from llmzoo.runs import run_folder
+from llmzoo.runs.agent_policies import load_agents
+from llmzoo.runs.policy_plans import AgentConfig
+from llmzoo.runs.trust import check_environment
 
 _LONGEST_NAME = 120  # characters of a folder
 
@@ -267,7 +267,7 @@ def check_agent_learners(name: str, agent_policies: Mapping[str, Mapping[str, An
 
 
 def agent_arguments(agent_policies: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The settings of single agents, checked against :class:`llmzoo.training.policy_plans.AgentConfig`."""
+    """The settings of single agents, checked against :class:`llmzoo.runs.policy_plans.AgentConfig`."""
     hints = get_type_hints(AgentConfig)
     return {
         agent: typed(hints, values, f"setting of agent {agent!r}")

@@ -23,9 +23,10 @@ from llmzoo.errors import (
     PromptsTooLongError,
 )
 from llmzoo.learners import LEARNERS
-from llmzoo.training import FitConfig, run_folder
-from llmzoo.training.players import check_model
-from llmzoo.training.run_folder import flat
+from llmzoo.runs import run_folder
+from llmzoo.runs.players import check_model
+from llmzoo.runs.run_folder import flat
+from llmzoo.training import FitConfig
 
 
 @dataclass(frozen=True, kw_only=True)

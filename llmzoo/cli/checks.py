@@ -11,12 +11,12 @@ from llmzoo import registry
 from llmzoo.cli.arguments import check_agent_learners, env_arguments, learner_arguments
 from llmzoo.cli.options import typed
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.evaluation.collect import number_of_tasks
 from llmzoo.learners import env_defaults
-from llmzoo.training import run_folder
-from llmzoo.training.collecting import number_of_tasks
+from llmzoo.runs import run_folder
+from llmzoo.runs.players import check_model
+from llmzoo.runs.policy_plans import SHARED, AgentPlan, kind, plan_policies
 from llmzoo.training.config import FitConfig
-from llmzoo.training.players import check_model
-from llmzoo.training.policy_plans import SHARED, AgentPlan, kind, plan_policies
 
 
 def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]:

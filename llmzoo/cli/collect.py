@@ -17,11 +17,11 @@ from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, counting
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, EndpointError, printable
+from llmzoo.evaluation.collect import id_of, in_parts, without_solution
 from llmzoo.learners import trajectories
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
-from llmzoo.training.collecting import id_of, in_parts, without_solution
 from llmzoo.version import __version__
 
 

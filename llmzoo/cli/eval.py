@@ -11,8 +11,8 @@ from llmzoo.cli.options import names, read
 from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
-from llmzoo.training.agent_policies import mixed_name, policy_names
-from llmzoo.training.evaluation import evaluate
+from llmzoo.evaluation.evaluate import evaluate
+from llmzoo.runs.agent_policies import mixed_name, policy_names
 
 
 @dataclass(frozen=True, kw_only=True)

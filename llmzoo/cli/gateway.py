@@ -77,11 +77,11 @@ def run(argv: Sequence[str]) -> None:
     if not options.idle_s > 0 or options.max_episodes < 1:
         raise ConfigError("idle_s is above 0, and max_episodes at least 1")
     from llmzoo.envs.programs.chat_server import ChatServer, listen
+    from llmzoo.evaluation.episode_folder import opened
+    from llmzoo.runs.run_folder import check_place
     from llmzoo.serve import tokens
     from llmzoo.serve.agent_router import load_models_for_agents
     from llmzoo.serve.gateway import PolicyGateway
-    from llmzoo.training.episode_folder import opened
-    from llmzoo.training.run_folder import check_place
 
     if not options.resume:
         check_place(Path(options.out))

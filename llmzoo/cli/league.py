@@ -13,12 +13,12 @@ from llmzoo.cli.arguments import PromptOptions, SamplingOptions, env_arguments
 from llmzoo.cli.options import read
 from llmzoo.cli.output import apart, as_json, as_table, counting
 from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.evaluation.entrants import AT_MOST, entrants, expanded
+from llmzoo.evaluation.league import league, two_agents
+from llmzoo.evaluation.standings import rows_of, table
 from llmzoo.policies import run_models
-from llmzoo.training import run_folder
-from llmzoo.training.entrants import AT_MOST, entrants, expanded
-from llmzoo.training.league import league, two_agents
-from llmzoo.training.standings import rows_of, table
-from llmzoo.training.trust import check_environment
+from llmzoo.runs import run_folder
+from llmzoo.runs.trust import check_environment
 
 
 @dataclass(frozen=True, kw_only=True)

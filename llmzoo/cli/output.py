@@ -24,9 +24,9 @@ from rich.table import Table
 from rich.text import Text
 
 from llmzoo.errors import printable
+from llmzoo.evaluation.evaluate import counted
+from llmzoo.evaluation.statistics import wilson
 from llmzoo.records import Episode
-from llmzoo.training.evaluation import counted
-from llmzoo.training.statistics import wilson
 
 
 @contextmanager

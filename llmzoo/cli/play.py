@@ -22,9 +22,9 @@ from llmzoo.cli.screen import Screen
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import pixels
 from llmzoo.errors import ConfigError, UnknownNameError, printable
+from llmzoo.evaluation.collect import style_args
 from llmzoo.policies.base import Policy, Request
-from llmzoo.training.agent_policies import load_agents, policy_names
-from llmzoo.training.collecting import style_args
+from llmzoo.runs.agent_policies import load_agents, policy_names
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from typing import Any
 from llmzoo.cli.arguments import find_here
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.evaluation.rescore import Rescored, rescore
 from llmzoo.learners.episode_rows import read_rows
-from llmzoo.training.rescoring import Rescored, rescore
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from llmzoo.cli.options import in_words, typed
 from llmzoo.errors import ConfigError
 from llmzoo.registry import imports_code
-from llmzoo.training import run_folder
+from llmzoo.runs import run_folder
 
 
 def saved_settings(run: Path, hints: Mapping[str, Any]) -> dict[str, Any]:

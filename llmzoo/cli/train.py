@@ -18,9 +18,10 @@ from llmzoo.cli.resuming import code_options, saved_settings
 from llmzoo.cli.train_seeds import train_seeds
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
-from llmzoo.training import FitConfig, run_folder
-from llmzoo.training.players import check_model
-from llmzoo.training.trust import check_trusted
+from llmzoo.runs import run_folder
+from llmzoo.runs.players import check_model
+from llmzoo.runs.trust import check_trusted
+from llmzoo.training import FitConfig
 
 
 @dataclass(frozen=True, kw_only=True)

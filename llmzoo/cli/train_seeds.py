@@ -12,8 +12,8 @@ from llmzoo.cli.options import field_names
 from llmzoo.cli.output import apart, as_json, as_table, rate
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.runs.players import check_model
 from llmzoo.training import FitConfig
-from llmzoo.training.players import check_model
 
 if TYPE_CHECKING:
     from llmzoo.training.loop import FitResult
@@ -72,7 +72,7 @@ def _measure(result: FitResult) -> dict[str, Mapping[str, Any]]:
 def _together(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The mean success of runs and its interval: over runs and tasks, or over runs alone where each run
     was evaluated on tasks of its own."""
-    from llmzoo.training.run_statistics import crossed_bootstrap
+    from llmzoo.evaluation.run_statistics import crossed_bootstrap
 
     ids = evaluations[0]["ids"]
     success = [one["success"] for one in evaluations]

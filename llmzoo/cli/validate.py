@@ -11,8 +11,8 @@ from llmzoo import registry
 from llmzoo.cli.arguments import env_arguments
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json, as_table, counting
-from llmzoo.training.collecting import number_of_tasks
-from llmzoo.training.validation import KINDS, validate
+from llmzoo.evaluation.collect import number_of_tasks
+from llmzoo.evaluation.validation import KINDS, validate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import MissingExtraError
+from llmzoo.evaluation.evaluate import counted
 from llmzoo.export.description import Described
-from llmzoo.training.evaluation import counted
 from llmzoo.version import __version__
 
 

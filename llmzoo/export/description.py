@@ -14,7 +14,7 @@ from llmzoo.files import read_object
 from llmzoo.policies import run_models
 from llmzoo.policies.base import TINY
 from llmzoo.policies.model_catalog import MODEL_CATALOG
-from llmzoo.training import run_folder
+from llmzoo.runs import run_folder
 
 _USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address
 _SECRET = re.compile(r"api_?key|secret|password|(^|_)token$", re.IGNORECASE)

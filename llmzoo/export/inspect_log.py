@@ -14,9 +14,9 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import ConfigError
+from llmzoo.evaluation.episode_folder import RESULT
 from llmzoo.learners.episode_rows import EPISODES, read_rows
-from llmzoo.training import run_folder
-from llmzoo.training.episode_folder import RESULT
+from llmzoo.runs import run_folder
 from llmzoo.version import __version__
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from llmzoo.evaluation.evaluate import counted
+from llmzoo.evaluation.statistics import pooled
 from llmzoo.report.style import save
-from llmzoo.training.evaluation import counted
-from llmzoo.training.statistics import pooled
 
 Row = Mapping[str, Any]
 SELF_PLAY = (

@@ -1,7 +1,7 @@
 """Paired tests of the learners of ``llmzoo bench``, on the tasks that they share.
 
 A learner's seeds play the same tasks, so a task is one cluster of results
-(:mod:`llmzoo.training.statistics`). The p-values of all pairs on all environments are corrected together.
+(:mod:`llmzoo.evaluation.statistics`). The p-values of all pairs on all environments are corrected together.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from llmzoo.evaluation.statistics import holm
 from llmzoo.report.compare import COLUMNS, Pair, rows_of, tested
-from llmzoo.training.statistics import holm
 
 Row = Mapping[str, Any]
 SHOWN = 15  # pairs in the table; the file has all

@@ -15,7 +15,7 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import ConfigError
-from llmzoo.training.statistics import bootstrap, holm, mean_returns, pooled, sign_flip
+from llmzoo.evaluation.statistics import bootstrap, holm, mean_returns, pooled, sign_flip
 
 _FILES = ("result.json", "after.json")  # of an evaluation, of a run
 _NAMED = 3  # tasks in an error
@@ -27,7 +27,7 @@ class Pair:
 
     ``more`` and ``less``: tasks that the first solved more and less often than the second.
     ``p_value``: of no difference in success, McNemar's exact test for one sample of each task and the
-    sign-flip test otherwise (:func:`llmzoo.training.statistics.paired_over_seeds`). ``p_holm``: the
+    sign-flip test otherwise (:func:`llmzoo.evaluation.statistics.paired_over_seeds`). ``p_holm``: the
     same, corrected for the number of pairs. ``gain``: the difference of the mean returns, of an
     agent on average, with its bootstrap interval over tasks.
     """

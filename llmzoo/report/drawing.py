@@ -10,10 +10,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from llmzoo.evaluation.evaluate import counted
 from llmzoo.report import style
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.series import Curve, RunGroup, curve, evaluations, window_of
-from llmzoo.training.evaluation import counted
 
 TIMES = {
     "sampling_seconds": "sampling",

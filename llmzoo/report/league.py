@@ -8,8 +8,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from llmzoo.evaluation.standings import League, Standing
 from llmzoo.report import style
-from llmzoo.training.standings import League, Standing
 
 _DENSEST = 0.6  # opacity of a cell where every game was won
 _LABELLED = 14  # players with numbers in the cells; of more they would not be read

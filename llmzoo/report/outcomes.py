@@ -8,7 +8,7 @@ from typing import Any
 from llmzoo.report import bench, bench_tests
 from llmzoo.report.runs import RunData
 from llmzoo.report.series import RunGroup, differences, labels
-from llmzoo.training.run_folder import flat
+from llmzoo.runs.run_folder import flat
 
 _OF_TASKS = ("ids", "solved", "returns")
 

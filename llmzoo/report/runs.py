@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import CheckpointError, ConfigError, printable
+from llmzoo.evaluation.standings import League
 from llmzoo.files import lines_of, read_object
-from llmzoo.training import provenance, run_folder
-from llmzoo.training.run_folder import row_of
-from llmzoo.training.standings import League
+from llmzoo.runs import provenance, run_folder
+from llmzoo.runs.run_folder import row_of
 
 Row = Mapping[str, Any]
 LEAGUE = "league/league.json"  # where llmzoo league writes that of a single run
@@ -29,7 +29,7 @@ class RunData:
 
     ``train`` and ``evals`` are the rows of ``metrics.jsonl``, one per step. ``before`` and ``after``
     are evaluations; ``after`` is None until the run has ended. ``league`` is that in the folder ``league``.
-    ``starts``: where it was started and resumed (:mod:`llmzoo.training.provenance`); empty in runs of
+    ``starts``: where it was started and resumed (:mod:`llmzoo.runs.provenance`); empty in runs of
     earlier versions. ``notes`` say what is unreadable.
     """
 

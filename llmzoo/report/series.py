@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from llmzoo.evaluation.statistics import pooled
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.training.run_folder import PLACEMENT, flat
-from llmzoo.training.statistics import pooled
+from llmzoo.runs.run_folder import PLACEMENT, flat
 
 POINTS = 400  # maximum points of a curve; longer curves are averaged over equal stretches
 LEAST_SEEDS = 3  # of an interval over runs

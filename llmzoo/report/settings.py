@@ -16,7 +16,7 @@ from llmzoo.registry import is_path
 from llmzoo.report.episodes import class_of
 from llmzoo.report.runs import RunData
 from llmzoo.report.series import differences
-from llmzoo.training.run_folder import flat
+from llmzoo.runs.run_folder import flat
 
 
 def table(runs: Sequence[RunData]) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from llmzoo.evaluation.evaluate import counted
 from llmzoo.report.bench import is_self_play
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.settings import effective
-from llmzoo.training.evaluation import counted
 from llmzoo.training.sharpening import findings
 
 

@@ -17,13 +17,13 @@ from llmzoo.envs.programs.chat_server import Refused
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
 from llmzoo.envs.programs.gateway import reward_in
+from llmzoo.evaluation.episode_folder import EpisodeFolder
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
 from llmzoo.serve.agent_router import AgentRouter
 from llmzoo.serve.policies_batching import Batcher
 from llmzoo.serve.policies_hosted import Hosted
 from llmzoo.serve.recorded_episode import Answering, SampledEpisode
-from llmzoo.training.episode_folder import EpisodeFolder
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CALLS = 4096  # that wait for the policies

@@ -13,7 +13,7 @@ from llmzoo.policies import SCRIPTED, check_model, load, run_models
 from llmzoo.policies.base import OnComplete, Policy, Request, answer_limit, respond_streaming
 from llmzoo.policies.settings import Chat, Sampled, Sampling
 from llmzoo.registry import is_remote
-from llmzoo.training import run_folder
+from llmzoo.runs import run_folder
 
 _KEPT = 64  # policies kept, one per settings
 

@@ -1,4 +1,4 @@
-"""Training and evaluation: configuration, the loop, and the run folder."""
+"""Training: configuration, the loop, and what it records."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from llmzoo.policies.base import TINY, answer_limit
 from llmzoo.policies.devices import check_device
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.vllm.config import sampler_config
-from llmzoo.training import run_folder
+from llmzoo.runs import run_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ def _plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> 
         learner_args=config.learner_args,
         env=config.env,
         env_args={"split": "train", **env_args},
-        open_policies="llmzoo.training.policy_loading:load_policies",
+        open_policies="llmzoo.runs.policy_loading:load_policies",
         agents=agents,
         policies=config.policies,
         model=config.model,

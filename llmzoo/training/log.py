@@ -16,9 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
 from llmzoo.errors import CheckpointError, printable
+from llmzoo.evaluation.evaluate import counted
 from llmzoo.policies.base import Policy
 from llmzoo.training.config import FitConfig
-from llmzoo.training.evaluation import counted
 from llmzoo.training.recording import Recorder
 from llmzoo.training.tracking import Tracker
 

@@ -27,12 +27,13 @@ from llmzoo.engine.base import Iteration, draws, models_among
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
-from llmzoo.training import checkpoints, metrics, run_folder
+from llmzoo.runs import checkpoints, run_folder
+from llmzoo.runs.policy_loading import sampling_from
+from llmzoo.training import metrics
 from llmzoo.training.collapse import ReturnHistory
 from llmzoo.training.faults import NoSignalMonitor, check_answered
 from llmzoo.training.interrupt import graceful_shutdown
 from llmzoo.training.log import RunLog, summary
-from llmzoo.training.policy_loading import sampling_from
 from llmzoo.training.setup import Setup, set_up
 from llmzoo.training.sharpening import findings
 

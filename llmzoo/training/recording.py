@@ -18,7 +18,7 @@ from llmzoo.files import append
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Episode, EpisodeOutcome, Group
-from llmzoo.training.run_folder import keep_lines
+from llmzoo.runs.run_folder import keep_lines
 
 LONGEST = 20_000  # characters of a text that are kept
 

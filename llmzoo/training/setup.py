@@ -16,24 +16,25 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.engine.setup import distribute
 from llmzoo.errors import ConfigError
+from llmzoo.evaluation.collect import made_env, refuse_fallback, style_args
+from llmzoo.evaluation.evaluate import evaluate
+from llmzoo.evaluation.exploit import can_be_asked, exploit
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import build_learner
 from llmzoo.policies.base import Policy, policies_by_agent
-from llmzoo.training import checkpoints, run_folder, self_play, sharpening
-from llmzoo.training.collecting import made_env, refuse_fallback, style_args
-from llmzoo.training.config import FitConfig, make_config
-from llmzoo.training.engines import check_engine, open_engine
-from llmzoo.training.evaluation import evaluate
-from llmzoo.training.exploiting import can_be_asked, exploit
-from llmzoo.training.policy_loading import (
+from llmzoo.runs import checkpoints, run_folder
+from llmzoo.runs.policy_loading import (
     Learning,
     cooled,
     highest_temperature,
     learning_among,
     load_policies,
 )
-from llmzoo.training.provenance import record_start
-from llmzoo.training.run_folder import check_place, locked, prepare
+from llmzoo.runs.provenance import record_start
+from llmzoo.runs.run_folder import check_place, locked, prepare
+from llmzoo.training import self_play, sharpening
+from llmzoo.training.config import FitConfig, make_config
+from llmzoo.training.engines import check_engine, open_engine
 from llmzoo.training.tracking import check_trackers
 
 # settings that make the policies, and that fit refuses where it is given policies as objects

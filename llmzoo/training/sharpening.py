@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any, Literal
 
-from llmzoo.training.statistics import mean_interval, mean_returns, paired
+from llmzoo.evaluation.statistics import mean_interval, mean_returns, paired
 
 TEMPERATURES = (0.3, 0.1)  # of the starting model
 SAMPLES = 8  # of each task, for pass@8

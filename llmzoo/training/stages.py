@@ -9,7 +9,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.errors import ConfigError
-from llmzoo.training import run_folder
+from llmzoo.runs import run_folder
 from llmzoo.training.loop import FitResult, fit
 
 

@@ -14,7 +14,7 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker, get_availa
 
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.files import append
-from llmzoo.training.run_folder import flat, keep_lines
+from llmzoo.runs.run_folder import flat, keep_lines
 
 TENSORBOARD = "tensorboard"
 PROJECT = "llmzoo"

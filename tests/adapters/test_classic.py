@@ -14,9 +14,9 @@ from llmzoo import registry, testing
 from llmzoo.adapters import classic, discrete_to_text
 from llmzoo.adapters.classic import connect_four, perfect_tic_tac_toe, tic_tac_toe
 from llmzoo.errors import MissingExtraError
+from llmzoo.evaluation import evaluate as evaluation
 from llmzoo.policies import load
 from llmzoo.rollout import agent_turn_tree, episodes, fork, joint_tree, run
-from llmzoo.training import evaluation
 
 GAMES = [tic_tac_toe, connect_four]
 PATH = "llmzoo.adapters.classic:tic_tac_toe"

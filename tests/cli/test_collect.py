@@ -99,7 +99,7 @@ def test_what_cannot_be_collected(llmzoo, tmp_path, monkeypatch, options, reason
 
 def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
     """Parts of two tasks; the person gives up in the third."""
-    from llmzoo.training import collecting
+    from llmzoo.evaluation import collect as collecting
 
     whole = collecting.episodes
     calls = []

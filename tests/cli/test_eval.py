@@ -9,7 +9,7 @@ import pytest
 from llmzoo.cli.output import EVALUATION_COLUMNS, evaluation_row
 from llmzoo.envs import sources
 from llmzoo.errors import SAMPLE_RULE, FallbackWarning
-from llmzoo.training.evaluation import evaluate
+from llmzoo.evaluation.evaluate import evaluate
 
 Z2 = 1.959964**2
 

@@ -18,8 +18,8 @@ import pytest
 
 from llmzoo import errors
 from llmzoo.cli import main
-from llmzoo.training.players import players
-from llmzoo.training.rescoring import rescore
+from llmzoo.evaluation.rescore import rescore
+from llmzoo.runs.players import players
 
 SECRET = "canary-0123456789abcdef"
 CODE = "from pathlib import Path\nPath('marker').write_text('ran')\n"

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from llmzoo.policies import tensor_io
-from llmzoo.training import checkpoints
+from llmzoo.runs import checkpoints
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,7 +14,7 @@ finally:
     sys.path.remove(str(ROOT / "docs"))
 
 import llmzoo
-from llmzoo.training.statistics import Z95, of_clusters
+from llmzoo.evaluation.statistics import Z95, of_clusters
 
 ROWS = baselines.read()
 # environments that SmolLM2 has not played yet

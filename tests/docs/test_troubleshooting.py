@@ -26,10 +26,10 @@ from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec
+from llmzoo.runs.run_folder import locked, prepare
 from llmzoo.sandbox import Sandbox, box
 from llmzoo.serve.hosting import ServeConfig, host
 from llmzoo.training.config import FitConfig
-from llmzoo.training.run_folder import locked, prepare
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
 SECTIONS = {

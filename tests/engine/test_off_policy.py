@@ -16,8 +16,8 @@ from llmzoo.learners import learner_class
 from llmzoo.policies import lora
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.runs.policy_loading import load_policies
 from llmzoo.training import FitConfig, fit
-from llmzoo.training.policy_loading import load_policies
 
 PLAY = partial(Parities, 2)
 DRAW = partial(draws, 0, envs=3)

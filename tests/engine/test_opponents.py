@@ -17,7 +17,8 @@ from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, EpisodeOutcome
-from llmzoo.training import checkpoints, fit
+from llmzoo.runs import checkpoints
+from llmzoo.training import fit
 
 AGENTS = ("player_0", "player_1")
 

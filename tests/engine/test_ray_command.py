@@ -24,7 +24,7 @@ from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.cluster import import_ray, room_for, start_here
 from llmzoo.errors import ConfigError
 from llmzoo.policies.transformers import TINY_FOLDER
-from llmzoo.training import checkpoints
+from llmzoo.runs import checkpoints
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,8 @@ from llmzoo.learners import trajectories
 from llmzoo.policies import expert
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.episodes import episodes
-from llmzoo.training import checkpoints, fit, loop
+from llmzoo.runs import checkpoints
+from llmzoo.training import fit, loop
 
 pytestmark = pytest.mark.slow
 
@@ -258,7 +259,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         learner_args={"learning_rate": 1e-2},
         env="toy_envs:Parities",
         env_args={"split": "train"},
-        open_policies="llmzoo.training.policy_loading:load_policies",
+        open_policies="llmzoo.runs.policy_loading:load_policies",
         agents=["writer_0", "writer_1"],
         policies="shared",
         model=folder,

@@ -21,7 +21,8 @@ from llmzoo.learners import learner_class, list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.training import checkpoints, fit
+from llmzoo.runs import checkpoints
+from llmzoo.training import fit
 
 pytestmark = pytest.mark.slow
 

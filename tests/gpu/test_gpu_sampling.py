@@ -13,7 +13,7 @@ from llmzoo.policies import decode, static_rows
 from llmzoo.policies.base import Request
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.policy_loading import sampling_from
+from llmzoo.runs.policy_loading import sampling_from
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.learners import env_defaults, learner_class, list_learners
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.policy_loading import load_policies
+from llmzoo.runs.policy_loading import load_policies
 
 
 @pytest.fixture(scope="module")

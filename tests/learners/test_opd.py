@@ -28,8 +28,8 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
+from llmzoo.runs.policy_loading import load_policies
 from llmzoo.training import fit
-from llmzoo.training.policy_loading import load_policies
 
 ANSWERS = [((20, 21, 22), (23,)), ((26, 27), (28, 29, 30, 31))]
 PROMPTS = [(5, 6, 7, 8), (9, 10)]

@@ -18,7 +18,8 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Group
 from llmzoo.rollout.scheduler import run
-from llmzoo.training import checkpoints, fit, loop
+from llmzoo.runs import checkpoints
+from llmzoo.training import fit, loop
 
 AGENTS = ("writer_0", "writer_1")
 

@@ -8,8 +8,8 @@ import torch
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
 from llmzoo.policies.devices import check_device, device_here
+from llmzoo.runs.players import players
 from llmzoo.training import FitConfig
-from llmzoo.training.players import players
 
 
 @pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:1", "mps", None])

@@ -19,8 +19,8 @@ from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import check_model, load
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.runs.players import players
 from llmzoo.serve.policies_hosted import load_hosted
-from llmzoo.training.players import players
 
 CODE = """
 import os

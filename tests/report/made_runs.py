@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from llmzoo.training.statistics import wilson
+from llmzoo.evaluation.statistics import wilson
 
 CONFIG = {
     "env": "sudoku_v0",

@@ -9,8 +9,8 @@ import pytest
 
 import llmzoo
 from llmzoo.errors import ConfigError
+from llmzoo.evaluation.statistics import bootstrap, holm, sign_flip
 from llmzoo.report.compare import compare, read
-from llmzoo.training.statistics import bootstrap, holm, sign_flip
 
 
 def evaluation(marks, *, ids=None, returns=None, env="sudoku_v0", split="test"):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from llmzoo.evaluation.statistics import wilson
 from llmzoo.report.bench import cell, heatmap, is_self_play, table, tokens
 from llmzoo.report.bench_tests import paired_tests
-from llmzoo.training.statistics import wilson
 
 
 def run(learner, seed, before, after, env="sudoku_v0", tasks=100, agents=2, **more):

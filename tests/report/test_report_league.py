@@ -7,13 +7,13 @@ import json
 import pytest
 from made_runs import learning, make
 
+from llmzoo.evaluation.standings import League, Match, Standing
 from llmzoo.report import page as report_page
 from llmzoo.report.figures import plots
 from llmzoo.report.league import draw, ratings, wins
 from llmzoo.report.page import RunReport
 from llmzoo.report.runs import read
 from llmzoo.report.series import groups
-from llmzoo.training.standings import League, Match, Standing
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -5,6 +5,7 @@ import math
 import pytest
 from made_runs import evaluation, iteration, make
 
+from llmzoo.evaluation.statistics import wilson
 from llmzoo.report.runs import read
 from llmzoo.report.series import (
     curve,
@@ -16,7 +17,6 @@ from llmzoo.report.series import (
     running_mean,
     thinned,
 )
-from llmzoo.training.statistics import wilson
 
 
 def run_of(folder, rows=(), **config):

@@ -234,7 +234,7 @@ def test_agents_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     import study
     import yaml
 
-    from llmzoo.training.players import players
+    from llmzoo.runs.players import players
 
     small = {
         "seeds": [0, 1],

@@ -23,6 +23,7 @@ from waiting import until
 
 import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError
+from llmzoo.evaluation.episode_folder import opened
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.sft import Demonstrations
@@ -31,7 +32,6 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.serve import tokens
-from llmzoo.training.episode_folder import opened
 
 openai = pytest.importorskip("openai")
 pytest.importorskip("uvicorn")

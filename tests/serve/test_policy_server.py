@@ -11,6 +11,7 @@ import tiny_models
 from policy_servers import LONG, Asking, Gated, asks, client, has_waiting, served, texts
 
 from llmzoo.errors import ConfigError
+from llmzoo.evaluation.evaluate import evaluate
 from llmzoo.policies import load
 from llmzoo.policies.base import StreamingPolicy
 from llmzoo.policies.settings import Sampling
@@ -20,7 +21,6 @@ from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
 from llmzoo.serve.policies_batching import PolicyCall, Wanted
 from llmzoo.serve.policies_wire import messages_of
-from llmzoo.training.evaluation import evaluate
 
 # one of the prompts is empty
 pytestmark = pytest.mark.filterwarnings("ignore:.*exceeds the available context")

@@ -13,11 +13,11 @@ from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.settings import Chat
+from llmzoo.runs.players import players
+from llmzoo.runs.policy_loading import load_policies, policies_of_run
+from llmzoo.runs.policy_plans import plan_policies
 from llmzoo.serve.policies_hosted import load_hosted
 from llmzoo.training import FitConfig
-from llmzoo.training.players import players
-from llmzoo.training.policy_loading import load_policies, policies_of_run
-from llmzoo.training.policy_plans import plan_policies
 
 OFF = {"enable_thinking": False}
 RUN = Sampling(max_new_tokens=5)
@@ -113,7 +113,7 @@ def test_workers_of_ray_have_them(model):
         learner_args={},
         env="sudoku_v0",
         env_args={},
-        open_policies="llmzoo.training.policy_loading:load_policies",
+        open_policies="llmzoo.runs.policy_loading:load_policies",
         agents=AGENTS,
         policies="shared",
         model=model,

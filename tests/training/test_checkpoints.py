@@ -11,7 +11,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError
 from llmzoo.learners import learner_class
 from llmzoo.policies.sampling import Sampling
-from llmzoo.training import checkpoints
+from llmzoo.runs import checkpoints
 
 
 def full():

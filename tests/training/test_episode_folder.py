@@ -16,10 +16,10 @@ import pytest
 
 import llmzoo
 from llmzoo.errors import CheckpointError
+from llmzoo.evaluation import evaluate as evaluation
+from llmzoo.evaluation.statistics import pass_at
 from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.training import evaluation
-from llmzoo.training.statistics import pass_at
 
 EASY = {"family": "arithmetic", "level": "easy", "max_turns": 2}
 

@@ -9,9 +9,9 @@ import pytest
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
-from llmzoo.training.collecting import named_player
-from llmzoo.training.league import league
-from llmzoo.training.statistics import (
+from llmzoo.evaluation.collect import named_player
+from llmzoo.evaluation.league import league
+from llmzoo.evaluation.statistics import (
     clustered,
     mean_interval,
     paired,

@@ -20,7 +20,8 @@ from toy_envs import Parities
 
 from llmzoo.cli import main
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training import checkpoints, fit, fit_stages
+from llmzoo.runs import checkpoints
+from llmzoo.training import fit, fit_stages
 from llmzoo.training.interrupt import WAITING, graceful_shutdown
 
 SMALL = {

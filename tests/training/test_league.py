@@ -18,15 +18,16 @@ from tiny_models import model, tokenizer
 
 import llmzoo
 from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.evaluation.entrants import entrants, expanded
+from llmzoo.evaluation.league import in_order, league
+from llmzoo.evaluation.league_games import Games, Table
+from llmzoo.evaluation.league_summary import summed_up
+from llmzoo.evaluation.standings import League
 from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training import fit, players, run_folder
-from llmzoo.training.entrants import entrants, expanded
-from llmzoo.training.league import in_order, league
-from llmzoo.training.league_games import Games, Table
-from llmzoo.training.league_summary import summed_up
-from llmzoo.training.standings import League
+from llmzoo.runs import players, run_folder
+from llmzoo.training import fit
 
 KUHN, TERSE = "kuhn_poker_v0", {"prompt": "terse", "tries": 1}
 SCRIPTED = ["oracle", "amateur", "random"]
@@ -303,7 +304,7 @@ def test_weights_that_changed_are_found(run, tmp_path):
 
 KILLED = """
 import sys
-from llmzoo.training.league import league
+from llmzoo.evaluation.league import league
 league("kuhn_poker_v0", sys.argv[2:], out=sys.argv[1], deals=40, concurrency=5,
        env_args={"prompt": "terse", "tries": 1})
 """

@@ -19,8 +19,8 @@ from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training.policy_loading import load_policies, policies_of_run
-from llmzoo.training.policy_plans import AgentConfig
+from llmzoo.runs.policy_loading import load_policies, policies_of_run
+from llmzoo.runs.policy_plans import AgentConfig
 from llmzoo.training.setup import set_up
 
 AGENTS = ("a", "b", "c")

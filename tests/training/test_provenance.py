@@ -3,7 +3,7 @@
 import json
 import sys
 
-from llmzoo.training import provenance
+from llmzoo.runs import provenance
 from llmzoo.version import __version__
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from llmzoo.training import weng_lin
-from llmzoo.training.ratings import ELO, bradley_terry, resampled, unbeaten_groups
+from llmzoo.evaluation import weng_lin
+from llmzoo.evaluation.ratings import ELO, bradley_terry, resampled, unbeaten_groups
 
 NO_PRIOR = {"won": 1e-9, "lost": 1e-9}
 

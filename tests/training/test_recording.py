@@ -26,7 +26,8 @@ from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
 from llmzoo.rollout.stepping import Clock
-from llmzoo.training import FitConfig, checkpoints, fit, fit_stages
+from llmzoo.runs import checkpoints
+from llmzoo.training import FitConfig, fit, fit_stages
 from llmzoo.training.recording import LONGEST, Recorder, cut, played
 
 

@@ -28,8 +28,9 @@ from llmzoo.policies import run_models
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
 from llmzoo.report.page import RunReport, write
-from llmzoo.training import checkpoints, fit, run_folder
-from llmzoo.training.players import players
+from llmzoo.runs import checkpoints, run_folder
+from llmzoo.runs.players import players
+from llmzoo.training import fit
 
 SMALL = {
     "episodes_per_step": 2,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from llmzoo.training.run_statistics import crossed_bootstrap, paired_runs, student_p
+from llmzoo.evaluation.run_statistics import crossed_bootstrap, paired_runs, student_p
 
 
 @pytest.mark.parametrize(

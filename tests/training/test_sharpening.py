@@ -8,8 +8,8 @@ from toy_envs import Parity
 
 import llmzoo
 from llmzoo.policies.sampling import Sampling
+from llmzoo.runs.policy_loading import cooled, highest_temperature
 from llmzoo.training import fit
-from llmzoo.training.policy_loading import cooled, highest_temperature
 from llmzoo.training.sharpening import control_tasks, findings
 
 # The cost

@@ -25,7 +25,8 @@ from llmzoo.learners.marloo import MARLOO
 from llmzoo.learners.per_agent import PerAgent
 from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.training import FitConfig, checkpoints, collapse, fit, loop
+from llmzoo.runs import checkpoints
+from llmzoo.training import FitConfig, collapse, fit, loop
 
 SMALL = {"eval_tasks": 8, "episodes_per_step": 4, "quiet": True}
 

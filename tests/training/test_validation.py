@@ -7,7 +7,7 @@ import json
 import pytest
 
 from llmzoo.envs.coding.functions.tasks import SAMPLES
-from llmzoo.training.validation import KINDS, validate
+from llmzoo.evaluation.validation import KINDS, validate
 
 GOOD = [json.loads(line) for line in (SAMPLES / "mbpp.jsonl").read_text().splitlines()][:6]
 

@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.training.collecting import refuse_fallback, style_args
+from llmzoo.evaluation.collect import refuse_fallback, style_args
 
 
 class TrlSetup:

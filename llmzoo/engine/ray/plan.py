@@ -70,7 +70,7 @@ class Plan:
     def load_policies(
         self, only: str | None = None
     ) -> tuple[dict[str, Policy], dict[str, TransformersPolicy]]:
-        """The policy of every agent, and those that learn; ``only``: see ``training.policy_loading.load_policies``."""
+        """The policy of every agent, and those that learn; ``only``: see ``runs.policy_loading.load_policies``."""
         policies: tuple[dict[str, Policy], dict[str, TransformersPolicy]] = registry.load_object(
             self.open_policies
         )(

@@ -12,11 +12,7 @@ from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
-from llmzoo.policies.base import Policy
-from llmzoo.policies.endpoint import EndpointPolicy
-from llmzoo.policies.settings import Sampled
-from llmzoo.records import Episode
-from llmzoo.training.collecting import (
+from llmzoo.evaluation.collect import (
     AT_ONCE,
     Playable,
     each,
@@ -27,9 +23,13 @@ from llmzoo.training.collecting import (
     whole_args,
     without_solution,
 )
-from llmzoo.training.episode_folder import opened
-from llmzoo.training.run_folder import check_place
-from llmzoo.training.statistics import Z95, mean_interval, of_clusters, pass_at
+from llmzoo.evaluation.episode_folder import opened
+from llmzoo.evaluation.statistics import Z95, mean_interval, of_clusters, pass_at
+from llmzoo.policies.base import Policy
+from llmzoo.policies.endpoint import EndpointPolicy
+from llmzoo.policies.settings import Sampled
+from llmzoo.records import Episode
+from llmzoo.runs.run_folder import check_place
 
 _MOST_NAMED = 20  # ids in a note; the result has all of them
 FEW_TASKS = 30  # with fewer, the interval is too wide to compare learners
@@ -138,7 +138,7 @@ def evaluate(
     empty answer to a task whose solution it does not know; ``no_solution`` lists these tasks.
 
     ``samples``: episodes of each task, for pass@k. ``out``: a folder that keeps every episode as it
-    ends (:mod:`llmzoo.training.episode_folder`); with ``resume``, an evaluation that was cut off goes
+    ends (:mod:`llmzoo.evaluation.episode_folder`); with ``resume``, an evaluation that was cut off goes
     on there, and episodes in which the call of an endpoint failed are played again. ``concurrency``:
     episodes played at once.
 

@@ -20,7 +20,7 @@ class Standing:
     ``rating``: on Elo's scale, where the mean of the players is 0. ``score``: the share of points, a draw being half
     a point; ``by_position`` likewise. ``mean_return``: undiscounted. ``errors``: the share of answers that the rules
     refused. All intervals are 95%, with distinct deals as units. ``openskill``: mean and standard deviation of
-    :func:`llmzoo.training.weng_lin.openskill_ratings`.
+    :func:`llmzoo.evaluation.weng_lin.openskill_ratings`.
     """
 
     name: str

@@ -5,7 +5,7 @@
     league.json                  ratings, results of the pairs, notes; once all have played
 
 The games of a pair depend on the two players and the seeds only. They are kept as they end, in a folder like that of an
-evaluation (:mod:`llmzoo.training.episode_folder`), and a league that was killed goes on from them to the same
+evaluation (:mod:`llmzoo.evaluation.episode_folder`), and a league that was killed goes on from them to the same
 files. Players who are added later play only games that are not there yet.
 """
 
@@ -26,17 +26,17 @@ from pettingzoo import AECEnv
 from llmzoo import files
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.evaluation.collect import AT_ONCE, Playable, in_parts, made_env, named_player
+from llmzoo.evaluation.entrants import AT_MOST, Entrant, entrants, expanded
+from llmzoo.evaluation.episode_folder import RESULT, opened
+from llmzoo.evaluation.evaluate import is_billed
+from llmzoo.evaluation.league_games import Games
+from llmzoo.evaluation.league_summary import summed_up
+from llmzoo.evaluation.standings import League
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy, policies_by_agent
 from llmzoo.records import Episode
-from llmzoo.training import run_folder
-from llmzoo.training.collecting import AT_ONCE, Playable, in_parts, made_env, named_player
-from llmzoo.training.entrants import AT_MOST, Entrant, entrants, expanded
-from llmzoo.training.episode_folder import RESULT, opened
-from llmzoo.training.evaluation import is_billed
-from llmzoo.training.league_games import Games
-from llmzoo.training.league_summary import summed_up
-from llmzoo.training.standings import League
+from llmzoo.runs import run_folder
 
 LEAGUE = "league.json"
 
@@ -59,11 +59,11 @@ def league(
     """Let all pairs of players play ``deals`` deals in both orders, and rate the players.
 
     ``env``: an id, or a function that makes an AEC environment; it has two agents. ``players``: names, as
-    :func:`llmzoo.training.entrants.expanded` reads them, or a mapping from names to players as those of
+    :func:`llmzoo.evaluation.entrants.expanded` reads them, or a mapping from names to players as those of
     :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call again goes on there. Deal i
     is task i of the split, with seed ``seed + i``, so both orders and all pairs are dealt the same. ``snapshots``: the most
     checkpoints and copies of one run. ``settings``: sampling, chat, device and trust_remote_code of
-    :func:`llmzoo.training.players.players`. ``ended`` is called after each game.
+    :func:`llmzoo.runs.players.players`. ``ended`` is called after each game.
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment that has not two
     agents and for players that cannot be had, and :class:`CheckpointError` for a folder with another league.

@@ -134,7 +134,7 @@ def plan_policies(
     model_args: Mapping[str, Mapping[str, Any]] | None = None,
     chat: Chat | None = None,
 ) -> dict[str, AgentPlan]:
-    """The plan of every agent. :func:`llmzoo.training.policy_loading.load_policies` explains the arguments.
+    """The plan of every agent. :func:`llmzoo.runs.policy_loading.load_policies` explains the arguments.
 
     Raises :class:`UnknownNameError` for an unknown agent or setting, and :class:`ConfigError` for
     settings that exclude each other.

@@ -17,8 +17,8 @@ from llmzoo.learners.episode_rows import read_rows, to_episode
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Request
 from llmzoo.rollout.episodes import episodes
-from llmzoo.training import run_folder
-from llmzoo.training.trust import check_environment
+from llmzoo.runs import run_folder
+from llmzoo.runs.trust import check_environment
 
 _WORKERS = 8  # programs that run at once
 _ROUNDING = 1e-9

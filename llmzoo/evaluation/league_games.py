@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from llmzoo.errors import CheckpointError
+from llmzoo.evaluation.ratings import Floats
+from llmzoo.evaluation.standings import Interval
+from llmzoo.evaluation.statistics import Z95, mean_interval, of_clusters
 from llmzoo.records import Episode
-from llmzoo.training.ratings import Floats
-from llmzoo.training.standings import Interval
-from llmzoo.training.statistics import Z95, mean_interval, of_clusters
 
 _DIGITS = 6  # of returns and shares
 

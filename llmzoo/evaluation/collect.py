@@ -16,12 +16,12 @@ from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError, check_names
+from llmzoo.evaluation.episode_folder import EpisodeFolder, Place
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, Request
 from llmzoo.records import Batch, Episode
 from llmzoo.rollout.episodes import episodes
-from llmzoo.training.episode_folder import EpisodeFolder, Place
-from llmzoo.training.players import known_as, players
+from llmzoo.runs.players import known_as, players
 
 AT_ONCE = 256  # episodes in lockstep, on each rank
 
@@ -46,7 +46,7 @@ def collect(
 
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
     task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
-    eval --policy`` (:func:`llmzoo.training.players.players`), a policy, a function ``(observation,
+    eval --policy`` (:func:`llmzoo.runs.players.players`), a policy, a function ``(observation,
     agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
     whole split; a smaller split is played to its end. Models sample new answers in each repetition;
     scripted players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at

@@ -21,9 +21,9 @@ from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import ModelArgs, is_server, sampler_config
 from llmzoo.policies.vllm.sampler import give_samplers
-from llmzoo.training import run_folder
-from llmzoo.training.policy_plans import OTHERS, AgentPlan, Arrangement, kind, plan_policies
-from llmzoo.training.trust import check_trusted
+from llmzoo.runs import run_folder
+from llmzoo.runs.policy_plans import OTHERS, AgentPlan, Arrangement, kind, plan_policies
+from llmzoo.runs.trust import check_trusted
 
 Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
 # keys of a saved adapter's configuration that are no options of a new adapter
@@ -63,12 +63,12 @@ def load_policies(
     per agent), ``"lora"`` (one base with an adapter per agent; ``lora_args`` are the options of
     :meth:`TransformersPolicy.with_adapters`), the name of the only agent that learns, while
     ``others`` play the remaining agents, or a mapping from agents to names of models, with the
-    fields of :class:`llmzoo.training.policy_plans.ModelConfig` for each name in ``model_args``.
+    fields of :class:`llmzoo.runs.policy_plans.ModelConfig` for each name in ``model_args``.
     ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder of an earlier run,
     whose newest checkpoint has the agent's start.
 
     ``sampling`` and ``chat`` are the defaults of all agents. ``agent_args`` maps agents to the fields
-    of :class:`llmzoo.training.policy_plans.AgentConfig`. An agent with its own ``policy`` is outside the
+    of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own ``policy`` is outside the
     arrangement: a model learns with its own weights unless it is ``frozen``; scripted players,
     endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 

@@ -12,8 +12,8 @@ from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampled, Sampling
 from llmzoo.registry import is_remote
-from llmzoo.training.players import known_as, players
-from llmzoo.training.policy_plans import AgentConfig
+from llmzoo.runs.players import known_as, players
+from llmzoo.runs.policy_plans import AgentConfig
 
 _PROMPTS = ("system", "chat_template_args", "thought_end")
 _LEARNING = ("frozen", "learner", "learner_args", "learning_rate")
@@ -48,9 +48,9 @@ def load_agents(
 ) -> dict[str, Policy]:
     """The policy of every agent (:func:`policy_names`).
 
-    ``agent_args`` maps agents to fields of :class:`llmzoo.training.policy_plans.AgentConfig`. Agents of the
+    ``agent_args`` maps agents to fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. Agents of the
     same name and prompts share a model. The other arguments are those of
-    :func:`llmzoo.training.players.players`.
+    :func:`llmzoo.runs.players.players`.
     """
     names = policy_names(agents, rest, agent_args)
     mixed = len(set(names.values())) > 1

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from llmzoo.training.entrants import Entrant
-from llmzoo.training.evaluation import FEW_TASKS
-from llmzoo.training.league_games import Games, Table
-from llmzoo.training.ratings import ELO, Floats, bradley_terry, resampled, unbeaten_groups
-from llmzoo.training.standings import League, Match, Standing
-from llmzoo.training.weng_lin import openskill_ratings
+from llmzoo.evaluation.entrants import Entrant
+from llmzoo.evaluation.evaluate import FEW_TASKS
+from llmzoo.evaluation.league_games import Games, Table
+from llmzoo.evaluation.ratings import ELO, Floats, bradley_terry, resampled, unbeaten_groups
+from llmzoo.evaluation.standings import League, Match, Standing
+from llmzoo.evaluation.weng_lin import openskill_ratings
 
 
 def summed_up(

@@ -30,7 +30,7 @@ from llmzoo.learners.episode_rows import (
     to_row,
 )
 from llmzoo.records import Episode
-from llmzoo.training import run_folder
+from llmzoo.runs import run_folder
 
 RESULT = "result.json"
 

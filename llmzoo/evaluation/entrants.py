@@ -13,9 +13,9 @@ from llmzoo import policies
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.base import Policy
-from llmzoo.training import run_folder
-from llmzoo.training.players import players, refuse_stages
-from llmzoo.training.policy_plans import kind
+from llmzoo.runs import run_folder
+from llmzoo.runs.players import players, refuse_stages
+from llmzoo.runs.policy_plans import kind
 
 AT_MOST = 20  # checkpoints and copies of one run
 
@@ -111,7 +111,7 @@ def entrants(
 ) -> list[Entrant]:
     """The players called ``names``, each to play any of the agents ``agents``; nothing is loaded.
 
-    The settings are those of :func:`llmzoo.training.players.players`, and go to the players that
+    The settings are those of :func:`llmzoo.runs.players.players`, and go to the players that
     have such. Raises :class:`ConfigError` for a name without a player, a run that did not train all
     agents, and settings that no player has.
     """

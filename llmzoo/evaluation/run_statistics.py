@@ -1,7 +1,7 @@
 """Intervals and tests whose unit is the training run.
 
 A learner's result varies from seed to seed, often more than from task to task. So a sentence about a
-learner needs the variation of both. :mod:`llmzoo.training.statistics` has the intervals and tests of
+learner needs the variation of both. :mod:`llmzoo.evaluation.statistics` has the intervals and tests of
 single runs, in which only the tasks vary.
 """
 

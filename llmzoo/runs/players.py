@@ -43,7 +43,7 @@ def players(
     if run is not None:
         _check(Sampling, given)
         try:
-            from llmzoo.training.policy_loading import policies_of_run
+            from llmzoo.runs.policy_loading import policies_of_run
         except ModuleNotFoundError as error:
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
         return policies_of_run(

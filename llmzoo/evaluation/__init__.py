@@ -1,0 +1,1 @@
+"""Measuring policies: episodes and their records, evaluation, statistics, leagues, exploitability."""

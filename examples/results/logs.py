@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmzoo.training.run_folder import with_new_names
+from llmzoo.runs.run_folder import with_new_names
 
 Row = Mapping[str, Any]  # a run: its settings, what it gave, and its curve
 

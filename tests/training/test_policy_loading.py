@@ -389,7 +389,11 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
         ("a", {"b": {"temperature": 0.5}}, "'oracle', which does not sample: temperature"),
         ("a", {"b": {"learning_rate": 0.5}}, r"does not learn \('oracle' plays it\)"),
         ("lora", {"b": {"learning_rate": 0.5, "frozen": True}}, r"does not learn \(it is frozen\)"),
-        ("lora", {"b": {"policy": "oracle", "stop": ["x"], "top_k": 1}}, "top_k, stop would mean"),
+        (
+            "lora",
+            {"b": {"policy": "oracle", "stop": ["x"], "top_k": 1}},
+            "top_k, stop would have no effect",
+        ),
         ("separate", {"b": {"policy": 7}}, "agent 'b': policy must be a name, got 7"),
         ("separate", {"b": {"frozen": "yes"}}, "frozen must be true or false"),
         ("separate", {"b": {"temperature": True}}, "temperature must be a number"),

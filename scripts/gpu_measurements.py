@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from llmzoo.policies import lora, static_rows
-from llmzoo.policies.decode import sample
-from llmzoo.policies.likelihood import likelihood
-from llmzoo.policies.precision import cast_weights
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import lora, static_rows
+from llmzoo.models.decode import sample
+from llmzoo.models.likelihood import likelihood
+from llmzoo.models.precision import cast_weights
+from llmzoo.models.sampling import Sampling
 
 SHAPE = {
     "vocab_size": 49_152,

@@ -20,11 +20,11 @@ import torch
 from pettingzoo import AECEnv
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from llmzoo.models.likelihood import likelihood
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.base import Request, ScriptedPolicy
-from llmzoo.policies.likelihood import likelihood
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.scripted import mixed
-from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.registry import make, spec
 
 # in the mix, by weight

@@ -8,8 +8,8 @@ import tiny_models
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-from llmzoo.policies.decode import Tokens
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.decode import Tokens
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from llmzoo.policies import static_step
+from llmzoo.models import static_step
 
 
 class Graphs:

@@ -12,7 +12,7 @@ from gguf import GGMLQuantizationType, GGUFWriter
 from gguf.quants import quantize
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from llmzoo.policies.model_catalog import MODEL_CATALOG, CatalogModel
+from llmzoo.models.model_catalog import MODEL_CATALOG, CatalogModel
 
 HIDDEN, INNER, LAYERS, HEADS, KEY_HEADS = 64, 96, 2, 4, 2
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]

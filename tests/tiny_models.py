@@ -18,9 +18,9 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 

@@ -352,7 +352,7 @@ def virtual_gpu() -> Iterator[VirtualGPU]:
 
 
 def _place() -> str:
-    """The line of llmzoo that is running, such as ``policies/decode.py:93``."""
+    """The line of llmzoo that is running, such as ``models/decode.py:93``."""
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename

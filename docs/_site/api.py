@@ -48,9 +48,9 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         "Policies",
         "who answers: models, adapters, endpoints, scripted players",
         [
-            *("llmzoo.policies", "llmzoo.policies.base", "llmzoo.policies.sampling"),
-            *("llmzoo.policies.scripted", "llmzoo.policies.transformers", "llmzoo.policies.lora"),
-            *("llmzoo.policies.endpoint", "llmzoo.policies.likelihood"),
+            *("llmzoo.policies", "llmzoo.policies.base", "llmzoo.models.sampling"),
+            *("llmzoo.policies.scripted", "llmzoo.policies.transformers", "llmzoo.models.lora"),
+            *("llmzoo.policies.endpoint", "llmzoo.models.likelihood"),
         ],
     ),
     "learners": (

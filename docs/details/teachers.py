@@ -35,7 +35,7 @@ w_it = m_it / sum(m)""",
 import torch
 
 from llmzoo.learners.updates.distillation import log_ratios
-from llmzoo.policies.divergence import generalized_jsd
+from llmzoo.models.divergence import generalized_jsd
 
 # an answer of three tokens: log-probabilities as sampled, and the teacher's
 sampled, teacher = (-2.0, -0.5, -1.5), torch.tensor([-1.0, -0.5, -2.0])
@@ -64,21 +64,21 @@ assert abs(generalized_jsd(student, teacher, 1.0).item() - reverse) < 1e-6""",
             ),
             Detail(
                 "**Temperature.** Both distributions are at the student's sampling temperature, as in TRL.",
-                "policies/divergence.py",
+                "models/divergence.py",
                 "(x[..., :size].float() / temperature).log_softmax(dim=-1) for x in (logits, wanted)",
                 (DISTILLATION_LOSS,),
             ),
             Detail(
                 "**Both ends of beta.** The formula itself is 0 for beta 0 and 1. As in TRL these mean the forward "
                 "and the reverse KL.",
-                "policies/divergence.py",
+                "models/divergence.py",
                 "mixture = torch.logaddexp(student + math.log1p(-beta), teacher + math.log(beta))",
                 (DISTILLATION_LOSS,),
             ),
             Detail(
                 "**Padded vocabularies.** Models of one family may pad their output layer differently. The tokens "
                 "that both have are compared. TRL refuses such pairs.",
-                "policies/divergence.py",
+                "models/divergence.py",
                 "size = min(logits.shape[-1], wanted.shape[-1])  # larger models pad their vocabulary",
                 (DISTILLATION_TEACHER,),
             ),

@@ -12,7 +12,7 @@ from comlrl.trainers import MAGRPOConfig, MAGRPOTrainer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from llmzoo.adapters.comlrl import bridge
-from llmzoo.policies.loading import TINY_FOLDER
+from llmzoo.models.loading import TINY_FOLDER
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--model", default=str(TINY_FOLDER), help="the embedded model by default")

@@ -16,8 +16,8 @@ from timing import Row, row
 import llmzoo
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.microbatches import make_microbatches, tokens_of
-from llmzoo.policies.packing import Packed
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.packing import Packed
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 from llmzoo.rollout import episodes

@@ -33,7 +33,7 @@ from transformers import PreTrainedTokenizerFast
 from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.learners import learner_class
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 NEW_TOKENS = 16

@@ -22,12 +22,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from llmzoo.policies import lora
-from llmzoo.policies.likelihood import likelihood
-from llmzoo.policies.llama_body import LlamaBody
-from llmzoo.policies.prefix import SharedPrefixDecoder
-from llmzoo.policies.sampling import Sampling, sample_tokens
-from llmzoo.policies.static_step import Shape, StaticStep
+from llmzoo.models import lora
+from llmzoo.models.likelihood import likelihood
+from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.prefix import SharedPrefixDecoder
+from llmzoo.models.sampling import Sampling, sample_tokens
+from llmzoo.models.static_step import Shape, StaticStep
 
 SHAPES = {  # vocabulary, hidden size, size inside the MLP, heads, key-value heads, layers
     "tiny": (128, 128, 384, 4, 4, 4),

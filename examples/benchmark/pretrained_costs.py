@@ -59,8 +59,8 @@ def measured(model: str, form: str, episodes: int) -> dict[str, Any]:
 
     import llmzoo
     import llmzoo.engine.local
+    from llmzoo.models.memory import tokens_at_once
     from llmzoo.policies import load
-    from llmzoo.policies.memory import tokens_at_once
 
     torch.set_num_threads(1)
     libraries = _peak_bytes()
@@ -128,7 +128,7 @@ def adapter_weights(base: Any) -> int:
     """Trained weights of one agent's adapter."""
     from peft import LoraConfig, get_peft_model
 
-    from llmzoo.policies.lora import DEFAULTS
+    from llmzoo.models.lora import DEFAULTS
 
     adapted = get_peft_model(base, LoraConfig(r=DEFAULTS["r"], target_modules="all-linear"))
     return sum(p.numel() for p in adapted.parameters() if p.requires_grad)
@@ -148,7 +148,7 @@ def operations_a_second(hidden: int, inner: int, rows: int = 1024) -> float:
 
 
 def _kept(config: Any, recomputed: bool) -> float:
-    """Numbers that one token keeps for the backward pass, as in ``llmzoo.policies.memory``."""
+    """Numbers that one token keeps for the backward pass, as in ``llmzoo.models.memory``."""
     layer = 12 * config.hidden_size + 4 * config.intermediate_size
     if recomputed:
         return config.num_hidden_layers * config.hidden_size + layer

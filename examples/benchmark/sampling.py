@@ -21,8 +21,8 @@ from transformers import PreTrainedModel
 from workers import step_task
 from workers.step_task import SMALL, SMOLLM2, SMOLLM2_WORDS
 
-from llmzoo.policies.decode import sample
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.decode import sample
+from llmzoo.models.sampling import Sampling
 
 PROMPT_TOKENS, K, NEW_TOKENS, VOCABULARY = 128, 8, 32, 512
 SIZES = {"": (SMALL, VOCABULARY, 16), "_135m": (SMOLLM2, SMOLLM2_WORDS, 4)}  # model, words, prompts

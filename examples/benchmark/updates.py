@@ -23,8 +23,8 @@ import torch
 from timing import Row, alternating, peak_memory, row
 from torch import Tensor
 
-from llmzoo.policies.likelihood import likelihood
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.likelihood import likelihood
+from llmzoo.models.sampling import Sampling
 
 Size = tuple[int, int, int, str]
 SIZES: dict[str, Size] = {  # prompt tokens, completion tokens, K, model

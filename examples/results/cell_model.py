@@ -40,7 +40,7 @@ def texts(episodes: int = 60) -> Iterator[str]:
 
 def tokenizer() -> Any:
     """The tokenizer, of transformers."""
-    from llmzoo.policies.tiny.tokenizer import build_tokenizer
+    from llmzoo.models.tiny.tokenizer import build_tokenizer
 
     built = build_tokenizer(texts())
     names = [cells.name(row, column) for row in range(SIDE) for column in range(SIDE)]

@@ -46,7 +46,7 @@ import words
 import yaml
 from logs import read_log, write_log
 
-from llmzoo.policies.model_catalog import MODEL_CATALOG
+from llmzoo.models.model_catalog import MODEL_CATALOG
 from llmzoo.runs.run_folder import with_new_names
 
 HERE = Path(__file__).resolve().parent

@@ -30,8 +30,8 @@ from llmzoo import make
 from llmzoo.envs.duels import exact
 from llmzoo.envs.duels.env import PLAYERS
 from llmzoo.evaluation.exploit import exploit
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import load
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 BATCH, RATE, WARMUP = 256, 2e-3, 100

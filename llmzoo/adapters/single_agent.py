@@ -16,7 +16,8 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.base import Policy, Request, noise_key
+from llmzoo.models.noise import noise_key
+from llmzoo.policies.base import Policy, Request
 from llmzoo.rollout.scheduler import Rollout, SampleRequest, run, slow_steps
 from llmzoo.rollout.stepping import StepRequest, step_each
 

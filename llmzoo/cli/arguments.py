@@ -19,9 +19,9 @@ from llmzoo.cli.options import CommandOptions, option_hints, typed
 from llmzoo.errors import ConfigError, FallbackWarning
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.learners import learner_config
+from llmzoo.models.devices import check_device
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
-from llmzoo.policies.devices import check_device
 from llmzoo.runs import run_folder
 from llmzoo.runs.agent_policies import load_agents
 from llmzoo.runs.policy_plans import AgentConfig

@@ -14,9 +14,8 @@ from llmzoo.cli import COMMANDS
 from llmzoo.cli.bench import MANY
 from llmzoo.cli.options import CommandOptions, option_hints, read
 from llmzoo.learners import list_learners
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.policies import SCRIPTED
-from llmzoo.policies.base import TINY
-from llmzoo.policies.model_catalog import MODEL_CATALOG
 from llmzoo.registry import load_object
 from llmzoo.training import FitConfig
 

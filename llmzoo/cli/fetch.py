@@ -21,7 +21,7 @@ from llmzoo import files
 from llmzoo.cli.options import CommandOptions, read
 from llmzoo.cli.output import apart, as_json
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.model_catalog import HOME_ENV, MODEL_CATALOG, CatalogModel, folder_of
+from llmzoo.models.model_catalog import HOME_ENV, MODEL_CATALOG, CatalogModel, folder_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def fetch(model: CatalogModel, *, force: bool = False) -> bool:
     if folder.is_dir() and not force:
         return False
     try:
-        from llmzoo.policies.gguf import convert
+        from llmzoo.models.gguf import convert
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"llmzoo fetch {model.name}", "fetch", error.name) from error
     try:

@@ -102,7 +102,7 @@ def _devices() -> list[str]:
         import torch
     except ModuleNotFoundError:
         return devices
-    from llmzoo.policies.precision import has_bf16
+    from llmzoo.models.precision import has_bf16
 
     devices = [f"cpu: {cores} cores, {'with' if has_bf16(torch.device('cpu')) else 'no'} bfloat16"]
     for index in range(torch.cuda.device_count()):

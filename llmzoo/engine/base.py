@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from pettingzoo import AECEnv
 
+from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
-from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.stepping import Clock

@@ -20,8 +20,8 @@ from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.setup import keep_freed_memory
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
+from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
-from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import RolloutKey, rollout_keys, run, slow_steps

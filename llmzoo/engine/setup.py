@@ -13,7 +13,7 @@ from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import shard
 from llmzoo.errors import ConfigError
-from llmzoo.policies.lora import is_peft
+from llmzoo.models.lora import is_peft
 from llmzoo.policies.transformers import TransformersPolicy
 
 Parallel = Literal["auto", "ddp", "fsdp"]

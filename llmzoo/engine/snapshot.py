@@ -15,7 +15,7 @@ from torch.nn import Parameter
 
 from llmzoo.distributed.sharding import local_shard, shard_tensor_like
 from llmzoo.errors import CheckpointError
-from llmzoo.policies import lora
+from llmzoo.models import lora
 from llmzoo.policies.base import NoiseKeys, Policy
 from llmzoo.policies.transformers import TransformersPolicy
 

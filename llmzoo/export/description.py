@@ -11,9 +11,8 @@ from typing import Any
 
 from llmzoo.export.copying import hub_id
 from llmzoo.files import read_object
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.policies import run_models
-from llmzoo.policies.base import TINY
-from llmzoo.policies.model_catalog import MODEL_CATALOG
 from llmzoo.runs import run_folder
 
 _USER = re.compile(r"://[^/?#\s]*@")  # user and password in an address

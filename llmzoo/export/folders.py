@@ -10,9 +10,8 @@ from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtr
 from llmzoo.export.card import card_of
 from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
 from llmzoo.export.description import ExportedPolicy, described
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched
 from llmzoo.policies import run_models
-from llmzoo.policies.base import TINY
-from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
 
 BASE = "base"  # the folder of a base that is not on the hub
 _ADAPTER = "adapter_config.json"
@@ -152,7 +151,7 @@ def _known(base: str) -> Path | None:
 
 def _embedded_folder() -> Path:
     try:
-        from llmzoo.policies.loading import TINY_FOLDER
+        from llmzoo.models.loading import TINY_FOLDER
     except ModuleNotFoundError as error:
         raise MissingExtraError("the export of a run", "train", error.name) from error
     return TINY_FOLDER
@@ -160,7 +159,7 @@ def _embedded_folder() -> Path:
 
 def _part(name: str, subfolder: str, folder: Path) -> ExportedPolicy:
     """The description of the policy in a subfolder."""
-    from llmzoo.policies.loading import PreTrainedTokenizerFast, load_tokenizer
+    from llmzoo.models.loading import PreTrainedTokenizerFast, load_tokenizer
 
     at = folder / subfolder
     tokenizer = load_tokenizer(str(at))

@@ -16,8 +16,8 @@ from typing import Any
 from llmzoo.endpoints import PREFIX
 from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.base import TINY, Player, Policy, Request, ScriptedPolicy, policies_by_agent
-from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched
+from llmzoo.policies.base import Player, Policy, Request, ScriptedPolicy, policies_by_agent
 from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text, silent
 from llmzoo.registry import is_remote, load_object
 
@@ -75,8 +75,8 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
     try:
         from transformers import AutoConfig
 
-        from llmzoo.policies.loading import TINY_FOLDER, cannot_load, check_files
-        from llmzoo.policies.lora import is_adapter
+        from llmzoo.models.loading import TINY_FOLDER, cannot_load, check_files
+        from llmzoo.models.lora import is_adapter
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
 

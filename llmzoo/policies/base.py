@@ -6,13 +6,14 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
 from threading import Event
 from typing import Protocol, runtime_checkable
 
 from pettingzoo import AECEnv
 
 from llmzoo.errors import ConfigError, NoSolutionError
+from llmzoo.models.model_catalog import TINY
+from llmzoo.models.noise import noise_key
 from llmzoo.records import Completion
 
 
@@ -201,8 +202,6 @@ class Player:
 
 AgentPolicies = Mapping[str, Policy]
 
-TINY = "tiny"  # the name of the embedded model
-
 
 def answer_limit(model: str) -> int:
     """The default ``max_new_tokens`` of the model called ``model``."""
@@ -254,9 +253,3 @@ class NoiseKeys:
             return noise_key(self.seed, "named", request.noise)
         self._asked += 1
         return noise_key(self.seed, "turn", self._asked)
-
-
-def noise_key(seed: int, what: str, number: int) -> int:
-    """A 63-bit hash of a seed, a purpose and a number."""
-    digest = blake2b(f"{seed}/{what}/{number}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1

@@ -1,6 +1,6 @@
 """Settings of sampling and of prompts, and policies that have them.
 
-:mod:`llmzoo.policies.sampling` applies sampling settings to logits, and
+:mod:`llmzoo.models.sampling` applies sampling settings to logits, and
 :mod:`llmzoo.policies.prompts` applies prompt settings to texts.
 """
 
@@ -13,53 +13,11 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from llmzoo.errors import ConfigError
+from llmzoo.models.sampling_settings import Sampling
+
+__all__ = ["Chat", "Sampled", "Sampling"]
 
 SampledT = TypeVar("SampledT", bound="Sampled")
-
-# below, sampling is greedy up to rounding, and logits / temperature can overflow float32; above, it is
-# uniform
-COLDEST, HOTTEST = 1e-4, 100.0
-SMALLEST_TOP_P = 1e-6  # less rounds to 0 in float32, and no token would be left
-MOST_TOKENS = 2**20
-MOST_STOPS, LONGEST_STOP = 64, 1000  # number of strings, characters of each
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """Sampling settings of an agent.
-
-    ``top_k=0`` and ``top_p=1.0`` switch these filters off. An answer ends with the end-of-sequence
-    token, with one of the ``stop`` strings (which its text leaves out), or after ``max_new_tokens``
-    (it is then marked as truncated).
-
-    Raises :class:`ConfigError` for settings out of bounds: ``temperature`` is 1e-4 to 100, ``top_p`` at
-    least 1e-6, ``max_new_tokens`` at most 2**20, and ``stop`` at most 64 strings of 1 to 1000
-    characters.
-    """
-
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_new_tokens: int = 256
-    stop: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not COLDEST <= self.temperature <= HOTTEST:  # NaN too
-            raise ConfigError(
-                f"temperature is {COLDEST:g} to {HOTTEST:g}, got {self.temperature:g}; for the most "
-                "likely answer ask for greedy"
-            )
-        if not SMALLEST_TOP_P <= self.top_p <= 1:
-            raise ConfigError(f"top_p must be in [{SMALLEST_TOP_P:g}, 1], got {self.top_p}")
-        if not 0 <= self.top_k < 2**31:
-            raise ConfigError(f"top_k must be at least 0 and below 2**31, got {self.top_k}")
-        if not 1 <= self.max_new_tokens <= MOST_TOKENS:
-            raise ConfigError(f"max_new_tokens is 1 to {MOST_TOKENS}, got {self.max_new_tokens}")
-        if len(self.stop) > MOST_STOPS or not all(0 < len(s) <= LONGEST_STOP for s in self.stop):
-            raise ConfigError(
-                f"stop takes at most {MOST_STOPS} strings, each of 1 to {LONGEST_STOP} characters; "
-                "an empty one would end every answer before it begins"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,15 +20,13 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.policies import attention, lora
-from llmzoo.policies.base import TINY, NoiseKeys, OnComplete, Request, StreamingPolicy, answer_limit
-from llmzoo.policies.compiling import Compile, is_compiled
-from llmzoo.policies.decode import Finished, Sampler, Tokens, sample
-from llmzoo.policies.devices import device_here
-from llmzoo.policies.divergence import Target
-from llmzoo.policies.histories import Histories
-from llmzoo.policies.likelihood import Likelihood, last_states, likelihood
-from llmzoo.policies.loading import (
+from llmzoo.models import attention, lora
+from llmzoo.models.compiling import Compile, is_compiled
+from llmzoo.models.decode import Finished, Sampler, Tokens, sample
+from llmzoo.models.devices import device_here
+from llmzoo.models.divergence import Target
+from llmzoo.models.likelihood import Likelihood, last_states, likelihood
+from llmzoo.models.loading import (
     TINY_FOLDER,
     eos_ids,
     load_causal_model,
@@ -39,19 +37,22 @@ from llmzoo.policies.loading import (
     save_sharded,
     source_of,
 )
-from llmzoo.policies.memory import limited_by, tokens_at_once
-from llmzoo.policies.packing import packs
-from llmzoo.policies.precision import (
+from llmzoo.models.memory import limited_by, tokens_at_once
+from llmzoo.models.model_catalog import TINY
+from llmzoo.models.packing import packs
+from llmzoo.models.precision import (
     Precision,
     autocast,
     cast_weights,
     warn_if_slow,
     weight_dtype,
 )
+from llmzoo.models.self_test import check_family
+from llmzoo.models.threads import warn_if_cpu_contended
+from llmzoo.policies.base import NoiseKeys, OnComplete, Request, StreamingPolicy, answer_limit
+from llmzoo.policies.histories import Histories
 from llmzoo.policies.prompts import Prompts
-from llmzoo.policies.self_test import check_family
 from llmzoo.policies.settings import Chat, Sampled, Sampling
-from llmzoo.policies.threads import warn_if_cpu_contended
 from llmzoo.records import Completion, Group
 from llmzoo.spaces import Conversation
 
@@ -79,14 +80,14 @@ class TransformersPolicy(StreamingPolicy, Sampled):
     learning_rate: overrides the learner's.
     precision: ``"float32"``, ``"bf16_autocast"`` (float32 weights, forward passes in bfloat16) or
         ``"bf16"`` (bfloat16 weights; train them through
-        :class:`llmzoo.policies.precision.MasterWeights`). The weights are cast to it; None leaves
+        :class:`llmzoo.models.precision.MasterWeights`). The weights are cast to it; None leaves
         them unchanged. Log-probabilities are always float32.
     gradient_checkpointing: likelihoods with gradients recompute the layers' activations in the
         backward pass instead of keeping them, which takes less memory and more time.
     compile: ``"on"`` runs the layers of likelihoods with gradients as compiled code, ``"auto"``
-        does so on a GPU that has Triton (:mod:`llmzoo.policies.compiling`).
+        does so on a GPU that has Triton (:mod:`llmzoo.models.compiling`).
 
-    ``cuda_graphs``: whether decoding steps may be repeated as CUDA graphs (:mod:`llmzoo.policies.static_rows`).
+    ``cuda_graphs``: whether decoding steps may be repeated as CUDA graphs (:mod:`llmzoo.models.static_rows`).
 
     ``adapter`` is the adapter of a ``PeftModel`` that this policy uses and trains: at first the
     active one. Every use activates it. None, with a ``PeftModel``, means the bare base.

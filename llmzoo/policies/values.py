@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from llmzoo.distributed import sharding
 from llmzoo.errors import ConfigError
-from llmzoo.policies.likelihood import last_states, nothing
-from llmzoo.policies.lora import is_peft, whole_copy
-from llmzoo.policies.memory import limited_by
-from llmzoo.policies.packing import Segments, packs
-from llmzoo.policies.precision import Precision, autocast, cast_weights
+from llmzoo.models.likelihood import last_states, nothing
+from llmzoo.models.lora import is_peft, whole_copy
+from llmzoo.models.memory import limited_by
+from llmzoo.models.packing import Segments, packs
+from llmzoo.models.precision import Precision, autocast, cast_weights
 from llmzoo.policies.transformers import TransformersPolicy
 
 _SMALLER = "critic=value_head keeps no model of its own."
@@ -54,7 +54,7 @@ class CriticModel(nn.Module):
     body: a transformers model without its output layer, as :meth:`of` and :meth:`load` make it.
     outputs: O, the number of values per text: one, or one per agent for a central critic.
     tokens: per forward pass; more tokens take several passes.
-    precision: as for a policy, see :mod:`llmzoo.policies.precision`; the head is always float32.
+    precision: as for a policy, see :mod:`llmzoo.models.precision`; the head is always float32.
     gradient_checkpointing: recompute the layers' activations in the backward pass.
 
     A text too long for the body's context is cut on the left, with one warning.

@@ -33,7 +33,7 @@ def players(
     settings of the run; ``RUN/checkpoints/step_000120`` and ``RUN/opponents/000120`` give those of that
     iteration. Agents that did not learn keep the policies of the run. ``sampling`` and
     ``chat``: fields of ``Sampling`` and ``Chat`` that override the defaults or the run's settings.
-    ``device``: where models run (:func:`llmzoo.policies.devices.device_here`).
+    ``device``: where models run (:func:`llmzoo.models.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})

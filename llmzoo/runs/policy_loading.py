@@ -13,10 +13,10 @@ from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
 from llmzoo.policies import check_model, load, load_model, run_models
 from llmzoo.policies.base import Policy, Request, ScriptedPolicy
-from llmzoo.policies.compiling import Compile
-from llmzoo.policies.decode import Sampler
-from llmzoo.policies.lora import is_adapter
-from llmzoo.policies.precision import Precision
+from llmzoo.models.compiling import Compile
+from llmzoo.models.decode import Sampler
+from llmzoo.models.lora import is_adapter
+from llmzoo.models.precision import Precision
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import ModelArgs, is_server, sampler_config
@@ -73,7 +73,7 @@ def load_policies(
     endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 
     ``only``: load just the policy of this name; the other agents cannot be played in this process.
-    ``device``: where the models run (:func:`llmzoo.policies.devices.device_here`).
+    ``device``: where the models run (:func:`llmzoo.models.devices.device_here`).
     ``trust_remote_code``: run Python code that comes with a model.
 
     Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
@@ -362,7 +362,7 @@ def sampling_from(
     ``ModelArgs``, ``VllmArgs`` or ``ServerArgs`` in :mod:`llmzoo.policies.vllm.config`.
 
     Raises :class:`ConfigError` for settings that exclude each other, and
-    :class:`llmzoo.policies.decode.SamplerError` for a server that cannot be reached.
+    :class:`llmzoo.models.decode.SamplerError` for a server that cannot be reached.
     """
     config = sampler_config(sampler, args)
     models = {id(policy.model) for policy in learning.values()}

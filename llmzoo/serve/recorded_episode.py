@@ -15,7 +15,8 @@ from llmzoo.envs.programs.chat_server import Refused
 from llmzoo.envs.programs.errors import ProgramClosed
 from llmzoo.envs.programs.messages import Call
 from llmzoo.envs.programs.rewards import Shares, outcome_of, payment, together
-from llmzoo.policies.base import Request, noise_key
+from llmzoo.models.noise import noise_key
+from llmzoo.policies.base import Request
 from llmzoo.records import Completion, Decision, Episode
 from llmzoo.serve.policies_batching import Batcher, Busy, PolicyCall, Wanted
 from llmzoo.serve.policies_hosted import ELSEWHERE

@@ -10,9 +10,10 @@ from llmzoo.engine.curriculum_config import Choice, curriculum_args
 from llmzoo.engine.opponents_config import Draw, opponent_args
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, check_names
+from llmzoo.models.devices import check_device
+from llmzoo.models.model_catalog import TINY
 from llmzoo.policies import run_models
-from llmzoo.policies.base import TINY, answer_limit
-from llmzoo.policies.devices import check_device
+from llmzoo.policies.base import answer_limit
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.vllm.config import sampler_config
 from llmzoo.runs import run_folder

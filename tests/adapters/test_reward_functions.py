@@ -20,7 +20,7 @@ from llmzoo.adapters.reward_calls import RewardCall, RewardFunctionError
 from llmzoo.adapters.reward_functions import from_reward_function
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 TASKS = [{"prompt": f"Add {a} and {b}.", "sum": a + b} for a in range(8) for b in range(8)]

@@ -7,7 +7,7 @@ import pytest
 from tiny_models import model, tokenizer
 
 from llmzoo.adapters.classic import tic_tac_toe
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 

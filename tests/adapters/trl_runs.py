@@ -11,7 +11,7 @@ import torch
 from float64 import in_float64
 from trl import GRPOConfig, GRPOTrainer
 
-from llmzoo.policies.likelihood import likelihood
+from llmzoo.models.likelihood import likelihood
 from llmzoo.policies.settings import Sampling
 
 

@@ -29,8 +29,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from llmzoo import policies
 from llmzoo.cli import fetch as command
 from llmzoo.cli.fetch import fetch
-from llmzoo.policies import gguf, model_catalog
-from llmzoo.policies.model_catalog import MODEL_CATALOG, folder_of
+from llmzoo.models import gguf, model_catalog
+from llmzoo.models.model_catalog import MODEL_CATALOG, folder_of
 
 MADE = {"README.md", "chat_template.jinja", "config.json", "model.safetensors"} | {
     *("tokenizer.json", "tokenizer_config.json")
@@ -320,7 +320,7 @@ def test_a_file_that_the_system_refuses_to_write(limit, small_gguf, tmp_path):
 
 
 def test_without_the_package_gguf(copied, llmzoo, monkeypatch):
-    monkeypatch.delitem(sys.modules, "llmzoo.policies.gguf")
+    monkeypatch.delitem(sys.modules, "llmzoo.models.gguf")
     monkeypatch.delattr(policies, "gguf")
     monkeypatch.setitem(sys.modules, "gguf", None)
     said = llmzoo("fetch", "smollm2")

@@ -17,10 +17,10 @@ from llmzoo import policies
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.export import export_run
-from llmzoo.policies import lora
-from llmzoo.policies.gguf import convert
-from llmzoo.policies.loading import TINY_FOLDER
-from llmzoo.policies.model_catalog import MODEL_CATALOG, folder_of
+from llmzoo.models import lora
+from llmzoo.models.gguf import convert
+from llmzoo.models.loading import TINY_FOLDER
+from llmzoo.models.model_catalog import MODEL_CATALOG, folder_of
 
 ENV = ["--env", "sudoku_v0", "--env.max_turns", "1", "--env.prompt", "terse"]
 SHORT = ["--max_new_tokens", "4", "--quiet"]

@@ -19,8 +19,8 @@ from toy_envs import Mixed, Parities, Parity
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
 from llmzoo.learners.per_agent import PerAgent
-from llmzoo.policies import precision
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import precision
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from llmzoo.policies import tensor_io
+from llmzoo.models import tensor_io
 from llmzoo.runs import checkpoints
 
 pytestmark = [

@@ -16,7 +16,7 @@ from fake_vllm_server import serving
 from float64 import LIMIT
 from rank_runs import RUNS, SMALL, STEPS, play, players
 
-from llmzoo.policies import tensor_io
+from llmzoo.models import tensor_io
 
 pytestmark = [
     pytest.mark.slow,

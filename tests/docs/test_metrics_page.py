@@ -10,7 +10,7 @@ from typing import Any
 from tiny_models import policy, teacher
 from toy_envs import Parity
 
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.training import fit
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"

@@ -15,7 +15,7 @@ import llmzoo
 from llmzoo.engine.curriculum import Curriculum, playable_tasks
 from llmzoo.engine.curriculum_config import CurriculumArgs, curriculum_args
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, EpisodeOutcome
 from llmzoo.training import fit

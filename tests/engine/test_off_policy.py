@@ -13,8 +13,8 @@ from llmzoo.engine.base import draws
 from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.policies import lora
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import lora
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import load_policies
 from llmzoo.training import FitConfig, fit

@@ -13,8 +13,8 @@ import llmzoo
 from llmzoo.engine.opponents import Opponents, Record, Table
 from llmzoo.engine.opponents_config import OpponentArgs, opponent_args
 from llmzoo.errors import ConfigError, LlmzooError
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, EpisodeOutcome
 from llmzoo.runs import checkpoints

@@ -18,7 +18,7 @@ from virtual_gpu import virtual_gpu
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.export import export_run
 from llmzoo.learners import learner_class, list_learners
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.runs import checkpoints

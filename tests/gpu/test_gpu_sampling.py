@@ -9,9 +9,9 @@ from tiny_models import model, tokenizer
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 from virtual_gpu import virtual_gpu
 
-from llmzoo.policies import decode, static_rows
+from llmzoo.models import decode, static_rows
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import sampling_from
 
@@ -35,7 +35,7 @@ def player(device, made=None, **sampling):
 
 
 def neox():
-    """A family that :mod:`llmzoo.policies.attention` does not support."""
+    """A family that :mod:`llmzoo.models.attention` does not support."""
     torch.manual_seed(0)
     tok = tokenizer()
     config = GPTNeoXConfig(

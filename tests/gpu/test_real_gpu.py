@@ -14,8 +14,8 @@ from tiny_models import group, model, tokenizer
 
 from llmzoo.errors import OutOfMemoryError
 from llmzoo.learners import list_learners
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = [

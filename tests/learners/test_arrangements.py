@@ -9,7 +9,7 @@ from toy_envs import Parities
 
 from llmzoo.engine.local import LocalEngine
 from llmzoo.learners import env_defaults, learner_class, list_learners
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import load_policies
 

@@ -9,7 +9,7 @@ from toy_envs import Parity
 from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group, Part
 from llmzoo.training import fit

@@ -12,8 +12,8 @@ from tiny_models import model, tokenizer
 from toy_envs import Parities
 
 from llmzoo.learners import list_learners
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.run_models import newest_checkpoint
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 

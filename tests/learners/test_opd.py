@@ -22,10 +22,10 @@ from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.distillation import log_ratios
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
 from llmzoo.learners.updates.teachers import teachers_of
-from llmzoo.policies import scoring
-from llmzoo.policies.divergence import generalized_jsd
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.tiny.tokenizer import build_tokenizer
+from llmzoo.models import scoring
+from llmzoo.models.divergence import generalized_jsd
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.runs.policy_loading import load_policies

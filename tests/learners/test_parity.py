@@ -9,8 +9,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.learners.grpo import GRPO
 from llmzoo.learners.updates.credits import sampled_only
-from llmzoo.policies.padded import left_pad
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.padded import left_pad
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 

@@ -14,7 +14,7 @@ from llmzoo.learners import learner_class
 from llmzoo.learners.make import build_learner
 from llmzoo.learners.per_agent import PerAgent
 from llmzoo.learners.updates.microbatches import make_microbatches
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Group
 from llmzoo.rollout.scheduler import run

@@ -7,8 +7,8 @@ from tiny_models import model, tokenizer
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.proposing.difficulty import absolute_zero
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy, request_rng
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 

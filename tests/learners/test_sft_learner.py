@@ -16,8 +16,8 @@ from llmzoo.learners import trajectories
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.examples import answer_ids
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout.episodes import episodes
 from llmzoo.training import fit

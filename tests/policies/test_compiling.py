@@ -11,7 +11,7 @@ from test_recompute import gradients
 from tiny_models import model, policy, tokenizer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import compiling
+from llmzoo.models import compiling
 from llmzoo.policies.transformers import TransformersPolicy
 
 

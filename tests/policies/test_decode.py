@@ -6,9 +6,9 @@ import torch
 from float64 import assert_equal
 from tiny_models import group, model, policy, tokenizer
 
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import transformers
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from llmzoo.errors import ConfigError
+from llmzoo.models.devices import check_device, device_here
 from llmzoo.policies import load
-from llmzoo.policies.devices import check_device, device_here
 from llmzoo.runs.players import players
 from llmzoo.training import FitConfig
 

@@ -21,10 +21,10 @@ from toy_envs import Matcher
 
 from llmzoo.endpoints import OPENAI_URL, Endpoint, parse
 from llmzoo.errors import ConfigError, MissingExtraError
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import endpoint, load
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.settings import Chat
 from llmzoo.records import Completion
 from llmzoo.rollout.episodes import episodes

@@ -11,9 +11,9 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 from llmzoo import fit
 from llmzoo.errors import ConfigError
-from llmzoo.policies import decode, self_test
-from llmzoo.policies.likelihood import last_states
-from llmzoo.policies.recurrent import carries_state
+from llmzoo.models import decode, self_test
+from llmzoo.models.likelihood import last_states
+from llmzoo.models.recurrent import carries_state
 from llmzoo.policies.transformers import TransformersPolicy
 
 SMALL = {

@@ -16,9 +16,9 @@ from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.microbatches import make_microbatches, tokens_of
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
+from llmzoo.models.packing import Packed
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import histories
-from llmzoo.policies.packing import Packed
-from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Group
 from llmzoo.rollout import episodes
 from llmzoo.spaces import Conversation

@@ -17,8 +17,8 @@ from transformers import (
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError
+from llmzoo.models.lora import load_adapter
 from llmzoo.policies import load
-from llmzoo.policies.lora import load_adapter
 
 
 @pytest.fixture

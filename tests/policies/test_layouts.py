@@ -11,13 +11,13 @@ from quick_cases import slow_but
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from llmzoo.policies import attention, fused, llama_body, lora
-from llmzoo.policies.likelihood import last_states, likelihood
-from llmzoo.policies.packing import Packed, beginnings, levels_of, packed
-from llmzoo.policies.padded import CacheDecoder
-from llmzoo.policies.prefix import SharedPrefixDecoder
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.trie import Trie
+from llmzoo.models import attention, fused, llama_body, lora
+from llmzoo.models.likelihood import last_states, likelihood
+from llmzoo.models.packing import Packed, beginnings, levels_of, packed
+from llmzoo.models.padded import CacheDecoder
+from llmzoo.models.prefix import SharedPrefixDecoder
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.trie import Trie
 
 VOCABULARY = 61
 SIZES = {
@@ -194,7 +194,7 @@ def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
 def test_rows_that_share_a_prompt_grow_as_rows_of_their_own(family, few, monkeypatch):
     """Ragged prompts, uneven numbers of rows, rows that leave, and more tokens than the first room.
 
-    ``few``: in layers that :mod:`llmzoo.policies.llama_body` writes in few operations.
+    ``few``: in layers that :mod:`llmzoo.models.llama_body` writes in few operations.
     """
     grows_as_rows_of_their_own(a_model(family), few, monkeypatch)
 

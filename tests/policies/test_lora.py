@@ -14,8 +14,8 @@ from test_hidden import groups
 from tiny_models import group, model, policy, tokenizer
 
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
-from llmzoo.policies import lora
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import lora
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TINY_FOLDER, TransformersPolicy
 
 GROUP = group([(20, 21, 0), (22, 0)])
@@ -320,7 +320,7 @@ def test_the_embedded_model_takes_adapters(tmp_path):
     # as if it had been saved where the package stands in another place
     settings = json.loads((tmp_path / "one" / "adapter_config.json").read_text())
     assert settings["base_model_name_or_path"] == str(TINY_FOLDER)
-    settings["base_model_name_or_path"] = "/elsewhere/llmzoo/policies/tiny/weights"
+    settings["base_model_name_or_path"] = "/elsewhere/llmzoo/models/tiny/weights"
     (tmp_path / "one" / "adapter_config.json").write_text(json.dumps(settings))
     again = TransformersPolicy.load(str(tmp_path / "one"), device="cpu")
     assert torch.equal(logprobs(again), logprobs(one))

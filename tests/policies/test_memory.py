@@ -10,10 +10,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import OutOfMemoryError
 from llmzoo.learners import learner_class
-from llmzoo.policies import attention, memory
+from llmzoo.models import attention, memory
+from llmzoo.models.memory import tokens_at_once
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.memory import tokens_at_once
-from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch
 
 MESSAGE = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB"

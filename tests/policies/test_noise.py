@@ -4,8 +4,8 @@ import pytest
 import torch
 from tiny_models import policy
 
+from llmzoo.models.sampling import Sampling, Uniforms
 from llmzoo.policies.base import NoiseKeys, Request
-from llmzoo.policies.sampling import Sampling, Uniforms
 
 CPU = torch.device("cpu")
 

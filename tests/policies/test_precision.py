@@ -11,7 +11,7 @@ from tiny_models import group, model, policy, tokenizer
 from torch.nn import Parameter
 
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.policies.precision import MasterWeights, warn_if_slow
+from llmzoo.models.precision import MasterWeights, warn_if_slow
 from llmzoo.policies.transformers import TransformersPolicy
 
 

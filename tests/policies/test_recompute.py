@@ -13,8 +13,8 @@ from tiny_models import group, model, policy, tokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.likelihood import recomputed_layers
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.likelihood import recomputed_layers
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = pytest.mark.usefixtures("float64")

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from llmzoo.policies.sampling import Sampling, draw, warp
+from llmzoo.models.sampling import Sampling, draw, warp
 
 
 def probabilities(logits, sampling, keep=None):

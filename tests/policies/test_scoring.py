@@ -2,9 +2,9 @@ import pytest
 import torch
 from float64 import assert_equal
 
-from llmzoo.policies import scoring
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.scoring import score, score_logits
+from llmzoo.models import scoring
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.scoring import score, score_logits
 
 pytestmark = pytest.mark.usefixtures("float64")
 

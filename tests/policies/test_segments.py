@@ -2,8 +2,8 @@ import random
 
 import torch
 
-from llmzoo.policies.packing import Segments, SharedSegments, packs
-from llmzoo.policies.trie import Trie
+from llmzoo.models.packing import Segments, SharedSegments, packs
+from llmzoo.models.trie import Trie
 
 CPU = torch.device("cpu")
 

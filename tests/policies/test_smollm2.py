@@ -7,9 +7,9 @@ import json
 import pytest
 
 import llmzoo
+from llmzoo.models.model_catalog import folder_of
 from llmzoo.policies import load
 from llmzoo.policies.base import Request
-from llmzoo.policies.model_catalog import folder_of
 from llmzoo.policies.settings import Chat, Sampling
 
 pytestmark = [

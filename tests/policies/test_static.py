@@ -16,10 +16,10 @@ from recorded import recorded
 from test_layouts import VOCABULARY, a_model, adapted
 from virtual_gpu import virtual_gpu
 
-from llmzoo.policies import llama_body, lora, static_rows, static_step
-from llmzoo.policies.decode import sample
-from llmzoo.policies.precision import autocast
-from llmzoo.policies.sampling import Sampling, Uniforms
+from llmzoo.models import llama_body, lora, static_rows, static_step
+from llmzoo.models.decode import sample
+from llmzoo.models.precision import autocast
+from llmzoo.models.sampling import Sampling, Uniforms
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
 EOS = 7  # made likely, so that rows end at different times

@@ -8,8 +8,8 @@ import chat_models
 import pytest
 from toy_envs import Matcher
 
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.settings import Chat
 from llmzoo.rollout.episodes import episodes
 

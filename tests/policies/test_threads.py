@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
-from llmzoo.policies import threads
-from llmzoo.policies.threads import Usage, warn_if_cpu_contended, warning
+from llmzoo.models import threads
+from llmzoo.models.threads import Usage, warn_if_cpu_contended, warning
 
 START = Usage(clock=100.0, busy=50.0, stolen=3.0, own=7.0)
 

@@ -12,8 +12,8 @@ import torch
 from tiny_models import policy
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.decode import SamplerError
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.decode import SamplerError
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.sampler import give_samplers
 from llmzoo.records import Completion, Group

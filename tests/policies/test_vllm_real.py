@@ -14,7 +14,7 @@ import torch
 from test_vllm_colocated import SAMPLING, change, difference, drawn
 from tiny_models import model, tokenizer
 
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.sampler import give_samplers

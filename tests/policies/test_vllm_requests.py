@@ -9,8 +9,8 @@ import fake_vllm
 import pytest
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.policies.decode import SamplerError
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.decode import SamplerError
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.vllm.config import ModelArgs, ServerArgs, VllmArgs, sampler_config
 from llmzoo.policies.vllm.requests import row, seed_of, settings
 

@@ -11,8 +11,8 @@ from test_vllm_colocated import CLOSE, PROMPTS, SAMPLING, change, difference, dr
 from tiny_models import model, policy, tokenizer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.decode import SamplerError
-from llmzoo.policies.tiny.tokenizer import build_tokenizer
+from llmzoo.models.decode import SamplerError
+from llmzoo.models.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.vllm.config import ServerArgs
 from llmzoo.policies.vllm.sampler import give_samplers
 

@@ -12,8 +12,8 @@ from toy_envs import Parities
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import UnknownNameError
 from llmzoo.learners import learner_class
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.sampler import VllmSampler, give_samplers
 from llmzoo.records import Batch, Completion, Group

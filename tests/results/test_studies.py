@@ -274,8 +274,8 @@ def test_a_taught_start_plays_better_than_its_random_weights_and_is_the_same_twi
 
     from llmzoo import make
     from llmzoo.evaluation.exploit import exploit
+    from llmzoo.models.sampling import Sampling
     from llmzoo.policies import load
-    from llmzoo.policies.sampling import Sampling
 
     shape = {"hidden": 16, "layers": 1, "seed": 0}
     study.train_model({"random": {"words": "tic_tac_toe_v0", **shape}}, tmp_path / "new")

@@ -15,7 +15,8 @@ import tiny_models
 from policy_servers import LONG, Asking, Gated, asks, client, has_waiting, served, texts
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import check_model, decode, dynamic_rows, load
+from llmzoo.models import decode, dynamic_rows
+from llmzoo.policies import check_model, load
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.scripted import expert, mixed
 from llmzoo.policies.settings import Sampling

@@ -27,8 +27,8 @@ from llmzoo.evaluation.episode_folder import opened
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.sft import Demonstrations
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 from llmzoo.serve import tokens

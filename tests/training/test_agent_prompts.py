@@ -11,7 +11,7 @@ import tiny_models
 
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.settings import Chat
 from llmzoo.runs.players import players
 from llmzoo.runs.policy_loading import load_policies, policies_of_run

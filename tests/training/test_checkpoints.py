@@ -10,7 +10,7 @@ from toy_envs import Parity
 from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import CheckpointError
 from llmzoo.learners import learner_class
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.runs import checkpoints
 
 

@@ -10,9 +10,9 @@ from toy_envs import Parities, Parity
 import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import EndpointError
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import endpoint
 from llmzoo.policies.endpoint import EndpointPolicy
-from llmzoo.policies.sampling import Sampling
 from llmzoo.training import fit
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")

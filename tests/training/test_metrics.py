@@ -9,7 +9,7 @@ from toy_envs import Adder, Matcher
 from llmzoo.engine.local import LocalEngine
 from llmzoo.learners.ippo import IPPO
 from llmzoo.learners.magrpo import MAGRPO
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
 from llmzoo.rollout.scheduler import run
 from llmzoo.rollout.stepping import Clock

@@ -15,9 +15,9 @@ import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.learners.magrpo import MAGRPO
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
 from llmzoo.policies.endpoint import EndpointPolicy
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs.policy_loading import load_policies, policies_of_run
 from llmzoo.runs.policy_plans import AgentConfig

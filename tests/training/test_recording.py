@@ -20,9 +20,9 @@ from llmzoo.learners import learner_class
 from llmzoo.learners.advantages import mean_baseline, normalized
 from llmzoo.learners.updates.credits import ScoredGroup, credits_of, merged_credits
 from llmzoo.learners.updates.turns import agent_trajectories
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import amateur
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
 from llmzoo.rollout.stepping import Clock

@@ -10,7 +10,7 @@ import llmzoo
 from llmzoo.cli import main
 from llmzoo.errors import ConfigError
 from llmzoo.learners.sft import SFT
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Episode, Group
 from llmzoo.training import fit, metrics
 

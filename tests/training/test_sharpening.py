@@ -7,7 +7,7 @@ from tiny_models import policy
 from toy_envs import Parity
 
 import llmzoo
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.runs.policy_loading import cooled, highest_temperature
 from llmzoo.training import fit
 from llmzoo.training.sharpening import control_tasks, findings

@@ -14,7 +14,7 @@ from tiny_models import policy
 from toy_envs import Parity
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.training import fit
 from llmzoo.training.log import figures
 from llmzoo.training.tracking import Tracker, check_trackers

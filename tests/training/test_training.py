@@ -23,7 +23,7 @@ from llmzoo.errors import CheckpointError, ConfigError, FlatGroupsWarning, Unkno
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
 from llmzoo.learners.per_agent import PerAgent
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs import checkpoints
 from llmzoo.training import FitConfig, collapse, fit, loop

@@ -15,7 +15,7 @@ from step_task import LEARNING_RATE, Watch, reward
 from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.learners import learner_class
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 

@@ -32,8 +32,8 @@ from llmzoo.errors import CheckpointError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.updates.credits import merged_credits
 from llmzoo.learners.updates.policy_gradient import named
+from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
-from llmzoo.policies.decode import Sampler
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 

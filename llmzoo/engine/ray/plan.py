@@ -15,9 +15,9 @@ from llmzoo import registry
 from llmzoo.engine.setup import Parallel, keep_freed_memory
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import build_learner
+from llmzoo.models.compiling import Compile
+from llmzoo.models.precision import Precision
 from llmzoo.policies.base import Policy
-from llmzoo.policies.compiling import Compile
-from llmzoo.policies.precision import Precision
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 

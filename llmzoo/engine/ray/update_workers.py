@@ -36,7 +36,7 @@ from llmzoo.engine.setup import distribute
 from llmzoo.engine.snapshot import changing, put
 from llmzoo.errors import ConfigError, WorkerError
 from llmzoo.learners.base import Learner, Updater
-from llmzoo.policies import tensor_io
+from llmzoo.models import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 

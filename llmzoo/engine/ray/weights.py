@@ -17,7 +17,7 @@ from torch import Tensor
 
 from llmzoo.distributed.sharding import full_tensor
 from llmzoo.engine.snapshot import Learning, Snapshot, changing, put
-from llmzoo.policies import tensor_io
+from llmzoo.models import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 

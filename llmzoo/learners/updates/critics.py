@@ -20,11 +20,12 @@ from llmzoo.learners.updates.passes import SMALLER, minibatches, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.turns import AgentTrajectory, ScoredTurn, Turn
 from llmzoo.learners.values import value_loss
-from llmzoo.policies import check_model, tensor_io
-from llmzoo.policies.likelihood import Likelihood
-from llmzoo.policies.lora import parameter_count
-from llmzoo.policies.memory import limited_by
-from llmzoo.policies.packing import Segments, packs
+from llmzoo.models import tensor_io
+from llmzoo.models.likelihood import Likelihood
+from llmzoo.models.lora import parameter_count
+from llmzoo.models.memory import limited_by
+from llmzoo.models.packing import Segments, packs
+from llmzoo.policies import check_model
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead

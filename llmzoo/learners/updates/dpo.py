@@ -29,9 +29,9 @@ from llmzoo.learners.updates.passes import SMALLER
 from llmzoo.learners.updates.policy_gradient import Metrics, named
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
 from llmzoo.learners.updates.step_bound import SAMPLE, step_bound
+from llmzoo.models.likelihood import Likelihood
+from llmzoo.models.memory import limited_by
 from llmzoo.policies.base import Policy
-from llmzoo.policies.likelihood import Likelihood
-from llmzoo.policies.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 

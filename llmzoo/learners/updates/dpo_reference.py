@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from llmzoo.policies import lora
+from llmzoo.models import lora
 from llmzoo.policies.transformers import TransformersPolicy
 
 

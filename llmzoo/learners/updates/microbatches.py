@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from llmzoo.distributed import ranks
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.policies.packing import packs
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.packing import packs
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.trie import Trie
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.policies.trie import Trie
 from llmzoo.records import Group
 
 Item = TypeVar("Item")

@@ -14,8 +14,8 @@ from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import clip_grad_norm, is_dtensor, shard_tensor_like
 from llmzoo.errors import DivergedError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
-from llmzoo.policies.lora import parameter_count
-from llmzoo.policies.precision import MasterWeights
+from llmzoo.models.lora import parameter_count
+from llmzoo.models.precision import MasterWeights
 from llmzoo.policies.transformers import TransformersPolicy
 
 

@@ -20,8 +20,8 @@ from llmzoo.learners.updates.microbatches import make_microbatches, shard_microb
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import SAMPLE, StepBound, step_bound
-from llmzoo.policies.likelihood import Likelihood
-from llmzoo.policies.memory import limited_by
+from llmzoo.models.likelihood import Likelihood
+from llmzoo.models.memory import limited_by
 from llmzoo.policies.transformers import TransformersPolicy
 
 Item = TypeVar("Item")

@@ -25,9 +25,9 @@ from llmzoo.learners.losses import (
 from llmzoo.learners.updates.credits import ScoredGroup, credits_of
 from llmzoo.learners.updates.kl_reference import StartingPolicies
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.policies import tensor_io
+from llmzoo.models import tensor_io
+from llmzoo.models.likelihood import Likelihood
 from llmzoo.policies.base import Policy
-from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 

@@ -22,9 +22,9 @@ from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.passes import means, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import StepBound
-from llmzoo.policies import tensor_io
+from llmzoo.models import tensor_io
+from llmzoo.models.likelihood import Likelihood
 from llmzoo.policies.base import Policy
-from llmzoo.policies.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Group
 

@@ -14,7 +14,7 @@ from llmzoo.distributed.sharding import gathered
 from llmzoo.errors import DivergedError
 from llmzoo.learners.losses import kl_k3
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.policies.likelihood import Likelihood
+from llmzoo.models.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 
 SAMPLE = 32  # answers of a batch on which a step is measured

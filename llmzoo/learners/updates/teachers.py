@@ -15,10 +15,11 @@ from llmzoo.endpoints import PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.kl_reference import Frozen
 from llmzoo.learners.updates.microbatches import tokens_of
-from llmzoo.policies import SCRIPTED, check_model, lora
+from llmzoo.models import lora
+from llmzoo.models.divergence import Prediction, Target
+from llmzoo.models.packing import packs
+from llmzoo.policies import SCRIPTED, check_model
 from llmzoo.policies.base import Policy
-from llmzoo.policies.divergence import Prediction, Target
-from llmzoo.policies.packing import packs
 from llmzoo.policies.run_models import start_of
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from llmzoo.errors import MissingExtraError
-from llmzoo.policies.decode import SamplerError, Tokens
+from llmzoo.models.decode import SamplerError, Tokens
 from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.requests import row
 from llmzoo.policies.vllm.weights import WEIGHTS, checkpoint_weights, room_for, save_base

@@ -10,8 +10,8 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from llmzoo.policies.decode import SamplerError, Tokens
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.decode import SamplerError, Tokens
+from llmzoo.models.sampling import Sampling
 
 _ENDED = {"stop": True, "length": False}
 

@@ -1,4 +1,4 @@
-"""The :class:`llmzoo.policies.decode.Sampler` of one policy, on an engine that others may share."""
+"""The :class:`llmzoo.models.decode.Sampler` of one policy, on an engine that others may share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 from torch import nn
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import lora
-from llmzoo.policies.decode import SamplerError, Tokens
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import lora
+from llmzoo.models.decode import SamplerError, Tokens
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.vllm.config import ServerArgs, VllmArgs
 from llmzoo.policies.vllm.engine import Colocated, VllmEngine
 from llmzoo.policies.vllm.requests import settings
@@ -42,7 +42,7 @@ class VllmSampler:
         keys: Sequence[int],
         greedy: bool = False,
     ) -> list[list[Tokens]]:
-        """See :class:`llmzoo.policies.decode.Sampler`. K answers are one request, so vLLM reads
+        """See :class:`llmzoo.models.decode.Sampler`. K answers are one request, so vLLM reads
         their prompt once."""
         for prompt in prompts:
             if not 0 < len(prompt) <= self.context - sampling.max_new_tokens:

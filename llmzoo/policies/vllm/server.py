@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.policies.decode import SamplerError, Tokens
+from llmzoo.models.decode import SamplerError, Tokens
 from llmzoo.policies.vllm.config import ServerArgs
 from llmzoo.policies.vllm.requests import row
 from llmzoo.policies.vllm.weights import checkpoint_weights, room_for, save_weights

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.core_model_loading import revert_weight_conversion
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import lora
+from llmzoo.models import lora
 
 WEIGHTS = "model.safetensors"
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # the values of vLLM's max_lora_rank

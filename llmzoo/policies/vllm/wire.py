@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 
-from llmzoo.policies.decode import SamplerError
+from llmzoo.models.decode import SamplerError
 
 _LATER = (429, 500, 502, 503, 504)  # statuses that another attempt may fix
 

@@ -16,8 +16,8 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.updates.critics import summed_value_loss
 from llmzoo.learners.updates.turns import agent_trajectories
-from llmzoo.policies import scoring
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import scoring
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 

@@ -11,7 +11,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.sampling import Sampling
 from llmzoo.records import Batch
 
 GROUPS = ["at_grpo", "ccpo", "grpo", "magrpo", "mareinforce", "maremax", "marloo", "maxrl"]

@@ -17,8 +17,8 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.dpo import DPO, MADPO
 from llmzoo.learners.updates import dpo
 from llmzoo.learners.updates.pairs import Pair, encoded, joint_pairs, own_pairs
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import Request
-from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch, Completion, Group
 
 RNG = random.Random(0)

@@ -11,9 +11,9 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.dpo import DPO, MADPO
 from llmzoo.learners.updates.dpo import starts_round
 from llmzoo.learners.updates.dpo_reference import RoundReference
+from llmzoo.models.lora import own_parameters
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.lora import own_parameters
-from llmzoo.policies.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = pytest.mark.slow

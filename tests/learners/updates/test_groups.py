@@ -16,8 +16,8 @@ from llmzoo.learners import learner_class, learner_config
 from llmzoo.learners.configs.groups import GroupConfig
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
-from llmzoo.policies import scoring
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models import scoring
+from llmzoo.models.sampling import Sampling
 from llmzoo.records import Batch, Completion, Group
 
 

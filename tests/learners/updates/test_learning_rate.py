@@ -12,8 +12,8 @@ from llmzoo.learners.configs.preferences import DPOConfig
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.critics import ModelCritic
 from llmzoo.learners.updates.policy_gradient import PolicyGradientUpdater
-from llmzoo.policies.lora import parameter_count
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.lora import parameter_count
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.training import fit
 

@@ -17,8 +17,8 @@ from llmzoo.learners.updates.examples import Example, cut_off
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.rows import batches
 from llmzoo.learners.updates.sft import SFTUpdater
-from llmzoo.policies.lora import own_parameters
-from llmzoo.policies.sampling import Sampling
+from llmzoo.models.lora import own_parameters
+from llmzoo.models.sampling import Sampling
 
 # lengths differ, so that rows have to be distinguished in a batch
 ROWS = [

@@ -13,9 +13,9 @@ from llmzoo.learners import learner_class, learner_config
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.step_bound import StepBound, step_bound
+from llmzoo.models.likelihood import Likelihood
+from llmzoo.models.sampling import Sampling
 from llmzoo.policies import load
-from llmzoo.policies.likelihood import Likelihood
-from llmzoo.policies.sampling import Sampling
 from llmzoo.records import Batch
 
 ANSWERS = a_group([(20, 0), (22, 0)], [1.0, 0.0])

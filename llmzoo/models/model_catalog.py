@@ -10,6 +10,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.files import user_cache
 
 HOME_ENV = "LLMZOO_HOME"
+TINY = "tiny"  # the name of the embedded model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

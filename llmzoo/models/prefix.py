@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llmzoo.policies import attention, llama_body
-from llmzoo.policies.packing import PackedTexts, Segments
+from llmzoo.models import attention, llama_body
+from llmzoo.models.packing import PackedTexts, Segments
 
 _FIRST_ROOM = 32  # tokens per row that are allocated at first; doubled as needed
 

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from llmzoo.policies.lora import factored_weight, is_mergeable, merged_weight
-from llmzoo.policies.precision import FULL
+from llmzoo.models.lora import factored_weight, is_mergeable, merged_weight
+from llmzoo.models.precision import FULL
 
 _FAMILIES = frozenset({"llama", "mistral", "qwen2", "qwen3", "smollm3"})
 # weights; on a CPU a larger model gains little, and the copies of its weights are large

@@ -23,12 +23,12 @@ import torch
 from torch import Tensor
 
 from llmzoo.errors import LlmzooError
-from llmzoo.policies import attention, recurrent
-from llmzoo.policies.dynamic_rows import Decoder, DynamicRows
-from llmzoo.policies.padded import CacheDecoder
-from llmzoo.policies.prefix import SharedPrefixDecoder
-from llmzoo.policies.sampling import Sampling, Uniforms
-from llmzoo.policies.static_rows import make_static_rows
+from llmzoo.models import attention, recurrent
+from llmzoo.models.dynamic_rows import Decoder, DynamicRows
+from llmzoo.models.padded import CacheDecoder
+from llmzoo.models.prefix import SharedPrefixDecoder
+from llmzoo.models.sampling import Sampling, Uniforms
+from llmzoo.models.static_rows import make_static_rows
 
 _COMPACT_BELOW = 0.85  # share of rows alive below which copying the rest into a smaller batch pays
 # steps between two reads: at first few, so that short answers end soon, then twice as many each time
@@ -89,7 +89,7 @@ def sample(
     ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
     soon as all its rows are known to be complete. ``cancelled(prompt)``: asked for each token; if
     true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
-    a GPU, sample by :mod:`llmzoo.policies.static_rows` if it fits the model.
+    a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model.
     """
     runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
     uniforms = Uniforms(keys, group_size, model.device)

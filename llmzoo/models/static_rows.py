@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed.sharding import is_sharded
-from llmzoo.policies import attention, llama_body
-from llmzoo.policies.llama_body import LlamaBody
-from llmzoo.policies.prefix import KeptPrompts
-from llmzoo.policies.sampling import Uniforms
-from llmzoo.policies.settings import Sampling
-from llmzoo.policies.static_step import Shape, StaticStep
+from llmzoo.models import attention, llama_body
+from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.prefix import KeptPrompts
+from llmzoo.models.sampling import Uniforms
+from llmzoo.models.sampling_settings import Sampling
+from llmzoo.models.static_step import Shape, StaticStep
 
 _WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
 _KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
@@ -66,7 +66,7 @@ def make_static_rows(
 
 
 class StaticRows:
-    """``counts[b]`` rows after ``prompts[b]``, as of :class:`llmzoo.policies.decode.Rows`."""
+    """``counts[b]`` rows after ``prompts[b]``, as of :class:`llmzoo.models.decode.Rows`."""
 
     def __init__(
         self,

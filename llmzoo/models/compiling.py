@@ -23,7 +23,7 @@ from transformers import AttentionInterface
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import attention
+from llmzoo.models import attention
 
 Compile = Literal["auto", "on", "off"]
 

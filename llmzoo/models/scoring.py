@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llmzoo.policies.precision import FULL
-from llmzoo.policies.sampling import Sampling, warp
+from llmzoo.models.precision import FULL
+from llmzoo.models.sampling import Sampling, warp
 
 # logits computed at once: 32 MiB of float32 on a CPU, little more than its caches; else 256 MiB
 _CPU_LOGITS, _LOGITS = 2**23, 2**26

@@ -11,7 +11,7 @@ asks for, and why a packed row has it (sources of PyTorch 2.13, ``torch/_inducto
 - No length that is a multiple of 128: other lengths are masked at the end (``IS_DIVISIBLE``). The
   length differs from call to call; ``torch.compile`` marks it dynamic after the second one.
 - One dtype for queries, keys and values, or the backward pass raises. Under autocast
-  :func:`llmzoo.policies.attention._attention` casts them alike.
+  :func:`llmzoo.models.attention._attention` casts them alike.
 - A number of query heads that is a multiple of the key-value heads, with ``enable_gqa``.
 - float32 is multiplied as TF32 only if ``torch.set_float32_matmul_precision`` allows it.
 
@@ -28,7 +28,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask
 from transformers.integrations.flex_attention import compile_friendly_flex_attention
 
-from llmzoo.policies.trie import Trie
+from llmzoo.models.trie import Trie
 
 Kernel = Callable[..., Any]
 BLOCK = 128  # tokens; the default of ``create_block_mask``

@@ -28,9 +28,8 @@ from llmzoo.distributed.sharding import is_sharded, named_weights, put_into
 from llmzoo.envs.hub import quick_failure
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.files import LARGEST_OF_MODEL, check_indexes
-from llmzoo.policies import tensor_io
-from llmzoo.policies.base import TINY
-from llmzoo.policies.model_catalog import MODEL_CATALOG, fetched
+from llmzoo.models import tensor_io
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 

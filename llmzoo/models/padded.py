@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from llmzoo.policies.packing import Segments
+from llmzoo.models.packing import Segments
 
 
 class CacheDecoder:
     """Rows that grow by one token at a time. A prompt is read once; its cache is copied to its rows.
 
-    Like :class:`llmzoo.policies.prefix.SharedPrefixDecoder`, but for any causal language model.
+    Like :class:`llmzoo.models.prefix.SharedPrefixDecoder`, but for any causal language model.
     """
 
     def __init__(

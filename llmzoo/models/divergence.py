@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from llmzoo.policies.scoring import at_once
+from llmzoo.models.scoring import at_once
 
 _LEAST = torch.finfo(torch.float32).min
 

@@ -28,8 +28,8 @@ from transformers.utils.peft_utils import find_adapter_config_file
 from llmzoo.distributed.sharding import full_tensor, rebuild
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, check_names
 from llmzoo.files import read_object
-from llmzoo.policies.loading import TINY_FOLDER, check_files, load_causal_model, source_of
-from llmzoo.policies.model_catalog import name_of
+from llmzoo.models.loading import TINY_FOLDER, check_files, load_causal_model, source_of
+from llmzoo.models.model_catalog import name_of
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
 # families whose kernels read some weights themselves, so that peft refuses adapters of them

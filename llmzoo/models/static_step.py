@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from llmzoo.policies.graphs import captured
-from llmzoo.policies.llama_body import LlamaBody
-from llmzoo.policies.sampling import sample_tokens
-from llmzoo.policies.settings import Sampling
+from llmzoo.models.graphs import captured
+from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.sampling import sample_tokens
+from llmzoo.models.sampling_settings import Sampling
 
 _LEAST_PROMPT, _LEAST_ROOM = 64, 32  # tokens
 

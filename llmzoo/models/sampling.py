@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from llmzoo.policies.base import noise_key
-from llmzoo.policies.settings import Sampling
+from llmzoo.models.noise import noise_key
+from llmzoo.models.sampling_settings import Sampling
 
 __all__ = ["Sampling", "Uniforms", "draw", "sample_tokens", "warp"]
 

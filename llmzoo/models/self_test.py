@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import attention
-from llmzoo.policies.decode import sample
-from llmzoo.policies.likelihood import likelihood
-from llmzoo.policies.settings import Sampling
+from llmzoo.models import attention
+from llmzoo.models.decode import sample
+from llmzoo.models.likelihood import likelihood
+from llmzoo.models.sampling_settings import Sampling
 
 _FAR = 0.1  # of a log-probability; rounding of float32 is far below
 _known: set[type] = set()  # the classes that have passed
@@ -23,7 +23,7 @@ def check_family(model: Any, name: str) -> None:
     In half precision, where rounding can be as large as a mistake, a difference is a warning.
 
     Four tokens after each of two prompts are sampled and scored, once for each class of models in this
-    process. The tests compare the families of :data:`llmzoo.policies.attention.FAMILIES`.
+    process. The tests compare the families of :data:`llmzoo.models.attention.FAMILIES`.
     """
     family = type(model.get_base_model() if hasattr(model, "get_base_model") else model)
     if attention.supported(model.config) or family in _known:

@@ -22,12 +22,12 @@ from torch.utils.checkpoint import checkpoint
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies import attention, recurrent
-from llmzoo.policies.compiling import compiled_layers
-from llmzoo.policies.packing import PackedTexts, Segments, packed
-from llmzoo.policies.padded import left_pad, positions_of, whole_rows
-from llmzoo.policies.sampling import Sampling
-from llmzoo.policies.scoring import score, score_logits
+from llmzoo.models import attention, recurrent
+from llmzoo.models.compiling import compiled_layers
+from llmzoo.models.packing import PackedTexts, Segments, packed
+from llmzoo.models.padded import left_pad, positions_of, whole_rows
+from llmzoo.models.sampling import Sampling
+from llmzoo.models.scoring import score, score_logits
 
 _LEAST_HEAD = 16  # numbers of a head that fused.py can read
 _CHECKPOINT: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
@@ -121,7 +121,7 @@ def _pack(
 ) -> Any:
     if device.type == "cpu":
         return packed(prompts, completions, device)
-    from llmzoo.policies.fused import PackedTree  # takes seconds to import; unused on a CPU
+    from llmzoo.models.fused import PackedTree  # takes seconds to import; unused on a CPU
 
     return PackedTree(prompts, completions, device)
 

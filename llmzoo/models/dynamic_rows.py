@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from llmzoo.policies.sampling import Sampling, Uniforms, sample_tokens
+from llmzoo.models.sampling import Sampling, Uniforms, sample_tokens
 
 
 class Decoder(Protocol):
@@ -26,7 +26,7 @@ class Decoder(Protocol):
 
 
 class DynamicRows:
-    """The rows of a decoder, as of :class:`llmzoo.policies.decode.Rows`."""
+    """The rows of a decoder, as of :class:`llmzoo.models.decode.Rows`."""
 
     def __init__(self, decoder: Decoder, sampling: Sampling, uniforms: Uniforms, *, greedy: bool):
         self._decoder, self._uniforms = decoder, uniforms

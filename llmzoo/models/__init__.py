@@ -1,0 +1,1 @@
+"""Weights and what is computed with them: loading, sampling, likelihoods, adapters, kernels."""

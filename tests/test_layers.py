@@ -169,7 +169,7 @@ def test_there_are_modules_in_several_layers():
     ("part", "source", "wrong"),
     [
         ("envs", "from llmzoo.rollout import fork", ["line 1: envs imports rollout"]),
-        ("envs", "import llmzoo.models.tiny", ["line 1: envs imports policies"]),
+        ("envs", "import llmzoo.models.tiny", ["line 1: envs imports models"]),
         ("envs", "def f():\n    from llmzoo import training", ["line 2: envs imports training"]),
         ("testing", "from llmzoo.report import html", ["line 1: testing imports report"]),
         ("serve", "import llmzoo", ["line 1: imports llmzoo itself"]),

@@ -26,7 +26,7 @@ import torch
 from small_wheel import CONTROL, write_gguf, write_wheel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from llmzoo import policies
+from llmzoo import models, policies
 from llmzoo.cli import fetch as command
 from llmzoo.cli.fetch import fetch
 from llmzoo.models import gguf, model_catalog
@@ -321,7 +321,7 @@ def test_a_file_that_the_system_refuses_to_write(limit, small_gguf, tmp_path):
 
 def test_without_the_package_gguf(copied, llmzoo, monkeypatch):
     monkeypatch.delitem(sys.modules, "llmzoo.models.gguf")
-    monkeypatch.delattr(policies, "gguf")
+    monkeypatch.delattr(models, "gguf")
     monkeypatch.setitem(sys.modules, "gguf", None)
     said = llmzoo("fetch", "smollm2")
     assert said.code == 2

@@ -138,7 +138,7 @@ def test_a_model_whose_layers_cannot_be_told_is_refused():
 @pytest.mark.parametrize("make", [policy, gpt2])
 def test_without_gradients_nothing_is_recomputed(make, monkeypatch):
     for name in ("likelihood.recomputed_layers", "likelihood.checkpoint", "scoring.checkpoint"):
-        monkeypatch.setattr(f"llmzoo.policies.{name}", lambda *a, **b: pytest.fail("recomputed"))
+        monkeypatch.setattr(f"llmzoo.models.{name}", lambda *a, **b: pytest.fail("recomputed"))
     # filters, so that what is scored in pieces would be checkpointed
     player = make(gradient_checkpointing=True, sampling=FILTERED)
     with torch.no_grad():

@@ -137,8 +137,8 @@ _EXAMPLES = {
 
 _LEARNERS_PAGE = """# Learners
 
-There are four kinds. All of them play any environment, with models for all agents, in some, or in one
-([who sits where](../training.md)).
+There are four kinds. All of them play any environment, with models for all agents, for some, or for one
+([which model plays which agent](../training.md)).
 
 ## Groups
 

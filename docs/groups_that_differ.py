@@ -40,7 +40,7 @@ def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
 def forms(id: str) -> dict[str, dict]:
     """The forms of an environment that differ in agents or in who is paid."""
     if id == "debate_v0":
-        judged = {"cooperative": {"reward": "cooperative"}, "judge's agent": {"judge_agent": True}}
+        judged = {"cooperative": {"reward": "cooperative"}, "judging agent": {"judge_agent": True}}
         return {"": {}, **judged, "one agent": {"num_agents": 1}}
     if id == "math_v0":
         split = {"view": "split", "family": "word_problems"}

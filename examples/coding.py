@@ -36,11 +36,11 @@ def main() -> None:
 
     env = llmzoo.make("coop_functions_v0", source="sample", time_limit=1.0)
     env.reset(options={"task": args.task})
-    helper, main_seat = env.possible_agents
-    print(env.observe(main_seat))
-    aux, reference = (env.unwrapped.expert(agent) for agent in (helper, main_seat))
+    helper, main_agent = env.possible_agents
+    print(env.observe(main_agent))
+    aux, reference = (env.unwrapped.expert(agent) for agent in (helper, main_agent))
     name = reference.split("def ")[-1].split("(")[0]
-    asked = Request(agent=main_seat, observation=env.observe(main_seat), env=env)
+    asked = Request(agent=main_agent, observation=env.observe(main_agent), env=env)
     answers = {"the reference": reference}
     answers |= {what: code.format(name=name) for what, code in CHEATS.items()}
     answers |= {f"the model {args.model}": load(args.model).respond([asked])[0][0].text}
@@ -49,9 +49,9 @@ def main() -> None:
         env.step(aux)
         env.step(code)
         parts = {
-            part: round(paid, 3) for part, paid in env.infos[main_seat]["reward_parts"].items()
+            part: round(paid, 3) for part, paid in env.infos[main_agent]["reward_parts"].items()
         }
-        print(f"{what}: paid {env.rewards[main_seat]:.3f} = {parts}")
+        print(f"{what}: paid {env.rewards[main_agent]:.3f} = {parts}")
 
 
 if __name__ == "__main__":

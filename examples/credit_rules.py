@@ -36,12 +36,10 @@ def main() -> None:
     style = llmzoo.spec(args.env).terse if model.prompt_style == "terse" else {}
     env = llmzoo.make(args.env, max_turns=1, **style)
     env.reset(seed=args.seed)
-    agent_policies = env.possible_agents
+    agents = env.possible_agents
     # maremax compares with the greedy answer, so that one is asked for as well
-    tree = joint_tree(
-        env, args.seed, group_size=args.group_size, trained=agent_policies, with_greedy=True
-    )
-    (batch,) = run([tree], dict.fromkeys(agent_policies, model))
+    tree = joint_tree(env, args.seed, group_size=args.group_size, trained=agents, with_greedy=True)
+    (batch,) = run([tree], dict.fromkeys(agents, model))
     group = batch.groups[-1]
 
     print(f"{group.agent}, {len(group.returns)} answers to one prompt; greedy: {group.greedy:.2f}")

@@ -8,7 +8,7 @@ shows the mechanics. The scripted pairings show what a real difference looks lik
 
     python examples/debate_self_play.py --model Qwen/Qwen2.5-0.5B-Instruct --tokens 400 --steps 100
 
-Left out: older versions of the model as opponents, which ``agent_args`` can agent: ``policy: RUN``.
+Left out: older versions of the model as opponents, which ``agent_args`` can name: ``policy: RUN``.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def main() -> None:
     again = llmzoo.fit(**saved, out=f"{args.out}/again")
 
     same = True
-    for agent, policy in first.agent_policies.items():
-        weights = again.agent_policies[agent].model.state_dict()
+    for agent, policy in first.policies.items():
+        weights = again.policies[agent].model.state_dict()
         for name, value in policy.model.state_dict().items():
             same = same and torch.equal(value, weights[name])
     print(f"success {first.after['success']:.1%} and {again.after['success']:.1%}")

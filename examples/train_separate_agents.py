@@ -25,7 +25,7 @@ def main() -> None:
     )
     parser.add_argument("--max_turns", type=int, default=1)
     parser.add_argument("--tasks", type=int, default=10)
-    parser.add_argument("--out", default="runs/separate_seats")
+    parser.add_argument("--out", default="runs/separate_agents")
     args = parser.parse_args()
 
     env_args = {"max_turns": args.max_turns}

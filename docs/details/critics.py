@@ -220,7 +220,7 @@ advantages = gae(rewards, values, discounts=torch.ones(2), lam=0.95)
 torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
         details=(
             Detail(
-                "**One agent.** Environments with a choice of agents are made with `num_agents=1`.",
+                "**One agent.** Environments with a choice of the number of agents are made with `num_agents=1`.",
                 "learners/ippo.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]',
             ),

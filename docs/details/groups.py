@@ -474,7 +474,7 @@ METHODS = {
         ),
         details=(
             Detail(
-                "**One agent.** Environments with a choice of agents are made with `num_agents=1`.",
+                "**One agent.** Environments with a choice of the number of agents are made with `num_agents=1`.",
                 "learners/grpo.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["grpo"]',
             ),

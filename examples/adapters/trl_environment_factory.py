@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer in one agent of an environment; the oracle plays the other.
+"""TRL's GRPOTrainer for one agent of an environment; the oracle plays the other.
 
 The agent's answers of an episode are one conversation. Pass another model as the first argument.
 """
@@ -25,7 +25,7 @@ trainer = GRPOTrainer(
     reward_funcs=adapter.agent_return,
     train_dataset=adapter.dataset(range(64)),
     args=GRPOConfig(
-        output_dir="runs/trl_seat",
+        output_dir="runs/trl_agent",
         max_steps=3,
         per_device_train_batch_size=16,
         num_generations=8,

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer in all agents of an environment: one model, trained in every agent's decisions.
+"""TRL's GRPOTrainer for all agents of an environment: one model, trained in every agent's decisions.
 
 Pass another model as the first argument.
 """
@@ -20,7 +20,7 @@ trainer = GRPOTrainer(
     reward_funcs=adapter.decision_return,
     train_dataset=adapter.dataset(range(64), decisions=4),  # two agents in two rounds
     args=GRPOConfig(
-        output_dir="runs/trl_seats",
+        output_dir="runs/trl_agents",
         max_steps=3,
         per_device_train_batch_size=32,
         num_generations=8,
@@ -35,5 +35,5 @@ trainer = GRPOTrainer(
 trainer.train()
 for row in trainer.state.log_history:
     if "success" in row:
-        agent_policies = {name: f"{row[name]:.3f}" for name in row if name.startswith("return/")}
-        print(f"return {row['rewards/decision_return/mean']:.3f}, by agent {agent_policies}")
+        returns = {name: f"{row[name]:.3f}" for name in row if name.startswith("return/")}
+        print(f"return {row['rewards/decision_return/mean']:.3f}, by agent {returns}")

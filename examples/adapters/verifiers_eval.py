@@ -1,4 +1,4 @@
-"""verifiers evaluates a model in one agent of sudoku; without an address, the embedded model.
+"""verifiers evaluates a model as one agent of sudoku; without an address, the embedded model.
 
 python examples/adapters/verifiers_eval.py [http://localhost:8000/v1 MODEL]
 """

@@ -65,8 +65,8 @@ class Words(TextEnv):
     metadata = {**TextEnv.metadata, "name": "words_v0"}
 
     def __init__(self, size: Size):
-        agent_policies = [f"writer_{i}" for i in range(size.agents)]
-        super().__init__(agent_policies, simultaneous=size.agents > 1, max_turns=size.turns)
+        agents = [f"writer_{i}" for i in range(size.agents)]
+        super().__init__(agents, simultaneous=size.agents > 1, max_turns=size.turns)
         self._size = size
 
     def begin(self, rng: random.Random, task: int | None) -> None:

@@ -89,7 +89,7 @@ class Batch:
 
     gpus: int = 8
     episodes_per_step: int = 64  # tasks in an iteration
-    agent_policies: int = 2
+    agents: int = 2
     k: int = 8  # answers of each agent to each prompt
     turns: int = 1
     prompt: int = 512  # tokens
@@ -98,7 +98,7 @@ class Batch:
 
     @property
     def groups(self) -> int:
-        return self.episodes_per_step * self.agent_policies * self.turns
+        return self.episodes_per_step * self.agents * self.turns
 
     @property
     def sampled(self) -> int:
@@ -159,7 +159,7 @@ def costs(
     """Seconds of an iteration by part, bytes that move, and memory on one GPU, in bytes."""
     gpu, told = gpu or Assumed(), Measured()
     base, adapter = weights(config)
-    trained = batch.agent_policies * (adapter if adapters else base)
+    trained = batch.agents * (adapter if adapters else base)
     sampling, floor = sampling_seconds(batch, base, gpu, config)
     answers = batch.groups * batch.k
     gradients = 4 * trained * 2 * (batch.gpus - 1) / batch.gpus  # a ring's sum, each way
@@ -251,8 +251,8 @@ def configurations() -> str:
         )
         # one model that plays both agents is one state
         c = costs(batch, adapters=adapters, config=SMALL_MODELS[run["model"]])
-        state = c["state_bytes"] / (1 if adapters else batch.agent_policies)
-        held = c["weights_bytes"] / (1 if adapters else batch.agent_policies)
+        state = c["state_bytes"] / (1 if adapters else batch.agents)
+        held = c["weights_bytes"] / (1 if adapters else batch.agents)
         programs = 0.0 if run["env"] == "plan_path_v0" else c["environment_seconds"]
         total = max(c["sampling_seconds"], programs) + c["update_seconds"]
         lines.append(
@@ -275,7 +275,7 @@ def main() -> None:
     batch = Batch(**given)
     base, adapter = weights()
     print(f"{base / 1e9:.2f} billion weights, {adapter / 1e6:.1f} million in each agent's adapter")
-    for name, adapters in (("two LoRA agents", True), ("two full models", False)):
+    for name, adapters in (("two LoRA adapters", True), ("two full models", False)):
         c = costs(batch, adapters=adapters)
         print(
             f"{name}: weights {c['weights_bytes'] / GB:.1f} GB, training state "

@@ -34,7 +34,7 @@ class Arm:
 
 LEVEL = 0.05  # corrected p-values below are bold
 SHORT = {
-    "policies": "two or one, same completions",
+    "agents": "two or one, same completions",
     "answers": "two or one",
     "commits": "two or one, same commits",
     "weights": "models",

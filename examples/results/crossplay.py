@@ -33,7 +33,7 @@ def crossed(runs: Sequence[study.Run]) -> Iterator[tuple[study.Run, study.Run]]:
 
 
 def play(one: study.Run, other: study.Run, folder: Path) -> Row:
-    """The test tasks of the first run, with its model in the first agent and the other's in the second."""
+    """The test tasks of the first run, with its model as the first agent and the other's as the second."""
     from llmzoo import evaluate, make
     from llmzoo.runs.players import players
 

@@ -36,7 +36,7 @@ def draw(rng: random.Random, share: float) -> Letters:
     return Letters(seen, (first, second) if rng.random() < share else (first,))
 
 
-class IdleSeat(TextEnv):
+class IdleAgent(TextEnv):
     """``share``: of the tasks in which the second agent's answer counts."""
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -51,7 +51,7 @@ class IdleSeat(TextEnv):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         if task is not None:
-            rng = random.Random(f"idle_agent/{self.split}/{task}")
+            rng = random.Random(f"idle_seat/{self.split}/{task}")
         self.episode = draw(rng, self.share)
 
     def describe(self) -> Mapping[str, Any]:

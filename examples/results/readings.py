@@ -81,13 +81,13 @@ class Way:
 def ways(rows: Sequence[Row]) -> Iterator[Way]:
     """Those of one agent, then those of two, each beginning with no RL; in 4 rounds if not said."""
     for agents in (1, 2):
-        for name, agent_policies, arm in STARTS:
-            if agent_policies == agents:
+        for name, number, arm in STARTS:
+            if number == agents:
                 runs = of_arm(rows, arm)
                 before = [row["before"] for row in runs]
                 yield Way(name, agents, False, runs, before, [one["greedy"] for one in before])
-        for arm, name, agent_policies, also in TRAINED:
-            if agent_policies == agents:
+        for arm, name, number, also in TRAINED:
+            if number == agents:
                 runs = of_arm(rows, arm)
                 found = [after(row, also) for row in runs]
                 greedy = [] if also else [one["greedy"] for one in found]

@@ -300,7 +300,7 @@ def measured_copies(run: Run, results: Sequence[Any]) -> list[Settings]:
     from llmzoo.evaluation.exploit import exploit
 
     env = make(run.settings["env"], **env_args_of(run))
-    (policy,) = {id(policy): policy for policy in results[-1].agent_policies.values()}.values()
+    (policy,) = {id(policy): policy for policy in results[-1].policies.values()}.values()
 
     def measured_at(step: int) -> Settings:
         surest = exploit(env, policy.with_sampling(temperature=_NEARLY_GREEDY))

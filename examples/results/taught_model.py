@@ -5,7 +5,7 @@
 
 Each state is as likely in a batch as any other, and each perfect move in it; the loss is the
 cross-entropy of a move drawn from those. What is measured is what a run with ``tic_tac_toe.yaml`` is
-measured by: the share of draws in each agent against a perfect player.
+measured by: the share of draws as each player against a perfect player.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ DRAWS = 0.95
 
 
 def tables(rows: Sequence[Row]) -> dict[str, str]:
-    """Draws of each agent against a perfect player, at each measurement; a table for each start."""
+    """Draws as each player against a perfect player, at each measurement; a table for each start."""
     head = ["plays against", "seed", "iterations", "tokens"]
     head += ["draws as X", "draws as O", "legal", "likeliest move: as X", "as O"]
     made = {}
@@ -45,7 +45,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def figure(rows: Sequence[Row], path: Path) -> None:
-    """Draws against a perfect player over iterations: a panel for each start and agent."""
+    """Draws against a perfect player over iterations: a panel for each start and player."""
     tasks = by_task(rows)
     drawn = Figure(figsize=(9.4, 2.9 * len(tasks)), dpi=130, layout="constrained")
     lines = {}
@@ -53,10 +53,10 @@ def figure(rows: Sequence[Row], path: Path) -> None:
         drawn.subplots(len(tasks), 2, squeeze=False, sharey="row"), tasks.items(), strict=True
     ):
         lowest = min(share for row in mine for point in row["copies"] for share in point["draws"])
-        for agent, (axes, mark) in enumerate(zip(panels, "XO", strict=True)):
+        for player, (axes, mark) in enumerate(zip(panels, "XO", strict=True)):
             for row in mine:
                 steps = [point["step"] for point in row["copies"]]
-                draws = [point["draws"][agent] for point in row["copies"]]
+                draws = [point["draws"][player] for point in row["copies"]]
                 against, colour = ARMS[row["arm"]]
                 (lines[against],) = axes.plot(steps, draws, color=colour, linewidth=1.2)
             axes.axhline(DRAWS, color="black", linewidth=0.8, linestyle=":")

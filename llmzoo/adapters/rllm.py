@@ -1,7 +1,7 @@
 """Our environments behind rLLM's environment interface.
 
 :class:`RllmEnv` implements ``rllm.environments.base.base_env.BaseEnv`` and is registered as one if
-rLLM is installed; pass it as ``env_class``. The agent plays one agent, and policies play the others.
+rLLM is installed; pass it as ``env_class``. rLLM's agent plays one of the agents, and policies play the others.
 :func:`rows` lists the tasks of a split, and ``from_dict`` makes an environment of each.
 """
 

@@ -12,7 +12,7 @@ prime-rl, use the taskset ``llmzoo-verifiers`` with the settings of :class:`Llmz
 * The reward is the agent's ``return``. The metrics are ``success``, ``decisions``, ``errors`` and each
   part of the reward, ``part_NAME``. Text that the environment cannot use is still a decision: the
   environment defines its penalty, and it counts in ``errors``.
-* Each of the model's agents is a separate agent (``first``, ``second``, ...) with its own trace, so no
+* Each of the model's agents is a separate agent of verifiers (``first``, ``second``, ...) with its own trace, so no
   baseline mixes agents.
 """
 
@@ -161,7 +161,7 @@ class LlmzooHarness(vf.Harness[vf.HarnessConfig]):
 
 
 class LlmzooEnvConfig(vf.EnvConfig):
-    """The agents. The i-th plays the i-th of ``agents``; the rest have no agent."""
+    """verifiers' own agents. The i-th plays the i-th of ``agents``; the rest play nothing."""
 
     first: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
     second: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
@@ -180,25 +180,25 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
         self._policies = one_at_a_time(fill_other_agents(others, self.taskset.others))
 
     async def run(self, task: LlmzooTask, agents: vf.Agents) -> None:
-        agents = self.taskset.agents
+        played_agents = self.taskset.agents
         env = await asyncio.to_thread(self.taskset.make)
         talks: dict[str, vf.Interaction] = {}
         played: AnsweredEpisode | None = None
         try:
             async with AsyncExitStack() as stack:
-                for agent, other in zip(AGENTS, agents, strict=False):
-                    talk = getattr(agents, agent).interaction(task)
-                    talks[other] = await stack.enter_async_context(talk)
+                for slot, agent in zip(AGENTS, played_agents, strict=False):
+                    talk = getattr(agents, slot).interaction(task)
+                    talks[agent] = await stack.enter_async_context(talk)
                 played = await asyncio.to_thread(
                     AnsweredEpisode, env, task.data.seed, task.data.task
                 )
                 await self._play(played, talks)
         finally:
             env.close()
-        for other, talk in talks.items():
-            talk.trace.record_reward("return", played.totals[other])
-            talk.trace.record_metrics(played.metrics(other))
-            talk.trace.info["agent"] = other
+        for agent, talk in talks.items():
+            talk.trace.record_reward("return", played.totals[agent])
+            talk.trace.record_metrics(played.metrics(agent))
+            talk.trace.info["agent"] = agent
 
     async def _play(self, played: AnsweredEpisode, talks: Mapping[str, vf.Interaction]) -> None:
         """Play until the episode ends, or until verifiers ends an exchange (limit or failed call)."""
@@ -234,7 +234,7 @@ def load_environment(
 ) -> LlmzooEnv:
     """The environment ``env_id`` for verifiers.
 
-    ``agent``: the agent or agents of the model (None: all). ``others``: the name of the policy in the
+    ``agent``: the agent or agents of the model (None: all). ``others``: the name of the policy that plays the
     other agents, such as ``"tiny"``, or one for each. Train on ``split="train"`` and evaluate on
     ``"test"``; they share no task. ``tasks``: number of rows (None: the whole split, which is
     infinite if tasks are generated). ``args``: arguments of the environment.
@@ -262,7 +262,7 @@ def _agents(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
         raise ConfigError(f"an agent is named twice: {', '.join(agents)}")
     if len(agents) > len(AGENTS):
         raise ConfigError(
-            f"{len(agents)} agents for the model, and verifiers has agents for {len(AGENTS)} here: "
+            f"{len(agents)} agents for the model, and at most {len(AGENTS)} are possible here: "
             "name fewer in agents"
         )
     return agents

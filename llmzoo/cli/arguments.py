@@ -257,21 +257,21 @@ def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False
     return checked
 
 
-def check_agent_learners(name: str, agent_policies: Mapping[str, Mapping[str, Any]]) -> None:
+def check_agent_learners(name: str, agent_args: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse learners of single agents, or options of them, that there are not."""
-    for agent, settings in agent_policies.items():
+    for agent, settings in agent_args.items():
         other = settings.get("learner", name)
         find_here(other)
         what = f"option of the learner of agent {agent!r},"
         typed(option_hints(learner_config(other)), settings.get("learner_args", {}), what)
 
 
-def agent_arguments(agent_policies: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def agent_arguments(agent_args: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The settings of single agents, checked against :class:`llmzoo.runs.policy_plans.AgentConfig`."""
     hints = get_type_hints(AgentConfig)
     return {
         agent: typed(hints, values, f"setting of agent {agent!r}")
-        for agent, values in agent_policies.items()
+        for agent, values in agent_args.items()
     }
 
 

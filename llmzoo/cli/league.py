@@ -35,7 +35,7 @@ class LeagueOptions(PromptOptions, SamplingOptions):
         env: id of the environment, which has two agents; that of the run folders, where there are some.
         env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
             defaults in its own environment.
-        deals: deals that each pair plays twice, with agents exchanged.
+        deals: deals that each pair plays twice, with sides exchanged.
         split: train, test or all.
         seed: of the first deal, and of sampling.
         snapshots: the most checkpoints and copies of one run, spread evenly over its iterations.

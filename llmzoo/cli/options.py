@@ -1,8 +1,8 @@
 """How a command line is read: typed dataclasses, YAML files, and errors that name the nearest.
 
 A command's options are the fields of dataclasses; their help texts are the ``Args`` section of the
-docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and ``--agent.AGENT.NAME`` (or
-``--agent.AGENT.NAME``) fill the mappings ``env_args``, ``learner_args``, ``lora_args`` and ``agent_args``, ``--source`` is
+docstrings. ``--env.NAME``, ``--learner.NAME``, ``--lora.NAME`` and
+``--agent.AGENT.NAME`` fill the mappings ``env_args``, ``learner_args``, ``lora_args`` and ``agent_args``, ``--source`` is
 ``--env.source``, dashes in a name are as good as underscores, a list is ``a,b`` or ``[a,b]``, and a
 switch needs no value.
 """

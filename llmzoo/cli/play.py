@@ -102,7 +102,7 @@ def run(argv: Sequence[str]) -> None:
         options.env, options.env_args, split="use --split", chosen=options.split, measured=False
     )
     agents = registry.make(options.env, **env_args, split=options.split).possible_agents
-    agent_policies = _agents(options, agents)
+    agent_policies = _agent_policies(options, agents)
     arguments = {
         **style_args(options.env, agent_policies.values()),
         "split": options.split,
@@ -177,7 +177,7 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) 
         print(board)
 
 
-def _agents(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
+def _agent_policies(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
     agent_args = agent_arguments(options.agent_args)
     if options.policy is not None:
         for name in ("seat", "others"):
@@ -190,14 +190,14 @@ def _agents(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
     named = policy_names(agents, "", agent_args)
     free = [agent for agent, name in named.items() if not name]
     if options.policy is None and (free or options.seat is not None):
-        other = free[0] if options.seat is None else options.seat
-        if other not in agents:
-            raise UnknownNameError("agent", other, agents)
-        if named[other]:
+        person = free[0] if options.seat is None else options.seat
+        if person not in agents:
+            raise UnknownNameError("agent", person, agents)
+        if named[person]:
             raise ConfigError(
-                f"{other} is played by {named[other]}: leave out --seat, or its policy"
+                f"{person} is played by {named[person]}: leave out --seat, or its policy"
             )
-        agent_args = {**agent_args, other: {"policy": "human"}}
+        agent_args = {**agent_args, person: {"policy": "human"}}
     return load_agents(
         agents,
         rest,

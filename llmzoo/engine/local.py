@@ -60,7 +60,7 @@ class LocalEngine:
         learning = {id(policy) for policy in policies.values()}
         self.trained = [agent for agent, policy in agent_policies.items() if id(policy) in learning]
         if not self.trained:
-            raise ConfigError("no agent is taken by a policy that learns")
+            raise ConfigError("no agent is played by a policy that learns")
         self._threads = {"cohorts": cohorts, "workers": workers}
         self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
         self.samplers: list[Sampler] = []  # of the policies that do not sample themselves

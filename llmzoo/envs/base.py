@@ -54,7 +54,7 @@ class TextEnv(AECEnv[str, str, str]):
 
     Parameters
     ----------
-    agents: the agents, in the order in which they act.
+    agents: their names, in the order in which they act.
     simultaneous: no agent sees another's answer of the same round; answers take effect together.
     max_turns: rounds (each agent acts once a round) after which the episode is truncated.
     team_weight: ``reward[agent] = team_weight * sum(team parts) + sum(local parts)``.

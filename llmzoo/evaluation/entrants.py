@@ -161,7 +161,7 @@ def _check(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> N
         taken = [agent for agent in agents if agent != config["policies"]]
     if taken:
         raise ConfigError(
-            f"{run} did not train {', '.join(taken)}: in a league each player takes every agent"
+            f"{run} did not train {', '.join(taken)}: in a league each player plays every agent"
         )
     run_models.checked(Path(name))
 

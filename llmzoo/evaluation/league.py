@@ -1,7 +1,7 @@
 """A tournament of policies: every pair plays the same deals in both orders, and all are rated.
 
     config.json                  the settings of the games
-    games/FIRST/SECOND/          the games in which FIRST has the first agent: a folder of episodes
+    games/FIRST/SECOND/          the games in which FIRST plays the first agent: a folder of episodes
     league.json                  ratings, results of the pairs, notes; once all have played
 
 The games of a pair depend on the two players and the seeds only. They are kept as they end, in a folder like that of an

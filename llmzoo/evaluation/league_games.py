@@ -21,7 +21,7 @@ _DIGITS = 6  # of returns and shares
 class Games:
     """The games of two players in one order, one for each deal.
 
-    ``ids``: the content of each deal. ``returns``: by position, undiscounted. ``answers``, ``errors``: by position, how many
+    ``ids``: the content of each deal. ``returns``: by agent, undiscounted. ``answers``, ``errors``: by agent, how many
     answers were given, and how many of them were refused by the rules.
     """
 
@@ -62,10 +62,10 @@ class Games:
             raise CheckpointError(f"games of a league cannot be read: {error!r:.200}") from error
         return games
 
-    def points(self, position: str) -> list[float]:
-        """What the player in ``position`` won in each game: 1, 0.5 for a draw, or 0."""
-        (other,) = [agent for agent in self.returns if agent != position]
-        pairs = zip(self.returns[position], self.returns[other], strict=True)
+    def points(self, agent: str) -> list[float]:
+        """What the player that played ``agent`` won in each game: 1, 0.5 for a draw, or 0."""
+        (other,) = [name for name in self.returns if name != agent]
+        pairs = zip(self.returns[agent], self.returns[other], strict=True)
         return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
 
 
@@ -83,8 +83,8 @@ class Table:
         self.of_deal = [numbers[id] for id in ids]
         self.points: Floats = np.zeros((len(numbers), count, count))
         for (i, j), games in results.items():
-            for pair, position in (((i, j), agents[0]), ((j, i), agents[1])):
-                for deal, point in zip(self.of_deal, games.points(position), strict=True):
+            for pair, agent in (((i, j), agents[0]), ((j, i), agents[1])):
+                for deal, point in zip(self.of_deal, games.points(agent), strict=True):
                     self.points[(deal, *pair)] += point
 
     def in_order(self) -> Iterator[tuple[int, int, float]]:

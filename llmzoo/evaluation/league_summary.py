@@ -21,7 +21,7 @@ def summed_up(
     results: Mapping[tuple[int, int], Games],
     **told: Any,
 ) -> League:
-    """The league from the games of each ordered pair: ``results[i, j]`` has player i in the first agent."""
+    """The league from the games of each ordered pair: ``results[i, j]`` has player i as the first agent."""
     table = Table(len(entrants), agents, results)
     wins = table.points.sum(axis=0)
     ratings = ELO * bradley_terry(wins)

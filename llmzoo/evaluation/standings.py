@@ -160,7 +160,7 @@ def table(league: League) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     told = (
         f"{league.env}, {league.split} split, seed {league.seed}: {league.deals} deals, each played twice by every pair, "
-        "with agents exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), the mean "
+        "with sides exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), the mean "
         "of the players is 0; intervals are 95%, by distinct deals."
     )
     return "\n".join([told, "", *lines, "", *(f"Note: {note}.\n" for note in league.notes)])

@@ -94,7 +94,7 @@ def _agents(run: Described) -> str:
     arrangement = run.config["policies"]
     if isinstance(arrangement, dict):
         return "; ".join(
-            f"`{_plain(name)}` in `{_plain(agent)}`" for agent, name in arrangement.items()
+            f"`{_plain(name)}` for `{_plain(agent)}`" for agent, name in arrangement.items()
         )
     return f"trained: {names}" + ("" if arrangement in ("separate", "lora") else others)
 

@@ -18,7 +18,7 @@ from llmzoo.records import Group
 class GRPO(JointLearner):
     """Credit: (return - group mean) / group standard deviation, of one agent playing alone.
 
-    Environments that offer a choice of agents are made with ``num_agents=1``. With several turns,
+    Environments that offer a choice of the number of agents are made with ``num_agents=1``. With several turns,
     the group at each turn shares one prompt, and an answer's return is everything paid after it.
     """
 

@@ -31,7 +31,7 @@ class IPPO(ActorCritic):
 class PPO(IPPO):
     """Credit: GAE over the turns of one agent playing alone.
 
-    PPO (arXiv 1707.06347): environments with a choice of agents are made with ``num_agents=1``.
+    PPO (arXiv 1707.06347): environments with a choice of the number of agents are made with ``num_agents=1``.
     """
 
     env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]

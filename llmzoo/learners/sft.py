@@ -25,7 +25,7 @@ class SFT(Learner):
     """Credit: none; every token of the episodes that pass the filters is imitated alike.
 
     ``source`` says who plays these episodes. With ``oracle``, ``amateur`` and ``mixed`` the
-    environment's scripted players take all agents; they may use more than the prompt. With ``self``
+    environment's scripted players play all agents; they may use more than the prompt. With ``self``
     the models play, and imitate their own best episodes: reward-ranked fine-tuning (RAFT, arXiv
     2304.06767), which needs ``top``, ``min_return`` or
     ``success_only``. Any other name is a file or a hub id of trajectories

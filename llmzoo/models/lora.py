@@ -2,7 +2,7 @@
 
 The policies share the base's weights, which never change. When peft activates an adapter, it
 switches ``requires_grad`` off for all others. Autograd drops the gradient of a weight that no longer
-requires one in the backward pass, so a loss over two agents would silently train only the last one.
+requires one in the backward pass, so a loss over two adapters would silently train only the last one.
 Here, switching adapters preserves these flags.
 """
 

@@ -43,7 +43,7 @@ _TOO_LONG = re.compile(r"context.{0,10}(length|size|window)", re.IGNORECASE)
 
 
 class EndpointPolicy(Sampled):
-    """A model behind an endpoint in any number of agents. Needs the extra ``openai``.
+    """A model behind an endpoint for any number of agents. Needs the extra ``openai``.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ _FEWER_ROWS = (
 
 
 class TransformersPolicy(StreamingPolicy, Sampled):
-    """A model and its tokenizer in any number of agents.
+    """A model and its tokenizer for any number of agents.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ def window_of(runs: Sequence[RunData]) -> int:
 
 
 def in_order(agents: Iterable[str]) -> list[str]:
-    """Agents sorted by the numbers at the ends of their names, as their agents are."""
+    """Agents sorted by the numbers at the ends of their names, in the order of play."""
     numbered = {agent: re.search(r"\d+$", agent) for agent in agents}
     return sorted(numbered, key=lambda a: (int(n[0]) if (n := numbered[a]) else math.inf, a))
 

@@ -28,8 +28,8 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
         _check_arguments(run, name, saved, given)
     for agent, settings in saved.get("agent_args", {}).items():
         of_agent = given.get("agent_args", {}).get(agent, {})
-        _check_code(run, "learner", settings, of_agent, agent=f"agent.{agent}.")
-        _check_arguments(run, "learner", settings, of_agent, agent=f"agent.{agent}.")
+        _check_code(run, "learner", settings, of_agent, prefix=f"agent.{agent}.")
+        _check_arguments(run, "learner", settings, of_agent, prefix=f"agent.{agent}.")
     for name in ("engine_args", "folder"):  # of vLLM: they may name classes, and where weights go
         value = saved.get("sampler_args", {}).get(name)
         if value and name not in given.get("sampler_args", {}):
@@ -64,16 +64,16 @@ def check_environment(
 
 
 def _check_code(
-    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, agent: str = ""
+    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, prefix: str = ""
 ) -> None:
     """Refuse code such as ``module:name`` as ``saved[name]``, unless ``given`` has this setting too."""
     code = saved.get(name)
     if isinstance(code, str) and imports_code(code) and name not in given:
-        _refuse_code(run, f"--{agent}{name}", code, code)
+        _refuse_code(run, f"--{prefix}{name}", code, code)
 
 
 def _check_arguments(
-    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, agent: str = ""
+    run: object, name: str, saved: Mapping[str, Any], given: Mapping[str, Any], *, prefix: str = ""
 ) -> None:
     """Refuse arguments of an environment or a learner that may be code, unless given too."""
     named = given.get(f"{name}_args", {})
@@ -81,7 +81,7 @@ def _check_arguments(
         code = next((text for text in _walk(value) if _may_be_code(text)), None)
         if code is not None and argument not in named:
             text = value if isinstance(value, str) else json.dumps(value)
-            option = f"{agent}{name}_args" if agent else name
+            option = f"{prefix}{name}_args" if prefix else name
             _refuse_code(run, f"--{option}.{argument}", code, text)
 
 

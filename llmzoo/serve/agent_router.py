@@ -12,15 +12,15 @@ from llmzoo.runs.agent_policies import load_agents, policy_names
 
 
 class AgentRouter(RoutedPolicy):
-    """The policies of several agents as one. Each answers its own agents."""
+    """The policies of several agents as one. Each answers for its own agents."""
 
     def __init__(self, agent_policies: Mapping[str, Policy]):
         self.name = ", ".join(dict.fromkeys(policy.name for policy in agent_policies.values()))
         self.prompt_style: str | None = None
-        self._agents = dict(agent_policies)
+        self._policies = dict(agent_policies)
 
     def route(self, request: Request) -> Policy:
-        return self._agents[request.agent]
+        return self._policies[request.agent]
 
 
 def load_models_for_agents(

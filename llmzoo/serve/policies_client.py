@@ -38,7 +38,7 @@ def load(name: str, **options: Any) -> RemotePolicy:
 
 
 class RemotePolicy(StreamingPolicy, Sampled):
-    """A model on a policy server (``llmzoo serve --policy NAME``) in any number of agents.
+    """A model on a policy server (``llmzoo serve --policy NAME``) for any number of agents.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         return super().under(sampling)
 
     def with_sampling(self, **changes: Any) -> RemotePolicy:
-        """This policy under the server's own settings with these changes, in every agent.
+        """This policy under the server's own settings with these changes, for every agent.
 
         Raises ``ValueError`` for settings that mean nothing, and :class:`ConfigError` where the
         server's policy takes none.

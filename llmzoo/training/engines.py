@@ -131,5 +131,5 @@ def check_engine(
     if policies is not None:
         raise ConfigError(
             "engine='ray' makes its own policies in each process, not from objects: give model, "
-            "agents and agent_args"
+            "policies and agent_args"
         )

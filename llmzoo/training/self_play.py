@@ -32,7 +32,7 @@ def anchored(
     if not options or not _is_free(learner):
         return config, learner, []
     missing = {n: value for n, value in options.items() if n not in config.learner_args}
-    settings = [agent.get("learner_args", {}) for agent in config.agent_args.values()]
+    settings = [own.get("learner_args", {}) for own in config.agent_args.values()]
     if make is not None and not any({*options, "entropy"} & args.keys() for args in settings):
         held = replace(config, learner_args={**missing, **config.learner_args})
         if not _is_free(made := make(held)):

@@ -45,7 +45,7 @@ def prompts(agents):
 
 
 def check(agents):
-    """AgentPlan a thinks, under a system prompt of its own; agent b does neither."""
+    """Agent a thinks, under a system prompt of its own; agent b does neither."""
     assert prompts(agents) == {
         "a": "<|im_start|>system\nA.<|im_end|>\n<|im_start|>user\ngo<|im_end|>\n"
         "<|im_start|>assistant\n",

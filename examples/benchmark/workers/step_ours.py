@@ -25,8 +25,8 @@ class Words(TextEnv):
     metadata = {**TextEnv.metadata, "name": "words_v0"}
 
     def __init__(self, text: str, agents: int):
-        agent_policies = [f"writer_{i}" for i in range(agents)]
-        super().__init__(agent_policies, simultaneous=agents > 1)
+        names = [f"writer_{i}" for i in range(agents)]
+        super().__init__(names, simultaneous=agents > 1)
         self._text = text
 
     def begin(self, rng: random.Random, task: int | None) -> None:

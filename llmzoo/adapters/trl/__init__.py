@@ -1,6 +1,6 @@
 """Our environments in TRL's ``GRPOTrainer``: one learner agent, or several agents of one model.
 
-``environment_factory`` puts one agent into the trainer's own conversation loop, and policies into the
+``environment_factory`` puts one agent into the trainer's own conversation loop; policies play the
 others. ``rollout_func`` plays all agents with the model and groups their decisions. ``dataset`` makes
 the rows for both: a prompt, and the seed that fixes the task of a group.
 """

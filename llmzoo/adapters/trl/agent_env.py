@@ -1,4 +1,4 @@
-"""``environment_factory``: one agent in TRL's conversation loop, policies in the others."""
+"""``environment_factory``: one agent in TRL's conversation loop, policies play the others."""
 
 from __future__ import annotations
 

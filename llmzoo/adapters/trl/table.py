@@ -15,7 +15,7 @@ from llmzoo.evaluation.collect import refuse_fallback, style_args
 
 
 class TrlSetup:
-    """An environment, the agents that learn, and the policies in the others.
+    """An environment, the agents that learn, and the policies that play the others.
 
     env: an id, or a function without arguments that makes an AEC text environment; ``env_args`` are
         the arguments for an id. If another player needs terse prompts, the environment uses them unless

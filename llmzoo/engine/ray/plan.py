@@ -26,7 +26,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 class Plan:
     """A run in names and numbers. Paths are relative to ``folder`` on machines that have it.
 
-    ``open_policies``: the function that opens the agents, as ``"module:function"``.
+    ``open_policies``: the function that loads the policies, as ``"module:function"``.
     """
 
     learner: str

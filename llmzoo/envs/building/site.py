@@ -61,7 +61,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
     Parameters
     ----------
     tasks: where the tasks of the split come from.
-    agents: the agents.
+    agents: their names.
     max_turns: rounds.
     most: orders of an agent in a round.
     message_chars: the longest message of an agent in a round, 0 for no messages.

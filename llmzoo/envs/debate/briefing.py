@@ -1,4 +1,4 @@
-"""The prompts of speakers and of the judge's agent. They show at most 250 words of each speech."""
+"""The prompts of speakers and of the judging agent. They show at most 250 words of each speech."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ four points with evidence, hears every speech, and is scored by a judge.
 
 **Actions.** A speech of plain sentences, 40 to 250 words. Of a longer one only the first 250 words (and
 at most 2,000 characters) are heard; `infos[agent]["error"]` says so. A speech that is empty, longer
-than 20,000 characters or without a sentence counts as silence and earns nothing. The judge's agent
+than 20,000 characters or without a sentence counts as silence and earns nothing. The judging agent
 answers after each round with the scores of the debate so far, from 0 to 1: `{"pro": 0.7, "con": 0.4}`.
 The last such object in its text counts.
 
@@ -33,11 +33,11 @@ is asked twice, with the sides swapped, with one retry each; without scores the 
 needs the extra `openai`.
 
 `judge_agent=True`: the verdicts of the last agent decide what the speakers are paid. After a round each
-side is worth the agent's score times the share of the debate that is over, but at most the rules'
-score: a generous agent cannot pay for arguments that were not made. A verdict without readable scores
+side is worth the judging agent's score times the share of the debate that is over, but at most the rules'
+score: a generous judge cannot pay for arguments that were not made. A verdict without readable scores
 changes nothing. This needs `judge="rules"`, which rates the verdicts.
 
-**Rewards** are differences in the worth of a side, paid after each speech (with a judge's agent after each
+**Rewards** are differences in the worth of a side, paid after each speech (with a judging agent after each
 round, with another judge at the end). An episode's return is:
 
 | `reward` | a speaker's return |
@@ -46,7 +46,7 @@ round, with another judge at the end). An episode's return is:
 | `"cooperative"` | `team_weight` x the mean of both sides' scores, by part |
 
 Parts: `stance`, `evidence`, `responsiveness`, `structure`, `novelty`, `consistency`; `verdict` with any
-other judge. The judge's agent earns the mean `agreement` of its verdicts with the rules' scores for the
+other judge. The judging agent earns the mean `agreement` of its verdicts with the rules' scores for the
 rounds so far: 0.9 x (|r| - |v - r|) - 0.1 x the error of the mean of both scores. v and r are the leads
 of pro in the verdict and by the rules, divided by 0.25 and cut to -1 and 1. Equal scores earn nothing,
 a wrong lead costs what it would have earned, and no lead earns anything in a draw. So a constant
@@ -61,7 +61,7 @@ honest ones.
 **Who wins.** `"zero-sum"`: the side with the higher score; scores within 0.02 are a draw. At the end
 `infos[agent]["outcomes"]` says for each speaker whether it has `won`, `drawn` or `lost`, and evaluations
 report `win_rate` per agent and `draws`. `success` of an evaluation is that of the first agent. The
-judge's agent succeeds if its last verdict names the side that is ahead by the rules, or a draw.
+judging agent succeeds if its last verdict names the side that is ahead by the rules, or a draw.
 
 **Arguments.** `reward` ("zero-sum"), `judge` ("rules"), `endpoint` (None), `judge_agent` (False),
 `per_side` (1 to 3), `num_agents` (None; 1 for one debater), `max_turns` (3; at least 2, and
@@ -72,7 +72,7 @@ judge's agent succeeds if its last verdict names the side that is ahead by the r
 for the debate and reports no real study.
 
 **Version history.** v0: first version. In zero-sum debates each side has its own `success`. The
-judge's agent is paid for telling the sides apart, and it can pay the sides at most the rules'
+judging agent is paid for telling the sides apart, and it can pay the sides at most the rules'
 scores. Prompts for chat models were reworded in November 2026.
 """
 
@@ -119,7 +119,7 @@ _NOTHING: Scores = {side: {} for side in SIDES}
 @dataclass(frozen=True, slots=True)
 class DebateState:
     """The state of an episode. ``worth``: the scores paid so far, by side and part. ``verdict``: the last
-    scores of the judge's agent. ``notes``: the problem with each agent's last answer."""
+    scores of the judging agent. ``notes``: the problem with each agent's last answer."""
 
     debate: Debate
     worth: Scores = field(default_factory=lambda: _NOTHING)
@@ -295,7 +295,7 @@ class DebateEnv(TextEnv):
         }
 
     def _judged(self, agent: str, text: str) -> Outcome:
-        """Pays for the verdict of the judge's agent after a round."""
+        """Pays for the verdict of the judging agent after a round."""
         debate = self.episode.debate
         team: dict[str, float] = {}
         local: dict[str, dict[str, float]] = {}

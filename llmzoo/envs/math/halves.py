@@ -37,36 +37,36 @@ _TOLD = re.compile(r"(?m)^(?:# )?I see:([ a-z0-9.,]*)$")
 _SAMPLES, _NEAREST = 20_000, 50
 
 
-def half(text: str, agent: int) -> str:
-    """The problem as agent 0 or 1 reads it."""
+def half(text: str, reader: int) -> str:
+    """The problem as ``reader`` 0 or 1 sees it."""
     places = iter(range(len(text)))
-    return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == agent else HIDDEN, text)
+    return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == reader else HIDDEN, text)
 
 
-def message(text: str, agent: int) -> str:
+def message(text: str, reader: int) -> str:
     """The expert's message: the numbers that it reads, in their order."""
-    return f"I see: {', '.join(_NUMBER.findall(text)[agent::2])}"
+    return f"I see: {', '.join(_NUMBER.findall(text)[reader::2])}"
 
 
-def joined(text: str, agent: int, heard: str) -> str | None:
+def joined(text: str, reader: int, heard: str) -> str | None:
     """The whole problem, from an agent's half and a message; None if the message does not fit."""
     told = _TOLD.findall(heard)
-    seen = half(text, agent)
+    seen = half(text, reader)
     numbers = _NUMBER.findall(told[-1]) if told else []
     if len(numbers) != seen.count(HIDDEN):
         return None
     return re.sub(HIDDEN, lambda _: numbers.pop(0), seen)
 
 
-def guess(task: MathTask, style: str, agent: int) -> str:
+def guess(task: MathTask, style: str, reader: int) -> str:
     """The answer that is most likely for an agent that hears nothing.
 
     Of 20,000 problems drawn from the same generator it takes those of the same kind, of these the 50 whose
     numbers at the places that the agent reads are nearest to its own, and of their answers the most frequent.
     """
-    own = _numbers(text_of(task, style))[agent::2]
+    own = _numbers(text_of(task, style))[reader::2]
     alike = _samples(task.level, style).get(_kind(task), [])
-    near = sorted(alike, key=lambda sample: _distance(own, sample[0][agent::2]))[:_NEAREST]
+    near = sorted(alike, key=lambda sample: _distance(own, sample[0][reader::2]))[:_NEAREST]
     return Counter(answer for _, answer in near).most_common(1)[0][0] if near else "0"
 
 

@@ -36,7 +36,7 @@ test sums over all secrets and tables. The control is `num_agents=1`, one agent 
 
 **Arguments.** `num_agents` (3 to 8; 1), `length` (2; 1 to 6), `symbols` (4; 2 to 8), `vocab_size` (None: as
 many letters as symbols; 2 to 9), `max_len` (None: as many letters as digits; 1 to 20), `chain_length` (None: as
-many as `num_agents`, or 3 for one agent; the number of agents whose tables count), `prompt` ("full" or "terse"),
+many as `num_agents`, or 3 for one agent; the number of agents in the chain), `prompt` ("full" or "terse"),
 `team_weight`, `split` ("train", "test", "all"), `render_mode`. There must be at least as many messages of
 `max_len` letters as secrets.
 

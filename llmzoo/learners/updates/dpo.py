@@ -139,7 +139,7 @@ class PreferenceUpdater(RowsUpdater):
         self.references = {name: RoundReference(policy) for name, policy in self.policies.items()}
 
     def players(self) -> Mapping[str, Policy]:
-        """The agents, with each policy that learns replaced by its reference."""
+        """The policy of each agent, with each policy that learns replaced by its reference."""
         return {
             agent: next(
                 (self.references[n].player for n, p in self.policies.items() if p is policy), policy
@@ -270,7 +270,7 @@ class MADPOUpdater(PreferenceUpdater):
     """Trains all policies on pairs of joint answers, a step of all for each batch of them.
 
     A joint pair (y, y') of agents s has the margin m = sum over s of m_s, where m_s is the log-ratio
-    (policy over reference) of y_s less that of y'_s, and the loss f(m). AgentPlan s trains on
+    (policy over reference) of y_s less that of y'_s, and the loss f(m). Agent s trains on
     f(m_s + c_s), where c_s, the others' margins as they are before the step, is a constant: the sum
     of these gradients over the agents is the gradient of f(m), since df/dm_s is f'(m) for each. The
     loss subtracts the reference's log-probabilities, so c_s is subtracted from these.

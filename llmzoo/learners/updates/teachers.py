@@ -71,9 +71,9 @@ class Teachers(Frozen):
     ):
         students = {
             agent: policy
-            for agent, other in agent_policies.items()
+            for agent, player in agent_policies.items()
             for policy in policies.values()
-            if policy is other
+            if policy is player
         }
         self._models: dict[str, TransformersPolicy] = {}  # by their name, and the student's base
         self._of: dict[str, TransformersPolicy] = {}

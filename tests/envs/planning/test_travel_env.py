@@ -39,7 +39,7 @@ def secrets(task):
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
 @pytest.mark.parametrize("level", ["easy", "hard"])
-def test_a_agent_reads_its_own_tables_and_no_others(level, prompt):
+def test_an_agent_reads_its_own_tables_and_no_others(level, prompt):
     """Before and after messages an agent reads all names of its own tables, none of the other's, and the same
     words if the other's tables are empty."""
     env = llmzoo.make("travel_v0", level=level, prompt=prompt, rounds=2).unwrapped

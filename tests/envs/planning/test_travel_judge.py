@@ -192,7 +192,7 @@ def test_the_parts_of_the_team():
     assert scoring.team_parts(TASK, elsewhere) == pytest.approx({**nothing, "together": 0.2 / 3})
 
 
-def test_a_agent_alone_has_half_of_each_half():
+def test_an_agent_alone_has_half_of_each_half():
     halves = [scoring.own_parts(h, scoring.own_verdicts(h, TASK, PLAN)) for h in scoring.OWN]
     alone = scoring.alone_parts(*halves)
     assert sum(alone.values()) == pytest.approx(0.3)

@@ -140,7 +140,7 @@ def moved(data=DATA, **changed):
     return use(data, "update_reservation_flights", **arguments)
 
 
-def test_another_day_costs_the_difference_and_takes_no_agents():
+def test_another_day_costs_the_difference_and_takes_no_seats():
     """(189 - 100) x 2 = 178 of 300."""
     after, result = moved()
     assert result["flights"][0]["price"] == 189
@@ -208,7 +208,7 @@ def test_passengers():
             use(DATA, "update_reservation_passengers", **given, passengers=others)
 
 
-def test_cancelling_turns_every_payment_back_and_frees_no_agents():
+def test_cancelling_turns_every_payment_back_and_frees_no_seats():
     after, result = use(DATA, "cancel_reservation", reservation_id="aaa111")
     assert result["status"] == "cancelled"
     assert [p["amount"] for p in result["payment_history"]] == [200, -200]

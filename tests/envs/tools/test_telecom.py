@@ -65,7 +65,7 @@ def expert(env, agent):
 # Turns and what is read
 
 
-def test_a_agent_that_calls_tools_answers_again_and_a_message_passes_the_turn():
+def test_an_agent_that_calls_tools_answers_again_and_a_message_passes_the_turn():
     env = make("data_mode_off")
     assert env.agent_selection == AGENT
     env.step(call("get_customer_by_phone", phone_number=OWNERS[0].phone_number))

@@ -16,7 +16,7 @@ SLIPS = ("forgets", "shifts", "upside down", "other half", "typing", "rows")
 
 
 def commands(task: WordTask, grid: bytes, builder: int, materials: Sequence[int]) -> list[Fill]:
-    """What is left to do in the cells of ``agent``, which places its own material there."""
+    """What is left to do in the cells of ``builder``, which places its own material there."""
     todo = []
     for at, wanted in enumerate(task.target):
         x, y, z = task.box.place(at)

@@ -1,4 +1,4 @@
-"""The verdict of the judge's agent: read from its text and compared with the rules."""
+"""The verdict of the judging agent: read from its text and compared with the rules."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the agent can do with the airline's records. A tool gets the records and returns the new ones and a result.
 
-Names, arguments, fields and effects are those of tau2-bench's tools.py, which checks the prices and the agents of
+Names, arguments, fields and effects are those of tau2-bench's tools.py, which checks the prices and the seats of
 a call and not whether the policy allows it.
 """
 

@@ -1,5 +1,5 @@
 """Scripted agents: one that asks, looks up, checks the policy, and acts after consent; and sloppy players of both
-seats.
+agents.
 
 The expert knows what the reference does, but learns by asking before it acts.
 """

@@ -1,4 +1,4 @@
-"""What each agent reads: its role and rules, and the agent's tools."""
+"""What each agent reads: its role and rules, and the tools of the service agent."""
 
 from __future__ import annotations
 

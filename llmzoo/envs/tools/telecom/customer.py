@@ -1,6 +1,6 @@
 """The scripted customer: does what the agent's message names, and says what the phone has shown.
 
-It reads only what the customer may read, and its own phone. Tools are named as in the agent's prompt, or in
+It reads only what the customer may read, and its own phone. Tools are named as in its prompt, or in
 plain words ("turn off airplane mode", "please restart the phone").
 """
 

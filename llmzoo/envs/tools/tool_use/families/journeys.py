@@ -24,7 +24,7 @@ _ROUNDING = 0.00501  # an answer to two decimals
 _LINKS = {
     ("museum", "town"): "the town in which {x} is found",
     ("festival", "town"): "the town in which {x} is held",
-    ("company", "town"): "the town in which {x} has its agent",
+    ("company", "town"): "the town in which {x} has its seat",
     ("lighthouse", "town"): "the town near which {x} stands",
     ("river", "mouth"): "the town at the mouth of {x}",
     ("person", "birthplace"): "the town in which {x} was born",

@@ -58,7 +58,7 @@ NAMES = {
     ("river", "mouth"): "town at the mouth of {x}",
     ("festival", "town"): "town in which {x} is held",
     ("festival", "month"): "month in which {x} is held",
-    ("company", "town"): "town in which {x} has its agent",
+    ("company", "town"): "town in which {x} has its seat",
     ("company", "founder"): "founder of {x}",
     ("person", "birthplace"): "town in which {x} was born",
     ("species", "island"): "island on which {x} lives",

@@ -28,7 +28,7 @@ def fixed(text):
     return ScriptedPolicy(lambda request: text)
 
 
-def seat_of(env, one_agent, others="oracle", **env_args):
+def env_of(env, one_agent, others="oracle", **env_args):
     return adapter.environment_factory(env, agent=one_agent, others=others, env_args=env_args)()
 
 
@@ -60,7 +60,7 @@ def reward(one_agent, messages):
 
 
 def test_others_play_until_it_is_the_agent_s_turn():
-    one_agent = seat_of(lambda: Adder(max_turns=2), "b_1", fixed("3"))
+    one_agent = env_of(lambda: Adder(max_turns=2), "b_1", fixed("3"))
     assert one_agent.reset(seed=1, prompt=[]) == "b_1 0 3.0"
     assert one_agent.answer("1") == "b_1 1 3.0 1.0 3.0"
     assert one_agent.answer("2") == "The episode is over: success."
@@ -73,7 +73,7 @@ def test_others_play_until_it_is_the_agent_s_turn():
 
 @pytest.mark.parametrize("one_agent", ["a_0", "b_1"])
 def test_a_simultaneous_agent_is_paid_for_both_answers(one_agent):
-    player = seat_of(lambda: Matcher(max_turns=1), one_agent, fixed("4"))
+    player = env_of(lambda: Matcher(max_turns=1), one_agent, fixed("4"))
     player.reset(seed=0)
     assert player.answer("2") == "The episode is over: no success."
     assert reward(player, called("2"))[0] == pytest.approx(2 + 8)
@@ -81,7 +81,7 @@ def test_a_simultaneous_agent_is_paid_for_both_answers(one_agent):
 
 def test_the_seed_fixes_the_task_and_what_the_others_draw():
     others = FakePolicy(lambda request, i: str(request.noise % 10))
-    one_agent = seat_of(lambda: Adder(max_turns=3), "b_1", others)
+    one_agent = env_of(lambda: Adder(max_turns=3), "b_1", others)
 
     def played(seed):
         return [one_agent.reset(seed=seed), one_agent.answer("1"), one_agent.answer("1")]
@@ -91,7 +91,7 @@ def test_the_seed_fixes_the_task_and_what_the_others_draw():
 
 
 def test_an_episode_is_paid_as_by_hand():
-    one_agent = seat_of("sudoku_v0", "planner_1", "oracle", max_turns=2)
+    one_agent = env_of("sudoku_v0", "planner_1", "oracle", max_turns=2)
     one_agent.reset(seed=4)
     one_agent.answer("nonsense")
     one_agent.answer("1234")
@@ -122,7 +122,7 @@ def test_a_run_folder_plays_the_other_agent(tmp_path, small_model):
         "trackers": (),
     }
     fit(learner="magrpo", out=run, quiet=True, **shown, **small)
-    one_agent = seat_of("sudoku_v0", "planner_1", str(run), max_turns=1)
+    one_agent = env_of("sudoku_v0", "planner_1", str(run), max_turns=1)
     assert one_agent.reset(seed=0) == one_agent.reset(seed=0)
     other = one_agent.play.others["proposer_0"]
     assert (list(one_agent.play.others), other.tokens_sampled > 0) == (["proposer_0"], True)
@@ -133,7 +133,7 @@ def test_a_run_folder_plays_the_other_agent(tmp_path, small_model):
 
 
 def test_a_message_without_a_call_is_the_answer_to_the_open_turn():
-    one_agent = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
+    one_agent = env_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
     one_agent.reset(seed=0)
     paid, metrics = reward(one_agent, [said("5")])
     assert (paid, metrics) == (pytest.approx(5.6), {"success": 1.0, "turns": 1.0})
@@ -141,13 +141,13 @@ def test_a_message_without_a_call_is_the_answer_to_the_open_turn():
 
 def test_thoughts_of_such_a_message_are_no_part_of_the_answer():
     for text, paid in [("<think>bad</think>\ngood", 1.0), ("<think>good", -0.5)]:
-        one_agent = seat_of(lambda: Strict(1), "a_0")
+        one_agent = env_of(lambda: Strict(1), "a_0")
         one_agent.reset(seed=0)
         assert reward(one_agent, [said(text)])[0] == pytest.approx(paid)
 
 
 def test_calls_that_trl_did_not_carry_out_any_more_are_answers():
-    one_agent = seat_of(lambda: Adder(max_turns=2), "a_0", fixed("0"))
+    one_agent = env_of(lambda: Adder(max_turns=2), "a_0", fixed("0"))
     one_agent.reset(seed=0)
     one_agent.answer("1")
     assert reward(one_agent, [*called("1"), called("2")[0]])[0] == pytest.approx(3.3)
@@ -155,7 +155,7 @@ def test_calls_that_trl_did_not_carry_out_any_more_are_answers():
 
 def test_a_call_whose_result_trl_took_back_does_not_count_twice():
     """It drops a result that would be too long, though the call was carried out."""
-    one_agent = seat_of(lambda: Strict(2), "a_0")
+    one_agent = env_of(lambda: Strict(2), "a_0")
     one_agent.reset(seed=0)
     one_agent.answer("good")
     paid, metrics = reward(one_agent, called("good")[:1])
@@ -182,21 +182,21 @@ class Strict(TextEnv):
 
 
 def test_an_episode_without_an_end_is_named():
-    one_agent = seat_of(lambda: Strict(3), "a_0")
+    one_agent = env_of(lambda: Strict(3), "a_0")
     one_agent.reset(seed=0)
     with pytest.raises(ConfigError, match="after 1000 empty answers of a_0"):
         reward(one_agent, [said("")])
 
 
 def test_a_silent_agent_forfeits_as_the_documentation_says():
-    one_agent = seat_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "amateur")
+    one_agent = env_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "amateur")
     one_agent.reset(seed=0)
     # twice 0.1 for a wrong answer, and 1 for forfeiting
     assert reward(one_agent, [said("I give up.")])[0] == pytest.approx(-1.2)
 
 
 def test_calls_that_cannot_be_carried_out_are_no_answers():
-    one_agent = seat_of(lambda: Strict(1), "a_0")
+    one_agent = env_of(lambda: Strict(1), "a_0")
     one_agent.reset(seed=0)
     wrong = [
         {"function": {"name": "reply", "arguments": {"text": "good"}}},
@@ -216,14 +216,14 @@ def test_a_value_that_is_no_text_is_read_as_written(value):
             heard.append(text)
             return super().play(agent, text)
 
-    one_agent = seat_of(lambda: Listening(1), "a_0")
+    one_agent = env_of(lambda: Listening(1), "a_0")
     one_agent.reset(seed=0)
     one_agent.answer(value)
     assert heard == [value if isinstance(value, str) else json.dumps(value)]
 
 
 def test_what_a_step_raises_is_raised_though_trl_swallows_it():
-    one_agent = seat_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
+    one_agent = env_of(lambda: Adder(max_turns=1), "a_0", fixed("1"))
     one_agent.reset(seed=0)
     with pytest.raises(ValueError, match="could not convert"):
         one_agent.answer("no number")  # a bug of this environment
@@ -237,7 +237,7 @@ def test_mistakes_are_named():
     with pytest.raises(UnknownNameError, match="planner_1"):
         adapter.environment_factory("sudoku_v0", agent="planner_2")
     with pytest.raises(ConfigError, match="no seed"):
-        seat_of(Adder, "a_0", fixed("1")).reset(prompt=[])
+        env_of(Adder, "a_0", fixed("1")).reset(prompt=[])
     with pytest.raises(ConfigError, match="seed 0 has no turn of b_1"):
         AgentEpisode(Ended(), "b_1", {"a_0": fixed("")}).start(0)
 
@@ -299,7 +299,7 @@ def test_rewards_are_those_of_the_environment_played_again(run):
     seen, played = run
     for number, step in enumerate(played):
         for seed, answers, paid, success in step:
-            again = seat_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
+            again = env_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
             again.reset(seed=seed)
             for text in answers:
                 again.answer(text)
@@ -318,7 +318,7 @@ def test_the_mask_leaves_out_what_the_agent_was_told(run):
     several = 0
     for step, batch in zip(played, seen.batches, strict=True):
         for row, (seed, answers, _, _) in enumerate(step):
-            again = seat_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
+            again = env_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
             told = [again.reset(seed=seed), *(again.answer(text) for text in answers)]
             prompt = batch["prompt_ids"][row][batch["prompt_mask"][row].bool()]
             assert tokenizer_.decode(prompt) == told[0]

@@ -56,7 +56,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "curriculum": ("marloo", {}, "alone"),
     "named": ("magrpo", {"role_baseline": 0.9}, "named"),
     "named_mixed": ("magrpo", {"kl": 0.1}, "named"),
-    "named_per_seat": ("magrpo", {"clip": 0.2, "minibatches": 2}, "named"),
+    "named_per_agent": ("magrpo", {"clip": 0.2, "minibatches": 2}, "named"),
 }
 # an agent's learner that has a state and a loss of its own
 OWN = {"role_baseline": 0.9, "entropy": 0.01}
@@ -65,7 +65,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "few": {"episodes_per_step": 1, "eval_tasks": 1},
     "curriculum": {"curriculum": "learnability", "curriculum_args": {"first": 1}},
     "named_mixed": {"model_args": {"pair": {"form": "lora"}}},
-    "named_per_seat": {"agent_args": {AGENTS[1]: {"learner": "marloo", "learner_args": OWN}}},
+    "named_per_agent": {"agent_args": {AGENTS[1]: {"learner": "marloo", "learner_args": OWN}}},
 }
 ENVS = {"curriculum": partial(Mixed, "UD")}
 TASKS = {"alone": Parity, "named": partial(Parities, 3)}

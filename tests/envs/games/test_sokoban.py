@@ -62,7 +62,7 @@ def world_of(level, boxes=None, player=None):
     )
 
 
-def one_seat(tmp_path, level, **kwargs):
+def one_agent(tmp_path, level, **kwargs):
     (tmp_path / "level.txt").write_text(level)
     env = llmzoo.make(
         "sokoban_v0", source=str(tmp_path / "level.txt"), split="all", num_agents=1, **kwargs
@@ -328,7 +328,7 @@ def test_no_solvable_position_is_called_dead():
 
 
 def test_a_long_walk_to_and_fro_earns_nothing(tmp_path):
-    env = one_seat(tmp_path, ROOM, max_turns=2)
+    env = one_agent(tmp_path, ROOM, max_turns=2)
     env.step("RL" * 250)
     assert env.rewards["planner_0"] == pytest.approx(0.2)  # format and legal
     assert "team" not in env.infos["planner_0"]["reward_parts"]
@@ -337,7 +337,7 @@ def test_a_long_walk_to_and_fro_earns_nothing(tmp_path):
 
 
 def test_500_turns_of_pushing_to_and_fro_earn_nothing(tmp_path):
-    env = one_seat(tmp_path, ROOM, max_turns=500)
+    env = one_agent(tmp_path, ROOM, max_turns=500)
     paid = team = 0.0
     for turn in range(500):
         env.step(("DR", "URRDLULL")[turn % 2])

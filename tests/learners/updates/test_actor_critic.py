@@ -35,7 +35,7 @@ class Trio(TextEnv):
     metadata = {**TextEnv.metadata, "name": "trio_v0"}
 
     def __init__(self, agents=3):
-        super().__init__([f"seat_{i}" for i in range(agents)], max_turns=2)
+        super().__init__([f"agent_{i}" for i in range(agents)], max_turns=2)
 
     def begin(self, rng, task):
         self.episode = 0
@@ -134,7 +134,7 @@ def test_the_ratio_is_one_at_the_first_update(name, options):
     ],
 )
 def test_one_agent_and_three(name, options, agents):
-    names = [f"seat_{i}" for i in range(agents)]
+    names = [f"agent_{i}" for i in range(agents)]
     players = {agent: short(seed=i) for i, agent in enumerate(names)}
     engine = an_engine(name, options, players)
     batch = engine.collect(partial(Trio, agents), [0, 1])

@@ -188,7 +188,7 @@ def test_a_run_goes_on_exactly_in_the_middle_of_a_round(learner, arranged, stop,
 def test_an_adapters_first_reference_is_the_bare_base_and_the_base_never_changes():
     engine = an_engine(MADPO, adapters(), total_steps=4, rounds=2)
     whole = engine.policies["writer_0"].model
-    frozen = {n: p.detach().clone() for n, p in whole.named_parameters() if "seat_" not in n}
+    frozen = {n: p.detach().clone() for n, p in whole.named_parameters() if "agent_" not in n}
     assert all(r.player.adapter is None for r in engine.updater.references.values())
     iterate(engine, 0)
     iterate(engine, 1)

@@ -96,7 +96,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
     def write(request, i):
         return NUMBERS[request.agent, int(request.observation.split()[1])]
 
-    class SilentSeat(FakePolicy):
+    class SilentAgent(FakePolicy):
         """Its second answer is a failed call."""
 
         def respond(self, requests, group_size=1, *, greedy=False):
@@ -105,7 +105,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
                 return [[Completion(text=c.text) for c in row] for row in answers]
             return answers
 
-    policies = {"a_0": SilentSeat(write), "b_1": FakePolicy(write)}
+    policies = {"a_0": SilentAgent(write), "b_1": FakePolicy(write)}
     (episode,) = episodes(lambda: Adder(2), policies, [0])
     a, b = agent_trajectories([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [1.0 + 4.0]

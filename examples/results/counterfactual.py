@@ -16,7 +16,7 @@ RULES = {
     "ccpo": "CCPO",
     "magrpo_cross": 'MAGRPO, mode="cross"',
 }
-LEVELS = (0.5, 0.7, 0.9)  # the first agent of idle_agent alone can earn 0.8
+LEVELS = (0.5, 0.7, 0.9)  # the first agent of idle_seat alone can earn 0.8
 LENGTH = 5  # iterations in a row
 _COLOURS = {"magrpo": "#9aa0a6", "ccpo": "#d9730d", "magrpo_cross": "#4285c8"}
 

@@ -194,7 +194,7 @@ def test_drawing_by_success_learns_faster(tmp_path):
     """
     found = {
         choice: [
-            solved(trained(tmp_path / f"{choice}{seed}", choice, 32, seed).agents["writer_0"])
+            solved(trained(tmp_path / f"{choice}{seed}", choice, 32, seed).policies["writer_0"])
             for seed in range(3)
         ]
         for choice in ("uniform", "learnability")

@@ -37,7 +37,7 @@ def test_the_gradient_of_full_trees_is_that_of_what_each_agent_earns(tmp_path, m
         episodes_per_step=32,
         **common,
     )
-    taught.agents["player_0"].save(tmp_path / "start")
+    taught.policies["player_0"].save(tmp_path / "start")
     estimated: list[torch.Tensor] = []
 
     def step(self: Optimizer) -> float:

@@ -336,15 +336,15 @@ def test_a_run_of_stages_is_one_curve_and_its_copies_are_measured(tmp_path, monk
 
 
 def test_the_agent_that_is_idle_is_paid_for_the_other_alone():
-    from idle_agent import IdleAgent, Letters
+    from idle_seat import IdleSeat, Letters
 
     import llmzoo
     from llmzoo.testing import check_env, check_fork, check_rewards, check_seeds
 
     for check in (check_env, check_seeds, check_rewards, check_fork):
-        check(IdleAgent)
-    assert llmzoo.evaluate(IdleAgent, "oracle", tasks=20).success == 1.0
-    env = IdleAgent()
+        check(IdleSeat)
+    assert llmzoo.evaluate(IdleSeat, "oracle", tasks=20).success == 1.0
+    env = IdleSeat()
     # A is the first letter: the fourth of stuvwxyz for the first agent, the sixth for the second
     for counting, answers, paid in (
         (("first_0",), ("v", "s"), 1.0),

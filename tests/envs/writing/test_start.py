@@ -38,7 +38,7 @@ def ladder(id, task, agent):
     sentence = " ".join(words[: len(words) // 4])
     copied = env.episode.task.text.split()[: len(words) * 2 // 3]
     amateur = " ".join([*words[: len(words) // 3], *copied])
-    if env.agents[agent] == "detailed_1":  # a few words and a copy are worse than a few words
+    if env.authors[agent] == "detailed_1":  # a few words and a copy are worse than a few words
         joining = {word for phrases in TRANSITIONS.values() for word in phrases}
         amateur = " ".join(word for word in words if word.lower() not in joining)
     return ["", words[0], OFF_TOPIC, sentence, amateur, honest]

@@ -36,7 +36,7 @@ def draw(rng: random.Random, share: float) -> Letters:
     return Letters(seen, (first, second) if rng.random() < share else (first,))
 
 
-class IdleAgent(TextEnv):
+class IdleSeat(TextEnv):
     """``share``: of the tasks in which the second agent's answer counts."""
 
     metadata: ClassVar[dict[str, Any]] = {

@@ -11,12 +11,12 @@ from typing import Any
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.files import read_object
-from llmzoo.policies import check_model, load, load_model, run_models
-from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.models.compiling import Compile
 from llmzoo.models.decode import Sampler
 from llmzoo.models.lora import is_adapter
 from llmzoo.models.precision import Precision
+from llmzoo.policies import check_model, load, load_model, run_models
+from llmzoo.policies.base import Policy, Request, ScriptedPolicy
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import ModelArgs, is_server, sampler_config

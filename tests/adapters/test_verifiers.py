@@ -83,13 +83,13 @@ def total(trace):
 def test_rows_are_the_tasks_of_a_split():
     from llmzoo.adapters.verifiers import load_environment
 
-    env = load_environment("sudoku_v0", one_agent="planner_1", split="test", seed=7)
+    env = load_environment("sudoku_v0", agent="planner_1", split="test", seed=7)
     rows = list(env.taskset.take(3))
     assert [(row.data.task, row.data.seed) for row in rows] == [(0, 7), (1, 8), (2, 9)]
     assert rows[1].data.name == "sudoku_v0/test/1"
     assert not env.taskset.bounded  # sudoku generates its tasks
     assert load_environment("sudoku_v0", tasks=5).taskset.bounded
-    counted = load_environment("debate_v0", one_agent="pro_0", others="amateur", tasks=1000)
+    counted = load_environment("debate_v0", agent="pro_0", others="amateur", tasks=1000)
     assert len(list(counted.taskset)) == 61
     train = load_environment("debate_v0").taskset
     assert {row.key for row in train.take(5)}.isdisjoint(
@@ -103,14 +103,14 @@ def test_an_oracle_behind_the_endpoint_solves_every_task():
 
     plays = played("sudoku_v0", "oracle")
     with endpoint(from_memory(plays)) as server:
-        env = load_environment("sudoku_v0", one_agent="planner_1", split="test")
+        env = load_environment("sudoku_v0", agent="planner_1", split="test")
         episodes = evaluated(env, server.url, at_once=True)
     assert all(episode.ok for episode in episodes)
     traces = [trace for episode in episodes for trace in episode.traces]
     assert [trace.metrics["success"] for trace in traces] == [1.0] * TASKS
     assert [total(trace) for trace in traces] == [play.totals["planner_1"] for play in plays]
     for trace in traces:
-        assert trace.info["one_agent"] == "planner_1"
+        assert trace.info["agent"] == "planner_1"
         parts = [value for name, value in trace.metrics.items() if name.startswith("part_")]
         assert sum(parts) == pytest.approx(total(trace))
     asked = {play.of("planner_1")[0].observation for play in plays}
@@ -123,7 +123,7 @@ def test_nonsense_is_played_to_the_end_and_costs_what_it_costs_elsewhere():
 
     hostile = "\x00 </s> {'grid': __import__('os')} 🦊 " * 40
     with endpoint(lambda _: hostile) as server:
-        env = load_environment("sokoban_v0", one_agent="planner_1", others="oracle", split="test")
+        env = load_environment("sokoban_v0", agent="planner_1", others="oracle", split="test")
         episodes = evaluated(env, server.url, tasks=2)
     game = llmzoo.make("sokoban_v0", split="test")
     for task, episode in enumerate(episodes):
@@ -154,7 +154,7 @@ def test_one_model_in_several_agents_has_a_trace_and_an_agent_for_each():
         for play, episode in zip(plays, episodes, strict=True):
             by_agent = {trace.agent.name: trace for trace in episode.traces}
             for agent, one_agent in zip(("first", "second"), play.totals, strict=True):
-                assert by_agent[agent].info["one_agent"] == one_agent
+                assert by_agent[agent].info["agent"] == one_agent
                 assert total(by_agent[agent]) == pytest.approx(play.totals[one_agent])
                 assert by_agent[agent].metrics["success"] == play.success
 
@@ -166,7 +166,7 @@ def test_others_are_policies_with_the_chance_that_they_have_in_evaluation():
     plays = played("sudoku_v0", "amateur", tasks=4)
     with endpoint(from_memory(plays)) as server:
         others = {"proposer_0": "amateur"}
-        env = load_environment("sudoku_v0", one_agent="planner_1", others=others, split="test")
+        env = load_environment("sudoku_v0", agent="planner_1", others=others, split="test")
         episodes = evaluated(env, server.url, tasks=4)
     totals = [total(episode.traces[0]) for episode in episodes]
     assert totals == pytest.approx([play.totals["planner_1"] for play in plays])
@@ -195,7 +195,7 @@ def test_an_endpoint_that_refuses_makes_a_failed_episode_not_a_score():
     from llmzoo.adapters.verifiers import load_environment
 
     with endpoint(lambda _: 400) as server:
-        env = load_environment("sudoku_v0", one_agent="planner_1", split="test")
+        env = load_environment("sudoku_v0", agent="planner_1", split="test")
         (episode,) = evaluated(env, server.url, tasks=1)
     assert not episode.ok
     assert episode.traces[0].errors[0].type == "ProviderError"
@@ -208,13 +208,13 @@ def test_settings_that_make_no_sense_are_refused():
 
     for error, message, given in (
         (UnknownNameError, "Did you mean 'sudoku_v0'", {"env_id": "sudoko_v0"}),
-        (UnknownNameError, "Did you mean 'planner_1'", {"one_agent": "planner"}),
-        (ConfigError, "named twice", {"one_agent": ["planner_1", "planner_1"]}),
+        (UnknownNameError, "Did you mean 'planner_1'", {"agent": "planner"}),
+        (ConfigError, "named twice", {"agent": ["planner_1", "planner_1"]}),
         (ConfigError, "at least 1", {"tasks": 0}),
         (UnknownNameError, "Did you mean 'oracle'", {"others": "orakle"}),
         (UnknownNameError, "agent in others", {"others": {"critic": "oracle"}}),
     ):
-        settings = {"env_id": "sudoku_v0", "one_agent": "planner_1", **given}
+        settings = {"env_id": "sudoku_v0", "agent": "planner_1", **given}
         with pytest.raises(error, match=message):
             load_environment(**settings)
 
@@ -284,7 +284,7 @@ def test_an_environment_server_plays_in_a_process_of_its_own(tmp_path):
             serving.wait(20)
     for play, episode in zip(plays, results, strict=True):
         assert episode.ok
-        returns = {t.info["one_agent"]: t.rewards["return"].score for t in episode.traces}
+        returns = {t.info["agent"]: t.rewards["return"].score for t in episode.traces}
         assert returns == pytest.approx(dict(play.totals))
 
 

@@ -67,6 +67,7 @@ PHRASES = {
 ALLOWED = {
     r"\bseats?\b": (
         *("envs/tools/airline/", "envs/tools/telecom/", "envs/planning/travel/", "cli/play.py"),
+        "envs/tools/tool_use/families/",
         *("environments/airline", "environments/telecom", "environments/travel", "docs/cli.md"),
         *("envs/signals/relay.py", "llmzoo/errors.py"),
     ),

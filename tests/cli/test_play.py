@@ -151,7 +151,7 @@ def test_what_a_model_writes_moves_no_cursor(llmzoo, monkeypatch):
     def agents(options, agents):
         return dict.fromkeys(agents, ScriptedPolicy(lambda request: RAW, "raw"))
 
-    monkeypatch.setattr(play, "_agents", agents)
+    monkeypatch.setattr(play, "_agent_policies", agents)
     out = llmzoo("play", "--env", "debate_v0", "--policy", "oracle").out  # each reads the other
     assert r"1\x1b[2J\x1b]52;c;aGk=\x07 \u202e \x9b31m \ud800" in out
     assert all(c.isprintable() or c == "\n" for c in out)

@@ -105,7 +105,7 @@ def test_shares_are_of_neighbours_and_as_many_as_can_be():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"policies": {"writer_0": policy()}}, "not from objects: give model, agents"),
+        ({"policies": {"writer_0": policy()}}, "not from objects: give model, policies"),
         ({"env": Parities}, "not an environment given as a function: its id or its path"),
         ({"learner": learner_class("magrpo")()}, "not a learner given as an object: its name"),
     ],

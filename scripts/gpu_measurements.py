@@ -17,6 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from llmzoo.models import lora, static_rows
 from llmzoo.models.decode import sample
 from llmzoo.models.likelihood import likelihood
+from llmzoo.models.llama_body import keep_adapter
 from llmzoo.models.precision import cast_weights
 from llmzoo.models.sampling import Sampling
 
@@ -68,36 +69,36 @@ def prompts_of(sizes: Sizes) -> list[tuple[int, ...]]:
 
 
 def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool) -> Result:
-    """A call of the sampler in which no answer ends, of each adapter after the other."""
+    """A call of the sampler in which no answer ends; each adapter has its share of the rows."""
     model, names = a_model(sizes, precision, adapters)
+    count = max(1, len(names))
+    numbers = [number for number in range(count) for _ in range(sizes.prompts)]
 
     def call() -> float:
         torch.cuda.synchronize()
         started = time.monotonic()
-        for name in names or [""]:
-            if name:
-                model.set_adapter(name)
-            sample(
-                model,
-                prompts_of(sizes),
-                rows // sizes.prompts // max(1, adapters),
-                Sampling(max_new_tokens=sizes.new),
-                eos_ids=[],
-                pad_id=0,
-                keys=range(sizes.prompts),
-                cuda_graphs=graphs,
-            )
+        sample(
+            model,
+            count * prompts_of(sizes),
+            rows // sizes.prompts // count,
+            Sampling(max_new_tokens=sizes.new),
+            eos_ids=[],
+            pad_id=0,
+            keys=range(count * sizes.prompts),
+            cuda_graphs=graphs,
+            adapters=[partial(lora.activate, model, name) for name in names] or [keep_adapter],
+            adapter_of=numbers,
+        )
         torch.cuda.synchronize()
         return time.monotonic() - started
 
     first = call()  # with the capture
     seconds = sorted(call() for _ in range(3))
     steps = static_rows.waiting_steps()
-    count = sizes.new * max(1, adapters)
     return {
         "first_seconds": first,
         "seconds": seconds,
-        "ms_a_step": 1000 * seconds[1] / count,
+        "ms_a_token": 1000 * seconds[1] / sizes.new,  # of every row
         "static": bool(steps),
         "captured": bool(steps) and all(step.is_captured for step in steps),
         "tokens_a_second": rows * sizes.new / seconds[1],

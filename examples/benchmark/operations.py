@@ -6,8 +6,9 @@
 Three decoders of the same models, with and without an adapter: ``model``, the layers of transformers;
 ``lean``, copies of the weights in fewer operations; ``static``, the step that becomes a CUDA graph.
 Operations that only view a tensor are not counted. A step ends with a sampled token. ``update``: the
-likelihood of two groups of four answers, and its gradient, in one pass. With ``--compiled``, also the
-kernels that ``torch.compile`` makes of a static step.
+likelihood of two groups of four answers, and its gradient, in one pass. With two adapters, ``model``
+and ``lean`` take a step for each, and the static step is one for both. With ``--compiled``, also the kernels that
+``torch.compile`` makes of a static step.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -24,7 +27,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from llmzoo.models import lora
 from llmzoo.models.likelihood import likelihood
-from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.llama_body import Activate, LlamaBody, keep_adapter
 from llmzoo.models.prefix import SharedPrefixDecoder
 from llmzoo.models.sampling import Sampling, sample_tokens
 from llmzoo.models.static_step import Shape, StaticStep
@@ -64,7 +67,7 @@ def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def build_model(name: str, layers: int | None, *, adapter: bool) -> Any:
+def build_model(name: str, layers: int | None, *, adapters: int) -> Any:
     vocabulary, hidden, inside, heads, kv_heads, its_layers = SHAPES[name]
     config = LlamaConfig(
         vocab_size=vocabulary,
@@ -77,8 +80,9 @@ def build_model(name: str, layers: int | None, *, adapter: bool) -> Any:
     )
     torch.manual_seed(0)
     model: Any = LlamaForCausalLM(config).eval()
-    if adapter:
-        model, _ = lora.add_adapters(model, "base", ["agent"], seed=0, options={})
+    if adapters:
+        names = [f"agent_{number}" for number in range(adapters)]
+        model, _ = lora.add_adapters(model, "base", names, seed=0, options={})
     return model
 
 
@@ -95,26 +99,30 @@ def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
 
 
 def static_step(model: Any) -> StaticStep:
-    shape = Shape.of(COUNTS, LENGTHS, NEW)
-    device = torch.device("cpu")
-    step = StaticStep(LlamaBody(model, owned=True), shape, SAMPLING, greedy=False, device=device)
-    step.begin(LENGTHS, {})
+    names = [*getattr(model, "peft_config", {})]
+    adapters: list[Activate] = [partial(lora.activate, model, name) for name in names]
+    adapters = adapters or [keep_adapter]
+    shape = Shape.of(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
+    body = LlamaBody(model, adapters, owned=True)
+    step = StaticStep(body, shape, SAMPLING, greedy=False, device=torch.device("cpu"))
+    step.begin(dict(enumerate(LENGTHS)))
     return step
 
 
 @torch.inference_mode()
 def operations(model: Any) -> dict[str, int]:
+    adapters = max(1, len(getattr(model, "peft_config", {})))
     steps = {
-        "model": decoding_step(model, lean=False),
-        "lean": decoding_step(model, lean=True),
-        "static": static_step(model).run,
+        "model": (decoding_step(model, lean=False), adapters),
+        "lean": (decoding_step(model, lean=True), adapters),
+        "static": (static_step(model).run, 1),
     }
     found = {}
-    for name, step in steps.items():
+    for name, (step, times) in steps.items():
         step()  # the first one allocates
         with Counted() as counted:
             step()
-        found[name] = counted.count
+        found[name] = times * counted.count
     return found
 
 
@@ -156,15 +164,15 @@ def main() -> None:
     parser.add_argument("--compiled", action="store_true", help="needs a C++ compiler")
     args = parser.parse_args()
     for name in SHAPES:
-        for adapter, half in ((False, False), (True, False), (True, True)):
-            model = build_model(name, args.layers, adapter=adapter)
+        for adapters, half in product((0, 1, 2), (False, True)):
+            model = build_model(name, args.layers, adapters=adapters)
             model = model.to(torch.bfloat16) if half else model
             found = ", ".join(f"{way} {count}" for way, count in operations(model).items())
             found += f", update {update_operations(model)}"
             if args.compiled:
                 kernels, apart = compiled_kernels(model)
                 found += f", compiled {kernels} (differs by {apart:.1e})"
-            kind = " with an adapter" * adapter + " in bfloat16" * half
+            kind = f", adapters: {adapters}, {'bfloat16' if half else 'float32'}"
             print(f"{name}{kind}: {found}")
 
 

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -25,6 +25,7 @@ from torch import Tensor
 from llmzoo.errors import LlmzooError
 from llmzoo.models import attention, recurrent
 from llmzoo.models.dynamic_rows import Decoder, DynamicRows
+from llmzoo.models.llama_body import Activate, keep_adapter
 from llmzoo.models.padded import CacheDecoder
 from llmzoo.models.prefix import SharedPrefixDecoder
 from llmzoo.models.sampling import Sampling, Uniforms
@@ -61,6 +62,7 @@ class Rows(Protocol):
 
 
 Finished = Callable[[int, list[Tokens]], None]  # a prompt's index, and its rows
+Result = TypeVar("Result")
 
 
 def _ignore(prompt: int, rows: list[Tokens]) -> None:
@@ -79,6 +81,8 @@ def sample(
     keys: Sequence[int],
     greedy: bool = False,
     cuda_graphs: bool = True,
+    adapters: Sequence[Activate] = (keep_adapter,),
+    adapter_of: Sequence[int] | None = None,
     stopped: Callable[[list[int]], bool] | None = None,
     finished: Finished = _ignore,
     cancelled: Callable[[int], bool] | None = None,
@@ -89,14 +93,49 @@ def sample(
     ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
     soon as all its rows are known to be complete. ``cancelled(prompt)``: asked for each token; if
     true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
-    a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model.
+    a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model. ``adapter_of``: which of
+    ``adapters`` each prompt has, in ascending order; several share a step where it is static.
     """
-    runs = [(prompt, len(list(same))) for prompt, same in groupby(map(tuple, prompts))]
+    adapter_of = [0] * len(prompts) if adapter_of is None else adapter_of
+    runs = [
+        (adapter, prompt, len(list(same)))
+        for (adapter, prompt), same in groupby(zip(adapter_of, map(tuple, prompts), strict=True))
+    ]
     uniforms = Uniforms(keys, group_size, model.device)
-    prompts_read, counts = [prompt for prompt, _ in runs], [n * group_size for _, n in runs]
+    prompts_read, counts = [prompt for _, prompt, _ in runs], [n * group_size for *_, n in runs]
     rows: Rows | None = None
     if cuda_graphs and attention.supported(model.config):
-        rows = make_static_rows(model, prompts_read, counts, sampling, uniforms, greedy=greedy)
+        rows = make_static_rows(
+            model,
+            prompts_read,
+            counts,
+            sampling,
+            uniforms,
+            greedy=greedy,
+            adapters=adapters,
+            adapter_of=[adapter for adapter, _, _ in runs],
+        )
+    if rows is None and len(adapters) > 1:
+        found = []
+        for number, activate in enumerate(adapters):
+            activate()
+            first, count = adapter_of.index(number), adapter_of.count(number)
+            own = slice(first, first + count)
+            found += sample(
+                model,
+                prompts[own],
+                group_size,
+                sampling,
+                eos_ids=eos_ids,
+                pad_id=pad_id,
+                keys=keys[own],
+                greedy=greedy,
+                cuda_graphs=cuda_graphs,
+                stopped=stopped,
+                finished=_shifted(finished, first),
+                cancelled=None if cancelled is None else _shifted(cancelled, first),
+            )
+        return found
     if rows is None:
         decoder = _decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
         rows = DynamicRows(decoder, sampling, uniforms, greedy=greedy)
@@ -119,6 +158,11 @@ def sample(
                 batch = growth.alive
     rows.close()
     return growth.finish()
+
+
+def _shifted(call: Callable[..., Result], first: int) -> Callable[..., Result]:
+    """``call``, whose first argument counts prompts, for the prompts from ``first`` on."""
+    return lambda prompt, *rows: call(first + prompt, *rows)
 
 
 def _send(found: Tensor) -> Callable[[], Any]:

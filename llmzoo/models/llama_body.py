@@ -5,9 +5,11 @@ hundred small operations per layer, and so does one of a larger model on a GPU. 
 half of them: projections of the same input are one product, the query's weights include the scale of
 the scores, and the products add the residuals themselves. Adapters are added to the copies of the
 weights, so they cost nothing in a step. In half precision the sum would round a young adapter away;
-there its factors are products of their own.
+there its factors are products of their own. Several adapters are one step: their weights are stacked,
+and each adapter multiplies its share of the tokens.
 
-Shapes: N tokens, H hidden size, A query heads, D the size of a head.
+Shapes: N tokens, the first N/S of them for the first of S adapters, and so on; H hidden size, A query
+heads, D the size of a head.
 """
 
 from __future__ import annotations
@@ -30,18 +32,45 @@ _MOST = 2**26
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+Activate = Callable[[], None]  # makes an adapter the one that a model computes with
+
+
+def keep_adapter() -> None:
+    """The default of :data:`Activate`: the model computes as it does."""
 
 
 class _Product:
     """h @ weight.T + bias, for h [N, I], and what an adapter of rank r adds that is not merged."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, *factors: Tensor):
-        """``weight`` [O, I]; ``bias`` [O]; ``factors``: none, or an adapter's [I, r] and [r, O]."""
-        self._weight, self._columns = weight, weight.T
+        """``weight`` [O, I]; ``bias`` [O]; ``factors``: none, or an adapter's [I, r] and [r, O].
+
+        Of S adapters: ``weight`` [S, O, I], or ``factors`` [S, I, r] and [S, r, O].
+        """
+        self._weight, self._columns = weight, weight.mT
         self._bias, self._factors = bias, factors
 
+    @classmethod
+    def stacked(cls, products: Sequence[_Product]) -> _Product:
+        """The products of several adapters of one model."""
+        first = products[0]
+        if len(products) == 1:
+            return first
+        if first._weight.dtype in FULL:
+            return cls(torch.stack([each._weight for each in products]), first._bias)
+        rank = max(each._rank for each in products)
+        if not rank:
+            return first
+        downs, ups = zip(*(each._padded_factors(rank) for each in products), strict=True)
+        return cls(first._weight, first._bias, torch.stack(downs), torch.stack(ups))
+
     def __call__(self, h: Tensor) -> Tensor:
-        found = F.linear(h, self._weight, self._bias)
+        if self._weight.ndim == 2:
+            found = F.linear(h, self._weight, self._bias)
+        else:
+            found = _times(h, self._columns)
+            if self._bias is not None:
+                found.add_(self._bias)
         return self._adapted(found, h)
 
     def plus(self, x: Tensor, h: Tensor) -> Tensor:
@@ -52,7 +81,19 @@ class _Product:
         if not self._factors:
             return found
         down, up = self._factors
-        return _plus(found, h @ down, up)
+        return _plus(found, _times(h, down), up)
+
+    @property
+    def _rank(self) -> int:
+        return self._factors[0].shape[1] if self._factors else 0
+
+    def _padded_factors(self, rank: int) -> tuple[Tensor, Tensor]:
+        """The factors with zeros up to a rank: [I, rank] and [rank, O]."""
+        outputs, inputs = self._weight.shape
+        down, up = self._weight.new_zeros(inputs, rank), self._weight.new_zeros(rank, outputs)
+        if self._factors:
+            down[:, : self._rank], up[: self._rank] = self._factors
+        return down, up
 
     def owned(self) -> _Product:
         bias = None if self._bias is None else self._bias.clone()
@@ -115,6 +156,12 @@ def is_supported(model: Any) -> bool:
     )
 
 
+def stacks(model: Any) -> bool:
+    """Whether a supported model's adapters may share a step: they change nothing but its layers."""
+    embeddings, head = model.get_input_embeddings(), model.get_output_embeddings()
+    return type(embeddings) is nn.Embedding and type(head) is nn.Linear
+
+
 class LlamaBody:
     """A model's layers, with copies of their current weights.
 
@@ -122,9 +169,11 @@ class LlamaBody:
     that of the weights.
     """
 
-    def __init__(self, model: Any, *, owned: bool = False):
-        """``owned``: copy every matrix, so that :meth:`refresh` has where to write; else what is used as it
-        is stays the model's."""
+    def __init__(
+        self, model: Any, adapters: Sequence[Activate] = (keep_adapter,), *, owned: bool = False
+    ):
+        """``adapters``: several need a model that :func:`stacks`. ``owned``: copy every matrix, so that
+        :meth:`refresh` has where to write; else what is used as it is stays the model's."""
         body = model.get_decoder()
         device = model.device.type
         self.dtype: torch.dtype = body.norm.weight.dtype
@@ -134,7 +183,7 @@ class LlamaBody:
         self._output = model.get_output_embeddings()
         self._head = self._cast_head()
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
-        self._layers = [_layer(layer, self.dtype) for layer in body.layers]
+        self._layers = self._copies(adapters)
         if owned:
             self._layers = [
                 replace(each, out=each.out.owned(), down=each.down.owned()) for each in self._layers
@@ -145,16 +194,22 @@ class LlamaBody:
         self.kv_heads = body.layers[0].self_attn.k_proj.out_features // self.head_size
         self.layers = len(self._layers)
 
-    def refresh(self) -> None:
+    def refresh(self, adapters: Sequence[Activate] = (keep_adapter,)) -> None:
         """Copy the model's current weights again, to where the copies are; they must be owned."""
-        for old, layer in zip(self._layers, self._body.layers, strict=True):
-            new = _layer(layer, self.dtype)
+        for old, new in zip(self._layers, self._copies(adapters), strict=True):
             for product, other in zip(old.products(), new.products(), strict=True):
                 product.copy_(other)
             if old.qk_norm is not None and new.qk_norm is not None:
                 old.qk_norm.copy_(new.qk_norm)
         if self._head is not None:
             self._head.copy_(self._output.weight)
+
+    def _copies(self, adapters: Sequence[Activate]) -> list[_Layer]:
+        copies = []
+        for activate in adapters:
+            activate()
+            copies.append([_layer(layer, self.dtype) for layer in self._body.layers])
+        return [_stacked(layers) for layers in zip(*copies, strict=True)]
 
     def _cast_head(self) -> Tensor | None:
         """A copy of the output layer's weights under autocast, which would cast them at each step."""
@@ -196,9 +251,21 @@ class LlamaBody:
         return F.rms_norm(x, (size,), self._norm, self._eps)
 
 
+def _times(h: Tensor, weights: Tensor) -> Tensor:
+    """h @ weights: [N, I] and [I, O], or [S, I, O] of S adapters."""
+    if weights.ndim == 2:
+        return h @ weights
+    return torch.bmm(h.unflatten(0, (len(weights), -1)), weights).flatten(0, 1)
+
+
 def _plus(x: Tensor, h: Tensor, weights: Tensor) -> Tensor:
     """x + h @ weights; under autocast in the format of ``x``."""
-    return torch.addmm(x, h, weights) if x.dtype == h.dtype else x + h @ weights
+    if x.dtype != h.dtype:
+        return x + _times(h, weights)
+    if weights.ndim == 2:
+        return torch.addmm(x, h, weights)
+    x, h = (each.unflatten(0, (len(weights), -1)) for each in (x, h))
+    return torch.baddbmm(x, h, weights).flatten(0, 1)
 
 
 def _rotate(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -235,6 +302,17 @@ def _layer(layer: Any, dtype: torch.dtype) -> _Layer:
         gate_up=_product([mlp.gate_proj, mlp.up_proj], dtype),
         down=_product([mlp.down_proj], dtype),
         act=mlp.act_fn,
+    )
+
+
+def _stacked(layers: Sequence[_Layer]) -> _Layer:
+    """A layer with several adapters."""
+    return replace(
+        layers[0],
+        qkv=_Product.stacked([each.qkv for each in layers]),
+        out=_Product.stacked([each.out for each in layers]),
+        gate_up=_Product.stacked([each.gate_up for each in layers]),
+        down=_Product.stacked([each.down for each in layers]),
     )
 
 

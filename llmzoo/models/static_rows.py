@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import count as numbers_from
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from llmzoo.distributed.sharding import is_sharded
 from llmzoo.models import attention, llama_body
-from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.llama_body import Activate, LlamaBody, keep_adapter
 from llmzoo.models.prefix import KeptPrompts
 from llmzoo.models.sampling import Uniforms
 from llmzoo.models.sampling_settings import Sampling
@@ -38,7 +38,8 @@ def gains_on_gpu(model: Any) -> bool:
     if model.device.type != "cuda" or is_sharded(model) or not llama_body.is_supported(model):
         return False
     weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    copies = max(1, len(getattr(model, "peft_config", {})))  # one for each adapter
+    adapters = len(getattr(model, "peft_config", {}))
+    copies = 2 * adapters if adapters > 1 else 1  # for each adapter, alone and with the others
     if copies * weights > _WEIGHTS_SHARE * _memory(model.device):
         return False
     return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in ("dynamic", "longrope")
@@ -52,29 +53,40 @@ def make_static_rows(
     uniforms: Uniforms,
     *,
     greedy: bool,
+    adapters: Sequence[Activate] = (keep_adapter,),
+    adapter_of: Sequence[int] | None = None,
 ) -> StaticRows | None:
-    """``counts[b]`` rows after ``prompts[b]``; None if the model or their step does not fit."""
+    """``counts[b]`` rows after ``prompts[b]``; None if the model or their step does not fit.
+
+    ``adapter_of[b]``: which of ``adapters`` the prompt has, in ascending order; by default the first.
+    """
     if not prompts or not gains_on_gpu(model):
         return None
-    shape = Shape.of(counts, [len(prompt) for prompt in prompts], sampling.max_new_tokens)
+    if len(adapters) > 1 and not llama_body.stacks(model):
+        return None
+    adapter_of = [0] * len(prompts) if adapter_of is None else adapter_of
+    lengths = [len(prompt) for prompt in prompts]
+    shape = Shape.of(counts, lengths, sampling.max_new_tokens, adapter_of, len(adapters))
     if shape.slots > _WASTE * sum(counts):
         return None
-    steps = _steps_of(model)
+    steps = _steps_of(model, adapters)
     if shape.size(steps.body) > _STEP_SHARE * _memory(model.device):
         return None
-    return StaticRows(model, steps, shape, prompts, counts, sampling, uniforms, greedy=greedy)
+    rows = StaticRows(steps, shape, lengths, counts, adapter_of, sampling, uniforms, greedy=greedy)
+    rows.read(model, prompts, adapters)
+    return rows
 
 
 class StaticRows:
-    """``counts[b]`` rows after ``prompts[b]``, as of :class:`llmzoo.models.decode.Rows`."""
+    """``counts[b]`` rows after a prompt of ``lengths[b]`` tokens, as of :class:`llmzoo.models.decode.Rows`."""
 
     def __init__(
         self,
-        model: Any,
         steps: _Steps,
         shape: Shape,
-        prompts: Sequence[Sequence[int]],
+        lengths: Sequence[int],
         counts: Sequence[int],
+        adapter_of: Sequence[int],
         sampling: Sampling,
         uniforms: Uniforms,
         *,
@@ -83,17 +95,32 @@ class StaticRows:
         self._step: StaticStep
         self._slots: Tensor
         self._prompt_of: Sequence[int]
-        self._device, self._uniforms = model.device, uniforms
+        self._device, self._uniforms = steps.device, uniforms
         self._steps = steps
         self._settings = (sampling, greedy)
-        read = KeptPrompts(prompts, model.device)
-        states = attention.run(model, read.ids, read.positions, read)
         self._numbers = self._indices(range(sum(counts)))  # among the uniforms
-        self._begin(shape, [len(prompt) for prompt in prompts], counts, read.kept)
-        prompt_of = [min(b, len(prompts) - 1) for b in range(shape.prompts)]
-        logits = model.get_output_embeddings()(states[read.ends[self._indices(prompt_of)]])
-        self._first = logits.unsqueeze(1).expand(-1, shape.rows, -1).flatten(0, 1)
+        self._begin(shape, lengths, counts, adapter_of)
         self._count = 0  # tokens of each row
+
+    def read(
+        self, model: Any, prompts: Sequence[Sequence[int]], adapters: Sequence[Activate]
+    ) -> None:
+        """Read the prompts, each with its adapter."""
+        shape = self._step.shape
+        first: Tensor | None = None  # logits [B, R, V]
+        for number, activate in enumerate(adapters):
+            own = [b for b, adapter in enumerate(self._adapter_of) if adapter == number]
+            activate()
+            kept = KeptPrompts([prompts[b] for b in own], self._device)
+            states = attention.run(model, kept.ids, kept.positions, kept)
+            places = self._indices([self._places[b] for b in own])
+            self._step.read(places, kept.kept)
+            logits = model.get_output_embeddings()(states[kept.ends])
+            if first is None:
+                first = logits.new_zeros(shape.prompts, shape.rows, logits.shape[-1])
+            first[places] = logits.unsqueeze(1)
+        assert first is not None
+        self._first = first.flatten(0, 1)
 
     def grow(self, count: int) -> Tensor:
         begun = self._count
@@ -112,13 +139,18 @@ class StaticRows:
         prompt_of = [self._prompt_of[row] for row in rows]
         counts = Counter(prompt_of)  # in ascending order, as the rows are
         lengths = [self._lengths[b] for b in counts]
-        shape = Shape.of([*counts.values()], lengths, old.shape.room)
+        adapter_of = [self._adapter_of[b] for b in counts]
+        others_places = self._indices([self._places[b] for b in counts])
+        shape = Shape.of(
+            [*counts.values()], lengths, old.shape.room, adapter_of, old.shape.adapters
+        )
         if shape.slots > _SHRINKS * old.shape.slots:
             self._slots, self._prompt_of = before[kept], prompt_of
             return
         own = self._count - 1  # the newest token has no keys and values yet
-        self._begin(shape, lengths, [*counts.values()], {}, own)
-        self._step.take(old, self._slots, before[kept], self._indices([*counts]), own)
+        self._begin(shape, lengths, [*counts.values()], adapter_of, own)
+        places = self._indices(self._places)
+        self._step.take(old, self._slots, before[kept], places, others_places, own)
         self._steps.give_back(old, *self._settings)
 
     def close(self) -> None:
@@ -130,15 +162,16 @@ class StaticRows:
         shape: Shape,
         lengths: Sequence[int],
         counts: Sequence[int],
-        prefixes: Mapping[int, tuple[Tensor, Tensor]],
+        adapter_of: Sequence[int],
         own: int = 0,
     ) -> None:
         """Take a step for ``counts[b]`` rows with ``own`` tokens after a prompt of ``lengths[b]``."""
         rows = [(b, row) for b, count in enumerate(counts) for row in range(count)]
         self._lengths, self._prompt_of = lengths, [b for b, _ in rows]
-        self._slots = self._indices([b * shape.rows + row for b, row in rows])
+        self._adapter_of, self._places = adapter_of, shape.places(adapter_of)
+        self._slots = self._indices([self._places[b] * shape.rows + row for b, row in rows])
         self._step = self._steps.taken(shape, *self._settings)
-        self._step.begin(lengths, prefixes, own)
+        self._step.begin(dict(zip(self._places, lengths, strict=True)), own)
 
     def _draw_noise(self) -> None:
         """Bring the numbers of the tokens that are sampled next, as many as are drawn together."""
@@ -154,12 +187,12 @@ class StaticRows:
 
 
 class _Steps:
-    """The steps of a model with one adapter, and the copy of its weights that they share."""
+    """The steps of a model with some adapters, and the copy of its weights that they share."""
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any, adapters: Sequence[Activate]):
         self.places = _places(model)
-        self.body = LlamaBody(model, owned=True)
-        self._device = model.device
+        self.body = LlamaBody(model, adapters, owned=True)
+        self.device = model.device
         self._number = next(_NUMBERS)
         finalize(self, _forget, self._number)
 
@@ -168,12 +201,12 @@ class _Steps:
         with _LOCK:
             found = _WAITING.pop(self._key(shape, sampling, greedy), None)
         if found is None:
-            found = StaticStep(self.body, shape, sampling, greedy=greedy, device=self._device)
+            found = StaticStep(self.body, shape, sampling, greedy=greedy, device=self.device)
         return found
 
     def give_back(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
         """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
-        most = _KEPT_SHARE * _memory(self._device)
+        most = _KEPT_SHARE * _memory(self.device)
         with _LOCK:
             _WAITING[self._key(step.shape, sampling, greedy)] = step
             while len(_WAITING) > 1 and sum(each.size for each in [*_WAITING.values()]) > most:
@@ -204,21 +237,23 @@ def waiting_steps() -> list[StaticStep]:
 _KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()
 
 
-def _steps_of(model: Any) -> _Steps:
+def _steps_of(model: Any, adapters: Sequence[Activate]) -> _Steps:
     """The steps of a model as it computes now, with a copy of its current weights."""
-    of_adapters = _KNOWN.setdefault(model, {})
-    key = _adapters(model), torch.is_autocast_enabled(model.device.type)
-    steps = of_adapters.get(key)
+    known = _KNOWN.setdefault(model, {})
+    states = tuple(_adapter_state(model, activate) for activate in adapters)
+    key = states, torch.is_autocast_enabled(model.device.type)
+    steps = known.get(key)
     # a graph reads some weights where they were
     if steps is None or steps.places != _places(model):
-        steps = of_adapters[key] = _Steps(model)
+        steps = known[key] = _Steps(model, adapters)
     else:
-        steps.body.refresh()
+        steps.body.refresh(adapters)
     return steps
 
 
-def _adapters(model: Any) -> tuple[Any, ...]:
+def _adapter_state(model: Any, activate: Activate) -> tuple[Any, ...]:
     """What the layers of a ``PeftModel`` compute with."""
+    activate()
     if not hasattr(model, "peft_config"):
         return ()
     return tuple(

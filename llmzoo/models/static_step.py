@@ -1,12 +1,14 @@
 """A decoding step of fixed shapes, whose tensors stay where they are: a CUDA graph can repeat it.
 
-Shapes: B prompts of at most P tokens, R rows of each, which have room for C tokens of their own. Row r
-of prompt b has the slot b R + r of S = B R. L layers; A query heads, G of them for each of kv key-value
-heads, D the size of a head; V vocabulary.
+Shapes: B places for prompts of at most P tokens, R rows of each, which have room for C tokens of their
+own. Row r of the prompt at place b has the slot b R + r of S = B R. With several adapters, each has an
+equal share of the places. L layers; A query heads, G of them for each of kv key-value heads, D the size
+of a head; V vocabulary.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,16 +31,38 @@ class Shape:
     rows: int  # R
     prompt: int  # P
     room: int  # C
+    adapters: int
 
     @classmethod
-    def of(cls, counts: Sequence[int], lengths: Sequence[int], room: int) -> Shape:
-        """For ``counts[b]`` rows after a prompt of ``lengths[b]`` tokens: the next powers of two."""
+    def of(
+        cls,
+        counts: Sequence[int],
+        lengths: Sequence[int],
+        room: int,
+        adapter_of: Sequence[int],
+        adapters: int,
+    ) -> Shape:
+        """For ``counts[b]`` rows after a prompt of ``lengths[b]`` tokens: the next powers of two.
+
+        ``adapter_of[b]``: which of the ``adapters`` the prompt has.
+        """
+        share = max(Counter(adapter_of).values())
         return cls(
-            _power(len(counts)),
+            adapters * _power(share),
             _power(max(counts)),
             max(_LEAST_PROMPT, _power(max(lengths))),
             max(_LEAST_ROOM, _power(room)),
+            adapters,
         )
+
+    def places(self, adapter_of: Sequence[int]) -> list[int]:
+        """A place for each prompt, given the number of its adapter."""
+        share, used = self.prompts // self.adapters, Counter[int]()
+        places = []
+        for adapter in adapter_of:
+            places.append(adapter * share + used[adapter])
+            used[adapter] += 1
+        return places
 
     @property
     def slots(self) -> int:
@@ -106,16 +130,14 @@ class StaticStep:
         else:
             self._graph()
 
-    def begin(
-        self, lengths: Sequence[int], prefixes: Mapping[int, tuple[Tensor, Tensor]], last: int = 0
-    ) -> None:
-        """Take other prompts. ``prefixes``: of each layer, keys [B', kv, D, P'] and values [B', kv, P', D].
+    def begin(self, lengths: Mapping[int, int], last: int = 0) -> None:
+        """Begin with other prompts. ``lengths``: by place; :meth:`read` or :meth:`take` follows.
 
         ``last``: how many tokens the rows have whose keys and values :meth:`take` brings.
         """
-        b, width, p = len(lengths), max(lengths), self.shape.prompt
+        p = self.shape.prompt
         sizes = torch.zeros(self.shape.prompts, dtype=torch.long)
-        sizes[:b] = torch.tensor(lengths)
+        sizes[[*lengths]] = torch.tensor([*lengths.values()])
         hidden = torch.arange(p + self.shape.room) >= sizes.unsqueeze(1)
         hidden[:, p:] = True
         hidden[:, p : p + last] = False
@@ -126,9 +148,13 @@ class StaticStep:
         # what is masked counts 0 times, but 0 times the NaN of an earlier call would be NaN
         for kept in (self._prompt_keys, self._prompt_values, self._keys, self._values):
             kept.zero_()
+
+    def read(self, places: Tensor, prefixes: Mapping[int, tuple[Tensor, Tensor]]) -> None:
+        """Read the prompts at ``places`` [B']: of each layer, keys [B', kv, D, P'] and values [B', kv, P', D]."""
         for layer, (keys, values) in prefixes.items():
-            self._prompt_keys[layer, :b, ..., :width] = keys[..., :width]
-            self._prompt_values[layer, :b, :, :width] = values[:, :, :width]
+            width = min(keys.shape[-1], self.shape.prompt)
+            self._prompt_keys[layer, ..., :width][places] = keys[..., :width]
+            self._prompt_values[layer, :, :, :width][places] = values[:, :, :width]
 
     def sample(self, logits: Tensor) -> None:
         """Sample the token number ``last`` of every slot from ``logits`` [S, V]."""
@@ -170,17 +196,23 @@ class StaticStep:
         return out.view(b, kv, r, g * d).transpose(1, 2).reshape(b * r, kv * g * d)
 
     def take(
-        self, other: StaticStep, slots: Tensor, others: Tensor, prompts: Tensor, count: int
+        self,
+        other: StaticStep,
+        slots: Tensor,
+        others: Tensor,
+        places: Tensor,
+        others_places: Tensor,
+        count: int,
     ) -> None:
         """Take rows of ``other``, from its slots ``others`` [N] to these ``slots`` [N], with ``count`` tokens
-        of their own and the newest one. ``prompts`` [B']: the other's prompts that these rows follow."""
+        of their own and the newest one. Their prompts come from ``others_places`` [B'] to ``places`` [B']."""
         here, there = self.shape, other.shape
         rows = (slots // here.rows, slots % here.rows)
         others_rows = (others // there.rows, others % there.rows)
-        b, p = len(prompts), here.prompt
+        p = here.prompt
         for layer in range(self._body.layers):
-            self._prompt_keys[layer, :b] = other._prompt_keys[layer, prompts, ..., :p]
-            self._prompt_values[layer, :b] = other._prompt_values[layer, prompts, :, :p]
+            self._prompt_keys[layer, places] = other._prompt_keys[layer, others_places, ..., :p]
+            self._prompt_values[layer, places] = other._prompt_values[layer, others_places, :, :p]
             for own, old in ((self._keys, other._keys), (self._values, other._values)):
                 taken = old[layer].transpose(1, 2)[others_rows][:, :, :count]  # [N, kv, count, D]
                 own[layer].transpose(1, 2)[(*rows, slice(None), slice(count))] = taken

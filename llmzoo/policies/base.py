@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pettingzoo import AECEnv
 
@@ -62,6 +62,10 @@ class Policy(Protocol):
 OnComplete = Callable[[int, list[Completion]], None]  # a request's index, and its answers
 
 
+def ignore_completion(index: int, answers: list[Completion]) -> None:
+    """An :data:`OnComplete` for callers that wait for all answers."""
+
+
 class StreamingPolicy:
     """A policy that returns each request's answers as soon as they are complete.
 
@@ -73,7 +77,7 @@ class StreamingPolicy:
     ) -> list[list[Completion]]:
         """See :meth:`Policy.respond`."""
         return self.respond_streaming(
-            requests, group_size, greedy=greedy, on_complete=lambda index, answers: None
+            requests, group_size, greedy=greedy, on_complete=ignore_completion
         )
 
     def respond_streaming(
@@ -86,6 +90,26 @@ class StreamingPolicy:
     ) -> list[list[Completion]]:
         """Like :meth:`Policy.respond`, but also pass each request's answers to ``on_complete`` once."""
         raise NotImplementedError
+
+    @property
+    def batch_key(self) -> Hashable:
+        """Policies with the same key answer in one call of :meth:`respond_jointly`, which is faster."""
+        return id(self)
+
+    @staticmethod
+    def respond_jointly(
+        policies: Sequence[Any],
+        requests: Sequence[Request],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete,
+    ) -> list[list[Completion]]:
+        """:meth:`respond_streaming` with a policy for each request; all have the same ``batch_key``."""
+        groups: list[list[Completion]] = policies[0].respond_streaming(
+            requests, group_size, greedy=greedy, on_complete=on_complete
+        )
+        return groups
 
 
 def respond_streaming(

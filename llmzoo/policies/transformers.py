@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -48,6 +48,7 @@ from llmzoo.models.precision import (
     weight_dtype,
 )
 from llmzoo.models.self_test import check_family
+from llmzoo.models.static_rows import gains_on_gpu
 from llmzoo.models.threads import warn_if_cpu_contended
 from llmzoo.policies.base import NoiseKeys, OnComplete, Request, StreamingPolicy, answer_limit
 from llmzoo.policies.histories import Histories
@@ -247,22 +248,56 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         greedy: bool = False,
         on_complete: OnComplete,
     ) -> list[list[Completion]]:
-        prompts = [self.encode(r.observation, r.agent) for r in requests]
-        keys = self.noise_keys.keys(requests)
+        policies = [self] * len(requests)
+        return self.respond_jointly(
+            policies, requests, group_size, greedy=greedy, on_complete=on_complete
+        )
+
+    @property
+    def batch_key(self) -> Hashable:
+        """Adapters of a model share a call where they share the steps of a GPU."""
+        if self.adapter is None or self.sampler is not None or not self.cuda_graphs:
+            return id(self)
+        if not gains_on_gpu(self.model):
+            return id(self)
+        return id(self.model), id(self.tokenizer), self.precision, self.max_rows
+
+    @staticmethod
+    def respond_jointly(
+        policies: Sequence[TransformersPolicy],
+        requests: Sequence[Request],
+        group_size: int = 1,
+        *,
+        greedy: bool = False,
+        on_complete: OnComplete,
+    ) -> list[list[Completion]]:
+        prompts = [
+            policy.encode(request.observation, request.agent)
+            for policy, request in zip(policies, requests, strict=True)
+        ]
+        keys = [
+            key
+            for policy, request in zip(policies, requests, strict=True)
+            for key in policy.noise_keys.keys([request])
+        ]
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
-        for index, request in enumerate(requests):
-            sampling = self.sampling_of(request.agent)
-            if len(prompts[index]) == 0 or len(prompts[index]) > self._room(sampling):
-                self._warn_too_long(len(prompts[index]), self._room(sampling))
+        for index, (policy, request) in enumerate(zip(policies, requests, strict=True)):
+            sampling = policy.sampling_of(request.agent)
+            room = policy._room(sampling)
+            if len(prompts[index]) == 0 or len(prompts[index]) > room:
+                policy._warn_too_long(len(prompts[index]), room)
                 no_answer = Completion(text="", prompt_ids=prompts[index], refused=True)
                 answers[index] = [no_answer] * group_size
                 on_complete(index, answers[index])
             else:
                 by_sampling.setdefault(sampling, []).append(index)
+        number = {
+            adapter: n for n, adapter in enumerate(dict.fromkeys(p.adapter for p in policies))
+        }
         for sampling, indices in by_sampling.items():
             # similar lengths together need less padding; equal neighbours are read once
-            indices.sort(key=lambda i: (len(prompts[i]), prompts[i]))
+            indices.sort(key=lambda i: (number[policies[i].adapter], len(prompts[i]), prompts[i]))
 
             def finished(
                 n: int,
@@ -272,13 +307,20 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             ) -> None:
                 i = indices[n]
                 answers[i] = [
-                    self._completion(prompts[i], row, sampling, requests[i]) for row in rows
+                    policies[i]._completion(prompts[i], row, sampling, requests[i]) for row in rows
                 ]
                 on_complete(i, answers[i])
 
-            prompts_of, keys_of = [prompts[i] for i in indices], [keys[i] for i in indices]
-            events = [requests[i].cancelled for i in indices]
-            self._sample(prompts_of, group_size, sampling, keys_of, greedy, finished, events)
+            TransformersPolicy._sample(
+                [policies[i] for i in indices],
+                [prompts[i] for i in indices],
+                group_size,
+                sampling,
+                [keys[i] for i in indices],
+                greedy,
+                finished,
+                [requests[i].cancelled for i in indices],
+            )
         return answers
 
     def reseed(self, seed: int) -> None:
@@ -495,8 +537,9 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         ):
             yield
 
+    @staticmethod
     def _sample(
-        self,
+        policies: Sequence[TransformersPolicy],
         prompts: Sequence[tuple[int, ...]],
         group_size: int,
         sampling: Sampling,
@@ -506,37 +549,42 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         cancelled: Sequence[Event | None],
     ) -> None:
         """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
-        of :data:`_PROMPT_TOKENS` at once.
+        of :data:`_PROMPT_TOKENS` at once. Prompts of one adapter are neighbours.
 
         A prompt's rows are passed to ``finished``, with its index, as soon as they are complete or
         its event in ``cancelled`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
         """
-        if self.sampler is not None:
-            batch = self.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
+        first = policies[0]
+        if first.sampler is not None:
+            batch = first.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
             for n, rows in enumerate(batch):
                 finished(n, rows)
             return
-        at_once = max(1, self.max_rows // group_size)
+        at_once = max(1, first.max_rows // group_size)
         parts = [
             pack[start : start + at_once]
             for pack in packs([len(prompt) for prompt in prompts], _PROMPT_TOKENS)
             for start in range(0, len(pack), at_once)
         ]
-        with self.ready():
+        with first.ready():
             for part in parts:
                 count, here = len(part) * group_size, slice(part.start, part.stop)
-                with limited_by("max_rows", count, f"Sampling from {self.name!r}", _FEWER_ROWS):
+                adapters = {policy.adapter: policy.activate for policy in policies[here]}
+                number = {adapter: n for n, adapter in enumerate(adapters)}
+                with limited_by("max_rows", count, f"Sampling from {first.name!r}", _FEWER_ROWS):
                     sample(
-                        self.model,
+                        first.model,
                         prompts[here],
                         group_size,
                         sampling,
-                        eos_ids=self.eos_ids,
-                        pad_id=self.pad_id,
+                        eos_ids=first.eos_ids,
+                        pad_id=first.pad_id,
                         keys=keys[here],
                         greedy=greedy,
-                        cuda_graphs=self.cuda_graphs,
-                        stopped=self._stopped(sampling),
+                        cuda_graphs=first.cuda_graphs,
+                        adapters=[*adapters.values()],
+                        adapter_of=[number[policy.adapter] for policy in policies[here]],
+                        stopped=first._stopped(sampling),
                         finished=partial(_counted_on, finished, part.start),
                         cancelled=_any_set(cancelled[here]),
                     )

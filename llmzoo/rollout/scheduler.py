@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -38,7 +38,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.policies.base import Policy, Request, StreamingPolicy
+from llmzoo.policies.base import Policy, Request, StreamingPolicy, ignore_completion
 from llmzoo.records import Completion
 from llmzoo.rollout.stepping import Clock, RemoteHost, StepRequest, host_of
 
@@ -176,19 +176,22 @@ class _Scheduler:
     def ask(self, cohort: _Cohort) -> None:
         """Let every policy answer what the rollouts of a cohort ask, and let the rollouts go on."""
         cohort.active = len(cohort.rollouts)
-        calls: dict[tuple[int, int, bool], list[tuple[RunningRollout, int]]] = {}
+        calls: dict[tuple[Hashable, int, bool], list[tuple[RunningRollout, int]]] = {}
         for rollout in cohort.rollouts:
             for number, ask in enumerate(rollout.asks):
-                call = (id(self._policies[ask.request.agent]), ask.group_size, ask.greedy)
+                policy = self._policies[ask.request.agent]
+                key = policy.batch_key if isinstance(policy, StreamingPolicy) else id(policy)
+                call = (key, ask.group_size, ask.greedy)
                 calls.setdefault(call, []).append((rollout, number))
         for asked in calls.values():
             self._call(cohort, asked)
 
     def _call(self, cohort: _Cohort, asked: Sequence[tuple[RunningRollout, int]]) -> None:
-        """One call of a policy for the given asks of rollouts, which are of one kind."""
+        """One call of a policy, or of several together, for asks of one kind."""
         asks = [rollout.asks[number] for rollout, number in asked]
         requests = [ask.request for ask in asks]
-        policy = self._policies[requests[0].agent]
+        policies = [self._policies[request.agent] for request in requests]
+        policy = policies[0]
         group_size, greedy = asks[0].group_size, asks[0].greedy
         handed_out: set[int] = set()
 
@@ -199,9 +202,10 @@ class _Scheduler:
                 self._go_on(cohort, rollout)
 
         with self._clock.sampling():
-            if self._early and isinstance(policy, StreamingPolicy):
-                groups = policy.respond_streaming(
-                    requests, group_size, greedy=greedy, on_complete=answered
+            if isinstance(policy, StreamingPolicy):
+                on_complete = answered if self._early else ignore_completion
+                groups = policy.respond_jointly(
+                    policies, requests, group_size, greedy=greedy, on_complete=on_complete
                 )
             else:
                 groups = policy.respond(requests, group_size, greedy=greedy)

@@ -11,8 +11,11 @@ from virtual_gpu import virtual_gpu
 
 from llmzoo.models import decode, static_rows
 from llmzoo.models.sampling import Sampling
+from llmzoo.policies import transformers
 from llmzoo.policies.base import Request
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.rollout import scheduler
+from llmzoo.rollout.scheduler import SampleRequest
 from llmzoo.runs.policy_loading import sampling_from
 
 pytestmark = pytest.mark.slow
@@ -161,3 +164,45 @@ def test_noise_does_not_depend_on_how_often_is_read(monkeypatch):
     monkeypatch.setattr(decode, "_FIRST_READ", 1)
     monkeypatch.setattr(decode, "_READ_EVERY", 1)
     assert ids() == expected
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_agents_with_adapters_of_one_model_are_sampled_in_one_call(early, monkeypatch):
+    """Two agents that act at the same time, each with its own adapter, seed and sampling noise."""
+    calls = []
+
+    def counted(*args, **options):
+        calls.append(len(options["adapters"]))
+        return sample(*args, **options)
+
+    sample = decode.sample
+    monkeypatch.setattr(transformers, "sample", counted)
+
+    def rollout(number):
+        asks = [
+            SampleRequest(Request(agent=agent, observation=f"{agent} {number}", env=None), 3)
+            for agent in ("a", "b")
+        ]
+        answers = yield asks
+        return [[(c.ids, c.logprobs) for c in group] for group in answers]
+
+    def rollouts(device):
+        calls.clear()
+        torch.manual_seed(0)
+        policies = player("cpu", max_new_tokens=20).with_adapters(["a", "b"], r=2)
+        for policy in policies.values():
+            for weights in policy.parameters():
+                torch.nn.init.normal_(weights, std=0.3)
+        policies["a"].model.to(device)
+        found = scheduler.run([rollout(n) for n in range(4)], policies, early=early)
+        return [row for answers in found for group in answers for row in group]
+
+    with in_float64():
+        wanted = rollouts("cpu")
+        assert calls == [1, 1]
+        with virtual_gpu():
+            found = rollouts("cuda")
+        assert calls == [2]
+    for (ids, logprobs), (their_ids, their_logprobs) in zip(found, wanted, strict=True):
+        assert ids == their_ids
+        assert logprobs == pytest.approx(their_logprobs, rel=1e-9)

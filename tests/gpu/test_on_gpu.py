@@ -41,7 +41,7 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     assert graphs.replays > 0
     assert {row["where"]["device"] for row in rows} == {"virtual"}
     decoded = [row for row in rows if row["name"].startswith("decode")]
-    assert all(row["ms_a_step"] > 0 and row["tokens_a_second"] > 0 for row in decoded)
+    assert all(row["ms_a_token"] > 0 and row["tokens_a_second"] > 0 for row in decoded)
     assert [row["name"].endswith("graph") for row in decoded] == [
         row["captured"] for row in decoded
     ]

@@ -120,6 +120,147 @@ def test_200_calls_at_random_sample_the_same(family, kind, static_steps):
     assert graphs.replays > 100
 
 
+def many_adapters(family, ranks=(4, 2, 3), **options):
+    """A model with an adapter of each rank, on some of its layers, that has an effect."""
+    model = a_model(family)
+    for number, rank in enumerate(ranks):
+        layers = ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"][number:]
+        config = peft.LoraConfig(r=rank, task_type="CAUSAL_LM", target_modules=layers, **options)
+        if number:
+            model.add_adapter(str(number), config)
+        else:
+            model = peft.get_peft_model(model, config, adapter_name="0")
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if "lora" in name or "modules_to_save" in name:
+                weights.add_(0.2 * torch.randn(weights.shape))
+    return model.eval()
+
+
+def drawn_jointly(seed, model):
+    """A call for prompts of several adapters, and the same calls of each adapter alone."""
+    rng = random.Random(seed)
+    adapters = [
+        partial(lora.activate, model, name) for name in rng.sample("012", rng.choice([2, 3]))
+    ]
+    prompts, adapter_of = [], []
+    for number in range(len(adapters)):
+        mine = [
+            tuple(rng.randrange(8, VOCABULARY) for _ in range(rng.choice([1, 3, 20, 70])))
+            for _ in range(rng.randint(1, 4))
+        ]
+        prompts += mine if rng.random() < 0.5 else [mine[0], *mine]  # one is read once
+        adapter_of += [number] * (len(prompts) - len(adapter_of))
+    settings = Sampling(
+        max_new_tokens=rng.choice([1, 9, 33, 70]),
+        top_k=rng.choice([0, 5]),
+        top_p=rng.choice([1.0, 0.8]),
+    )
+    keys, group_size = [3 * seed + n for n in range(len(prompts))], rng.choice([1, 2, 8])
+    call = partial(sample, model, group_size=group_size, sampling=settings, eos_ids=[EOS], pad_id=0)
+
+    def jointly(**options):
+        return call(prompts, keys=keys, adapters=adapters, adapter_of=adapter_of, **options)
+
+    def alone():
+        found = []
+        for number, activate in enumerate(adapters):
+            activate()
+            own = [n for n, adapter in enumerate(adapter_of) if adapter == number]
+            mine = [prompts[n] for n in own]
+            found += call(mine, keys=[keys[n] for n in own], cuda_graphs=False)
+        return found
+
+    return jointly, alone
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("family", slow_but(["qwen2"], FAMILIES))
+def test_several_adapters_in_one_step_sample_what_each_samples_alone(family, static_steps):
+    """20 calls at random: two or three adapters of other ranks and layers, rows that end, filters."""
+    static_steps()
+    model = ending(many_adapters(family))
+    lengths = set()
+    with recorded() as graphs:
+        for seed in range(20):
+            jointly, alone = drawn_jointly(seed, model)
+            wanted = alone()
+            same(jointly(), wanted)
+            same(jointly(cuda_graphs=False), wanted)
+            lengths |= {len(row.ids) for rows in wanted for row in rows}
+            with torch.no_grad():  # as an update does
+                for name, weights in model.named_parameters():
+                    weights.mul_(1.01 if "lora" in name else 1.0)
+    assert graphs.replays > 100
+    assert len(lengths) > 10
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("reason", ["uneven", "own heads"])
+def test_several_adapters_that_cannot_share_a_step_are_sampled_one_by_one(reason, static_steps):
+    static_steps()
+    if reason == "own heads":
+        model, count = many_adapters("llama", modules_to_save=["lm_head"]), 4
+    else:  # 3 * 32 slots for 20 rows
+        model, count = many_adapters("llama"), 18
+    adapters = [partial(lora.activate, model, name) for name in "012"]
+    call = partial(sample, model, sampling=Sampling(max_new_tokens=9), eos_ids=[EOS], pad_id=0)
+    prompts, adapter_of = [(20 + n,) for n in range(count + 2)], [0] * count + [1, 2]
+    finished = []
+    with recorded() as graphs:
+        found = call(
+            prompts,
+            group_size=1,
+            keys=range(count + 2),
+            adapters=adapters,
+            adapter_of=adapter_of,
+            finished=lambda prompt, rows: finished.append(prompt),
+        )
+    assert graphs.captures >= 3
+    assert sorted(finished) == [*range(count + 2)]
+    for prompt, rows in enumerate(found):
+        adapters[adapter_of[prompt]]()
+        same([rows], call([prompts[prompt]], group_size=1, keys=[prompt], cuda_graphs=False))
+
+
+def test_a_step_of_several_adapters_takes_the_operations_of_one(static_steps):
+    static_steps()
+    model = many_adapters("llama")
+    adapters = [partial(lora.activate, model, name) for name in "01"]
+    call = partial(
+        sample, model, group_size=4, sampling=Sampling(max_new_tokens=5), eos_ids=[], pad_id=0
+    )
+    with recorded() as graphs:
+        adapters[0]()
+        call([(20,)], keys=[0])
+        call([(20,), (21,)], keys=[0, 1], adapters=adapters, adapter_of=[0, 1])
+    one, both = graphs.operations
+    assert both == one
+
+
+@pytest.mark.parametrize("precision", ["bf16", "bf16_autocast"])
+def test_several_adapters_in_half_precision_round_no_more_than_one(precision, static_steps):
+    """Mean distance of the first tokens' log-probabilities from those of each adapter alone."""
+    static_steps()
+    model = many_adapters("qwen3")
+    if precision == "bf16":
+        model = model.to(torch.bfloat16)
+    apart = []
+    with recorded(), autocast(model.device, precision):
+        for seed in range(10):
+            jointly, alone = drawn_jointly(seed, model)
+            for rows, others in zip(jointly(), alone(), strict=True):
+                for row, other in zip(rows, others, strict=True):
+                    pairs = zip(row.ids, row.logprobs, other.ids, other.logprobs, strict=False)
+                    for ours, found, theirs, wanted in pairs:
+                        if ours != theirs:
+                            break
+                        apart.append(abs(found - wanted))
+    assert len(apart) > 100
+    assert sum(apart) / len(apart) < 0.02
+
+
 @pytest.mark.usefixtures("float64")
 def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
     model = adapted(a_model("qwen2"))
@@ -343,9 +484,12 @@ def test_sharded_models_have_no_static_steps(monkeypatch):
 
 def test_shapes_are_few():
     of = static_step.Shape.of
-    assert of([3, 8], [5, 64], 20) == static_step.Shape(2, 8, 64, 32)
-    assert of([8] * 33, [65], 129) == static_step.Shape(64, 8, 128, 256)
-    assert of([1], [1], 1).slots == 1
+    assert of([3, 8], [5, 64], 20, [0, 0], 1) == static_step.Shape(2, 8, 64, 32, 1)
+    assert of([8] * 33, [65], 129, [0] * 33, 1) == static_step.Shape(64, 8, 128, 256, 1)
+    assert of([1], [1], 1, [0], 1).slots == 1
+    two = of([1] * 4, [1] * 4, 1, [0, 1, 1, 1], 2)
+    assert two == static_step.Shape(8, 1, 64, 32, 2)
+    assert two.places([0, 1, 1, 1]) == [0, 4, 5, 6]
 
 
 def test_rows_move_to_a_smaller_step_when_half_have_left(static_steps):

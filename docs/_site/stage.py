@@ -119,7 +119,7 @@ def _navigate(texts: dict[str, str]) -> None:
         others = sorted(
             PurePosixPath(name).stem
             for name in texts
-            if name.startswith(f"{folder}/") and name != first
+            if PurePosixPath(name).parent.as_posix() == folder and name != first
         )
         if first.endswith(".rst"):
             texts[first] += (

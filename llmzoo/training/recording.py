@@ -1,4 +1,4 @@
-"""Records episodes of a run for people to read, in ``played.jsonl``; docs/concepts.md has its rows.
+"""Records episodes of a run for people to read, in ``played.jsonl``; docs/run_folder.md has its rows.
 
 Recording does not affect sampling or learning: it reads the batch after the update, with the
 advantages that the update used.

@@ -25,7 +25,7 @@ Two players drop discs into the columns of a board of 7 columns and 6 rows. Four
 
 **The scripted expert** looks four moves ahead and counts open rows. It is strong and not perfect.
 
-**Pictures.** `render_mode="rgb_array"` draws the board ([rendering](../concepts.md#rendering)).
+**Pictures.** `render_mode="rgb_array"` draws the board ([rendering](../tasks.md#rendering)).
 
 **Version history.** v0: first version.
 """

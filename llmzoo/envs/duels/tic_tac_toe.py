@@ -26,7 +26,7 @@ these are the only list of legal moves, and prompts have one length, except afte
 
 **The scripted expert** plays a perfect move, drawn from all of them. Two experts draw.
 
-**Pictures.** `render_mode="rgb_array"` draws the board ([rendering](../concepts.md#rendering)).
+**Pictures.** `render_mode="rgb_array"` draws the board ([rendering](../tasks.md#rendering)).
 
 **Version history.** v0: first version.
 """

@@ -58,7 +58,7 @@ no messages, a control), `prompt` ("full" or "terse"), `team_weight`, `split` ("
 **The scripted expert** says the edge and the height of its bank, and then builds its half of the bridge that follows
 from its own bank and the other's message. It reads nothing else of the other half.
 
-**Pictures.** `render_mode="rgb_array"` draws the valley from the side ([rendering](../concepts.md#rendering)).
+**Pictures.** `render_mode="rgb_array"` draws the valley from the side ([rendering](../tasks.md#rendering)).
 
 Source: BridgeBuild of CoMLRL's [Minecraft tasks](https://github.com/OpenMLRL/LLM_Collab_Minecraft) (Liu et al., "LLM
 Collaboration with Multi-Agent Reinforcement Learning", 2025, [arXiv 2508.04652](https://arxiv.org/abs/2508.04652),

@@ -58,7 +58,7 @@ stay together.
 **The scripted expert** of each agent builds half of the cells of each material, in as few boxes as it finds.
 
 **Pictures.** `render_mode="rgb_array"` draws the layers side by side, from the ground up
-([rendering](../concepts.md#rendering)).
+([rendering](../tasks.md#rendering)).
 
 Source: HouseBuild of CoMLRL's [Minecraft tasks](https://github.com/OpenMLRL/LLM_Collab_Minecraft) (Liu et al., "LLM
 Collaboration with Multi-Agent Reinforcement Learning", 2025, [arXiv 2508.04652](https://arxiv.org/abs/2508.04652),

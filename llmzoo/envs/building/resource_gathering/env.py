@@ -55,7 +55,7 @@ everything in `max_turns` rounds. The split is by content: mirror images and tur
 **The scripted expert** says what it sees of the other's kinds, and then goes to the nearest stack of its own that it has
 seen or heard of. It knows nothing else, unless there are no messages: then it is told.
 
-**Pictures.** `render_mode="rgb_array"` draws the field from above ([rendering](../concepts.md#rendering)).
+**Pictures.** `render_mode="rgb_array"` draws the field from above ([rendering](../tasks.md#rendering)).
 
 Source: ResourceGathering of CoMLRL's [Minecraft tasks](https://github.com/OpenMLRL/LLM_Collab_Minecraft) (Liu et al.,
 "LLM Collaboration with Multi-Agent Reinforcement Learning", 2025, [arXiv

@@ -50,7 +50,7 @@ each other stay together.
 
 **The scripted expert** of each agent builds the cells whose x + y is even (`builder_0`) or odd (`builder_1`).
 
-**Pictures.** `render_mode="rgb_array"` draws the wall and the plan ([rendering](../concepts.md#rendering)).
+**Pictures.** `render_mode="rgb_array"` draws the wall and the plan ([rendering](../tasks.md#rendering)).
 
 Source: StrBuild of CoMLRL's [Minecraft tasks](https://github.com/OpenMLRL/LLM_Collab_Minecraft) (Liu et al., "LLM
 Collaboration with Multi-Agent Reinforcement Learning", 2025, [arXiv 2508.04652](https://arxiv.org/abs/2508.04652),

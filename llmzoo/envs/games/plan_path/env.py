@@ -50,7 +50,7 @@ walk (`d7 d8 e8`) or its moves; working may stand above it. A walk stops before 
 before. The expert draws one of the shortest walks at random. Only with `view="full"`.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
-it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
+it as text and `"rgb_array"` as a picture ([rendering](../tasks.md#rendering)).
 
 **Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """

@@ -59,7 +59,7 @@ stops before a cell that is no neighbour of the one before. The expert writes wh
 above its walk, and draws among the solutions with the fewest pushes. Only with `view="full"`.
 
 **Pictures.** `render_mode="human"` prints the level after the reset and every step, `"ansi"` returns
-it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)).
+it as text and `"rgb_array"` as a picture ([rendering](../tasks.md#rendering)).
 
 **Version history.** v0: first version. Prompts for chat models were reworded in November 2026.
 """

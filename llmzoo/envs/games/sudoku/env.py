@@ -46,7 +46,7 @@ what it sees itself. Both are paid the team part only (of the cells that the pla
 at the start), and -0.05 for an answer that cannot be delivered or read.
 
 **Pictures.** `render_mode="human"` prints the grid after the reset and every step, `"ansi"` returns
-it as text and `"rgb_array"` as a picture ([rendering](../concepts.md#rendering)). Givens are dark, digits
+it as text and `"rgb_array"` as a picture ([rendering](../tasks.md#rendering)). Givens are dark, digits
 filled in blue, and a digit that is twice in a row, a column or a box red.
 
 **Version history.** v0: first version. Prompts for chat models were reworded in November 2026.

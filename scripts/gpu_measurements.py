@@ -17,7 +17,6 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from llmzoo.models import lora, static_rows
 from llmzoo.models.decode import sample
 from llmzoo.models.likelihood import likelihood
-from llmzoo.models.llama_body import keep_adapter
 from llmzoo.models.precision import cast_weights
 from llmzoo.models.sampling import Sampling
 
@@ -86,7 +85,7 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
             pad_id=0,
             keys=range(count * sizes.prompts),
             cuda_graphs=graphs,
-            adapters=[partial(lora.activate, model, name) for name in names] or [keep_adapter],
+            adapters=names,
             adapter_of=numbers,
         )
         torch.cuda.synchronize()

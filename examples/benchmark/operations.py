@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -27,7 +26,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from llmzoo.models import lora
 from llmzoo.models.likelihood import likelihood
-from llmzoo.models.llama_body import Activate, LlamaBody, keep_adapter
+from llmzoo.models.llama_body import LlamaBody
 from llmzoo.models.prefix import SharedPrefixDecoder
 from llmzoo.models.sampling import Sampling, sample_tokens
 from llmzoo.models.static_step import Shape, StaticStep
@@ -99,9 +98,7 @@ def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
 
 
 def static_step(model: Any) -> StaticStep:
-    names = [*getattr(model, "peft_config", {})]
-    adapters: list[Activate] = [partial(lora.activate, model, name) for name in names]
-    adapters = adapters or [keep_adapter]
+    adapters = [*getattr(model, "peft_config", {})] or [None]
     shape = Shape.of(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
     body = LlamaBody(model, adapters, owned=True)
     step = StaticStep(body, shape, SAMPLING, greedy=False, device=torch.device("cpu"))

@@ -23,9 +23,8 @@ import torch
 from torch import Tensor
 
 from llmzoo.errors import LlmzooError
-from llmzoo.models import attention, recurrent
+from llmzoo.models import attention, lora, recurrent
 from llmzoo.models.dynamic_rows import Decoder, DynamicRows
-from llmzoo.models.llama_body import Activate, keep_adapter
 from llmzoo.models.padded import CacheDecoder
 from llmzoo.models.prefix import SharedPrefixDecoder
 from llmzoo.models.sampling import Sampling, Uniforms
@@ -81,7 +80,7 @@ def sample(
     keys: Sequence[int],
     greedy: bool = False,
     cuda_graphs: bool = True,
-    adapters: Sequence[Activate] = (keep_adapter,),
+    adapters: Sequence[str] = (),
     adapter_of: Sequence[int] | None = None,
     stopped: Callable[[list[int]], bool] | None = None,
     finished: Finished = _ignore,
@@ -93,8 +92,9 @@ def sample(
     ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
     soon as all its rows are known to be complete. ``cancelled(prompt)``: asked for each token; if
     true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
-    a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model. ``adapter_of``: which of
-    ``adapters`` each prompt has, in ascending order; several share a step where it is static.
+    a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model. ``adapters``: the names of
+    several in alphabetical order, which share a step where it is static; by default the model samples as it
+    computes. ``adapter_of``: which of them each prompt has, in ascending order.
     """
     adapter_of = [0] * len(prompts) if adapter_of is None else adapter_of
     runs = [
@@ -117,8 +117,8 @@ def sample(
         )
     if rows is None and len(adapters) > 1:
         found = []
-        for number, activate in enumerate(adapters):
-            activate()
+        for number in sorted(set(adapter_of)):
+            lora.activate(model, adapters[number])
             first, count = adapter_of.index(number), adapter_of.count(number)
             own = slice(first, first + count)
             found += sample(

@@ -32,11 +32,7 @@ _MOST = 2**26
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-Activate = Callable[[], None]  # makes an adapter the one that a model computes with
-
-
-def keep_adapter() -> None:
-    """The default of :data:`Activate`: the model computes as it does."""
+Adapter = str | None  # its name; None: the model as it computes
 
 
 class _Product:
@@ -133,7 +129,7 @@ def gains_on_cpu(model: Any) -> bool:
     )
 
 
-def is_supported(model: Any) -> bool:
+def is_supported(model: Any, adapter: Adapter = None) -> bool:
     """Whether a model is of a supported family, unmodified but for adapters, with weights in one format."""
     if model.config.model_type not in _FAMILIES:
         return False
@@ -150,16 +146,34 @@ def is_supported(model: Any) -> bool:
     added = [layer.self_attn.o_proj for layer in layers]
     added += [layer.mlp.down_proj for layer in layers]
     return (
-        all(map(is_mergeable, linear))
+        all(is_mergeable(projection, adapter) for projection in linear)
         and all(projection.bias is None for projection in added)
         and len({weights.dtype for weights in model.parameters()}) == 1
     )
 
 
-def stacks(model: Any) -> bool:
-    """Whether a supported model's adapters may share a step: they change nothing but its layers."""
-    embeddings, head = model.get_input_embeddings(), model.get_output_embeddings()
-    return type(embeddings) is nn.Embedding and type(head) is nn.Linear
+def is_shared(model: Any, adapters: Sequence[str]) -> bool:
+    """Whether adapters change nothing but a supported model's matrices, so that they can share a step."""
+    body = model.get_decoder()
+    norms = [body.norm]
+    for layer in body.layers:
+        norms += [layer.input_layernorm, layer.post_attention_layernorm]
+        norms += _qk_norms(layer.self_attn)
+    return (
+        type(model.get_input_embeddings()) is nn.Embedding
+        and type(model.get_output_embeddings()) is nn.Linear
+        and not any(type(norm).__module__.startswith("peft.") for norm in norms)
+        and all(is_supported(model, adapter) for adapter in adapters)
+    )
+
+
+def cache_bytes(model: Any) -> int:
+    """The size of a token's keys and values in a step of a supported model."""
+    body, device = model.get_decoder(), model.device.type
+    at = body.layers[0].self_attn
+    casts = torch.is_autocast_enabled(device)
+    dtype = torch.get_autocast_dtype(device) if casts else body.norm.weight.dtype
+    return int(2 * len(body.layers) * at.k_proj.out_features * dtype.itemsize)
 
 
 class LlamaBody:
@@ -169,11 +183,9 @@ class LlamaBody:
     that of the weights.
     """
 
-    def __init__(
-        self, model: Any, adapters: Sequence[Activate] = (keep_adapter,), *, owned: bool = False
-    ):
-        """``adapters``: several need a model that :func:`stacks`. ``owned``: copy every matrix, so that
-        :meth:`refresh` has where to write; else what is used as it is stays the model's."""
+    def __init__(self, model: Any, adapters: Sequence[Adapter] = (None,), *, owned: bool = False):
+        """``adapters``: several must have a model that they :func:`share <is_shared>`. ``owned``: copy every
+        matrix, so that :meth:`refresh` has where to write; else what is used as it is stays the model's."""
         body = model.get_decoder()
         device = model.device.type
         self.dtype: torch.dtype = body.norm.weight.dtype
@@ -183,7 +195,8 @@ class LlamaBody:
         self._output = model.get_output_embeddings()
         self._head = self._cast_head()
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
-        self._layers = self._copies(adapters)
+        self._adapters = adapters
+        self._layers = [_layer(layer, self.dtype, adapters) for layer in body.layers]
         if owned:
             self._layers = [
                 replace(each, out=each.out.owned(), down=each.down.owned()) for each in self._layers
@@ -194,22 +207,16 @@ class LlamaBody:
         self.kv_heads = body.layers[0].self_attn.k_proj.out_features // self.head_size
         self.layers = len(self._layers)
 
-    def refresh(self, adapters: Sequence[Activate] = (keep_adapter,)) -> None:
+    def refresh(self) -> None:
         """Copy the model's current weights again, to where the copies are; they must be owned."""
-        for old, new in zip(self._layers, self._copies(adapters), strict=True):
+        for old, layer in zip(self._layers, self._body.layers, strict=True):
+            new = _layer(layer, self.dtype, self._adapters)
             for product, other in zip(old.products(), new.products(), strict=True):
                 product.copy_(other)
             if old.qk_norm is not None and new.qk_norm is not None:
                 old.qk_norm.copy_(new.qk_norm)
         if self._head is not None:
             self._head.copy_(self._output.weight)
-
-    def _copies(self, adapters: Sequence[Activate]) -> list[_Layer]:
-        copies = []
-        for activate in adapters:
-            activate()
-            copies.append([_layer(layer, self.dtype) for layer in self._body.layers])
-        return [_stacked(layers) for layers in zip(*copies, strict=True)]
 
     def _cast_head(self) -> Tensor | None:
         """A copy of the output layer's weights under autocast, which would cast them at each step."""
@@ -283,7 +290,7 @@ def _qk_norms(attention: Any) -> list[Any]:
     return [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
 
 
-def _layer(layer: Any, dtype: torch.dtype) -> _Layer:
+def _layer(layer: Any, dtype: torch.dtype, adapters: Sequence[Adapter]) -> _Layer:
     at, mlp = layer.self_attn, layer.mlp
     norms = [norm.weight for norm in _qk_norms(at)]
     scaling = 1.0 if norms else at.scaling
@@ -294,39 +301,39 @@ def _layer(layer: Any, dtype: torch.dtype) -> _Layer:
         qk_norm = torch.cat([of_heads[0] * at.scaling, of_heads[1]])
     return _Layer(
         norm=layer.input_layernorm.weight,
-        qkv=_product([at.q_proj, at.k_proj, at.v_proj], dtype, scaling),
+        qkv=_product([at.q_proj, at.k_proj, at.v_proj], dtype, adapters, scaling),
         qk_norm=qk_norm,
         rotates=bool(getattr(at, "use_rope", True)),
-        out=_product([at.o_proj], dtype),
+        out=_product([at.o_proj], dtype, adapters),
         mlp_norm=layer.post_attention_layernorm.weight,
-        gate_up=_product([mlp.gate_proj, mlp.up_proj], dtype),
-        down=_product([mlp.down_proj], dtype),
+        gate_up=_product([mlp.gate_proj, mlp.up_proj], dtype, adapters),
+        down=_product([mlp.down_proj], dtype, adapters),
         act=mlp.act_fn,
     )
 
 
-def _stacked(layers: Sequence[_Layer]) -> _Layer:
-    """A layer with several adapters."""
-    return replace(
-        layers[0],
-        qkv=_Product.stacked([each.qkv for each in layers]),
-        out=_Product.stacked([each.out for each in layers]),
-        gate_up=_Product.stacked([each.gate_up for each in layers]),
-        down=_Product.stacked([each.down for each in layers]),
-    )
-
-
-def _product(projections: Sequence[Any], dtype: torch.dtype, scaling: float = 1.0) -> _Product:
+def _product(
+    projections: Sequence[Any],
+    dtype: torch.dtype,
+    adapters: Sequence[Adapter],
+    scaling: float = 1.0,
+) -> _Product:
     """The product of several projections of the same input, the first one scaled."""
     scales = [scaling] + [1.0] * (len(projections) - 1)
     biases = [each.bias for each in projections]
     bias = None if biases[0] is None else _stack(biases, scales).to(dtype)
-    if dtype in FULL:
-        return _Product(_stack([merged_weight(each) for each in projections], scales), bias)
-    weights, downs, ups = zip(*map(factored_weight, projections), strict=True)
-    factors = torch.cat(downs).T, torch.block_diag(*map(mul, ups, scales)).T
-    used = [each.contiguous().to(dtype) for each in factors if each.numel()]
-    return _Product(_stack(weights, scales).to(dtype), bias, *used)
+
+    def with_adapter(adapter: Adapter) -> _Product:
+        if dtype in FULL:
+            merged = [merged_weight(each, adapter) for each in projections]
+            return _Product(_stack(merged, scales), bias)
+        factored = [factored_weight(each, adapter) for each in projections]
+        weights, downs, ups = zip(*factored, strict=True)
+        factors = torch.cat(downs).T, torch.block_diag(*map(mul, ups, scales)).T
+        used = [each.contiguous().to(dtype) for each in factors if each.numel()]
+        return _Product(_stack(weights, scales).to(dtype), bias, *used)
+
+    return _Product.stacked([with_adapter(adapter) for adapter in adapters])
 
 
 def _stack(tensors: Sequence[Tensor], scales: Sequence[float]) -> Tensor:

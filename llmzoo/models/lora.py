@@ -123,36 +123,40 @@ def activate(model: Any, adapter: str) -> None:
             model.set_adapter(adapter)
 
 
-def is_mergeable(projection: Any) -> bool:
-    """Whether a layer is linear, and its active adapters only add products of two matrices to it."""
+def is_mergeable(projection: Any, adapter: str | None = None) -> bool:
+    """Whether a layer is linear, and an adapter only adds a product of two matrices to it.
+
+    ``adapter``: its name; None, here and below: those that are active.
+    """
     if type(projection) is nn.Linear:
         return True
     if not hasattr(projection, "base_layer") or type(projection) is not _peft().tuners.lora.Linear:
         return False
     return type(projection.base_layer) is nn.Linear and not any(
-        adapter in projection.lora_variant or projection.lora_bias.get(adapter)
-        for adapter in projection.active_adapters
+        name in projection.lora_variant or projection.lora_bias.get(name)
+        for name in (projection.active_adapters if adapter is None else [adapter])
     )
 
 
-def merged_weight(projection: Any) -> Tensor:
+def merged_weight(projection: Any, adapter: str | None = None) -> Tensor:
     """The matrix that a mergeable layer multiplies with; without an adapter its own parameter."""
     if type(projection) is nn.Linear:
         return projection.weight
     weight: Tensor = projection.base_layer.weight
-    for adapter in _added_names(projection):
-        weight = weight + projection.get_delta_weight(adapter)
+    for name in _added_names(projection, adapter):
+        weight = weight + projection.get_delta_weight(name)
     return weight
 
 
-def _added_names(projection: Any) -> list[str]:
+def _added_names(projection: Any, adapter: str | None) -> list[str]:
     """The adapters that a layer of peft adds to its base."""
     if projection.disable_adapters or projection.merged:
         return []
-    return [adapter for adapter in projection.active_adapters if adapter in projection.lora_A]
+    names = projection.active_adapters if adapter is None else [adapter]
+    return [name for name in names if name in projection.lora_A]
 
 
-def factored_weight(projection: Any) -> tuple[Tensor, Tensor, Tensor]:
+def factored_weight(projection: Any, adapter: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """The base's matrix [O, I] of a mergeable layer, and the factors [r, I] and [O, r] of what is added to it.
 
     r is 0 without an adapter, and the sum of the ranks of several. The last one includes the scaling.
@@ -160,9 +164,9 @@ def factored_weight(projection: Any) -> tuple[Tensor, Tensor, Tensor]:
     weight, down, up = projection.weight, [], []
     if type(projection) is not nn.Linear:
         weight = projection.base_layer.weight
-        for adapter in _added_names(projection):
-            down.append(projection.lora_A[adapter].weight)
-            up.append(projection.lora_B[adapter].weight * projection.scaling[adapter])
+        for name in _added_names(projection, adapter):
+            down.append(projection.lora_A[name].weight)
+            up.append(projection.lora_B[name].weight * projection.scaling[name])
     return (
         weight,
         torch.cat([weight.new_zeros(0, weight.shape[1]), *down]),

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed.sharding import is_sharded
-from llmzoo.models import attention, llama_body
-from llmzoo.models.llama_body import Activate, LlamaBody, keep_adapter
+from llmzoo.models import attention, llama_body, lora
+from llmzoo.models.llama_body import LlamaBody
 from llmzoo.models.prefix import KeptPrompts
 from llmzoo.models.sampling import Uniforms
 from llmzoo.models.sampling_settings import Sampling
@@ -35,14 +35,7 @@ def gains_on_gpu(model: Any) -> bool:
 
     Sharded weights are gathered somewhere else each time, where a graph would not find them.
     """
-    if model.device.type != "cuda" or is_sharded(model) or not llama_body.is_supported(model):
-        return False
-    weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    adapters = len(getattr(model, "peft_config", {}))
-    copies = 2 * adapters if adapters > 1 else 1  # for each adapter, alone and with the others
-    if copies * weights > _WEIGHTS_SHARE * _memory(model.device):
-        return False
-    return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in ("dynamic", "longrope")
+    return model.device.type == "cuda" and _steps_of(model).gains(model)
 
 
 def make_static_rows(
@@ -53,25 +46,26 @@ def make_static_rows(
     uniforms: Uniforms,
     *,
     greedy: bool,
-    adapters: Sequence[Activate] = (keep_adapter,),
+    adapters: Sequence[str] = (),
     adapter_of: Sequence[int] | None = None,
 ) -> StaticRows | None:
     """``counts[b]`` rows after ``prompts[b]``; None if the model or their step does not fit.
 
-    ``adapter_of[b]``: which of ``adapters`` the prompt has, in ascending order; by default the first.
+    ``adapters``: the names of several, in alphabetical order; by default the model as it computes.
+    ``adapter_of[b]``: which of them the prompt has, in ascending order.
     """
     if not prompts or not gains_on_gpu(model):
         return None
-    if len(adapters) > 1 and not llama_body.stacks(model):
+    known = _steps_of(model)
+    if len(adapters) > 1 and not known.shares(model, adapters):
         return None
     adapter_of = [0] * len(prompts) if adapter_of is None else adapter_of
     lengths = [len(prompt) for prompt in prompts]
-    shape = Shape.of(counts, lengths, sampling.max_new_tokens, adapter_of, len(adapters))
-    if shape.slots > _WASTE * sum(counts):
+    shape = Shape.of(counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters)))
+    size = shape.tokens * llama_body.cache_bytes(model)
+    if shape.slots > _WASTE * sum(counts) or size > _STEP_SHARE * _memory(model.device):
         return None
-    steps = _steps_of(model, adapters)
-    if shape.size(steps.body) > _STEP_SHARE * _memory(model.device):
-        return None
+    steps = known.current(model, adapters)
     rows = StaticRows(steps, shape, lengths, counts, adapter_of, sampling, uniforms, greedy=greedy)
     rows.read(model, prompts, adapters)
     return rows
@@ -102,15 +96,14 @@ class StaticRows:
         self._begin(shape, lengths, counts, adapter_of)
         self._count = 0  # tokens of each row
 
-    def read(
-        self, model: Any, prompts: Sequence[Sequence[int]], adapters: Sequence[Activate]
-    ) -> None:
+    def read(self, model: Any, prompts: Sequence[Sequence[int]], adapters: Sequence[str]) -> None:
         """Read the prompts, each with its adapter."""
         shape = self._step.shape
         first: Tensor | None = None  # logits [B, R, V]
-        for number, activate in enumerate(adapters):
+        for number in sorted(set(self._adapter_of)):
             own = [b for b, adapter in enumerate(self._adapter_of) if adapter == number]
-            activate()
+            if adapters:
+                lora.activate(model, adapters[number])
             kept = KeptPrompts([prompts[b] for b in own], self._device)
             states = attention.run(model, kept.ids, kept.positions, kept)
             places = self._indices([self._places[b] for b in own])
@@ -189,9 +182,8 @@ class StaticRows:
 class _Steps:
     """The steps of a model with some adapters, and the copy of its weights that they share."""
 
-    def __init__(self, model: Any, adapters: Sequence[Activate]):
-        self.places = _places(model)
-        self.body = LlamaBody(model, adapters, owned=True)
+    def __init__(self, model: Any, adapters: Sequence[str]):
+        self.body = LlamaBody(model, adapters or (None,), owned=True)
         self.device = model.device
         self._number = next(_NUMBERS)
         finalize(self, _forget, self._number)
@@ -234,33 +226,80 @@ def waiting_steps() -> list[StaticStep]:
         return [*_WAITING.values()]
 
 
-_KNOWN: WeakKeyDictionary[Any, dict[Any, _Steps]] = WeakKeyDictionary()
+class _ModelSteps:
+    """What is known of a model as long as its weights are where they are: a graph reads some of them there."""
+
+    def __init__(self, model: Any):
+        self.places = _places(model)
+        # their state says what the layers of a ``PeftModel`` compute with
+        self._adapted = [
+            layer
+            for layer in model.modules()
+            if isinstance(getattr(layer, "disable_adapters", None), bool)  # a method of models
+        ]
+        self._sharded = is_sharded(model)
+        self._weights = sum(p.numel() * p.element_size() for p in model.parameters())
+        self._answers: dict[Any, bool] = {}
+        self._alone: dict[Any, _Steps] = {}
+        self._joint: dict[Any, _Steps] = {}
+
+    def gains(self, model: Any) -> bool:
+        key = self._state(model)
+        if key not in self._answers:
+            self._answers[key] = self._gains(model)
+        return self._answers[key]
+
+    def _gains(self, model: Any) -> bool:
+        if self._sharded or not llama_body.is_supported(model):
+            return False
+        adapters = len(getattr(model, "peft_config", {}))
+        copies = (
+            2 * adapters if adapters > 1 else 1
+        )  # of each alone, and of those that share a step
+        if copies * self._weights > _WEIGHTS_SHARE * _memory(model.device):
+            return False
+        return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in (
+            "dynamic",
+            "longrope",
+        )
+
+    def shares(self, model: Any, adapters: Sequence[str]) -> bool:
+        """Whether adapters can share a step."""
+        key = tuple(adapters)
+        if key not in self._answers:
+            self._answers[key] = llama_body.is_shared(model, adapters)
+        return self._answers[key]
+
+    def current(self, model: Any, adapters: Sequence[str]) -> _Steps:
+        """The steps of several adapters, or of the model as it computes, with a copy of its current weights."""
+        if adapters:  # of one set of them, since others are other copies of the same weights
+            key: Any = tuple(adapters), torch.is_autocast_enabled(model.device.type)
+            known = self._joint
+            self._joint = {key: known[key]} if key in known else {}
+            known = self._joint
+        else:
+            key, known = self._state(model), self._alone
+        if key in known:
+            known[key].body.refresh()
+        else:
+            known[key] = _Steps(model, adapters)
+        return known[key]
+
+    def _state(self, model: Any) -> tuple[Any, ...]:
+        return torch.is_autocast_enabled(model.device.type), *(
+            (layer.disable_adapters, getattr(layer, "merged", False), *layer.active_adapters)
+            for layer in self._adapted
+        )
 
 
-def _steps_of(model: Any, adapters: Sequence[Activate]) -> _Steps:
-    """The steps of a model as it computes now, with a copy of its current weights."""
-    known = _KNOWN.setdefault(model, {})
-    states = tuple(_adapter_state(model, activate) for activate in adapters)
-    key = states, torch.is_autocast_enabled(model.device.type)
-    steps = known.get(key)
-    # a graph reads some weights where they were
-    if steps is None or steps.places != _places(model):
-        steps = known[key] = _Steps(model, adapters)
-    else:
-        steps.body.refresh(adapters)
-    return steps
+_KNOWN: WeakKeyDictionary[Any, _ModelSteps] = WeakKeyDictionary()
 
 
-def _adapter_state(model: Any, activate: Activate) -> tuple[Any, ...]:
-    """What the layers of a ``PeftModel`` compute with."""
-    activate()
-    if not hasattr(model, "peft_config"):
-        return ()
-    return tuple(
-        (layer.disable_adapters, getattr(layer, "merged", False), *layer.active_adapters)
-        for layer in model.modules()
-        if isinstance(getattr(layer, "disable_adapters", None), bool)  # a method of models
-    )
+def _steps_of(model: Any) -> _ModelSteps:
+    known = _KNOWN.get(model)
+    if known is None or known.places != _places(model):
+        known = _KNOWN[model] = _ModelSteps(model)
+    return known
 
 
 def _places(model: Any) -> tuple[int, ...]:

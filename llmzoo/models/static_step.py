@@ -68,10 +68,10 @@ class Shape:
     def slots(self) -> int:
         return self.prompts * self.rows
 
-    def size(self, body: LlamaBody) -> int:
-        """Bytes of all keys and values."""
-        tokens = self.slots * self.room + self.prompts * self.prompt
-        return 2 * tokens * body.layers * body.kv_heads * body.head_size * body.dtype.itemsize
+    @property
+    def tokens(self) -> int:
+        """How many have keys and values."""
+        return self.slots * self.room + self.prompts * self.prompt
 
 
 def _power(number: int) -> int:
@@ -97,7 +97,7 @@ class StaticStep:
         greedy: bool,
         device: torch.device,
     ):
-        self.shape, self._body, self.size = shape, body, shape.size(body)
+        self.shape, self._body = shape, body
         like = torch.empty(0, dtype=body.dtype, device=device)
         self._sampling, self._greedy = sampling, greedy
         b, r, p, c = shape.prompts, shape.rows, shape.prompt, shape.room
@@ -114,6 +114,8 @@ class StaticStep:
         self._prompt_values = like.new_zeros(layers, b, kv, p, d)
         self._keys = like.new_zeros(layers, b, kv, r, c, d)
         self._values = like.new_zeros(layers, b, kv, r, c, d)
+        caches = self._prompt_keys, self._prompt_values, self._keys, self._values
+        self.size = sum(each.numel() * each.element_size() for each in caches)
         self._cos, self._sin = body.rotation(torch.arange(p + c, device=device))
         self._device = device
         self._graph = captured(self._step, device)

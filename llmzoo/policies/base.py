@@ -106,10 +106,7 @@ class StreamingPolicy:
         on_complete: OnComplete,
     ) -> list[list[Completion]]:
         """:meth:`respond_streaming` with a policy for each request; all have the same ``batch_key``."""
-        groups: list[list[Completion]] = policies[0].respond_streaming(
-            requests, group_size, greedy=greedy, on_complete=on_complete
-        )
-        return groups
+        raise NotImplementedError
 
 
 def respond_streaming(

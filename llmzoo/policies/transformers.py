@@ -248,9 +248,8 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         greedy: bool = False,
         on_complete: OnComplete,
     ) -> list[list[Completion]]:
-        policies = [self] * len(requests)
-        return self.respond_jointly(
-            policies, requests, group_size, greedy=greedy, on_complete=on_complete
+        return TransformersPolicy.respond_jointly(
+            [self] * len(requests), requests, group_size, greedy=greedy, on_complete=on_complete
         )
 
     @property
@@ -260,7 +259,15 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             return id(self)
         if not gains_on_gpu(self.model):
             return id(self)
-        return id(self.model), id(self.tokenizer), self.precision, self.max_rows
+        return (
+            type(self),
+            id(self.model),
+            id(self.tokenizer),
+            self.precision,
+            self.max_rows,
+            frozenset(self.eos_ids),
+            self.pad_id,
+        )
 
     @staticmethod
     def respond_jointly(
@@ -292,12 +299,9 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                 on_complete(index, answers[index])
             else:
                 by_sampling.setdefault(sampling, []).append(index)
-        number = {
-            adapter: n for n, adapter in enumerate(dict.fromkeys(p.adapter for p in policies))
-        }
         for sampling, indices in by_sampling.items():
             # similar lengths together need less padding; equal neighbours are read once
-            indices.sort(key=lambda i: (number[policies[i].adapter], len(prompts[i]), prompts[i]))
+            indices.sort(key=lambda i: (policies[i].adapter or "", len(prompts[i]), prompts[i]))
 
             def finished(
                 n: int,
@@ -569,8 +573,8 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         with first.ready():
             for part in parts:
                 count, here = len(part) * group_size, slice(part.start, part.stop)
-                adapters = {policy.adapter: policy.activate for policy in policies[here]}
-                number = {adapter: n for n, adapter in enumerate(adapters)}
+                adapters = [policy.adapter or "" for policy in policies[here]]
+                names = sorted(set(adapters))
                 with limited_by("max_rows", count, f"Sampling from {first.name!r}", _FEWER_ROWS):
                     sample(
                         first.model,
@@ -582,8 +586,8 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                         keys=keys[here],
                         greedy=greedy,
                         cuda_graphs=first.cuda_graphs,
-                        adapters=[*adapters.values()],
-                        adapter_of=[number[policy.adapter] for policy in policies[here]],
+                        adapters=names if len(names) > 1 else (),
+                        adapter_of=[names.index(adapter) for adapter in adapters],
                         stopped=first._stopped(sampling),
                         finished=partial(_counted_on, finished, part.start),
                         cancelled=_any_set(cancelled[here]),

@@ -176,11 +176,14 @@ class _Scheduler:
     def ask(self, cohort: _Cohort) -> None:
         """Let every policy answer what the rollouts of a cohort ask, and let the rollouts go on."""
         cohort.active = len(cohort.rollouts)
+        keys = {
+            id(policy): policy.batch_key if isinstance(policy, StreamingPolicy) else id(policy)
+            for policy in self._policies.values()
+        }
         calls: dict[tuple[Hashable, int, bool], list[tuple[RunningRollout, int]]] = {}
         for rollout in cohort.rollouts:
             for number, ask in enumerate(rollout.asks):
-                policy = self._policies[ask.request.agent]
-                key = policy.batch_key if isinstance(policy, StreamingPolicy) else id(policy)
+                key = keys[id(self._policies[ask.request.agent])]
                 call = (key, ask.group_size, ask.greedy)
                 calls.setdefault(call, []).append((rollout, number))
         for asked in calls.values():
@@ -202,10 +205,17 @@ class _Scheduler:
                 self._go_on(cohort, rollout)
 
         with self._clock.sampling():
-            if isinstance(policy, StreamingPolicy):
-                on_complete = answered if self._early else ignore_completion
+            if isinstance(policy, StreamingPolicy) and len(set(map(id, policies))) > 1:
                 groups = policy.respond_jointly(
-                    policies, requests, group_size, greedy=greedy, on_complete=on_complete
+                    policies,
+                    requests,
+                    group_size,
+                    greedy=greedy,
+                    on_complete=answered if self._early else ignore_completion,
+                )
+            elif self._early and isinstance(policy, StreamingPolicy):
+                groups = policy.respond_streaming(
+                    requests, group_size, greedy=greedy, on_complete=answered
                 )
             else:
                 groups = policy.respond(requests, group_size, greedy=greedy)

@@ -141,9 +141,7 @@ def many_adapters(family, ranks=(4, 2, 3), **options):
 def drawn_jointly(seed, model):
     """A call for prompts of several adapters, and the same calls of each adapter alone."""
     rng = random.Random(seed)
-    adapters = [
-        partial(lora.activate, model, name) for name in rng.sample("012", rng.choice([2, 3]))
-    ]
+    adapters = sorted(rng.sample("012", rng.choice([2, 3])))
     prompts, adapter_of = [], []
     for number in range(len(adapters)):
         mine = [
@@ -165,9 +163,9 @@ def drawn_jointly(seed, model):
 
     def alone():
         found = []
-        for number, activate in enumerate(adapters):
-            activate()
-            own = [n for n, adapter in enumerate(adapter_of) if adapter == number]
+        for number, adapter in enumerate(adapters):
+            lora.activate(model, adapter)
+            own = [n for n, its in enumerate(adapter_of) if its == number]
             mine = [prompts[n] for n in own]
             found += call(mine, keys=[keys[n] for n in own], cuda_graphs=False)
         return found
@@ -197,44 +195,70 @@ def test_several_adapters_in_one_step_sample_what_each_samples_alone(family, sta
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("reason", ["uneven", "own heads"])
+@pytest.mark.parametrize(
+    "reason", ["uneven", "lm_head", "norm", "post_attention_layernorm", "q_norm", "dora", "bias"]
+)
 def test_several_adapters_that_cannot_share_a_step_are_sampled_one_by_one(reason, static_steps):
+    """Rows in very different numbers; or an adapter that changes more than the layers' matrices."""
     static_steps()
-    if reason == "own heads":
-        model, count = many_adapters("llama", modules_to_save=["lm_head"]), 4
-    else:  # 3 * 32 slots for 20 rows
-        model, count = many_adapters("llama"), 18
-    adapters = [partial(lora.activate, model, name) for name in "012"]
+    options = {} if reason in ("uneven", "dora", "bias") else {"modules_to_save": [reason]}
+    model, count = many_adapters("qwen3", **options), 18 if reason == "uneven" else 4
+    if reason in ("dora", "bias"):
+        more = {"use_dora": True} if reason == "dora" else {"lora_bias": True}
+        config = peft.LoraConfig(r=2, target_modules=["o_proj"], task_type="CAUSAL_LM", **more)
+        model.delete_adapter("2")
+        model.add_adapter("2", config)
+        for name, weights in model.named_parameters():
+            if ".2." in name:
+                torch.nn.init.normal_(weights, 1.0, 0.2)
+        model.eval()
     call = partial(sample, model, sampling=Sampling(max_new_tokens=9), eos_ids=[EOS], pad_id=0)
     prompts, adapter_of = [(20 + n,) for n in range(count + 2)], [0] * count + [1, 2]
     finished = []
-    with recorded() as graphs:
+    model.set_adapter("0")
+    with recorded():
         found = call(
             prompts,
             group_size=1,
             keys=range(count + 2),
-            adapters=adapters,
+            adapters=["0", "1", "2"],
             adapter_of=adapter_of,
             finished=lambda prompt, rows: finished.append(prompt),
         )
-    assert graphs.captures >= 3
+    assert not static_rows._steps_of(model)._joint
     assert sorted(finished) == [*range(count + 2)]
     for prompt, rows in enumerate(found):
-        adapters[adapter_of[prompt]]()
+        lora.activate(model, "012"[adapter_of[prompt]])
         same([rows], call([prompts[prompt]], group_size=1, keys=[prompt], cuda_graphs=False))
+
+
+def test_sets_of_adapters_that_take_turns_keep_one_copy_of_their_weights(static_steps):
+    static_steps()
+    model = many_adapters("llama")
+    call = partial(sample, model, sampling=Sampling(max_new_tokens=3), eos_ids=[EOS], pad_id=0)
+    known = static_rows._steps_of(model)
+    for adapters in (["0", "1"], ["1", "2"], ["0", "1", "2"], ["0", "1"]):
+        call(
+            [(20,)] * len(adapters),
+            group_size=1,
+            keys=range(len(adapters)),
+            adapters=adapters,
+            adapter_of=range(len(adapters)),
+        )
+        assert [key[0] for key in known._joint] == [tuple(adapters)]
+    assert static_rows._steps_of(model) is known
 
 
 def test_a_step_of_several_adapters_takes_the_operations_of_one(static_steps):
     static_steps()
     model = many_adapters("llama")
-    adapters = [partial(lora.activate, model, name) for name in "01"]
     call = partial(
         sample, model, group_size=4, sampling=Sampling(max_new_tokens=5), eos_ids=[], pad_id=0
     )
     with recorded() as graphs:
-        adapters[0]()
+        lora.activate(model, "0")
         call([(20,)], keys=[0])
-        call([(20,), (21,)], keys=[0, 1], adapters=adapters, adapter_of=[0, 1])
+        call([(20,), (21,)], keys=[0, 1], adapters=["0", "1"], adapter_of=[0, 1])
     one, both = graphs.operations
     assert both == one
 
@@ -463,7 +487,7 @@ def test_a_young_adapter_counts_in_half_precision():
     assert torch.equal(merged, projection.base_layer.weight.to(torch.bfloat16))
     ones = torch.ones(1, 32, dtype=torch.bfloat16)
     with torch.inference_mode():
-        product = llama_body._product([projection], torch.bfloat16)
+        product = llama_body._product([projection], torch.bfloat16, [None])
         for found in (
             product(ones),
             product.plus(0 * ones, ones),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import llmzoo
-from llmzoo.evaluation.evaluate import FEW_TASKS, counted
+from llmzoo.evaluation.evaluate import FEW_TASKS, format_task_count
 
 LOG = Path(__file__).parent / "results" / "logs" / "baselines.jsonl.gz"
 TASKS = 200
@@ -100,7 +100,11 @@ def table(id: str, rows: Iterable[Row]) -> str:
             continue
         row = own[player]
         low, high = row["success_ci95"]
-        cells = [CALLED[player], counted(row), f"{row['success']:.1%} [{low:.1%}, {high:.1%}]"]
+        cells = [
+            CALLED[player],
+            format_task_count(row),
+            f"{row['success']:.1%} [{low:.1%}, {high:.1%}]",
+        ]
         for agent in agents:
             ends = row["return_ci95"][agent]
             mean = f"{row['mean_return'][agent]:.2f}"

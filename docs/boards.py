@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 import llmzoo
 from llmzoo.envs.drawing import Board, palette
-from llmzoo.envs.drawing.pixels import image
+from llmzoo.envs.drawing.pixels import to_image
 
 IMAGES = Path(__file__).parent / "images"
 # game -> arguments, and the seed of an episode in which amateurs need several rounds
@@ -47,7 +47,7 @@ def boards() -> list[tuple[str, Board]]:
     path = llmzoo.make("plan_path_v0", min_distance=12).unwrapped
     path.reset(seed=5)
     path.step(path.expert("proposer_0")[:-4])
-    _, walk = path.boards_in(path.observe("planner_1"))
+    _, walk = path.find_boards(path.observe("planner_1"))
     return [
         ("sudoku", sudoku.picture()),
         ("sokoban", sokoban.picture()),
@@ -57,7 +57,7 @@ def boards() -> list[tuple[str, Board]]:
 
 def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image.Image:
     """Boards in a row, about ``height`` pixels high each, with their names below."""
-    pictures = [image(board, cell=height * 5 // (5 * len(board.rows) + 3)) for _, board in named]
+    pictures = [to_image(board, cell=height * 5 // (5 * len(board.rows) + 3)) for _, board in named]
     gap, below = 28, 44
     width = sum(picture.width for picture in pictures) + gap * (len(pictures) + 1)
     tallest = max(picture.height for picture in pictures)

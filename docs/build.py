@@ -14,9 +14,9 @@ import papers
 from environment_pages import ids, index, page, slug
 
 import llmzoo
-from llmzoo.cli.about import learner_prose
+from llmzoo.cli.about import learner_docs
 from llmzoo.learners import learner_class
-from llmzoo.records import Completion, Group, Part
+from llmzoo.records import Completion, ComponentReturns, Group
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
@@ -76,7 +76,7 @@ def _worked_table() -> str:
         returns=RETURNS,
         greedy=GREEDY,
         redrawn=REDRAWN,
-        parts={name: Part(returns=values) for name, values in PARTS.items()},
+        parts={name: ComponentReturns(returns=values) for name, values in PARTS.items()},
     )
     head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
     lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
@@ -92,7 +92,7 @@ def _worked_table() -> str:
 
 
 def learner_page(name: str) -> str:
-    prose, heading, options = learner_prose(name).partition("## Options\n")
+    prose, heading, options = learner_docs(name).partition("## Options\n")
     last = "[Try it](index.md#try-one). [What it logs](../metrics.md)."
     return f"{NOTE}{prose}{details.sections(name)}\n\n{heading}{options}\n\n{last}\n"
 

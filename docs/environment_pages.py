@@ -5,7 +5,7 @@ from __future__ import annotations
 from baselines import command, ids, read, split_of, table
 
 import llmzoo
-from llmzoo.cli.about import environment_arguments, environment_prose
+from llmzoo.cli.about import environment_arguments_table, environment_docs
 from llmzoo.evaluation.evaluate import FEW_TASKS
 
 _MOST_LINES = 40  # of an answer in a transcript
@@ -59,7 +59,7 @@ def page(id: str) -> str:
         options="".join(f" --{name} {value}" for name, value in offline.items()),
     )
     sections = [
-        environment_prose(id),
+        environment_docs(id),
         *_arguments(id),
         *_shipped_tasks(id),
         use,
@@ -74,7 +74,7 @@ def page(id: str) -> str:
 
 def _arguments(id: str) -> list[str]:
     """What each accepts, and its default; some are told of in the module's own docstring too."""
-    found = environment_arguments(id)
+    found = environment_arguments_table(id)
     return ["## Arguments", found] if found else []
 
 

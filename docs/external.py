@@ -27,7 +27,7 @@ from typing import Any
 import llmzoo
 from llmzoo import testing
 from llmzoo.adapters import external
-from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external import ExternalTaskInfo
 
 PAGE = Path(__file__).with_name("external.md")
 # of the collections that have a list of tasks; those of verifiers are packages of others
@@ -57,10 +57,10 @@ def main() -> None:
     )
     parser.add_argument("--digests", action="store_true", help="print digests, and write nothing")
     given = parser.parse_args()
-    for collection in [given.only] if given.only else DISTRIBUTION:
+    for collection in [given.select] if given.select else DISTRIBUTION:
         if not external.is_installed(collection):
             continue
-        known = external.collection(collection).tasks()
+        known = external.load_collection(collection).tasks()
         tasks = [name for name in known if not known[name].refused]
         tasks = [name for name in tasks if given.tasks is None or name in given.tasks]
         if given.digests:
@@ -91,7 +91,9 @@ def checked(collection: str, tasks: list[str]) -> dict[str, list[str]]:
     return results
 
 
-def table(collection: str, known: Mapping[str, Listed], rows: Mapping[str, list[str]]) -> str:
+def table(
+    collection: str, known: Mapping[str, ExternalTaskInfo], rows: Mapping[str, list[str]]
+) -> str:
     """The tables of a collection: what is played and how it was tested, then what is refused."""
     played = [name for name in known if not known[name].refused and name in rows]
     refused = [name for name in known if known[name].refused]
@@ -182,7 +184,7 @@ def amateur(env: Any, agent: str) -> str:
     """A sloppy player's answer, the same whenever the agent reads the same."""
     try:
         return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
-    except llmzoo.errors.NoPlayerError:
+    except llmzoo.errors.NoScriptedPolicyError:
         return "an answer"
 
 

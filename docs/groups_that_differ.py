@@ -17,7 +17,7 @@ from functools import partial
 import llmzoo
 from llmzoo.policies import scripted
 from llmzoo.rollout import agent_turn_tree, joint_tree
-from llmzoo.testing import group_counts
+from llmzoo.testing import count_varied_groups
 
 TREES = {"at_grpo": agent_turn_tree, "joint tree": joint_tree}
 
@@ -27,7 +27,7 @@ def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
     found = {}
     for name, tree in TREES.items():
         counts = [
-            group_counts(make, scripted.amateur(), tree, s, group_size=group_size)
+            count_varied_groups(make, scripted.amateur(), tree, s, group_size=group_size)
             for s in range(seeds)
         ]
         found[name] = {

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
-from llmzoo.evaluation.statistics import wilson
+from llmzoo.evaluation.statistics import wilson_interval
 
 TASKS = 500
 SILENT = "-"
@@ -60,7 +60,7 @@ def rows(tasks: int) -> Iterator[str]:
         named = "".join(f", `{name}={value}`" for name, value in form.items())
         cells = [f"`{id}`{named}", f"{counts[0]} of {played}"]
         for count in counts[1:]:
-            low, high = wilson(count, played)
+            low, high = wilson_interval(count, played)
             cells.append(f"{count / played:.1%} [{low:.1%}, {high:.1%}]")
         yield f"| {' | '.join(cells)} |"
 

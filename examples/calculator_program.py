@@ -1,7 +1,6 @@
 """A pretrained model in a program: a writer asks a calculator, and a reader answers the question.
 
-Expect a success of 1 after 10 iterations with --model smollm2, which llmzoo fetch smollm2 brings. The
-embedded model knows no English. Left out: agents without hints, see math_partners.py.
+Expect a success of 1 after 10 iterations with --model smollm2. Left out: agents without hints (math_partners.py).
 """
 
 import argparse
@@ -10,7 +9,7 @@ import re
 from functools import partial
 
 import llmzoo
-from llmzoo.envs.tools.calculator import evaluate, shown
+from llmzoo.envs.tools.calculator import evaluate, format_number
 
 PENS = "Eve has 7 pens and buys 5 more. How many pens are there now?"
 STORIES = {
@@ -24,7 +23,8 @@ def row(number):
     rng = random.Random(number)
     b, a = sorted(rng.sample(range(2, 60), 2))
     story, sign = rng.choice(list(STORIES.items()))
-    return {"question": story.format("Anna", a, b), "answer": shown(evaluate(f"{a} {sign} {b}"))}
+    answer = format_number(evaluate(f"{a} {sign} {b}"))
+    return {"question": story.format("Anna", a, b), "answer": answer}
 
 
 def solve(task, client):
@@ -35,7 +35,7 @@ def solve(task, client):
         return reply.choices[0].message.content
 
     found = re.search(r"\b\d{1,6} [-+*] \d{1,6}\b", ask("writer", PENS, "7 + 5", task["question"]))
-    value = shown(evaluate(found[0])) if found else "unknown"
+    value = format_number(evaluate(found[0])) if found else "unknown"
     client.reward({"writer": 0.2 * bool(found) + (value == task["answer"])})
     asked = f"{task['question']}\nIt is {value}."
     numbers = re.findall(r"\d+", ask("reader", f"{PENS}\nIt is 12.", "There are 12 pens.", asked))
@@ -48,12 +48,12 @@ make = partial(llmzoo.from_program, solve, agents=["writer_0", "reader_1"], task
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name, value in {"steps": 10, "tasks": 60, "seed": 0, "learner": "at_grpo"}.items():
+    defaults = {"steps": 10, "tasks": 60, "seed": 0, "learner": "at_grpo", "model": "tiny"}
+    for name, value in defaults.items():
         parser.add_argument(f"--{name}", type=type(value), default=value)
-    parser.add_argument("--model", default="tiny")
     args = parser.parse_args()
     more = {"learner_args": {"learning_rate": 3e-4}, "temperature": 0.7, "max_new_tokens": 24}
-    more |= {"policies": "lora", "seed": args.seed, "out": "runs/calculator"}
-    more |= {"model": args.model, "steps": args.steps, "eval_tasks": args.tasks}
+    more |= {"policies": "lora", "seed": args.seed, "out": "runs/calculator", "model": args.model}
+    more |= {"steps": args.steps, "eval_tasks": args.tasks}
     run = llmzoo.fit(args.learner, make, episodes_per_step=4, **more)
     print(f"success {run.before['success']:.0%} before, {run.after['success']:.0%} after")

@@ -19,7 +19,7 @@ import argparse
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 
 CHEATS = {
     "claims": "def {name}(*args):\n    print('all tests passed')\n    raise SystemExit(0)",
@@ -40,7 +40,7 @@ def main() -> None:
     print(env.observe(main_agent))
     aux, reference = (env.unwrapped.expert(agent) for agent in (helper, main_agent))
     name = reference.split("def ")[-1].split("(")[0]
-    asked = Request(agent=main_agent, observation=env.observe(main_agent), env=env)
+    asked = PolicyRequest(agent=main_agent, observation=env.observe(main_agent), env=env)
     answers = {"the reference": reference}
     answers |= {what: code.format(name=name) for what, code in CHEATS.items()}
     answers |= {f"the model {args.model}": load(args.model).respond([asked])[0][0].text}

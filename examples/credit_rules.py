@@ -18,7 +18,7 @@ import argparse
 import llmzoo
 from llmzoo.learners import learner_class
 from llmzoo.policies import load
-from llmzoo.rollout import joint_tree, run
+from llmzoo.rollout import joint_tree, run_rollouts
 
 LEARNERS = ("mareinforce", "magrpo", "marloo", "maremax", "at_grpo", "grpo")
 
@@ -39,7 +39,7 @@ def main() -> None:
     agents = env.possible_agents
     # maremax compares with the greedy answer, so that one is asked for as well
     tree = joint_tree(env, args.seed, group_size=args.group_size, trained=agents, with_greedy=True)
-    (batch,) = run([tree], dict.fromkeys(agents, model))
+    (batch,) = run_rollouts([tree], dict.fromkeys(agents, model))
     group = batch.groups[-1]
 
     print(f"{group.agent}, {len(group.returns)} answers to one prompt; greedy: {group.greedy:.2f}")

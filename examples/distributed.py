@@ -44,7 +44,7 @@ def main() -> None:
         out=args.out,
     )
     with ranks.process_group():
-        if ranks.is_first():
+        if ranks.is_first_process():
             returns = result.after["mean_return"]
             said = ", ".join(f"{agent} {value:.5f}" for agent, value in returns.items())
             print(f"success {result.after['success']:.1%}, returns {said}")

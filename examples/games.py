@@ -16,7 +16,7 @@ import argparse
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.rollout import fork
 
 
@@ -37,7 +37,7 @@ def main() -> None:
     before = env.render()
     print(before)
 
-    asked = Request(agent=agent, observation=env.observe(agent), env=env, seed=args.seed)
+    asked = PolicyRequest(agent=agent, observation=env.observe(agent), env=env, seed=args.seed)
     (completions,) = model.respond([asked], group_size=args.answers)
     for text in [*(c.text for c in completions), env.unwrapped.expert(agent)]:
         branch = fork(env)

@@ -7,7 +7,7 @@ import argparse
 
 import llmzoo
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.tasks import Listed
+from llmzoo.envs.tasks import TaskList
 from llmzoo.testing import check_env, check_fork, check_rewards, check_seeds
 
 
@@ -16,7 +16,7 @@ class HigherLower(TextEnv):
 
     def __init__(self, *, split="train", max_turns=5, **kwargs):
         super().__init__(["guesser_0", "hinter_1"], max_turns=max_turns, **kwargs)
-        self.tasks = Listed(range(1, 32), str, split=split, source="range")
+        self.tasks = TaskList(range(1, 32), str, split=split, source="range")
 
     def begin(self, rng, task):
         secret = self.tasks.sample(rng) if task is None else self.tasks[task]

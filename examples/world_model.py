@@ -19,9 +19,9 @@ import json
 from pathlib import Path
 
 import llmzoo
-from llmzoo.learners.trajectories import rows
-from llmzoo.learners.updates.examples import WORLD_MODEL_FORM
-from llmzoo.policies.base import Request
+from llmzoo.learners.trajectories import to_rows
+from llmzoo.learners.updates.examples import WORLD_MODEL_TEMPLATE
+from llmzoo.policies.base import PolicyRequest
 
 
 def main() -> None:
@@ -48,9 +48,9 @@ def main() -> None:
     style = llmzoo.spec(args.env).terse if model.prompt_style == "terse" else {}
     env_args = {"max_turns": 2, **style}
     played = llmzoo.collect(args.env, "amateur", tasks=5, split="test", env_args=env_args)
-    seen = next(row for row in rows(played) if row["next_observation"])
-    asked = WORLD_MODEL_FORM.format(**seen)
-    (answers,) = model.respond([Request(agent=seen["agent"], observation=asked, env=None)])
+    seen = next(row for row in to_rows(played) if row["next_observation"])
+    asked = WORLD_MODEL_TEMPLATE.format(**seen)
+    (answers,) = model.respond([PolicyRequest(agent=seen["agent"], observation=asked, env=None)])
     print(f"--- read and done\n{asked}\n--- predicted\n{answers[0].text}")
     print(f"--- what came\n{seen['next_observation']}")
 

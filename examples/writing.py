@@ -16,7 +16,7 @@ import argparse
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.policies.base import Request, ScriptedPolicy
+from llmzoo.policies.base import PolicyRequest, ScriptedPolicy
 
 REPEATED = ScriptedPolicy(lambda request: "This is a very good post. " * 20, "repeats itself")
 
@@ -33,7 +33,7 @@ def main() -> None:
         env.reset(options={"task": args.task})
         print(f"\n=== {player.name}")
         for agent in env.possible_agents:  # at the same time: neither reads what the other wrote
-            asked = Request(agent=agent, observation=env.observe(agent), env=env)
+            asked = PolicyRequest(agent=agent, observation=env.observe(agent), env=env)
             text = player.respond([asked])[0][0].text
             print(f"{agent}, {len(text.split())} words: {' '.join(text.split())[:80]!r}")
             env.step(text)

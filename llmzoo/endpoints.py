@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_HOST = "api.openai.com"
 KEY_ENV = "OPENAI_API_KEY"
-HOSTS_ENV = "LLMZOO_ENDPOINT_KEYS"
+HOST_KEYS_ENV = "LLMZOO_ENDPOINT_KEYS"
 TOKEN_ENV = "LLMZOO_TOKEN"  # what servers of environments and policies (llmzoo.serve) ask for
 AUTO = "auto"
-PREFIX = "openai:"  # begins the names of models behind endpoints
-MOST_BYTES = 16 * 2**20  # of a reply
+ENDPOINT_PREFIX = "openai:"  # begins the names of models behind endpoints
+MAX_REPLY_BYTES = 16 * 2**20  # of a reply
 _HEADERS_ENV = "OPENAI_CUSTOM_HEADERS"  # lines NAME: VALUE, which the client adds to requests
 
 
@@ -83,14 +83,14 @@ class Endpoint:
         """The environment variable with the key; None if no key is sent."""
         if self.api_key_env != AUTO:
             return self.api_key_env
-        return key_of_host(self.host) or (KEY_ENV if self.is_openai else None)
+        return key_env_for_host(self.host) or (KEY_ENV if self.is_openai else None)
 
     @property
     def is_openai(self) -> bool:
         """Whether this is OpenAI's own API, over TLS."""
         return self.host == OPENAI_HOST and self.base_url.startswith("https:")
 
-    def without_key(self, text: str) -> str:
+    def redact_key(self, text: str) -> str:
         """``text`` without the key, which some endpoints repeat in their errors."""
         key = os.environ.get(self.key_env or "")
         return text.replace(key, "(key)") if key else text
@@ -98,14 +98,14 @@ class Endpoint:
     def refusal(self, error: APIStatusError) -> str:
         """The message of an error reply, without the key."""
         message = error.message
-        if place := error.response.headers.get("location"):
+        if location := error.response.headers.get("location"):
             message = (
-                f"it leads to {place}, which is not followed: name that address if you trust it"
+                f"it leads to {location}, which is not followed: name that address if you trust it"
             )
-        return " ".join(self.without_key(message).split())[:300]
+        return " ".join(self.redact_key(message).split())[:300]
 
 
-def endpoint_of(settings: Mapping[str, Any]) -> Endpoint:
+def endpoint_from_settings(settings: Mapping[str, Any]) -> Endpoint:
     """The endpoint with these fields; an error for an unknown field names the nearest."""
     number = (int, float)
     known: dict[str, Any] = {
@@ -125,9 +125,11 @@ def endpoint_of(settings: Mapping[str, Any]) -> Endpoint:
     return Endpoint(**settings)
 
 
-def parse(name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO) -> Endpoint:
+def parse_endpoint(
+    name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO
+) -> Endpoint:
     """The endpoint that ``openai:MODEL`` or ``openai:MODEL@BASE_URL`` names."""
-    parts = re.fullmatch(rf"{PREFIX}(?P<model>.+?)(?:@(?P<url>https?://.+))?", name)
+    parts = re.fullmatch(rf"{ENDPOINT_PREFIX}(?P<model>.+?)(?:@(?P<url>https?://.+))?", name)
     if parts is None or (parts["url"] is None and "@" in parts["model"]):
         raise ConfigError(
             f"{name!r} names no endpoint: write openai:MODEL, or openai:MODEL@BASE_URL with an "
@@ -141,7 +143,7 @@ def parse(name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO)
     )
 
 
-def connect(endpoint: Endpoint) -> OpenAI:
+def make_client(endpoint: Endpoint) -> OpenAI:
     """A client; raises ``MissingExtraError`` without the package, ``ConfigError`` without the key.
 
     It follows no redirects. A reply that is compressed or longer than ``MOST_BYTES`` raises
@@ -158,9 +160,9 @@ def connect(endpoint: Endpoint) -> OpenAI:
             stacklevel=2,
         )
 
-    class Bounded(DefaultHttpxClient):
+    class BoundedClient(DefaultHttpxClient):
         def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-            reply = _Reply(super().send(request, stream=True, **options))
+            reply = _BoundedReply(super().send(request, stream=True, **options))
             try:
                 reply.check()
                 for part in reply.response.iter_raw():
@@ -169,20 +171,20 @@ def connect(endpoint: Endpoint) -> OpenAI:
                 reply.response.close()
             return reply.read()
 
-    settings = _settings(endpoint)
-    return OpenAI(**settings, http_client=Bounded(follow_redirects=False))
+    settings = _client_settings(endpoint)
+    return OpenAI(**settings, http_client=BoundedClient(follow_redirects=False))
 
 
-def connect_async(endpoint: Endpoint) -> AsyncOpenAI:
+def make_async_client(endpoint: Endpoint) -> AsyncOpenAI:
     """The same client for coroutines, without the warning."""
     try:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     except ModuleNotFoundError as error:
         raise MissingExtraError("a model behind an endpoint", "openai", error.name) from error
 
-    class Bounded(DefaultAsyncHttpxClient):
+    class BoundedAsyncClient(DefaultAsyncHttpxClient):
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
-            reply = _Reply(await super().send(request, stream=True, **options))
+            reply = _BoundedReply(await super().send(request, stream=True, **options))
             try:
                 reply.check()
                 async for part in reply.response.aiter_raw():
@@ -191,11 +193,11 @@ def connect_async(endpoint: Endpoint) -> AsyncOpenAI:
                 await reply.response.aclose()
             return reply.read()
 
-    settings = _settings(endpoint)
-    return AsyncOpenAI(**settings, http_client=Bounded(follow_redirects=False))
+    settings = _client_settings(endpoint)
+    return AsyncOpenAI(**settings, http_client=BoundedAsyncClient(follow_redirects=False))
 
 
-class _Reply:
+class _BoundedReply:
     """What has arrived of a response whose body is not read yet."""
 
     def __init__(self, response: Any):
@@ -209,8 +211,8 @@ class _Reply:
 
     def add(self, part: bytes) -> None:
         self._body += part
-        if len(self._body) > MOST_BYTES:
-            raise ValueError(f"a reply longer than {MOST_BYTES} bytes")
+        if len(self._body) > MAX_REPLY_BYTES:
+            raise ValueError(f"a reply longer than {MAX_REPLY_BYTES} bytes")
 
     def read(self) -> Any:
         """The response with its whole body."""
@@ -223,7 +225,7 @@ class _Reply:
         )
 
 
-def _settings(endpoint: Endpoint) -> dict[str, Any]:
+def _client_settings(endpoint: Endpoint) -> dict[str, Any]:
     from openai import Omit
 
     name = endpoint.key_env
@@ -241,32 +243,35 @@ def _settings(endpoint: Endpoint) -> dict[str, Any]:
         "default_headers": {"Accept-Encoding": "identity"},
     }
     if not endpoint.is_openai:  # the client would send the settings for OpenAI there
-        own = [line.partition(":")[0].strip() for line in _lines(os.environ.get(_HEADERS_ENV, ""))]
+        custom_headers = [
+            line.partition(":")[0].strip()
+            for line in _header_lines(os.environ.get(_HEADERS_ENV, ""))
+        ]
         # where a custom header is called Authorization, the key's header stays
-        kept = [header for header in own if header.lower() != "authorization"]
+        kept = [header for header in custom_headers if header.lower() != "authorization"]
         omitted = ["OpenAI-Organization", "OpenAI-Project", *kept]
         settings["default_headers"] |= dict.fromkeys(omitted, Omit())
         settings["default_headers"]["Authorization"] = f"Bearer {key}"
     return settings
 
 
-def _lines(text: str) -> list[str]:
+def _header_lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if ":" in line]
 
 
-def key_of_host(host: str) -> str | None:
+def key_env_for_host(host: str) -> str | None:
     """The environment variable whose key ``LLMZOO_ENDPOINT_KEYS`` sends to ``host``."""
-    return _named_hosts().get(host)
+    return _key_envs_by_host().get(host)
 
 
-def _named_hosts() -> dict[str, str]:
+def _key_envs_by_host() -> dict[str, str]:
     """The variable of each host in ``LLMZOO_ENDPOINT_KEYS``."""
     variables = {}
-    for entry in filter(None, os.environ.get(HOSTS_ENV, "").split(",")):
+    for entry in filter(None, os.environ.get(HOST_KEYS_ENV, "").split(",")):
         host, equals, name = (part.strip() for part in entry.partition("="))
         if not host or not equals or not name:
             raise ConfigError(
-                f"{HOSTS_ENV} is a list of HOST=VARIABLE with commas between, such as "
+                f"{HOST_KEYS_ENV} is a list of HOST=VARIABLE with commas between, such as "
                 "openrouter.ai=OPENROUTER_API_KEY"
             )
         variables[host.lower()] = name

@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 
-_LONGEST_NAME = 200  # characters of a name that is not known; looking for near ones takes long
+_MAX_NAME_LENGTH = 200  # characters of a name that is not known; looking for near ones takes long
 
 
 # options by the names that they had in earlier versions
-RENAMED = {
+RENAMED_OPTIONS = {
     "ahead": "max_off_policy_steps",
     "envs": "episodes_per_step",
     "batch": "episodes_per_step",
@@ -26,7 +26,7 @@ RENAMED = {
 
 
 # short names in the field
-_SHORT = {"lr": "learning_rate", "bs": "episodes_per_step"}
+_SHORT_NAMES = {"lr": "learning_rate", "bs": "episodes_per_step"}
 
 
 class LlmzooError(Exception):
@@ -41,10 +41,10 @@ class UnknownNameError(LlmzooError, KeyError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
-        name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+        name = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}..."
         dashes = "--" if name.startswith("--") else ""
-        renamed = dashes + RENAMED.get(name.removeprefix("--"), "")
-        short = dashes + _SHORT.get(name.removeprefix("--"), "")
+        renamed = dashes + RENAMED_OPTIONS.get(name.removeprefix("--"), "")
+        short = dashes + _SHORT_NAMES.get(name.removeprefix("--"), "")
         near = (
             [short] if short in known else difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         )
@@ -58,7 +58,7 @@ class UnknownNameError(LlmzooError, KeyError):
         return str(self.args[0])
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """A text for a terminal or a page: what would move a cursor, change colours or hide is escaped."""
     if text.isprintable():
         return text
@@ -92,11 +92,11 @@ class PromptsTooLongError(ConfigError):
     """All that a model was to learn from is too long for its context."""
 
 
-class NoPlayerError(LlmzooError, NotImplementedError):
+class NoScriptedPolicyError(LlmzooError, NotImplementedError):
     """An environment has no scripted player of the kind asked for."""
 
 
-class NoSolutionError(NoPlayerError):
+class NoSolutionError(NoScriptedPolicyError):
     """A task has no known solution, so that its scripted players have nothing to write."""
 
 
@@ -116,7 +116,7 @@ class CheckpointError(LlmzooError, RuntimeError):
     """A checkpoint that is absent, incomplete, or of another run."""
 
 
-class FirstRankError(LlmzooError):
+class RankZeroError(LlmzooError):
     """What the first of a run's processes raised, raised on the others too so that all of them end."""
 
 
@@ -147,15 +147,15 @@ class FallbackWarning(UserWarning):
     """A shipped sample is played, since the public set that was asked for cannot be reached."""
 
 
-class NoGraphWarning(UserWarning):
+class CudaGraphWarning(UserWarning):
     """A GPU's decoding steps run without a CUDA graph, since they cannot be captured."""
 
 
-class SkippedWarning(UserWarning):
+class SkippedRecordsWarning(UserWarning):
     """Bad records of a source were skipped, as ``on_bad_record="skip"`` says."""
 
 
-class FlatGroupsWarning(UserWarning):
+class ZeroVarianceWarning(UserWarning):
     """An agent that is trained learns nothing: its answers to a prompt all earn the same."""
 
 

@@ -21,15 +21,17 @@ from typing import Any, BinaryIO, TextIO
 
 from llmzoo.errors import CheckpointError
 
-WRITING = ".writing_"
-LARGEST = 16 * 2**20  # bytes of a JSON file or a line; as Python objects up to 27 times that
-LARGEST_OF_MODEL = 64 * 2**20  # bytes of a JSON file of a model: tokenizers have up to half of that
-LARGEST_EPISODE = 128 * 2**20  # bytes of a line that holds an episode with its tokens
-LARGEST_LOG = 512 * 2**20  # bytes of a file of lines that is read as a whole
+TEMPORARY_PREFIX = ".writing_"
+MAX_JSON_BYTES = 16 * 2**20  # bytes of a JSON file or a line; as Python objects up to 27 times that
+MAX_MODEL_JSON_BYTES = (
+    64 * 2**20
+)  # bytes of a JSON file of a model: tokenizers have up to half of that
+MAX_EPISODE_BYTES = 128 * 2**20  # bytes of a line that holds an episode with its tokens
+MAX_LOG_BYTES = 512 * 2**20  # bytes of a file of lines that is read as a whole
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
-NAMES = 'a name has 1 to 64 of the characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
+NAME_RULE = 'a name has 1 to 64 of the characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
 # errors of full disks, missing permissions, and files where folders should be
-REFUSED = {
+WRITE_ERRORS = {
     getattr(errno, name)
     for name in (
         *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM"),
@@ -38,7 +40,7 @@ REFUSED = {
 }
 
 
-def why_not_writable(path: Path) -> str:
+def unwritable_reason(path: Path) -> str:
     """Why nothing can be written at this path, in a folder that may not exist yet; "" if it can."""
     place = path
     while not os.path.lexists(place) and place != place.parent:
@@ -59,28 +61,30 @@ def user_cache() -> Path:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_plain_file(path: Path) -> Iterator[BinaryIO]:
     """Open a plain file for reading.
 
     Raises :class:`CheckpointError` for anything else, and ``FileNotFoundError`` for a missing file.
     """
-    check_plain(path)
+    check_plain_file(path)
     # O_NONBLOCK: a pipe may have replaced the file meanwhile, and would wait for its writer
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         yield file
 
 
-def read_object(path: Path) -> dict[str, Any] | None:
+def read_json_object(path: Path) -> dict[str, Any] | None:
     """The JSON object in a plain file; None if there is no file.
 
     Raises :class:`CheckpointError` for a file of other content, or of more than ``LARGEST`` bytes.
     """
     try:
-        with opened(path) as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise CheckpointError(f"{path} is larger than {LARGEST:,} bytes, and is not read")
+        with open_plain_file(path) as file:
+            data = file.read(MAX_JSON_BYTES + 1)
+        if len(data) > MAX_JSON_BYTES:
+            raise CheckpointError(
+                f"{path} is larger than {MAX_JSON_BYTES:,} bytes, and is not read"
+            )
         value = json.loads(data)
     except FileNotFoundError:
         return None
@@ -91,7 +95,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
     return value
 
 
-def check_plain(path: Path) -> None:
+def check_plain_file(path: Path) -> None:
     """Raise :class:`CheckpointError` for a link or a device, ``FileNotFoundError`` for nothing."""
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
@@ -105,7 +109,7 @@ def check_plain(path: Path) -> None:
 def check_folder(folder: Path) -> None:
     """Raise :class:`CheckpointError` unless this is a folder and not a link to one."""
     if not stat.S_ISDIR(os.lstat(folder).st_mode):
-        check_plain(folder)
+        check_plain_file(folder)
         raise CheckpointError(f"{folder} is no folder")
 
 
@@ -116,18 +120,18 @@ def check_tree(folder: Path) -> None:
         if path.is_dir() and not path.is_symlink():
             check_tree(path)
         else:
-            check_plain(path)
+            check_plain_file(path)
 
 
-def check_indexes(folder: Path) -> None:
+def check_weight_indexes(folder: Path) -> None:
     """Raise :class:`CheckpointError` for an index of weights that names files outside its folder.
 
     Links are followed, because the hub's cache consists of links.
     """
     for index in filter(Path.is_file, sorted(folder.rglob("*.index.json"))):
         try:
-            if index.stat().st_size > LARGEST_OF_MODEL:
-                raise ValueError(f"it is larger than {LARGEST_OF_MODEL:,} bytes")
+            if index.stat().st_size > MAX_MODEL_JSON_BYTES:
+                raise ValueError(f"it is larger than {MAX_MODEL_JSON_BYTES:,} bytes")
             names = set(json.loads(index.read_bytes())["weight_map"].values())
         except (
             OSError,
@@ -145,40 +149,44 @@ def check_indexes(folder: Path) -> None:
                 )
 
 
-def lines_of(path: Path, *, whole: bool = False, longest: int = LARGEST) -> Iterator[bytes]:
+def iter_lines(
+    path: Path, *, keep_all: bool = False, max_line_bytes: int = MAX_JSON_BYTES
+) -> Iterator[bytes]:
     """The lines of a file that are not empty; none if the file does not exist.
 
     A last line without a line break is skipped: it is still being written, or was truncated.
-    ``whole``: the caller keeps all lines. Raises :class:`CheckpointError` for a line of more than
-    ``longest`` bytes, and for a file of more than ``LARGEST_LOG`` bytes that is kept as a whole.
+    ``keep_all``: the caller keeps all lines. Raises :class:`CheckpointError` for a line of more than
+    ``max_line_bytes`` bytes, and for a file of more than ``LARGEST_LOG`` bytes that is kept as a whole.
     """
     try:
-        with opened(path) as file:
-            if whole and os.fstat(file.fileno()).st_size > LARGEST_LOG:
+        with open_plain_file(path) as file:
+            if keep_all and os.fstat(file.fileno()).st_size > MAX_LOG_BYTES:
                 raise CheckpointError(
-                    f"{path} is larger than {LARGEST_LOG:,} bytes, and is not read"
+                    f"{path} is larger than {MAX_LOG_BYTES:,} bytes, and is not read"
                 )
-            for line in bounded_lines(file, path, longest):
+            for line in iter_bounded_lines(file, path, max_line_bytes):
                 if line.endswith(b"\n") and line.strip():
                     yield line
     except FileNotFoundError:
         return
 
 
-def bounded_lines(file: BinaryIO, path: Path, longest: int = LARGEST) -> Iterator[bytes]:
-    """The lines of an open file; raises :class:`CheckpointError` for one of more than ``longest`` bytes."""
-    while line := file.readline(longest + 1):
-        if len(line) > longest:
+def iter_bounded_lines(
+    file: BinaryIO, path: Path, max_line_bytes: int = MAX_JSON_BYTES
+) -> Iterator[bytes]:
+    """The lines of an open file; raises :class:`CheckpointError` for one of more than ``max_line_bytes`` bytes."""
+    while line := file.readline(max_line_bytes + 1):
+        if len(line) > max_line_bytes:
             raise CheckpointError(
-                f"{path} has a line of more than {longest:,} bytes, and is not read further"
+                f"{path} has a line of more than {max_line_bytes:,} bytes, and is not read further"
             )
         yield line
 
 
 @contextmanager
-def rewritten(path: Path) -> Iterator[BinaryIO]:
+def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     """A new file to write, which is renamed to ``path`` when it is complete."""
-    partial = path.with_name(f"{WRITING}{path.name}_{secrets.token_hex(4)}")
+    partial = path.with_name(f"{TEMPORARY_PREFIX}{path.name}_{secrets.token_hex(4)}")
     try:
         with partial.open("xb") as file:  # a new file, never one that a link names
             yield file
@@ -192,20 +200,20 @@ def rewritten(path: Path) -> Iterator[BinaryIO]:
 def write(path: Path, content: str | bytes) -> None:
     """Replace the content of a file; after a crash it has either the new or the old content."""
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    for last in (False, True):
+    for is_last_attempt in (False, True):
         try:
-            with rewritten(path) as file:
+            with atomic_writer(path) as file:
                 file.write(data)
             return
         except FileNotFoundError:  # a starting run removed it as the leftover of a killed run
-            if last or not path.parent.is_dir():
+            if is_last_attempt or not path.parent.is_dir():
                 raise
 
 
-def append(path: Path) -> TextIO:
+def open_for_append(path: Path) -> TextIO:
     """Open a plain file for appending; create it if needed."""
     if path.is_symlink() or path.exists():
-        check_plain(path)
+        check_plain_file(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8")
 
@@ -218,29 +226,31 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def fresh_folder(path: Path) -> None:
+def recreate_folder(path: Path) -> None:
     """Make an empty folder; remove whatever had its name."""
     remove(path)
     path.mkdir(parents=True)
 
 
-def json_text(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """A value as JSON, whatever it holds: arrays and tuples become lists, keys texts, and what has no
     JSON form its ``repr``."""
     try:
-        return json.dumps(value, default=_as_json)
+        return json.dumps(value, default=_json_default)
     except TypeError:  # a key without a JSON form
-        return json.dumps(_with_text_keys(value), default=_as_json)
+        return json.dumps(_with_string_keys(value), default=_json_default)
 
 
-def _with_text_keys(value: Any) -> Any:
+def _with_string_keys(value: Any) -> Any:
     """A value whose mappings have texts for keys."""
     if isinstance(value, Mapping):
-        return {str(key): _with_text_keys(item) for key, item in value.items()}
-    return [_with_text_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): _with_string_keys(item) for key, item in value.items()}
+    return (
+        [_with_string_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
+    )
 
 
-def _as_json(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     """The JSON form of a value that JSON does not know."""
     if type(value).__module__ == "numpy":
         return value.tolist()

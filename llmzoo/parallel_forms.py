@@ -18,23 +18,29 @@ def to_parallel(env: AECEnv) -> ParallelEnv:
     for inner in (env, getattr(env, "env", None)):
         if isinstance(inner, parallel_to_aec_wrapper):
             return inner.env
-    return _Together(env) if env.metadata.get("is_parallelizable", False) else _InTurns(env)
+    return (
+        _SimultaneousWrapper(env)
+        if env.metadata.get("is_parallelizable", False)
+        else _TurnBasedWrapper(env)
+    )
 
 
-class _Together(aec_to_parallel_wrapper):
+class _SimultaneousWrapper(aec_to_parallel_wrapper):
     def step(self, actions: Mapping[str, Any]) -> Any:
-        _check(actions, self.agents, "of every agent in env.agents")
+        _check_actions(actions, self.agents, "of every agent in env.agents")
         return super().step(actions)
 
 
-class _InTurns(turn_based_aec_to_parallel_wrapper):
+class _TurnBasedWrapper(turn_based_aec_to_parallel_wrapper):
     def step(self, actions: Mapping[str, Any]) -> Any:
-        acts = [self.aec_env.agent_selection] if self.agents else []
-        _check(actions, acts, 'of the agent that infos[agent]["active_agent"] names')
+        expected_agents = [self.aec_env.agent_selection] if self.agents else []
+        _check_actions(
+            actions, expected_agents, 'of the agent that infos[agent]["active_agent"] names'
+        )
         return super().step(actions)
 
 
-def _check(actions: Mapping[str, Any], agents: Sequence[str], needed: str) -> None:
+def _check_actions(actions: Mapping[str, Any], agents: Sequence[str], needed: str) -> None:
     """Refuse, before anything is played, actions that lack one of ``agents``."""
     missing = [agent for agent in agents if agent not in actions]
     if missing:

@@ -99,20 +99,20 @@ class Episode:
         return tuple(returns)
 
 
-def negligible(value: float, returns: Sequence[float]) -> bool:
+def is_negligible(value: float, returns: Sequence[float]) -> bool:
     """Whether ``value`` is no more than rounding beside returns of this size."""
     return abs(value) <= 1e-6 * max(1.0, *map(abs, returns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ComponentReturns:
     """A named part of the reward: what a :class:`Group` says of the whole, with the same discount."""
 
     returns: tuple[float, ...]
     greedy: float | None = None
     redrawn: tuple[float, ...] = ()
 
-    def only(self, indices: Sequence[int]) -> Part:
+    def select(self, indices: Sequence[int]) -> ComponentReturns:
         """The part of a group with these of its completions."""
         redrawn = tuple(self.redrawn[i] for i in indices) if self.redrawn else ()
         returns = tuple(self.returns[i] for i in indices)
@@ -145,7 +145,7 @@ class Group:
     returns: tuple[float, ...]
     greedy: float | None = None
     redrawn: tuple[float, ...] = ()
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, ComponentReturns] = field(default_factory=dict)
     infos: tuple[Mapping[str, Any], ...] = ()
     reach: float = 1.0
 
@@ -164,7 +164,7 @@ class Group:
         ]
         if len(known) == len(self.returns):
             return self
-        return self.only(known) if known else None
+        return self.select(known) if known else None
 
     @property
     def differs(self) -> bool:
@@ -175,9 +175,9 @@ class Group:
         groups and samples new ones (DAPO, arXiv 2503.14476).
         """
         compared = (*self.returns, *self.redrawn)
-        return not negligible(max(compared) - min(compared), compared)
+        return not is_negligible(max(compared) - min(compared), compared)
 
-    def by_part(self) -> list[Group]:
+    def split_by_component(self) -> list[Group]:
         """For each named part of the reward, the group as if it were all that is paid; the group itself
         where no parts are named."""
         return [
@@ -185,19 +185,19 @@ class Group:
             for p in self.parts.values()
         ] or [self]
 
-    def only(self, indices: Sequence[int]) -> Group:
+    def select(self, indices: Sequence[int]) -> Group:
         """The group with these of its completions."""
         return replace(
             self,
             completions=tuple(self.completions[i] for i in indices),
             returns=tuple(self.returns[i] for i in indices),
             redrawn=tuple(self.redrawn[i] for i in indices) if self.redrawn else (),
-            parts={name: part.only(indices) for name, part in self.parts.items()},
+            parts={name: part.select(indices) for name, part in self.parts.items()},
             infos=tuple(self.infos[i] for i in indices) if self.infos else (),
         )
 
 
-def measured(groups: Sequence[Group]) -> tuple[Group, ...]:
+def drop_unknown_returns(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups without completions of unknown return, and none in which nothing is left to compare."""
     return tuple(found for group in groups if (found := group.measured()) is not None)
 
@@ -247,21 +247,21 @@ class Batch:
         return Batch(episodes=(episode,), endings=(ending,))
 
     @staticmethod
-    def joined(parts: Sequence[Batch]) -> Batch:
+    def concatenate(batches: Sequence[Batch]) -> Batch:
         """Several batches as one, in their order."""
         return Batch(
-            groups=tuple(group for part in parts for group in part.groups),
-            endings=tuple(ending for part in parts for ending in part.endings),
-            episodes=tuple(episode for part in parts for episode in part.episodes),
-            failures=tuple(failure for part in parts for failure in part.failures),
+            groups=tuple(group for part in batches for group in part.groups),
+            endings=tuple(ending for part in batches for ending in part.endings),
+            episodes=tuple(episode for part in batches for episode in part.episodes),
+            failures=tuple(failure for part in batches for failure in part.failures),
         )
 
 
-def fields_of(record: Any) -> dict[str, Any]:
+def field_values(record: Any) -> dict[str, Any]:
     """A record's fields by name."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def with_tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+def lists_to_tuples(row: Mapping[str, Any]) -> dict[str, Any]:
     """A record's fields with lists as tuples."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}

@@ -28,7 +28,7 @@ from llmzoo.parallel_forms import to_parallel
 
 _GROUP = "llmzoo.envs"
 # other collections, and the modules that hold them: see llmzoo.adapters.external
-NEIGHBOURS = {
+EXTERNAL_COLLECTIONS = {
     "reasoning_gym": "llmzoo.adapters.external.reasoning_gym",
     "textarena": "llmzoo.adapters.external.textarena",
     "openspiel": "llmzoo.adapters.external.openspiel",
@@ -105,13 +105,13 @@ def register(
     )
     _specs[id] = new
     pettingzoo_id = f"llmzoo/{parts['name']}-v{parts['version']}"
-    pettingzoo.register("aec", pettingzoo_id, _Maker(id, make))
-    pettingzoo.register("parallel", pettingzoo_id, _Maker(id, parallel))
+    pettingzoo.register("aec", pettingzoo_id, _PettingZooEntryPoint(id, make))
+    pettingzoo.register("parallel", pettingzoo_id, _PettingZooEntryPoint(id, parallel))
     return new
 
 
 @dataclass(frozen=True)
-class _Maker:
+class _PettingZooEntryPoint:
     """The entry point in PettingZoo's registry: ``make`` or ``parallel`` of one id."""
 
     id: str
@@ -129,11 +129,11 @@ def spec(id: str) -> EnvSpec:
     """
     if is_remote(id):
         return _remote_spec(id)
-    if is_neighbour(id):
-        neighbour_spec: Callable[[str], EnvSpec] = load_object("llmzoo.adapters.external:spec")
-        return neighbour_spec(id)
-    if is_path(id):
-        return EnvSpec(id=id, entry_point=_maker(id), family="third-party")
+    if is_external(id):
+        external_spec: Callable[[str], EnvSpec] = load_object("llmzoo.adapters.external:spec")
+        return external_spec(id)
+    if is_import_path(id):
+        return EnvSpec(id=id, entry_point=_load_env_factory(id), family="third-party")
     if id not in _specs:
         _load_entry_points()
     if id not in _specs:
@@ -156,10 +156,10 @@ def make(id: str, **kwargs: Any) -> AECEnv:
     ``UnknownNameError`` for an unknown id and ``MissingExtraError`` if packages are missing.
     """
     env_spec = spec(id)
-    env = _load(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
-    if is_path(id) and isinstance(env, ParallelEnv):
+    env = _resolve_entry_point(env_spec, env_spec.entry_point)(**{**env_spec.kwargs, **kwargs})
+    if is_import_path(id) and isinstance(env, ParallelEnv):
         return parallel_to_aec(env)
-    if is_path(id) and not isinstance(env, AECEnv):
+    if is_import_path(id) and not isinstance(env, AECEnv):
         raise ConfigError(f"{id} gave {type(env).__name__}, not an environment of PettingZoo")
     return env
 
@@ -173,7 +173,9 @@ def parallel(id: str, **kwargs: Any) -> ParallelEnv:
     """
     env_spec = spec(id)
     if env_spec.parallel_entry_point is not None:
-        return _load(env_spec, env_spec.parallel_entry_point)(**{**env_spec.kwargs, **kwargs})
+        return _resolve_entry_point(env_spec, env_spec.parallel_entry_point)(
+            **{**env_spec.kwargs, **kwargs}
+        )
     return to_parallel(make(id, **kwargs))
 
 
@@ -183,20 +185,20 @@ def load_object(path: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def is_path(name: str) -> bool:
+def is_import_path(name: str) -> bool:
     """Whether a name is a ``"module:attribute"``: not an id of ours (these have no colon), an address or
     a task of another collection."""
-    return ":" in name and not is_remote(name) and not is_neighbour(name)
+    return ":" in name and not is_remote(name) and not is_external(name)
 
 
 def imports_code(name: str) -> bool:
     """Whether making the environment, or learner, of this name imports a module that the name chooses."""
-    return is_path(name) or name.startswith("verifiers:")
+    return is_import_path(name) or name.startswith("verifiers:")
 
 
-def is_neighbour(name: str) -> bool:
+def is_external(name: str) -> bool:
     """Whether a name is ``"collection:task"``, of a collection in ``NEIGHBOURS``."""
-    return name.partition(":")[0] in NEIGHBOURS and ":" in name
+    return name.partition(":")[0] in EXTERNAL_COLLECTIONS and ":" in name
 
 
 def is_remote(name: str) -> bool:
@@ -204,26 +206,26 @@ def is_remote(name: str) -> bool:
     return name.startswith(("grpc://", "grpcs://"))
 
 
-def arguments_of(env_spec: EnvSpec) -> dict[str, Any] | None:
+def argument_types(env_spec: EnvSpec) -> dict[str, Any] | None:
     """Names and type hints of an environment's arguments; None if it takes any, or is remote.
 
     A hint that cannot be read is ``Any``.
     """
     if is_remote(env_spec.id):
         return None
-    makes = env_spec.entry_point
-    maker = load_object(makes) if isinstance(makes, str) else makes
-    for candidate in (maker, type(make(env_spec.id, **env_spec.offline).unwrapped)):
+    entry_point = env_spec.entry_point
+    factory = load_object(entry_point) if isinstance(entry_point, str) else entry_point
+    for candidate in (factory, type(make(env_spec.id, **env_spec.offline).unwrapped)):
         try:
             parameters = inspect.signature(candidate, eval_str=True).parameters.values()
         except NameError:  # a third party's hints may name what it imports for type checking only
             parameters = inspect.signature(candidate).parameters.values()
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            return {p.name: _hint(p.annotation) for p in parameters}
+            return {p.name: _type_hint(p.annotation) for p in parameters}
     return None
 
 
-def _hint(annotation: Any) -> Any:
+def _type_hint(annotation: Any) -> Any:
     unknown = annotation is inspect.Parameter.empty or isinstance(annotation, str)
     return Any if unknown else annotation
 
@@ -236,7 +238,7 @@ def _remote_spec(address: str) -> EnvSpec:
     return spec_at(address)
 
 
-def load_path(path: str, what: str) -> Any:
+def load_user_object(path: str, what: str) -> Any:
     """Import a ``"module:attribute"`` that a user gave for a ``what``.
 
     Raises :class:`ConfigError` or :class:`UnknownNameError` if it does not exist.
@@ -264,14 +266,14 @@ def load_path(path: str, what: str) -> Any:
         raise UnknownNameError(f"name in {imported.__file__},", attribute, public) from None
 
 
-def _maker(path: str) -> Callable[..., AECEnv]:
+def _load_env_factory(path: str) -> Callable[..., AECEnv]:
     """The callable at ``path``, which must take the keyword ``split``."""
-    maker = load_path(path, "environment")
-    if not callable(maker):
+    factory = load_user_object(path, "environment")
+    if not callable(factory):
         raise ConfigError(
-            f"{path} makes no environment: it is {maker!r:.60}, not a function or class"
+            f"{path} makes no environment: it is {factory!r:.60}, not a function or class"
         )
-    signature = inspect.signature(maker)
+    signature = inspect.signature(factory)
     try:
         signature.bind()
         signature.bind(split="train")
@@ -281,10 +283,12 @@ def _maker(path: str) -> Callable[..., AECEnv]:
             "them is split ('train', 'test' or 'all'), so that a run is not measured on the "
             "episodes that it learned from"
         ) from None
-    return maker
+    return factory
 
 
-def _load(env_spec: EnvSpec, entry_point: str | Callable[..., Any]) -> Callable[..., Any]:
+def _resolve_entry_point(
+    env_spec: EnvSpec, entry_point: str | Callable[..., Any]
+) -> Callable[..., Any]:
     if not isinstance(entry_point, str):
         return entry_point
     try:

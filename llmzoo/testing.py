@@ -37,7 +37,7 @@ from llmzoo.policies.base import Policy
 
 EnvFn = Callable[[], AECEnv]
 AnyEnv = TypeVar("AnyEnv", AECEnv, ParallelEnv)
-Act = Callable[[AECEnv, str], str]  # the answer of an agent whose turn it is
+ActFn = Callable[[AECEnv, str], str]  # the answer of an agent whose turn it is
 
 # PettingZoo's tests expect arrays; text environments cannot avoid these warnings
 UNAVOIDABLE_WARNINGS = frozenset(
@@ -70,21 +70,21 @@ def check_env(
     """
     from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
-    def converted() -> ParallelEnv:
+    def make_converted() -> ParallelEnv:
         return to_parallel(env_fn())
 
     _check_observations(env_fn())
-    make_parallel = parallel_fn or converted
+    make_parallel = parallel_fn or make_converted
     EnvLogger.flush()
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
-        api_test(_seed(env_fn()), num_cycles=cycles)
+        api_test(_seed_action_spaces(env_fn()), num_cycles=cycles)
         seed_test(env_fn, num_cycles=cycles)
-        parallel_api_test(_seed(make_parallel()), num_cycles=cycles)
+        parallel_api_test(_seed_action_spaces(make_parallel()), num_cycles=cycles)
         parallel_seed_test(make_parallel, num_cycles=cycles)
-    meant = [w for w in caught if not issubclass(w.category, FallbackWarning)]
-    said = {str(warning.message) for warning in meant} | {str(m) for m in EnvLogger.mqueue}
-    surplus = sorted(said - UNAVOIDABLE_WARNINGS)
+    relevant = [w for w in caught if not issubclass(w.category, FallbackWarning)]
+    messages = {str(warning.message) for warning in relevant} | {str(m) for m in EnvLogger.mqueue}
+    surplus = sorted(messages - UNAVOIDABLE_WARNINGS)
     _require(not surplus, f"warnings that can be avoided: {surplus}")
 
 
@@ -124,7 +124,9 @@ def check_text_spaces(env_fn: EnvFn) -> None:
         _require(env.observation_space(agent).contains(observation), "observation outside space")
 
 
-def check_seeds(env_fn: EnvFn, *, seeds: Iterable[int] = range(3), act: Act | None = None) -> None:
+def check_seeds(
+    env_fn: EnvFn, *, seeds: Iterable[int] = range(3), act: ActFn | None = None
+) -> None:
     """The same seed gives the same episode, in a fresh and in a used environment.
 
     The episode neither depends on the global random states of ``random``, NumPy and (if imported)
@@ -132,17 +134,17 @@ def check_seeds(env_fn: EnvFn, *, seeds: Iterable[int] = range(3), act: Act | No
     """
     used = env_fn()
     for seed in seeds:
-        first = _under_global_seed(1, partial(_record, env_fn(), seed, act))
-        again = _under_global_seed(2, partial(_record, used, seed, act))
+        first = _run_under_global_seed(1, partial(_record, env_fn(), seed, act))
+        again = _run_under_global_seed(2, partial(_record, used, seed, act))
         _require(first == again, f"seed {seed} gives two different episodes")
 
 
-def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -> None:
+def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) -> None:
     """``reward_parts`` sum to the reward that ``last()`` returns; ``success`` is a bool at the end."""
     env = env_fn()
     for seed in range(episodes):
         ended = 0
-        for agent in _visits(env, seed, act):
+        for agent in _iter_turns(env, seed, act):
             _, reward, terminated, truncated, info = env.last()
             _require(math.isfinite(reward), f"reward {reward} of {agent}")
             parts = sum(info["reward_parts"].values())
@@ -156,7 +158,7 @@ def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -
         _require(ended == len(env.possible_agents), f"{ended} agents saw the end of the episode")
 
 
-def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) -> None:
+def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) -> None:
     """Rewards follow ``metadata``.
 
     Agents that ``delayed_reward_agents`` leaves out are paid at their own steps only. Each part in
@@ -165,23 +167,32 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
     """
     env = env_fn()
     names = set(env.metadata.get("team_parts", ()))
-    by_others = env.metadata.get("delayed_reward_agents")
-    together = env.metadata.get("is_parallelizable", False)
+    delayed_reward_agents = env.metadata.get("delayed_reward_agents")
+    simultaneous = env.metadata.get("is_parallelizable", False)
     paid_alike: dict[str, Any] = {}  # which agents are paid a team part, by its name
     for seed in range(episodes):
         team: set[str] = set()
         own: set[str] = set()
         parts: dict[str, dict[str, float]] = {}
         last = None
-        for agent in _visits(env, seed, act):
-            if last is not None and not together and by_others is not None:
-                others = {a for a, r in env.rewards.items() if r and a not in (last, *by_others)}
+        for agent in _iter_turns(env, seed, act):
+            if last is not None and not simultaneous and delayed_reward_agents is not None:
+                others = {
+                    a
+                    for a, r in env.rewards.items()
+                    if r and a not in (last, *delayed_reward_agents)
+                }
                 _require(
                     not others,
                     f"{others} paid at the step of {last}, against delayed_reward_agents",
                 )
-            told = {a: i["reward_parts"] for a, i in env.infos.items() if "reward_parts" in i}
-            new = {a: _change(parts.get(a, {}), now, a == last) for a, now in told.items()}
+            current_parts = {
+                a: i["reward_parts"] for a, i in env.infos.items() if "reward_parts" in i
+            }
+            new = {
+                a: _reward_change(parts.get(a, {}), now, a == last)
+                for a, now in current_parts.items()
+            }
             for name in names:
                 paid = {a: now[name] for a, now in new.items() if abs(now.get(name, 0.0)) > 1e-9}
                 agents = paid_alike.setdefault(name, paid.keys()) if paid else paid.keys()
@@ -190,9 +201,9 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
                     and len({round(amount, 9) for amount in paid.values()}) < 2,
                     f"the team part {name!r} was paid as {paid}, and to {sorted(agents)} before",
                 )
-            team |= {a for a, now in told.items() if names.intersection(now)}
-            own |= {a for a, now in told.items() if set(now) - names}
-            parts, last = copy.deepcopy(told), agent
+            team |= {a for a, now in current_parts.items() if names.intersection(now)}
+            own |= {a for a, now in current_parts.items() if set(now) - names}
+            parts, last = copy.deepcopy(current_parts), agent
         both = team & own
         _require(
             not both or bool(env.metadata.get("team_and_local", False)),
@@ -200,14 +211,14 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: Act | None = None) ->
         )
 
 
-def check_attempts(env_fn: EnvFn, *, episodes: int = 3, act: Act | None = None) -> None:
+def check_attempts(env_fn: EnvFn, *, episodes: int = 3, act: ActFn | None = None) -> None:
     """An agent in ``metadata["attempts"]`` answers that often in a row, and reads the same each time."""
     env = env_fn()
     declared = env.metadata.get("attempts") or {}
     for seed in range(episodes):
         row: list[str] = []  # what the agent of the present row has read
         last = ""
-        for agent in _visits(env, seed, act):
+        for agent in _iter_turns(env, seed, act):
             over = env.terminations[agent] or env.truncations[agent]
             if row and (over or agent != last):
                 count = declared[last]
@@ -241,7 +252,7 @@ def check_groups(
     for tree in (agent_turn_tree, joint_tree):
         flat = set(env_fn().possible_agents)
         for seed in seeds:
-            counts = group_counts(env_fn, player, tree, seed, group_size=group_size)
+            counts = count_varied_groups(env_fn, player, tree, seed, group_size=group_size)
             flat -= {agent for agent, (differing, _) in counts.items() if differing}
             if not flat:
                 break
@@ -265,7 +276,7 @@ def check_attacks(
     return report
 
 
-def group_counts(
+def count_varied_groups(
     env_fn: Callable[[], AECEnv],
     policy: Policy,
     tree: Callable[..., Any],
@@ -279,13 +290,13 @@ def group_counts(
     ``policy`` plays all agents, each as if it were trained. ``tree`` is :func:`agent_turn_tree` or
     :func:`joint_tree`; ``options`` are passed to it.
     """
-    from llmzoo.rollout import run
+    from llmzoo.rollout import run_rollouts
 
     env = env_fn()
     env.reset(seed=seed)
     agents = env.possible_agents
     rollout = tree(env, seed, group_size=group_size, trained=agents, **options)
-    (batch,) = run([rollout], dict.fromkeys(agents, policy))
+    (batch,) = run_rollouts([rollout], dict.fromkeys(agents, policy))
     groups = {agent: [g for g in batch.groups if g.agent == agent] for agent in agents}
     return {agent: (sum(g.differs for g in mine), len(mine)) for agent, mine in groups.items()}
 
@@ -304,26 +315,26 @@ def check_hostile_text(env_fn: EnvFn, texts: Iterable[str], *, max_step_s: float
     env.reset(seed=0)
     for text in texts:
         for _ in env.possible_agents:
-            shown = f"{text[:60]!r} ({len(text)} characters)"
+            excerpt = f"{text[:60]!r} ({len(text)} characters)"
             agent = env.agent_selection
-            cheap = isinstance(env.unwrapped, TextEnv)  # to copy
-            copies = [forking.fork(env), forking.fork(env)] if cheap else []
+            can_fork = isinstance(env.unwrapped, TextEnv)  # to copy
+            copies = [forking.fork(env), forking.fork(env)] if can_fork else []
             try:
-                seconds = _seconds_of_a_step(env, text)
+                seconds = _step_cpu_seconds(env, text)
                 while seconds > max_step_s and copies:
-                    seconds = min(seconds, _seconds_of_a_step(copies.pop(), text))
+                    seconds = min(seconds, _step_cpu_seconds(copies.pop(), text))
             except Exception as error:
-                raise ConformanceError(f"{agent} answered {shown}: {error!r}") from error
-            _require(seconds <= max_step_s, f"{agent} answered {shown}: took {seconds:.2f} s")
+                raise ConformanceError(f"{agent} answered {excerpt}: {error!r}") from error
+            _require(seconds <= max_step_s, f"{agent} answered {excerpt}: took {seconds:.2f} s")
             observation = env.observe(env.agent_selection)
             space = env.observation_space(env.agent_selection)
-            _require(space.contains(observation), f"{shown}: next observation outside its space")
-            _require(all(map(math.isfinite, env.rewards.values())), f"{shown}: {env.rewards}")
+            _require(space.contains(observation), f"{excerpt}: next observation outside its space")
+            _require(all(map(math.isfinite, env.rewards.values())), f"{excerpt}: {env.rewards}")
             if all(env.terminations[a] or env.truncations[a] for a in env.agents):
                 env.reset()
 
 
-def _seconds_of_a_step(env: AECEnv, text: str) -> float:
+def _step_cpu_seconds(env: AECEnv, text: str) -> float:
     """This process's CPU seconds for a step and the observation after it."""
     gc.disable()  # its pauses depend on the rest of the process
     started = time.process_time()
@@ -340,17 +351,17 @@ def hostile_texts(n: int, seed: int = 0) -> Iterator[str]:
     rng = random.Random(seed)
     kinds = (
         lambda: "",
-        lambda: "".join(chr(_code_point(rng)) for _ in range(rng.randrange(1, 200))),
+        lambda: "".join(chr(_random_code_point(rng)) for _ in range(rng.randrange(1, 200))),
         lambda: "".join(chr(rng.randrange(32)) for _ in range(rng.randrange(1, 200))),
         lambda: rng.choice("[({<") * 10_000 + rng.choice(("", "])}>"[rng.randrange(4)] * 10_000)),
         lambda: (
             rng.choice(("[[", "[1,", "[1, 1, 1],", '{"a":', "1 ", " ", "\n", "|", "`" * 3)) * 2_000
         ),
-        lambda: rng.choice(_CODE),
+        lambda: rng.choice(_CODE_SNIPPETS),
         lambda: rng.choice(("", "-", "[1, 1, ", "1.")) + rng.choice("0123456789") * 10_000,
-        lambda: rng.choice(_JSON)[: rng.randrange(1, 80)],
-        lambda: _near_miss(rng),
-        lambda: _near_miss(rng) + rng.choice(_CODE) + _near_miss(rng),
+        lambda: rng.choice(_JSON_SNIPPETS)[: rng.randrange(1, 80)],
+        lambda: _random_near_miss(rng),
+        lambda: _random_near_miss(rng) + rng.choice(_CODE_SNIPPETS) + _random_near_miss(rng),
     )
     for number in range(n):
         if number % 100 == 50:
@@ -360,13 +371,13 @@ def hostile_texts(n: int, seed: int = 0) -> Iterator[str]:
 
 
 def check_observations_do_not_grow(
-    env_fn: EnvFn, *, episodes: int = 10, seed: int = 0, act: Act | None = None
+    env_fn: EnvFn, *, episodes: int = 10, seed: int = 0, act: ActFn | None = None
 ) -> None:
     """Repeated episodes give observations of the same lengths: nothing accumulates."""
     env = env_fn()
 
     def lengths() -> list[int]:
-        return [len(env.observe(agent)) for agent in _visits(env, seed, act)]
+        return [len(env.observe(agent)) for agent in _iter_turns(env, seed, act)]
 
     first = lengths()
     for episode in range(2, episodes + 1):
@@ -378,20 +389,20 @@ def check_fork(
     env_fn: EnvFn,
     *,
     seed: int = 0,
-    act: Act | None = None,
+    act: ActFn | None = None,
     fork: Callable[[AECEnv], AECEnv] | None = None,
 ) -> None:
     """At every turn, a fork played to its end leaves the original unchanged, and a second fork with
     the same answers sees the same."""
     from llmzoo.envs import forking
 
-    copy_of = fork or forking.fork
+    make_fork = fork or forking.fork
     env = env_fn()
-    for _ in _visits(env, seed, act):
+    for _ in _iter_turns(env, seed, act):
         before = _snapshot(env)
-        first, second = copy_of(env), copy_of(env)
+        first, second = make_fork(env), make_fork(env)
         _require(_snapshot(first) == before, "a fork differs from its original")
-        endings = [_play_on(copied, act) for copied in (first, second)]
+        endings = [_play_to_end(copied, act) for copied in (first, second)]
         _require(endings[0] == endings[1], "two forks with the same answers differ")
         _require(_snapshot(env) == before, "stepping a fork changed its original")
 
@@ -439,7 +450,9 @@ def task_ids(env: AECEnv, tasks: int) -> list[str]:
     return ids
 
 
-def _change(before: dict[str, float], after: dict[str, float], own_step: bool) -> dict[str, float]:
+def _reward_change(
+    before: dict[str, float], after: dict[str, float], own_step: bool
+) -> dict[str, float]:
     """What was paid of each part; an agent's own step resets its parts."""
     return dict(after) if own_step else {n: v - before.get(n, 0.0) for n, v in after.items()}
 
@@ -449,39 +462,39 @@ def _require(condition: bool, otherwise: str) -> None:
         raise ConformanceError(otherwise)
 
 
-def _sample(env: AECEnv, agent: str) -> str:
+def _sample_action(env: AECEnv, agent: str) -> str:
     return env.action_space(agent).sample()
 
 
-def _seed(env: AnyEnv, seed: int = 0) -> AnyEnv:
+def _seed_action_spaces(env: AnyEnv, seed: int = 0) -> AnyEnv:
     """``env``, whose action spaces sample the same actions at every check."""
     for number, agent in enumerate(env.possible_agents):
         env.action_space(agent).seed(seed + number)
     return env
 
 
-def _visits(env: AECEnv, seed: int, act: Act | None) -> Iterator[str]:
+def _iter_turns(env: AECEnv, seed: int, act: ActFn | None) -> Iterator[str]:
     """Plays an episode; yields each agent at its turns and once more at the end."""
     env.reset(seed=seed)
-    _seed(env, seed)
+    _seed_action_spaces(env, seed)
     for agent in env.agent_iter():
         yield agent
         over = env.terminations[agent] or env.truncations[agent]
-        env.step(None if over else (act or _sample)(env, agent))
+        env.step(None if over else (act or _sample_action)(env, agent))
 
 
-def _record(env: AECEnv, seed: int, act: Act | None) -> list[Any]:
-    return [copy.deepcopy((agent, env.last())) for agent in _visits(env, seed, act)]
+def _record(env: AECEnv, seed: int, act: ActFn | None) -> list[Any]:
+    return [copy.deepcopy((agent, env.last())) for agent in _iter_turns(env, seed, act)]
 
 
-def _play_on(env: AECEnv, act: Act | None) -> list[Any]:
-    _seed(env)
+def _play_to_end(env: AECEnv, act: ActFn | None) -> list[Any]:
+    _seed_action_spaces(env)
     seen = []
     while env.agents:
         agent = env.agent_selection
         seen.append(_snapshot(env))
         over = env.terminations[agent] or env.truncations[agent]
-        env.step(None if over else (act or _sample)(env, agent))
+        env.step(None if over else (act or _sample_action)(env, agent))
     return seen
 
 
@@ -491,7 +504,7 @@ def _snapshot(env: AECEnv) -> Any:
     return copy.deepcopy((env.agents, env.agent_selection, seen, env.last(), flags))
 
 
-def _under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
+def _run_under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
     """The result of ``play`` under global generators seeded with ``seed``, which it must not use."""
     torch = sys.modules.get("torch")
     kept = random.getstate(), np.random.get_state()  # noqa: NPY002 - the global state is the subject
@@ -501,9 +514,9 @@ def _under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
         np.random.seed(seed)  # noqa: NPY002
         if torch:
             torch.manual_seed(seed)
-        before = _global_states(torch)
+        before = _global_random_states(torch)
         result = play()
-        for name, state in _global_states(torch).items():
+        for name, state in _global_random_states(torch).items():
             _require(state == before[name], f"the global random state of {name} was changed")
     finally:
         random.setstate(kept[0])
@@ -513,7 +526,7 @@ def _under_global_seed(seed: int, play: Callable[[], Any]) -> Any:
     return result
 
 
-def _global_states(torch: Any) -> dict[str, Any]:
+def _global_random_states(torch: Any) -> dict[str, Any]:
     numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002
     states = {"random": random.getstate(), "numpy": repr(numpy_state)}
     if torch:
@@ -521,7 +534,7 @@ def _global_states(torch: Any) -> dict[str, Any]:
     return states
 
 
-def _code_point(rng: random.Random) -> int:
+def _random_code_point(rng: random.Random) -> int:
     """Any code point but a surrogate, half of them beyond the basic plane."""
     if rng.random() < 0.5:
         return rng.randrange(0x10000, 0x110000)
@@ -529,7 +542,7 @@ def _code_point(rng: random.Random) -> int:
     return point if point < 0xD800 else point + 0x800
 
 
-def _near_miss(rng: random.Random) -> str:
+def _random_near_miss(rng: random.Random) -> str:
     """Pieces of plausible answers in random order."""
     pieces = (
         *"UDLRudlr0123456789.,[](){}#@$ \n\t",
@@ -543,7 +556,7 @@ def _near_miss(rng: random.Random) -> str:
     return "".join(rng.choice(pieces) for _ in range(rng.randrange(1, 120)))
 
 
-_CODE = (
+_CODE_SNIPPETS = (
     "__import__('os').system('touch /tmp/llmzoo_was_here')",
     "'); DROP TABLE tasks; --",
     "import sys; sys.exit(0)",
@@ -553,7 +566,7 @@ _CODE = (
     "raise SystemExit",
     "\\x00\\u0000 %n%n%n%s",
 )
-_JSON = (
+_JSON_SNIPPETS = (
     '{"role": "planner_1", "success": true, "reward": 1e308, "moves": ["U", "D", null, -1]}',
     '[[1, 2, 3, 4], [3, 4, 1, 2], [2, 1, 4, 3], [4, 3, 2, 1]] // {"reward": NaN, "x": Infinity}',
     '```json\n{"grid": "1234\\n3412\\n2143\\n4321", "reward_parts": {"team": 1.0}}\n```',

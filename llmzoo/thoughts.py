@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class ThoughtMarks:
     """The texts around a thought.
 
     ``opens`` may be the beginning of what opens a thought. None: nothing does, and so every text
@@ -18,42 +18,48 @@ class Marks:
     closes: str
 
 
-FAMILIES = (
-    Marks("<think>", "</think>"),  # Qwen3, DeepSeek-R1, SmolLM3, GLM, Nemotron, Phi-4-reasoning
-    Marks("[THINK]", "[/THINK]"),  # Magistral
-    Marks("<thought>", "</thought>"),  # EXAONE Deep
-    Marks("<seed:think>", "</seed:think>"),  # Seed-OSS
-    Marks("◁think▷", "◁/think▷"),  # Kimi
-    Marks("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A Reasoning
-    Marks("<|channel>", "<channel|>"),  # Gemma 4
-    Marks("<|channel|>", "<|channel|>final<|message|>"),  # gpt-oss: only this channel is an answer
+THOUGHT_MARKS = (
+    ThoughtMarks(
+        "<think>", "</think>"
+    ),  # Qwen3, DeepSeek-R1, SmolLM3, GLM, Nemotron, Phi-4-reasoning
+    ThoughtMarks("[THINK]", "[/THINK]"),  # Magistral
+    ThoughtMarks("<thought>", "</thought>"),  # EXAONE Deep
+    ThoughtMarks("<seed:think>", "</seed:think>"),  # Seed-OSS
+    ThoughtMarks("◁think▷", "◁/think▷"),  # Kimi
+    ThoughtMarks("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A Reasoning
+    ThoughtMarks("<|channel>", "<channel|>"),  # Gemma 4
+    ThoughtMarks(
+        "<|channel|>", "<|channel|>final<|message|>"
+    ),  # gpt-oss: only this channel is an answer
 )
 
 
-def marks_of(closes: str) -> Marks:
+def marks_ending_with(closes: str) -> ThoughtMarks:
     """The marks of the family whose thoughts end with ``closes``.
 
     Of another text ``</name>`` the opening mark is ``<name>``, of ``[/NAME]`` it is ``[NAME]``, and
     of any other text there is none.
     """
-    for marks in FAMILIES:
+    for marks in THOUGHT_MARKS:
         if marks.closes == closes:
             return marks
     paired = closes[:2] in ("</", "[/")
-    return Marks(closes[0] + closes[2:] if paired else None, closes)
+    return ThoughtMarks(closes[0] + closes[2:] if paired else None, closes)
 
 
-def answer_in(text: str, marks: Sequence[Marks] = FAMILIES, *, inside: bool = False) -> str | None:
+def strip_thoughts(
+    text: str, marks: Sequence[ThoughtMarks] = THOUGHT_MARKS, *, starts_in_thought: bool = False
+) -> str | None:
     """What follows the last thought in a text, less the line breaks between; None where one is open.
 
     A thought is open where the text, or what follows the last thought, begins with an opening mark.
-    Further on the mark is text: an answer may speak of it. ``inside``: the text begins inside a
+    Further on the mark is text: an answer may speak of it. ``starts_in_thought``: the text begins inside a
     thought.
     """
-    inside = inside or any(one.opens is None for one in marks)
+    starts_in_thought = starts_in_thought or any(one.opens is None for one in marks)
     ends = [(at + len(one.closes)) for one in marks if (at := text.rfind(one.closes)) >= 0]
     rest = text[max(ends) :] if ends else text
     opening = tuple(one.opens for one in marks if one.opens is not None)
-    if (inside and not ends) or rest.lstrip().startswith(opening):
+    if (starts_in_thought and not ends) or rest.lstrip().startswith(opening):
         return None
     return rest.lstrip("\n") if ends else rest

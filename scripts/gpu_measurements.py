@@ -93,7 +93,7 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
 
     first = call()  # with the capture
     seconds = sorted(call() for _ in range(3))
-    steps = static_rows.waiting_steps()
+    steps = static_rows.idle_steps()
     return {
         "first_seconds": first,
         "seconds": seconds,

@@ -23,8 +23,8 @@ from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 from llmzoo.models.likelihood import likelihood
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.tiny.tokenizer import build_tokenizer
-from llmzoo.policies.base import Request, ScriptedPolicy
-from llmzoo.policies.scripted import mixed
+from llmzoo.policies.base import PolicyRequest, ScriptedPolicy
+from llmzoo.policies.scripted import mixture
 from llmzoo.registry import make, spec
 
 # in the mix, by weight
@@ -69,7 +69,7 @@ class Example:
 
 def examples(recipe: Recipe, rng: random.Random, **env_args: object) -> Iterator[Example]:
     """Decisions from endless play of one episode after another, of all games in turn at random."""
-    players = mixed(recipe.expert_share)
+    players = mixture(recipe.expert_share)
     envs = {
         (id, agents, turns): make(
             id,
@@ -97,7 +97,9 @@ def _decisions(
 
     def decide(agent: str) -> Example:
         observation = str(env.observe(agent))
-        request = Request(agent=agent, observation=observation, env=env, seed=rng.randrange(2**31))
+        request = PolicyRequest(
+            agent=agent, observation=observation, env=env, seed=rng.randrange(2**31)
+        )
         given = [c.text for c in players.respond([request], answers)[0]]
         return Example(observation, tuple(given))
 

@@ -8,7 +8,7 @@ import tiny_models
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-from llmzoo.models.decode import Tokens
+from llmzoo.models.decode import SampledTokens
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -105,7 +105,7 @@ class Says:
         return [[self._row(next(rows)) for _ in range(group_size)] for _ in prompts]
 
     def _row(self, ids):
-        return Tokens(list(ids), [-1.0] * len(ids), True)
+        return SampledTokens(list(ids), [-1.0] * len(ids), True)
 
 
 def saying(tok: PreTrainedTokenizerFast, *texts: str, **options: object) -> TransformersPolicy:

@@ -10,12 +10,12 @@ import pytest
 
 import llmzoo
 from llmzoo import registry
-from llmzoo.serve.channel import connect, parse, plainly
+from llmzoo.serve.channel import connect, parse_address, translate_rpc_errors
 from llmzoo.serve.connection import Connection, connection_to
-from llmzoo.serve.environments import Environments, EnvironmentsConfig
+from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
-from llmzoo.serve.hosting import Running, ServeConfig, host
+from llmzoo.serve.hosting import RunningServer, ServeConfig, start_server
 
 TOKEN = "a token of these tests"
 
@@ -24,8 +24,8 @@ TOKEN = "a token of these tests"
 class Hosted:
     """A server that runs, its service, and ways to it."""
 
-    running: Running
-    service: Environments
+    running: RunningServer
+    service: EnvironmentsService
 
     def at(self, id: str) -> str:
         return f"{self.running.address}/{id}"
@@ -35,12 +35,12 @@ class Hosted:
 
     @property
     def connection(self) -> Connection:
-        return connection_to(parse(self.running.address))
+        return connection_to(parse_address(self.running.address))
 
     @property
     def stub(self) -> EnvironmentsStub:
         """For what our own client would never send."""
-        return EnvironmentsStub(connect(parse(self.running.address)))
+        return EnvironmentsStub(connect(parse_address(self.running.address)))
 
     @contextmanager
     def calls(self) -> Iterator[list[int]]:
@@ -59,9 +59,9 @@ def hosted(*, port: int = 0, message_bytes: int = 64 * 2**20, **config) -> Itera
     """A server on the loopback whose token this process has."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LLMZOO_TOKEN", TOKEN)
-        service = Environments(EnvironmentsConfig(message_bytes=message_bytes, **config))
+        service = EnvironmentsService(EnvironmentsConfig(message_bytes=message_bytes, **config))
         where = ServeConfig(port=port, token=TOKEN, max_message_bytes=message_bytes)
-        with host(where, [service]) as running:
+        with start_server(where, [service]) as running:
             yield Hosted(running, service)
 
 
@@ -77,7 +77,7 @@ def registered(**makers) -> Iterator[None]:
 
 def listed(address: str) -> list[str]:
     """The environments that a server lists, for the secrets that this process has."""
-    where = parse(address)
-    with plainly(where):
+    where = parse_address(address)
+    with translate_rpc_errors(where):
         reply = EnvironmentsStub(connect(where)).ListEnvironments(pb.ListRequest(), timeout=30)
     return [environment.id for environment in reply.environments]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from llmzoo.policies.base import Policy, Request, StreamingPolicy
+from llmzoo.policies.base import Policy, PolicyRequest, StreamingPolicy
 from llmzoo.records import Completion
-from llmzoo.serve.channel import parse
-from llmzoo.serve.hosting import Running, ServeConfig, host
+from llmzoo.serve.channel import parse_address
+from llmzoo.serve.hosting import RunningServer, ServeConfig, start_server
 from llmzoo.serve.policies import PolicyLimits, PolicyService
 from llmzoo.serve.policies_client import RemotePolicy
 
@@ -21,15 +21,15 @@ LONG = 60.0  # seconds that nothing here takes
 @contextmanager
 def served(
     policy: Policy, *, port: int = 0, token: str | None = None, **limits: Any
-) -> Iterator[tuple[Running, PolicyService]]:
+) -> Iterator[tuple[RunningServer, PolicyService]]:
     """A server of ``policy``, and its service."""
     service = PolicyService(policy, limits=PolicyLimits(**limits))
-    with host(ServeConfig(port=port, token=token, threads=32), [service]) as running:
+    with start_server(ServeConfig(port=port, token=token, threads=32), [service]) as running:
         yield running, service
 
 
-def client(running: Running, **options: Any) -> RemotePolicy:
-    return RemotePolicy(parse(running.address), **{"backoff_s": 0.01, **options})
+def client(running: RunningServer, **options: Any) -> RemotePolicy:
+    return RemotePolicy(parse_address(running.address), **{"backoff_s": 0.01, **options})
 
 
 def has_waiting(service: PolicyService, calls: int) -> None:
@@ -40,10 +40,10 @@ def has_waiting(service: PolicyService, calls: int) -> None:
         time.sleep(0.002)
 
 
-def asks(*observations: str, agent: str = "a_0", seed: int = 0) -> list[Request]:
+def asks(*observations: str, agent: str = "a_0", seed: int = 0) -> list[PolicyRequest]:
     """Requests as a rollout makes them: with a noise of their own, and an environment."""
     return [
-        Request(agent=agent, observation=o, env=object(), seed=seed, noise=100 + n)
+        PolicyRequest(agent=agent, observation=o, env=object(), seed=seed, noise=100 + n)
         for n, o in enumerate(observations)
     ]
 
@@ -57,9 +57,9 @@ class Gated(StreamingPolicy):
 
     name, prompt_style = "gated", None
 
-    def __init__(self, write: Callable[[Request], str] = lambda request: request.observation):
+    def __init__(self, write: Callable[[PolicyRequest], str] = lambda request: request.observation):
         self.calls: list[tuple[list[str], int, bool]] = []  # observations, group_size, greedy
-        self.requests: Sequence[Request] = ()  # of the last call
+        self.requests: Sequence[PolicyRequest] = ()  # of the last call
         self.begun, self.gate = threading.Semaphore(0), threading.Semaphore(0)
         self._write = write
 
@@ -88,7 +88,11 @@ class Asking:
     """A call of a policy in a thread of its own; leaving the ``with`` block waits for its end."""
 
     def __init__(
-        self, policy: RemotePolicy, requests: Sequence[Request], group_size: int = 1, **options
+        self,
+        policy: RemotePolicy,
+        requests: Sequence[PolicyRequest],
+        group_size: int = 1,
+        **options,
     ):
         self.answers: Any = None
         self.error: BaseException | None = None

@@ -78,5 +78,5 @@ def _memory(tensor: Tensor) -> int:
 def recorded() -> Iterator[Graphs]:
     """Within this context static steps are recorded and repeated."""
     graphs = Graphs()
-    with mock.patch.object(static_step, "captured", graphs.captured):
+    with mock.patch.object(static_step, "capture_cuda_graph", graphs.captured):
         yield graphs

@@ -14,13 +14,13 @@ import pytest
 from quick_cases import slow_but
 from toy_envs import Matcher
 
-from llmzoo.cli.arguments import env_arguments
-from llmzoo.cli.options import read
-from llmzoo.endpoints import OPENAI_URL, Endpoint, connect, parse
+from llmzoo.cli.arguments import check_env_args
+from llmzoo.cli.options import parse_options
+from llmzoo.endpoints import OPENAI_URL, Endpoint, make_client, parse_endpoint
 from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import load
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
@@ -89,7 +89,7 @@ def _key(monkeypatch):
 
 def ask(name, **options):
     policy = load(name, retries=0, **options)
-    return policy.respond([Request(agent="a", observation="?", env=Matcher())])[0][0]
+    return policy.respond([PolicyRequest(agent="a", observation="?", env=Matcher())])[0][0]
 
 
 def test_openais_key_goes_to_no_other_address(monkeypatch):
@@ -191,10 +191,10 @@ def test_plain_http_to_another_machine_is_warned_of(monkeypatch):
     for host in ("localhost", "127.0.0.1", "[::1]"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            connect(Endpoint(model="m", base_url=f"http://{host}:1/v1", api_key_env="MINE"))
+            make_client(Endpoint(model="m", base_url=f"http://{host}:1/v1", api_key_env="MINE"))
     for host in ("10.0.0.7", "gpu-box", "localhost.evil.org"):
         with pytest.warns(UserWarning, match=f"MINE goes to {host} over plain http"):
-            connect(Endpoint(model="m", base_url=f"http://{host}:1/v1", api_key_env="MINE"))
+            make_client(Endpoint(model="m", base_url=f"http://{host}:1/v1", api_key_env="MINE"))
 
 
 def test_a_key_in_place_of_its_variable_is_not_repeated():
@@ -202,10 +202,10 @@ def test_a_key_in_place_of_its_variable_is_not_repeated():
         Endpoint(model="m", api_key_env=KEY)
     assert KEY not in str(caught.value)
     with pytest.raises(ConfigError, match="holds no user") as caught:
-        parse(f"openai:m@https://me:{KEY}@x.org/v1")
+        parse_endpoint(f"openai:m@https://me:{KEY}@x.org/v1")
     assert KEY not in str(caught.value)
     with pytest.raises(ConfigError, match="holds no user"):
-        parse(f"openai:m@https://x.org/v1?api-key={KEY}")
+        parse_endpoint(f"openai:m@https://x.org/v1?api-key={KEY}")
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "file:///etc/passwd", "https://", ""])
@@ -223,8 +223,8 @@ def debate(tmp_path, endpoint):
 
     path = tmp_path / "debate.yaml"
     path.write_text(f"env: debate_v0\nenv_args:\n  judge: endpoint\n  endpoint: {endpoint}\n")
-    given = read("eval", ["--config", str(path)], EvalOptions)
-    return env_arguments("debate_v0", given["env_args"], split="use --split")
+    given = parse_options("eval", ["--config", str(path)], EvalOptions)
+    return check_env_args("debate_v0", given["env_args"], split="use --split")
 
 
 def test_an_endpoint_as_a_mapping_in_a_file(tmp_path, monkeypatch):
@@ -242,8 +242,10 @@ def test_an_endpoint_as_a_mapping_in_a_file(tmp_path, monkeypatch):
     parts = [f"--env.endpoint.{name}={value}" for name, value in wanted.items()]
     from llmzoo.cli.eval import EvalOptions
 
-    given = read("eval", ["--env", "debate_v0", "--env.judge", "endpoint", *parts], EvalOptions)
-    assert env_arguments("debate_v0", given["env_args"], split="")["endpoint"] == wanted
+    given = parse_options(
+        "eval", ["--env", "debate_v0", "--env.judge", "endpoint", *parts], EvalOptions
+    )
+    assert check_env_args("debate_v0", given["env_args"], split="")["endpoint"] == wanted
     assert debate(tmp_path, "{model: m, api_key_env: null}")["endpoint"] == {
         "model": "m",
         "api_key_env": None,

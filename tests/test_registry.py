@@ -11,7 +11,7 @@ from pettingzoo.env_registry import registration
 
 import llmzoo
 from llmzoo import registry
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.errors import ConfigError, LlmzooError, MissingExtraError, UnknownNameError
 from llmzoo.learners import CONFIGS, LEARNERS, learner_class, learner_config
 
@@ -253,7 +253,7 @@ def test_an_argument_of_another_type_is_named(id, args, said):
 
 
 def test_a_fault_inside_an_environment_is_no_fault_of_its_arguments():
-    env, _ = public_forms(Broken)
+    env, _ = make_env_fns(Broken)
     with pytest.raises(TypeError, match="unsupported operand"):
         env(size=3)
 

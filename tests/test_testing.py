@@ -171,8 +171,8 @@ def test_check_seeds_leaves_the_global_state_as_it_was():
 
 def test_parts_that_do_not_sum_to_the_reward():
     class Bonus(Sums):
-        def _pay(self, outcome):
-            super()._pay(outcome)
+        def _apply_outcome(self, outcome):
+            super()._apply_outcome(outcome)
             self.rewards["adder_0"] += 0.5
 
     fails(testing.check_rewards, Bonus, "adder_0 is paid 0.*, but its parts sum to")

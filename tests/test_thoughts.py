@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.thoughts import FAMILIES, Marks, answer_in, marks_of
+from llmzoo.thoughts import THOUGHT_MARKS, ThoughtMarks, marks_ending_with, strip_thoughts
 
-THINK = [marks_of("</think>")]
+THINK = [marks_ending_with("</think>")]
 
 
 @pytest.mark.parametrize(
@@ -26,33 +26,33 @@ THINK = [marks_of("</think>")]
     ],
 )
 def test_the_answer_is_what_follows_the_last_thought(text, answer):
-    assert answer_in(text, THINK) == answer
+    assert strip_thoughts(text, THINK) == answer
 
 
 def test_a_text_that_begins_inside_a_thought_must_end_it():
-    assert answer_in("UURR", THINK, inside=True) is None
-    assert answer_in("hm</think>UURR", THINK, inside=True) == "UURR"
+    assert strip_thoughts("UURR", THINK, starts_in_thought=True) is None
+    assert strip_thoughts("hm</think>UURR", THINK, starts_in_thought=True) == "UURR"
 
 
-@pytest.mark.parametrize("marks", FAMILIES, ids=lambda marks: marks.closes)
+@pytest.mark.parametrize("marks", THOUGHT_MARKS, ids=lambda marks: marks.closes)
 def test_every_family(marks):
-    assert answer_in(f"{marks.opens} no {marks.closes}\nyes") == "yes"
-    assert answer_in(f"{marks.opens} no") is None
-    assert answer_in("yes") == "yes"
+    assert strip_thoughts(f"{marks.opens} no {marks.closes}\nyes") == "yes"
+    assert strip_thoughts(f"{marks.opens} no") is None
+    assert strip_thoughts("yes") == "yes"
 
 
 def test_of_gpt_oss_only_the_final_channel_is_an_answer():
     analysis = "<|channel|>analysis<|message|>Answer: LLLL"
     final = "<|channel|>final<|message|>UURR"
-    assert answer_in(analysis + final) == "UURR"
-    assert answer_in(analysis) is None
-    assert answer_in("<|channel|>commentary<|message|>LLLL") is None
+    assert strip_thoughts(analysis + final) == "UURR"
+    assert strip_thoughts(analysis) is None
+    assert strip_thoughts("<|channel|>commentary<|message|>LLLL") is None
 
 
 def test_marks_that_no_family_has():
-    assert marks_of("</reason>") == Marks("<reason>", "</reason>")
-    assert marks_of("[/R]") == Marks("[R]", "[/R]")
-    response = marks_of("Here is my response:")
-    assert response == Marks(None, "Here is my response:")
-    assert answer_in("I guess. Here is my response:\nUURR", [response]) == "UURR"
-    assert answer_in("UURR", [response]) is None
+    assert marks_ending_with("</reason>") == ThoughtMarks("<reason>", "</reason>")
+    assert marks_ending_with("[/R]") == ThoughtMarks("[R]", "[/R]")
+    response = marks_ending_with("Here is my response:")
+    assert response == ThoughtMarks(None, "Here is my response:")
+    assert strip_thoughts("I guess. Here is my response:\nUURR", [response]) == "UURR"
+    assert strip_thoughts("UURR", [response]) is None

@@ -20,7 +20,7 @@ from transformers import (
 
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.tiny.tokenizer import build_tokenizer
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 
@@ -107,14 +107,14 @@ def group(
 class FakePolicy:
     """Answers with ``write(request, i)``; completions look sampled, so that they are trainable."""
 
-    def __init__(self, write: Callable[[Request, int], str], name: str = "fake"):
+    def __init__(self, write: Callable[[PolicyRequest, int], str], name: str = "fake"):
         self.name = name
         self.prompt_style = None
         self.calls: list[tuple[int, int, bool]] = []  # requests, group_size, greedy of each call
         self._write = write
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         self.calls.append((len(requests), group_size, greedy))
         return [

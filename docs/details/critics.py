@@ -77,14 +77,14 @@ TIME_LIMIT = Detail(
     'the episode off. A limit that is a rule of the task ends it with 0; `time_limit="bootstrap"` and `"end"` '
     "overrule this. stable-baselines3 bootstraps at every time limit, CleanRL's PPO at none.",
     "learners/updates/actor_critic.py",
-    "return chain.cut_off and not chain.timed_task",
+    "return trajectory.cut_off and not trajectory.timed_task",
     (SB3_ROLLOUTS, CLEANRL),
 )
 WHITENING = Detail(
     "**Whitening.** Advantages get mean 0 and deviation 1 once for each batch and policy, with the biased "
     "deviation plus 1e-6. stable-baselines3 and CleanRL do this in each minibatch, on-policy for each batch.",
     "learners/updates/actor_critic.py",
-    "items = _with(items, whitened(flat))",
+    "items = _with_advantages(items, whiten(flat))",
     (SB3_TRAIN, CLEANRL, MAPPO_TRAIN),
 )
 VALUE_CLIP = Detail(
@@ -121,7 +121,7 @@ EARLY_STOP = Detail(
     "**Early stopping.** `target_kl` ends the passes of a batch after any step whose estimated KL is larger. "
     "CleanRL tests once an epoch, stable-baselines3 against 1.5 times the bound. Off by default.",
     "learners/updates/actor_critic.py",
-    'enough=lambda means: target is not None and means.get("update_kl", 0.0) > target,',
+    'stop_early=lambda means: target is not None and means.get("update_kl", 0.0) > target,',
     (CLEANRL, SB3_TRAIN),
 )
 EPOCHS = Detail(
@@ -152,7 +152,7 @@ CENTRAL_STATE = Detail(
     "**What the critic reads.** The text of `env.state()`, which the rollout records at each turn. An "
     "environment without such a text is refused.",
     "learners/updates/critics.py",
-    "return _read(self._reader, turn.state)",
+    "return _encode(self._reader, turn.state)",
 )
 ONE_STATE = Detail(
     '**A value for each turn.** A state is judged once a turn. `values="token"` and `critic="value_head"` are '
@@ -169,7 +169,7 @@ AGENT_OUTPUTS = Detail(
 CRITIC_ONCE = Detail(
     "**Training of the critic.** It is trained once for each batch on the turns of all agents, after the actors.",
     "learners/updates/actor_critic.py",
-    "if isinstance(critic, ModelCritic) and judged[name]:",
+    "if isinstance(critic, ModelCritic) and scored[name]:",
 )
 ONE_STEP = Detail(
     "**One step ahead.** `lam` is 0 and cannot be changed. The value target is r + gamma V(next).",
@@ -186,7 +186,7 @@ NO_WHITENING = Detail(
 ONE_PASS = Detail(
     "**One pass.** Each batch is used for one step, without a ratio.",
     "learners/updates/policy_gradient.py",
-    "per_token = policy_gradient(now.logprobs, advantages)",
+    "per_token = policy_gradient_loss(now.logprobs, advantages)",
 )
 
 _COMMON = (TIME_LIMIT, PAYMENT, MEAN_OVER_TOKENS)
@@ -234,10 +234,10 @@ torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
         loss=_PPO_LOSS,
         example="""import torch
 
-from llmzoo.learners.losses import clipped_ratio
+from llmzoo.learners.losses import clipped_surrogate_loss
 
 ratios = torch.tensor([[1.5, 0.5]])  # of an answer's two tokens
-loss = clipped_ratio(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
+loss = clipped_surrogate_loss(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
 # the first ratio counts as 1.2; the second as it is, since the smaller term is taken
 torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
         details=(
@@ -279,7 +279,7 @@ assert env.state() != env.observe(env.agent_selection)""",
                 "**Actors.** Each policy has its own optimiser and its own passes, as on-policy has for policies that "
                 "are not shared.",
                 "learners/updates/actor_critic.py",
-                "learned = {} if not items else self._act(name, policy, items, seed)",
+                "policy_metrics = {} if not items else self._act(name, policy, items, seed)",
                 (MAPPO_UPDATE,),
             ),
         ),

@@ -52,7 +52,7 @@ ROUNDS = Detail(
     "**Rounds.** The reference becomes a copy of the policy at the start of each round, and plays during it. "
     "`rounds=1` is the paper's DPO, and the default where agents that learn play against each other, with `beta` 0.5.",
     "learners/updates/dpo.py",
-    "reference.renew()",
+    "reference.refresh()",
 )
 
 METHODS = {
@@ -123,7 +123,7 @@ llmzoo.fit(
                 "**Rows that are too long** for the model's context are left out. They are not cut, unless "
                 "`max_length` says so.",
                 "learners/updates/sft.py",
-                "if fits(policy, example)",
+                "if fits_context(policy, example)",
             ),
             Detail(
                 "**No dropout.** Training has none; an adapter with dropout is refused.",
@@ -140,9 +140,9 @@ llmzoo.fit(
         loss=_LOSS,
         example="""import torch
 
-from llmzoo.learners.preference_losses import Pairs, pair_losses
+from llmzoo.learners.preference_losses import PairLogProbs, pair_losses
 
-pairs = Pairs(  # one pair: the chosen answer and the rejected one
+pairs = PairLogProbs(  # one pair: the chosen answer and the rejected one
     logps=torch.tensor([[-4.0, -7.0]]),
     reference=torch.tensor([[-5.0, -6.0]]),
     lengths=torch.tensor([[3, 3]]),

@@ -72,14 +72,14 @@ SAMPLED_ONLY = Detail(
     "**Answers that no model sampled.** Answers of scripted agents and failed calls have no "
     "log-probabilities. They enter no baseline and no loss.",
     "learners/groups.py",
-    "judged = [ScoredGroup(group, self._normalize(group)) for group in sampled_only(groups)]",
+    "scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]",
 )
 TRUNCATED = Detail(
     "**Truncated answers.** An answer that the token limit cut off is trained on like any other. "
     "`mask_truncated=True` leaves it out of the loss and keeps its return in the baseline. TRL's "
     "option is `mask_truncated_completions`.",
     "learners/groups.py",
-    "whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]",
+    "whole = [i for i, c in enumerate(scored.group.completions) if not c.truncated]",
     (GRPO_ADVANTAGES,),
 )
 KL = Detail(
@@ -144,7 +144,7 @@ REACH = Detail(
     "an entropy bonus is not weighed. With `weigh_by_reach=False` every node counts the same, as in CoMLRL. Where a "
     "player does not see everything, `expand=1` then judges its completions for a wrong guess of what is hidden.",
     "learners/groups.py",
-    "return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in judged]",
+    "return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in scored]",
 )
 DEVIATION = Detail(
     "**Division by the deviation.** It is the biased standard deviation of the group's returns plus 1e-6. A "
@@ -161,7 +161,7 @@ PARTS = Detail(
     "`whiten=True` then divides by the deviation of the batch of each policy, as GDPO does. In TRL this is "
     '`multi_objective_aggregation="normalize_then_sum"`.',
     "learners/groups.py",
-    "divided = [normalized(self.credit(p), torch.tensor(p.returns)) for p in parts]",
+    "divided = [normalize_by_std(self.credit(p), torch.tensor(p.returns)) for p in parts]",
     (GRPO_ADVANTAGES,),
 )
 CLIPPING = Detail(
@@ -209,7 +209,7 @@ METHODS = {
                 "**Reward scale.** `rewards` changes the returns of a batch before they are credited. "
                 '`rewards=["standardised"]` makes the batch\'s mean the baseline, as REINFORCE++ does.',
                 "learners/groups.py",
-                "shaped = returns.reshaped(mine, own.config.rewards)",
+                "shaped = returns.transform_returns(mine, own.config.rewards)",
             ),
             ALL_COUNT,
             *_TREE,
@@ -264,7 +264,7 @@ METHODS = {
                 "**No ratio of answers.** TRL's RLOO clips the ratio of the whole answer and subtracts the "
                 "KL from the reward. Here the loss is REINFORCE's, and `kl` is a term of the loss.",
                 "learners/losses.py",
-                "return -per_token(advantages) * logprobs",
+                "return -expand_per_token(advantages) * logprobs",
                 (RLOO_LOSS, RLOO_ADVANTAGES),
             ),
             EQUAL_RETURNS,
@@ -414,7 +414,7 @@ METHODS = {
                 "**Reward of a turn.** If other agents must answer before the agent is paid, they answer once in "
                 "a copy of the episode. The reward is the mean over `continuations` such copies.",
                 "rollout/turn_trees.py",
-                "worth[i] = {n: fmean(of.get(n, 0.0) for of in played) for n in _names(played)}",
+                "n: fmean(of.get(n, 0.0) for of in continued) for n in _component_names(continued)",
             ),
             Detail(
                 "**Without continuations.** Where the environment declares that the answer's own step judges "

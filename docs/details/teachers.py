@@ -60,7 +60,7 @@ assert abs(generalized_jsd(student, teacher, 1.0).item() - reverse) < 1e-6""",
                 "or top-p it is that of the filtered distribution, which the student plays with; the teacher's is "
                 "never filtered.",
                 "learners/updates/teachers.py",
-                "return teacher.under(replace(student.sampling_of(group.agent), top_p=1.0, top_k=0))",
+                "replace(student.sampling_for(group.agent), top_p=1.0, top_k=0)",
             ),
             Detail(
                 "**Temperature.** Both distributions are at the student's sampling temperature, as in TRL.",
@@ -92,7 +92,7 @@ assert abs(generalized_jsd(student, teacher, 1.0).item() - reverse) < 1e-6""",
                 "**A teacher on the student's base.** If the student is a LoRA adapter and the teacher is its base, "
                 "or an adapter of the same base in a local folder, the base is loaded once.",
                 "learners/updates/teachers.py",
-                "if lora.is_peft(host.model) and lora.stands_on(host.model, name):",
+                "if lora.is_peft(host.model) and lora.is_based_on(host.model, name):",
             ),
             Detail(
                 "**Rewards** are compared within groups, as by `magrpo`, or with a mean of each role "

@@ -4,7 +4,7 @@
 from itertools import combinations
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.tasks import TaskList, describe_task
 
 STREETS = [lamps for count in (2, 3, 4) for lamps in combinations(range(1, 10), count)]
 
@@ -16,13 +16,13 @@ class Lamps(TextEnv):
         agents = ["east_0", "west_1"] if num_agents == 2 else ["worker_0"]
         super().__init__(agents, simultaneous=True, **kwargs)
         self.trips = 2 // num_agents  # lamps that each worker can repair
-        self.tasks = Listed(STREETS, str, split=split, source="streets")
+        self.tasks = TaskList(STREETS, str, split=split, source="streets")
 
     def begin(self, rng, task):
         self.episode = self.tasks.sample(rng) if task is None else self.tasks[task]
 
     def describe(self):
-        return described(self.tasks, str(self.episode), self.episode)
+        return describe_task(self.tasks, str(self.episode), self.episode)
 
     def prompt(self, agent):
         broken = f"Broken lamps: {', '.join(map(str, self.episode))}."

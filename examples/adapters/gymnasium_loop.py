@@ -32,7 +32,7 @@ for seed in range(3):
     terminated = truncated = False
     total = 0.0
     while not (terminated or truncated):
-        asked = policies.Request(agent="planner_1", observation=observation, env=aec)
+        asked = policies.PolicyRequest(agent="planner_1", observation=observation, env=aec)
         [[answer]] = model.respond([asked])
         observation, reward, terminated, truncated, info = env.step(answer.text)
         total += reward

@@ -15,7 +15,7 @@ import uvicorn
 
 import llmzoo
 from llmzoo.adapters.openenv import TextAction, TextClient, create_app
-from llmzoo.policies import Request, load
+from llmzoo.policies import PolicyRequest, load
 
 PORT = 8765
 
@@ -30,7 +30,9 @@ async def play(model: Any, index: int) -> bool:
         result = await client.reset(seed=index, split="test", index=index)
         while not result.done:
             text = result.observation.text
-            request = Request(agent="planner_1", observation=text, env=llmzoo.make("sudoku_v0"))
+            request = PolicyRequest(
+                agent="planner_1", observation=text, env=llmzoo.make("sudoku_v0")
+            )
             answer = model.respond([request])[0][0].text
             result = await client.step(TextAction(text=answer))
         print(f"task {index}: paid {(await client.state()).total:.2f}")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 
-from llmzoo.adapters.rllm import RllmEnv, rows
-from llmzoo.policies import Request, load
+from llmzoo.adapters.rllm import RllmEnv, make_rows
+from llmzoo.policies import PolicyRequest, load
 
 model = load(sys.argv[1] if len(sys.argv) > 1 else "tiny")
-table = rows(
+table = make_rows(
     "sudoku_v0",
     4,
     agent="planner_1",
@@ -24,7 +24,7 @@ for row in table:
     observation, info = env.reset()
     total, done = 0.0, False
     while not done:
-        request = Request(agent="planner_1", observation=observation, env=env.aec)
+        request = PolicyRequest(agent="planner_1", observation=observation, env=env.aec)
         observation, reward, done, info = env.step(model.respond([request])[0][0].text)
         total += reward
     env.close()

@@ -15,7 +15,7 @@ tokenizer = policy.tokenizer
 trainer = GRPOTrainer(
     model=policy.model,
     # a model with a chat template of its own keeps it
-    processing_class=tokenizer if tokenizer.chat_template else adapter.plain_chat(tokenizer),
+    processing_class=tokenizer if tokenizer.chat_template else adapter.with_plain_chat(tokenizer),
     environment_factory=adapter.environment_factory(
         "sudoku_v0",
         agent="planner_1",

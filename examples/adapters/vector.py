@@ -29,7 +29,7 @@ observations, infos = envs.reset(seed=0)
 ended = solved = 0
 while ended < args.episodes:
     asked = [
-        policies.Request(agent="planner_1", observation=text, env=env.agent.env)
+        policies.PolicyRequest(agent="planner_1", observation=text, env=env.agent.env)
         for text, env in zip(observations, envs.envs, strict=True)
     ]
     answers = [completion.text for [completion] in model.respond(asked)]

@@ -13,7 +13,7 @@ import verifiers.v1 as vf
 
 import llmzoo
 from llmzoo.adapters.verifiers import load_environment
-from llmzoo.policies import Request, load
+from llmzoo.policies import PolicyRequest, load
 
 
 class Embedded(BaseHTTPRequestHandler):
@@ -25,7 +25,7 @@ class Embedded(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = asked["messages"][-1]["content"]
         with self.lock:
-            request = Request(agent="planner_1", observation=text, env=self.game)
+            request = PolicyRequest(agent="planner_1", observation=text, env=self.game)
             said = self.policy.respond([request], greedy=True)[0][0].text
         choice = {"index": 0, "message": {"role": "assistant", "content": said}}
         said = {"id": "1", "object": "chat.completion", "created": 0, "model": "tiny"}

@@ -15,12 +15,12 @@ from timing import Row, row
 
 import llmzoo
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.learners.updates.microbatches import make_microbatches, tokens_of
-from llmzoo.models.packing import Packed
+from llmzoo.learners.updates.microbatches import count_tokens, make_microbatches
+from llmzoo.models.packing import PackedGroups
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
-from llmzoo.rollout import episodes
+from llmzoo.rollout import play_episodes
 
 TURNS, EPISODES = 6, 16
 ROOM = 2**14  # tokens in a pass
@@ -36,7 +36,7 @@ def program(task: Any, client: Any) -> float:
 
 def compare() -> list[Row]:
     policy = TransformersPolicy.load("tiny", sampling=Sampling(max_new_tokens=12))
-    played = episodes(
+    played = play_episodes(
         lambda: llmzoo.from_program(program, agents=["asked_0"], tasks=["one"], split="all"),
         policy,
         range(EPISODES),
@@ -60,8 +60,8 @@ def compare() -> list[Row]:
     for part in make_microbatches(policy, credited, ROOM):
         prompts = [c.group.prompt_ids for c in part]
         answers = [[completion.ids for completion in c.group.completions] for c in part]
-        read += len(Packed(prompts, answers, torch.device("cpu")).ids)
-    apart = sum(tokens_of(c.group) for c in credited)
+        read += len(PackedGroups(prompts, answers, torch.device("cpu")).ids)
+    apart = sum(count_tokens(c.group) for c in credited)
     return [row("conversation_tokens", read, "tokens", theirs=apart, higher_is_better=False)]
 
 

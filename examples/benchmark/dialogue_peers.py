@@ -64,13 +64,13 @@ def _dialogues(records: list[dict[str, Any]], peer: peers.Peer, repeats: int) ->
 
 def _playing(records: list[dict[str, Any]]) -> Callable[[], None]:
     """Plays one dialogue after the other."""
-    dialogues = [(tasks.read(record), record["ground_truth"]) for record in records]
+    dialogues = [(tasks.parse_record(record), record["ground_truth"]) for record in records]
     turn = itertools.count()
 
     def play() -> None:
         dialogue, truth = dialogues[next(turn) % len(dialogues)]
         turns = [
-            [[execution.read_call(call) for call in calls]] if calls else [] for calls in truth
+            [[execution.parse_call(call) for call in calls]] if calls else [] for calls in truth
         ]
         if (wrong := checking.first_wrong_turn(dialogue, turns, None)) is not None:
             raise RuntimeError(f"turn {wrong} is wrong by its own ground truth")

@@ -38,7 +38,7 @@ import llmzoo
 from llmzoo.envs.games.sokoban import scoring as sokoban
 from llmzoo.envs.games.sudoku import scoring as sudoku
 from llmzoo.envs.math import scoring as math
-from llmzoo.envs.math.generator import draw
+from llmzoo.envs.math.generator import sample_task
 from llmzoo.envs.math.tasks import MathTask
 
 WORKER = Path(__file__).parent / "workers" / "tasks_reasoning_gym.py"
@@ -58,7 +58,7 @@ class Kind:
     """
 
     name: str
-    theirs: str
+    vf_env: str
     settings: dict[str, Any]
     ours: Callable[[random.Random], object]
     wrong: Callable[[str], str]
@@ -77,7 +77,7 @@ def compare(repeats: int = 15) -> list[Row]:
 
 
 def _measure(kind: Kind, peer: peers.Peer, repeats: int) -> list[Row]:
-    ask = partial(peer.ask, name=kind.theirs)
+    ask = partial(peer.ask, name=kind.vf_env)
     entries = ask(do="open", settings=kind.settings)["entries"]
     answers = [
         (number, kind.wrong(entry["answer"]) if number % 2 else entry["answer"])
@@ -120,7 +120,7 @@ def _row(name: str, rates: Sequence[tuple[float, float]], unit: str) -> Row:
 def kinds() -> list[Kind]:
     grid = Kind(
         name="sudoku",
-        theirs="sudoku",
+        vf_env="sudoku",
         settings={"min_empty": 31, "max_empty": 45},
         ours=_game("sudoku_v0", size=9),
         wrong=lambda answer: answer.translate(str.maketrans("12", "21")),
@@ -130,13 +130,13 @@ def kinds() -> list[Kind]:
     small = replace(
         grid,
         name="sudoku_4x4",
-        theirs="mini_sudoku",
+        vf_env="mini_sudoku",
         settings={"min_empty": 6, "max_empty": 10},
         ours=_game("sudoku_v0", size=4),
     )
     boxes = Kind(
         name="sokoban",
-        theirs="sokoban",
+        vf_env="sokoban",
         settings={"min_w": 6, "max_w": 6, "min_h": 6, "max_h": 6, "min_boxes": 1, "max_boxes": 1},
         ours=_game("sokoban_v0", size=6, boxes=1),
         wrong=lambda answer: answer[: (len(answer) + 1) // 2],  # now and then enough
@@ -145,9 +145,9 @@ def kinds() -> list[Kind]:
     )
     sums = Kind(
         name="sums",
-        theirs="basic_arithmetic",
+        vf_env="basic_arithmetic",
         settings={},
-        ours=partial(draw, family="arithmetic", level="medium"),
+        ours=partial(sample_task, family="arithmetic", level="medium"),
         wrong=lambda answer: str(int(answer) + 1),
         write=lambda answer: f"It is \\boxed{{{answer}}}",
         check=_check_number,
@@ -155,8 +155,8 @@ def kinds() -> list[Kind]:
     equations = replace(
         sums,
         name="equations",
-        theirs="simple_equations",
-        ours=partial(draw, family="algebra", level="easy"),
+        vf_env="simple_equations",
+        ours=partial(sample_task, family="algebra", level="easy"),
     )
     return [grid, small, boxes, sums, equations]
 
@@ -167,20 +167,22 @@ def _game(env_id: str, **settings: Any) -> Callable[[random.Random], object]:
 
 def _check_sudoku(entry: Entry, text: str) -> bool:
     puzzle = "".join(str(n or ".") for line in entry["metadata"]["puzzle"] for n in line)
-    fills = sudoku.parse(text, sudoku.side_of(puzzle))
-    if sudoku.broken_given(puzzle, fills) is not None:
+    fills = sudoku.parse_fills(text, sudoku.grid_side(puzzle))
+    if sudoku.find_broken_given(puzzle, fills) is not None:
         return False
     return sudoku.is_solved(puzzle, sudoku.fill_in(puzzle, fills))
 
 
 def _check_sokoban(entry: Entry, text: str) -> bool:
     rows = entry["metadata"]["gamestr"].replace(" ", "").strip().translate(XSB)
-    return sokoban.is_solved(sokoban.run(sokoban.start(rows), sokoban.parse(text)).world)
+    return sokoban.is_solved(
+        sokoban.run_moves(sokoban.start_position(rows), sokoban.parse(text)).world
+    )
 
 
 def _check_number(entry: Entry, text: str) -> bool:
     task = MathTask(question=entry["question"], answer=entry["answer"], computed=True)
-    return math.right(task, math.read_reasoner(text, computed=True).value)
+    return math.is_correct(task, math.parse_reasoner_answer(text, computed=True).value)
 
 
 if __name__ == "__main__":

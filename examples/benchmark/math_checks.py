@@ -42,16 +42,16 @@ def compare(seconds: float, repeats: int) -> list[Row]:
 
 
 def _same(gold: str, given: str) -> bool:
-    answers._same_text.cache_clear()
-    return answers.same(gold, given)
+    answers._texts_match.cache_clear()
+    return answers.answers_match(gold, given)
 
 
 def _generated() -> list[tuple[str, str]]:
     rng = random.Random(0)
     pairs = []
     for _ in range(_TASKS):
-        task = generator.draw(rng, family=None, level=None)
-        slipped = answers.boxed(oracle.sloppy_reason(task, rng)) or ""
+        task = generator.sample_task(rng, family=None, level=None)
+        slipped = answers.extract_boxed(oracle.sloppy_reasoner_answer(task, rng)) or ""
         other = task.answer.replace(" ", "  ").replace("-", "\u2212")
         pairs += [(task.answer, given) for given in (task.answer + " ", slipped, f"${other}$")]
     return pairs

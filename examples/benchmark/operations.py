@@ -29,7 +29,7 @@ from llmzoo.models.likelihood import likelihood
 from llmzoo.models.llama_body import LlamaBody
 from llmzoo.models.prefix import SharedPrefixDecoder
 from llmzoo.models.sampling import Sampling, sample_tokens
-from llmzoo.models.static_step import Shape, StaticStep
+from llmzoo.models.static_step import StaticStep, StepShape
 
 SHAPES = {  # vocabulary, hidden size, size inside the MLP, heads, key-value heads, layers
     "tiny": (128, 128, 384, 4, 4, 4),
@@ -88,7 +88,7 @@ def build_model(name: str, layers: int | None, *, adapters: int) -> Any:
 def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
     """A step of the ordinary decoder, on the model's own layers or on copies of them."""
     decoder = SharedPrefixDecoder(model, [list(range(n)) for n in LENGTHS], COUNTS, NEW)
-    decoder._lean = LlamaBody(model) if lean else None
+    decoder._llama_body = LlamaBody(model) if lean else None
     noise = torch.full([sum(COUNTS)], 0.5, dtype=torch.float64)
 
     def step() -> None:
@@ -99,7 +99,7 @@ def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
 
 def static_step(model: Any) -> StaticStep:
     adapters = [*getattr(model, "peft_config", {})] or [None]
-    shape = Shape.of(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
+    shape = StepShape.of(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
     body = LlamaBody(model, adapters, owned=True)
     step = StaticStep(body, shape, SAMPLING, greedy=False, device=torch.device("cpu"))
     step.begin(dict(enumerate(LENGTHS)))

@@ -33,11 +33,11 @@ from pathlib import Path
 
 from timing import Row, row
 
-from llmzoo.engine.base import Engine, draws
+from llmzoo.engine.base import Engine, iteration_seeds
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.engine.ray import RayArgs
-from llmzoo.engine.ray.cluster import import_ray, start_here
+from llmzoo.engine.ray.cluster import import_ray, start_local_cluster
 
 import_ray()
 from llmzoo.engine.ray.engine import ray_engine  # noqa: E402
@@ -84,7 +84,7 @@ def local(engine_class: type[LocalEngine]) -> Engine:
 
 def measured(engines: Mapping[str, Engine], repeats: int) -> dict[str, list[float]]:
     """Seconds of each iteration of each engine, taken in turn; the first are not counted."""
-    draw = partial(draws, 0, models=2, envs=ENVS)
+    draw = partial(iteration_seeds, 0, models=2, envs=ENVS)
     seconds: dict[str, list[float]] = {name: [] for name in engines}
     for step in range(repeats + 2):
         for name, engine in engines.items():
@@ -97,7 +97,7 @@ def measured(engines: Mapping[str, Engine], repeats: int) -> dict[str, list[floa
 def compare(repeats: int, rows: Mapping[str, tuple[str, RayArgs, int]] = ROWS) -> list[Row]:
     """Two engines at a time, so that no more processes than these wait for the machine."""
     found = []
-    start_here(cpus=2)
+    start_local_cluster(cpus=2)
     for name, (beside, args, max_off_policy_steps) in rows.items():
         with ExitStack() as stack:
             agent_policies, learning = PLAN.load_policies()
@@ -132,7 +132,7 @@ if __name__ == "__main__":
     parser.add_argument("--only", nargs="*", choices=list(ROWS), default=list(ROWS))
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
-    table = compare(given.repeats, {name: ROWS[name] for name in given.only})
+    table = compare(given.repeats, {name: ROWS[name] for name in given.select})
     text = json.dumps(table, indent=2)
     print(text)
     if given.out is not None:

@@ -32,7 +32,7 @@ from pettingzoo import AECEnv
 from timing import Row, row
 
 import llmzoo
-from llmzoo.rollout.stepping import RemoteHost, StepRequest, host_of, is_over, step_each
+from llmzoo.rollout.stepping import RemoteHost, StepRequest, get_remote_host, is_over, step_each
 
 GAMES = {"sokoban": {"boxes": 3, "size": 8}, "plan_path": {"size": 12}}
 ENVIRONMENTS = 512
@@ -114,7 +114,7 @@ def _step_here(envs: Sequence[AECEnv], moves: random.Random) -> int:
     steps = 0
     for _ in range(ROUNDS):
         for act in _acts(envs, moves):
-            act.by(act.env, act.texts)
+            act.step_fn(act.env, act.texts)
             act.env.observe(act.env.agent_selection)
             steps += 1
     return steps
@@ -156,7 +156,7 @@ def _acts(envs: Sequence[AECEnv], moves: random.Random) -> list[StepRequest]:
 
 
 def _host(acts: Sequence[StepRequest]) -> RemoteHost:
-    host = host_of(acts[0])
+    host = get_remote_host(acts[0])
     assert host is not None
     return host
 

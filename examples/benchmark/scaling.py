@@ -101,7 +101,7 @@ class Batch:
         return self.episodes_per_step * self.agents * self.turns
 
     @property
-    def sampled(self) -> int:
+    def sampled_completions(self) -> int:
         """Tokens of all answers."""
         return self.groups * self.k * self.answer
 
@@ -173,11 +173,11 @@ def costs(
         "environment_seconds": answers * told.check_seconds / batch.cores,
         "gradient_seconds": gradients / gpu.link,
         # each process writes what it has played, and reads everything
-        "told_seconds": batch.sampled * told.wire_bytes / gpu.network
-        + batch.sampled * (told.write_seconds / batch.gpus + told.read_seconds),
-        "told_bytes": batch.sampled * told.wire_bytes,
+        "told_seconds": batch.sampled_completions * told.wire_bytes / gpu.network
+        + batch.sampled_completions * (told.write_seconds / batch.gpus + told.read_seconds),
+        "told_bytes": batch.sampled_completions * told.wire_bytes,
         "gradient_bytes": gradients,
-        "sampled": batch.sampled,
+        "sampled": batch.sampled_completions,
         "read": batch.read,
         "weights_bytes": shared,
         "state_bytes": state,

@@ -148,7 +148,7 @@ def compare(seconds: float = 3.0) -> dict[str, float]:
     """
     rng = random.Random(0)
     draws: dict[str, Callable[[], object]] = {
-        "ours": lambda: tasks.draw(rng, SIZE, SIZE, 1),
+        "ours": lambda: tasks.sample_task(rng, SIZE, SIZE, 1),
         "theirs": lambda: naive_level(rng),
     }
     levels, spent = dict.fromkeys(draws, 0), dict.fromkeys(draws, 0.0)

@@ -17,8 +17,8 @@ from logs import Row, read_log
 from questions import QUESTIONS, compared
 from readings import by_task, in_order, markdown, marks, of_arm, p_value, with_equal_seeds
 
-from llmzoo.evaluation.run_statistics import crossed_bootstrap, paired_runs
-from llmzoo.evaluation.statistics import holm
+from llmzoo.evaluation.run_statistics import crossed_bootstrap_interval, paired_t_test
+from llmzoo.evaluation.statistics import holm_correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def gains_of(logs: Path, arms: Sequence[Arm]) -> str:
             for ends in ([[one["greedy"] for one in of] for of in (before, after)], [before, after])
         )
         if len(runs) > 2:
-            low, high = crossed_bootstrap(marks(runs), after[0].get("ids"))
+            low, high = crossed_bootstrap_interval(marks(runs), after[0].get("ids"))
             sampled += f" [{100 * low:.1f}, {100 * high:.1f}]"
         each = ", ".join(f"{100 * one['success']:.1f}" for one in after)
         lines.append([arm.name, arm.agents, greedy, sampled, each])
@@ -134,7 +134,9 @@ def pairs_of(logs: Path, pairs: Sequence[tuple[str, Arm, Arm]]) -> str:
         ids = first[0]["after"].get("ids")
         found.append((name, *_difference(marks(first), marks(second), ids)))
     lines = []
-    for (name, points, each, p), both in zip(found, holm([p for *_, p in found]), strict=True):
+    for (name, points, each, p), both in zip(
+        found, holm_correction([p for *_, p in found]), strict=True
+    ):
         lines.append([name, points, each, p_value(p), p_value(both)])
     return markdown(["", "difference, points", "each pair of runs", "p", "p, corrected"], lines)
 
@@ -147,7 +149,7 @@ def several_tasks(logs: Path) -> str:
         for one in compared(rows, question):
             both = [marks(runs) for runs in (one.first, one.second)]
             found[one.task, question.name] = _difference(*both, one.first[0]["after"]["ids"])
-    corrected = holm([p for _, _, p in found.values()])
+    corrected = holm_correction([p for _, _, p in found.values()])
     cells = {
         place: f"**{points}**" if p < LEVEL else points
         for (place, (points, _, _)), p in zip(found.items(), corrected, strict=True)
@@ -233,7 +235,7 @@ def _difference(
     each = [100 * fmean(of) for of in apart]
     shown = f"{fmean(each):+.1f}"
     if len(apart) > 2:
-        low, high = crossed_bootstrap(apart, ids)
+        low, high = crossed_bootstrap_interval(apart, ids)
         shown += f" [{100 * low:+.1f}, {100 * high:+.1f}]"
-    p = paired_runs([fmean(of) for of in first], [fmean(of) for of in second])
+    p = paired_t_test([fmean(of) for of in first], [fmean(of) for of in second])
     return shown, ", ".join(f"{points:+.1f}" for points in each), p

@@ -12,7 +12,7 @@ from logs import Row, read_log
 from matplotlib.figure import Figure
 from readings import by_task, in_order, markdown, of_arm, rate
 
-from llmzoo.evaluation.statistics import pooled
+from llmzoo.evaluation.statistics import pool_success
 
 ALONE = ("grpo", "ppo")  # play with one agent
 COLOURS = {  # of lines: those that learn from groups of answers, with critics, from preferences
@@ -108,7 +108,7 @@ def figure(rows: Sequence[Row], path: Path) -> None:
                     axes.plot(tokens / 1000, success, color=colour, linestyle=style, label=label)
         taught = of_arm(mine, "sft")
         if taught:  # learns from the expert's play, and plays none
-            value, _ = pooled([row["after"] for row in taught])
+            value, _ = pool_success([row["after"] for row in taught])
             axes.axhline(value, color="#9aa0a6", label="sft, at its end, on held-out tasks")
         axes.set_title(task)
         axes.set_xlabel("thousands of sampled tokens", fontsize=8)

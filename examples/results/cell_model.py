@@ -43,7 +43,7 @@ def tokenizer() -> Any:
     from llmzoo.models.tiny.tokenizer import build_tokenizer
 
     built = build_tokenizer(texts())
-    names = [cells.name(row, column) for row in range(SIDE) for column in range(SIDE)]
+    names = [cells.cell_name(row, column) for row in range(SIDE) for column in range(SIDE)]
     built.add_tokens([*names, *(f" {name}" for name in names)])
     return built
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from readings import after, by_task, marks, of_arm, play, rate, verdict, with_equal_seeds
 
-from llmzoo.evaluation.statistics import pooled
+from llmzoo.evaluation.statistics import pool_success
 
 # what is played: its name, agents, rounds, the arm, the condition; without RL: what the arm begins with
 Way = tuple[str, int, int, str, str | None, bool]
@@ -207,7 +207,7 @@ def starts_figure(rows: Sequence[Row], path: Path) -> None:
             ("sampled", row["evaluations"]),
             ("greedy", [one["greedy"] for one in row["evaluations"]]),
         ):
-            rates = [pooled([one]) for one in found]
+            rates = [pool_success([one]) for one in found]
             spans = [[r - low for r, (low, _) in rates], [high - r for r, (_, high) in rates]]
             axes.errorbar(
                 shown, [r for r, _ in rates], yerr=spans, marker="o", capsize=3, label=name
@@ -245,6 +245,6 @@ def draw_run(axes: Axes, row: Row, parts: int, unit: float, **look: Any) -> None
     points = parts_of(row, parts)
     axes.plot([tokens / unit for tokens, _ in points], [mean for _, mean in points], **look)
     for place, one in ((0, row["before"]), (row["tokens"] / unit, row["after"])):
-        success, (low, high) = pooled([one])
+        success, (low, high) = pool_success([one])
         span = [[success - low], [high - success]]
         axes.errorbar(place, success, yerr=span, marker="o", capsize=3, color=look["color"])

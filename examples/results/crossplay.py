@@ -35,10 +35,13 @@ def crossed(runs: Sequence[study.Run]) -> Iterator[tuple[study.Run, study.Run]]:
 def play(one: study.Run, other: study.Run, folder: Path) -> Row:
     """The test tasks of the first run, with its model as the first agent and the other's as the second."""
     from llmzoo import evaluate, make
-    from llmzoo.runs.players import players
+    from llmzoo.runs.players import load_policy_for_agents
 
     agents = make(one.settings["env"], **one.settings.get("env_args", {})).possible_agents
-    first, second = (players(str(folder / run.name), agents, seed=one.seed) for run in (one, other))
+    first, second = (
+        load_policy_for_agents(str(folder / run.name), agents, seed=one.seed)
+        for run in (one, other)
+    )
     found = evaluate(
         one.settings["env"],
         {agents[0]: first[agents[0]], agents[1]: second[agents[1]]},

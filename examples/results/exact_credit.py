@@ -48,7 +48,7 @@ class Table:
     def __init__(self) -> None:
         self.logits: dict[tuple[int, str], list[float]] = {
             key: [0.1 * place * (1 if number % 2 else -1) for place, _ in enumerate(node.moves)]
-            for number, (key, node) in enumerate(exact.decisions(RULES).items())
+            for number, (key, node) in enumerate(exact.decision_nodes(RULES).items())
         }
 
     def chances(self, key: tuple[int, str]) -> list[float]:
@@ -85,7 +85,9 @@ def met(pair: Pair, answers: int | None) -> list[tuple[Node, float]]:
     """
     if answers is None:
         return [
-            (node, reach) for node, reach in exact.reached(RULES, pair) if node.player is not None
+            (node, reach)
+            for node, reach in exact.reach_probabilities(RULES, pair)
+            if node.player is not None
         ]
     found: list[tuple[Node, float]] = []
 
@@ -105,7 +107,7 @@ def met(pair: Pair, answers: int | None) -> list[tuple[Node, float]]:
         for child, chance in on:
             walk(child, weight * (1 - (1 - goes_on) ** answers) * chance / goes_on)
 
-    walk(exact.tree(RULES), 1.0)
+    walk(exact.build_tree(RULES), 1.0)
     return found
 
 
@@ -150,7 +152,7 @@ def learned(*, rule: str, entropies: tuple[float, float], steps: int) -> dict[st
 def averaged(pairs: Sequence[Pair]) -> float:
     """The exploitability of the player who draws one of these strategies for each game."""
     first, second = (
-        exact.mixed(RULES, player, [pair[player] for pair in pairs]) for player in (0, 1)
+        exact.mix_strategies(RULES, player, [pair[player] for pair in pairs]) for player in (0, 1)
     )
     return exact.exploitability(RULES, (first, second))
 

@@ -49,9 +49,9 @@ def groups_of(policy: TransformersPolicy) -> list[Group]:
     """The prompt of each information state, with its legal moves as answers of one token."""
     game = make("kuhn_poker_v0", prompt="terse", tries=1).unwrapped
     found = []
-    for (player, _), node in exact.decisions(RULES).items():
+    for (player, _), node in exact.decision_nodes(RULES).items():
         agent = f"player_{player}"
-        written = [policy.prompts_of(agent).written(move) for move in node.moves]
+        written = [policy.prompts_for(agent).written(move) for move in node.moves]
         found.append(
             Group(
                 agent=agent,
@@ -74,7 +74,7 @@ def asked(policy: TransformersPolicy, groups: Sequence[Group]) -> tuple[torch.Te
 def strategies(chances: torch.Tensor) -> Pair:
     """The legal moves' chances [12, 2], scaled to 1, as strategies of both players."""
     scaled = (chances / chances.sum(dim=1, keepdim=True)).tolist()
-    known = dict(zip(exact.decisions(RULES), scaled, strict=True))
+    known = dict(zip(exact.decision_nodes(RULES), scaled, strict=True))
     return (lambda seen, moves: known[0, seen]), (lambda seen, moves: known[1, seen])
 
 
@@ -83,7 +83,7 @@ def gain(chances: torch.Tensor, entropy: torch.Tensor, pair: Pair) -> torch.Tens
 
     ``entropy`` [12]: of the whole distribution in each state.
     """
-    numbers = {key: number for number, key in enumerate(exact.decisions(RULES))}
+    numbers = {key: number for number, key in enumerate(exact.decision_nodes(RULES))}
     reaches: dict[int, float] = defaultdict(float)
     worths = torch.zeros(chances.shape, dtype=chances.dtype)
     for node, reach in met(pair, None):

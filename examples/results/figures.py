@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from pretrained import ARMS
 from readings import by_task, controlled, curves, in_order, of_arm, ways
 
-from llmzoo.evaluation.statistics import pooled
+from llmzoo.evaluation.statistics import pool_success
 
 _NONE, _ONE, _TWO = "#9aa0a6", "#4285c8", "#d9730d"  # no RL, one agent, two agents
 
@@ -82,7 +82,7 @@ def _bars(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def _bar(axes: Axes, place: int, found: Sequence[Row], colour: str) -> None:
-    value, (low, high) = pooled(found) if found else (0.0, (0.0, 0.0))
+    value, (low, high) = pool_success(found) if found else (0.0, (0.0, 0.0))
     axes.barh(place, value, color=colour, xerr=[[value - low], [high - value]], capsize=3)
     text = f"{value:.0%}" if found else "not run"
     axes.text(high + 0.02, place, text, va="center", fontsize=8)

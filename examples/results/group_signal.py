@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import llmzoo
-from llmzoo.rollout import joint_tree, run
+from llmzoo.rollout import joint_tree, run_rollouts
 
 # episodes that need more than one round; None: the environment says how many it has
 ROUNDS = {
@@ -64,7 +64,7 @@ def measured(form: str, model: Any, *, tasks: int, group_size: int) -> dict[str,
         env.reset(seed=seed)
         agents = env.possible_agents
         trees.append(joint_tree(env, seed, group_size=group_size, trained=agents))
-    batches = run(trees, dict.fromkeys(agents, model))
+    batches = run_rollouts(trees, dict.fromkeys(agents, model))
     groups = [group for batch in batches for group in batch.groups]
     endings = [ending for batch in batches for ending in batch.endings]
     answers = [completion for group in groups for completion in group.completions]

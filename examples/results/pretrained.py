@@ -11,7 +11,7 @@ from typing import Any
 from logs import Row
 from readings import by_task, in_order, markdown, of_arm
 
-from llmzoo.evaluation.statistics import mean_interval, pooled
+from llmzoo.evaluation.statistics import mean_interval, pool_success
 
 ARMS = {
     "turns": ("AT-GRPO", 2),
@@ -77,7 +77,7 @@ def _arms(rows: Sequence[Row]) -> str:
 
 
 def _rate(measured: Sequence[Row]) -> str:
-    success, (low, high) = pooled(measured)
+    success, (low, high) = pool_success(measured)
     return f"{success:.1%} [{low:.1%}, {high:.1%}]"
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from logs import Row
 from readings import by_task, marks, of_arm
 
-from llmzoo.evaluation.statistics import sign_flip
+from llmzoo.evaluation.statistics import sign_flip_test
 
 INFORMED = ("sudoku", "plan_path", "sokoban", "calendar", "signal")  # what is seen is split
 EQUIPPED = ("sums", "equations")  # one of two agents has the tool
@@ -88,7 +88,7 @@ class Compared:
 
     @property
     def p_value(self) -> float:
-        return sign_flip([sum(cluster) for cluster in self.clusters]).p_value
+        return sign_flip_test([sum(cluster) for cluster in self.clusters]).p_value
 
 
 def compared(rows: Sequence[Row], question: Question) -> list[Compared]:

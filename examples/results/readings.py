@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from logs import Row
 
-from llmzoo.evaluation.statistics import paired_over_seeds, pooled
+from llmzoo.evaluation.statistics import paired_test_over_seeds, pool_success
 
 # ways to train in the games: the arm, what it is called, how many agents play, what is compared:
 # the measurement after training, or one in other conditions
@@ -115,7 +115,7 @@ def with_equal_seeds(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[
 
 def verdict(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> list[str]:
     """Tasks solved more often by the first, by the second, and p; of :func:`marks` with equal seeds."""
-    found = paired_over_seeds(first, second)
+    found = paired_test_over_seeds(first, second)
     return [str(found.only_first), str(found.only_second), p_value(found.p_value)]
 
 
@@ -139,7 +139,7 @@ def curves(rows: Sequence[Row]) -> dict[str, list[tuple[float, float, tuple[floa
     """The points of each curve: the setting's value, success, its interval."""
     return {
         name: [
-            (value, *pooled([row["after"] for row in of_arm(rows, arm)]))
+            (value, *pool_success([row["after"] for row in of_arm(rows, arm)]))
             for value, arm in arms.items()
             if of_arm(rows, arm)
         ]
@@ -153,7 +153,7 @@ def in_order(rows: Sequence[Row], key: str) -> list[str]:
 
 
 def rate(found: Sequence[Row]) -> str:
-    success, (low, high) = pooled(found)
+    success, (low, high) = pool_success(found)
     return f"{success:.1%} [{low:.1%}, {high:.1%}]"
 
 

@@ -45,7 +45,7 @@ def played(
     ``chances`` [12, 3]: of the two legal moves, and of anything else, which forfeits. An advantage is an answer's
     return minus the mean of its group.
     """
-    numbers = {key: number for number, key in enumerate(exact.decisions(RULES))}
+    numbers = {key: number for number, key in enumerate(exact.decision_nodes(RULES))}
     credit, answers = np.zeros_like(chances), np.zeros(len(chances))
 
     def returns(node: Node, copies: int) -> Array:
@@ -66,7 +66,7 @@ def played(
         mean: Array = paid.mean(axis=1)
         return mean
 
-    root = exact.tree(RULES)
+    root = exact.build_tree(RULES)
     for deal, count in zip(root.children, rng.multinomial(hands, root.chances), strict=True):
         returns(deal, int(count))
     return credit, answers

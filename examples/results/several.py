@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from questions import QUESTIONS, Compared, arm_of, compared, partners
 from readings import by_task, in_order, markdown, of_arm, p_value, rate
 
-from llmzoo.evaluation.statistics import bootstrap, holm, sign_flip
+from llmzoo.evaluation.statistics import bootstrap_interval, holm_correction, sign_flip_test
 
 FEW = 5  # tasks below which no interval over tasks is given
 
@@ -31,7 +31,9 @@ def tables(rows: Sequence[Row], crossed: Sequence[Row]) -> dict[str, str]:
     """A table of all questions, one of each, one of all arms, and one of other partners."""
     found = _answers(rows)
     every = [one for of_question in found.values() for one in of_question]
-    corrected = dict(zip(map(id, every), holm([one.p_value for one in every]), strict=True))
+    corrected = dict(
+        zip(map(id, every), holm_correction([one.p_value for one in every]), strict=True)
+    )
     made = {"several": _questions(found, partners(rows, crossed))}
     for name, of_question in found.items():
         if not of_question:
@@ -70,12 +72,14 @@ def _questions(
         shares = [[drop / total] for _, drop, total in transfer]
         text = "a partner from another seed, against one's own"
         lines.append((text, len(transfer), drops, shares))
-    p_values = [sign_flip(counts).p_value for _, _, counts, _ in lines]
+    p_values = [sign_flip_test(counts).p_value for _, _, counts, _ in lines]
     table = []
-    for (text, tasks, counts, shares), p, both in zip(lines, p_values, holm(p_values), strict=True):
+    for (text, tasks, counts, shares), p, both in zip(
+        lines, p_values, holm_correction(p_values), strict=True
+    ):
         mean = f"{100 * fmean(share for of in shares for share in of):+.1f}"
         if tasks >= FEW:
-            low, high = bootstrap(shares)
+            low, high = bootstrap_interval(shares)
             mean += f" [{100 * low:+.1f}, {100 * high:+.1f}]"
         ahead = f"{sum(count > 0 for count in counts)} of {len(counts)}"
         table.append([text, tasks, len(counts), mean, ahead, p_value(p), p_value(both)])
@@ -94,7 +98,7 @@ def _tasks(of_question: Sequence[Compared], corrected: Sequence[float]) -> str:
 
 
 def _difference(one: Compared) -> str:
-    low, high = bootstrap(one.clusters)
+    low, high = bootstrap_interval(one.clusters)
     return f"{100 * fmean(one.shares):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
@@ -102,7 +106,9 @@ def _differences(found: Mapping[str, list[Compared]]) -> str:
     """Of each task and question the difference in points; bold where the corrected p is below 0.05."""
     every = [(name, one) for name, of in found.items() for one in of]
     cells = {}
-    for (name, one), p in zip(every, holm([one.p_value for _, one in every]), strict=True):
+    for (name, one), p in zip(
+        every, holm_correction([one.p_value for _, one in every]), strict=True
+    ):
         points = _difference(one)
         cells[one.task, name] = f"**{points}**" if p < 0.05 else points
     tasks = dict.fromkeys(one.task for _, one in every)
@@ -156,7 +162,7 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     for axes, question in zip(panels[: len(QUESTIONS)], QUESTIONS, strict=True):
         found = compared(rows, question)
         for place, one in enumerate(found):
-            low, high = (100 * end for end in bootstrap(one.clusters))
+            low, high = (100 * end for end in bootstrap_interval(one.clusters))
             axes.plot([low, high], [place, place], color="#4285c8", linewidth=2)
             axes.plot([100 * fmean(one.shares)], [place], "o", color="#4285c8")
             seeds = [100 * share for share in one.shares]

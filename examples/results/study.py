@@ -167,7 +167,7 @@ def train_model(settings: Settings, out: Path) -> None:
     result = fit(
         out=run, resume=(run / "config.json").exists(), quiet=True, trackers=(), **settings
     )
-    (found,) = run_models.policies_in(run_models.newest_checkpoint(run))
+    (found,) = run_models.list_policy_names(run_models.newest_checkpoint(run))
     load(str(run_models.newest_checkpoint(run) / found)).save(out)  # with its own tokenizer
     row = {"model": out.name, "settings": told(settings), **told_of([run])}
     row |= {"before": dict(result.before), "after": dict(result.after)}
@@ -279,10 +279,10 @@ def averages_of(run: Run, result: Any) -> list[Settings]:
     For 20 points of the run: ``all`` copies made until then, and the ``newest`` half of them.
     """
     from llmzoo import make
-    from llmzoo.evaluation.exploit import copies_of, exploit_copies
+    from llmzoo.evaluation.exploit import exploit_copies, load_copies
 
     env = make(run.settings["env"], **env_args_of(run))
-    copies = copies_of(env, result.policies, result.run)
+    copies = load_copies(env, result.policies, result.run)
     found = []
     for count in sorted({max(1, len(copies) * part // 20) for part in range(1, 21)}):
         parts = {"all": copies[:count], "newest": copies[count // 2 : count]}
@@ -499,7 +499,7 @@ def main() -> None:
             args.out,
             quick=args.quick,
             jobs=args.jobs,
-            only=args.only,
+            only=args.select,
             known_runs=args.known,
         )
 

@@ -81,7 +81,7 @@ def examples(env: Any, policy: Any) -> tuple[torch.Tensor, list[list[int]]]:
     """The prompt of every state [S, T], all of one length, and the tokens of its perfect moves."""
     game = env.unwrapped
     prompts, moves = [], []
-    for node in exact.decisions(game.rules).values():
+    for node in exact.decision_nodes(game.rules).values():
         agent = PLAYERS[node.player]
         prompts.append(policy.encode(game.shown(node.state).prompt(agent), agent))
         best = exact.best_moves(game.rules, node.state)

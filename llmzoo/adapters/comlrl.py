@@ -16,22 +16,24 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.adapters.single_agent import aec_form
+from llmzoo.adapters.single_agent import make_aec_env
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError
-from llmzoo.rollout.stepping import advance, agents_to_act, is_over
-from llmzoo.thoughts import answer_in
+from llmzoo.rollout.stepping import agents_to_act, is_over, step_joint_action
+from llmzoo.thoughts import strip_thoughts
 
-Shared = Callable[[Mapping[str, float]], float]  # from the rewards of all agents to the shared one
+SharedReward = Callable[
+    [Mapping[str, float]], float
+]  # from the rewards of all agents to the shared one
 
 
-def mean_paid(paid: Mapping[str, float]) -> float:
+def mean_reward(rewards: Mapping[str, float]) -> float:
     """The mean of the agents' rewards; exact if all are paid the same."""
-    return sum(paid.values()) / len(paid)
+    return sum(rewards.values()) / len(rewards)
 
 
 def bridge(
-    env: str | Callable[..., AECEnv], *, shared: Shared = mean_paid, **env_args: Any
+    env: str | Callable[..., AECEnv], *, shared: SharedReward = mean_reward, **env_args: Any
 ) -> Bridge:
     """An environment as arguments of CoMLRL's trainers.
 
@@ -41,7 +43,7 @@ def bridge(
 
     Raises :class:`ConfigError` for an environment whose agents take turns.
     """
-    return Bridge(aec_form(env, **env_args), shared)
+    return Bridge(make_aec_env(env, **env_args), shared)
 
 
 class Bridge:
@@ -51,7 +53,7 @@ class Bridge:
     Joint answers are played in copies, once per tree.
     """
 
-    def __init__(self, env: AECEnv, shared: Shared = mean_paid):
+    def __init__(self, env: AECEnv, shared: SharedReward = mean_reward):
         agents = list(env.possible_agents)
         if len(agents) > 1 and not env.metadata.get("is_parallelizable", False):
             raise ConfigError(
@@ -65,7 +67,7 @@ class Bridge:
         self._seed: int | None = None  # of the current task
         self._first: dict[str, str] = {}  # what each agent reads at its first turn
         self._node = env  # where the agents answer now
-        self._turned = False  # a transition led here, and no answer has been scored yet
+        self._transitioned = False  # a transition led here, and no answer has been scored yet
         self._after: dict[tuple[tuple[str, ...], ...], AECEnv] = {}  # joint answers so far -> env
         self._history: tuple[tuple[str, ...], ...] = ()  # joint answers that led to the node
         self._lock = Lock()  # a trainer with one device per agent calls formatters in threads
@@ -96,7 +98,7 @@ class Bridge:
             )
         if int(batch_items[0]["seed"]) != self._seed:
             self._begin(batch_items[0])
-        self._turned = False
+        self._transitioned = False
         return [self._judge(joint) for joint in zip(*completions, strict=True)]
 
     def external_transition(
@@ -113,7 +115,7 @@ class Bridge:
         history = tuple(zip(*response_history_per_agent, strict=True))
         self._node = self._at(history)
         self._history = history
-        self._turned = True
+        self._transitioned = True
         return [str(self._node.observe(agent)) for agent in self.agents]
 
     def _formatter(self, agent: str) -> Callable[..., str]:
@@ -122,7 +124,7 @@ class Bridge:
                 return external_prompts
             with self._lock:
                 # after a transition, an evaluation asks for the first turn's prompt again
-                if not self._turned or int(item["seed"]) != self._seed:
+                if not self._transitioned or int(item["seed"]) != self._seed:
                     self._begin(item)
                 return self._first[agent]
 
@@ -135,16 +137,16 @@ class Bridge:
             self._env.reset(seed=seed)
             self._first = {agent: str(self._env.observe(agent)) for agent in self.agents}
             self._seed = seed
-        self._node, self._history, self._turned = self._env, (), False
+        self._node, self._history, self._transitioned = self._env, (), False
         self._after = {}
 
     def _judge(self, joint: tuple[str, ...]) -> float:
         if is_over(self._node):
             return 0.0
         after = fork(self._node)
-        paid = dict.fromkeys(self.agents, 0.0) | _played(after, joint, self.agents)
+        rewards = dict.fromkeys(self.agents, 0.0) | _step_jointly(after, joint, self.agents)
         self._after[(*self._history, joint)] = after
-        return float(self._shared(paid))
+        return float(self._shared(rewards))
 
     def _at(self, history: tuple[tuple[str, ...], ...]) -> AECEnv:
         """The environment after these joint answers."""
@@ -154,15 +156,15 @@ class Bridge:
         if known is None:
             known = fork(self._at(history[:-1]))
             if not is_over(known):
-                _played(known, history[-1], self.agents)
+                _step_jointly(known, history[-1], self.agents)
             self._after[history] = known
         return known
 
 
-def _played(env: AECEnv, joint: tuple[str, ...], agents: Sequence[str]) -> dict[str, float]:
+def _step_jointly(env: AECEnv, joint: tuple[str, ...], agents: Sequence[str]) -> dict[str, float]:
     """Step with the joint answer of all agents, except those that are out of the game.
 
     Only what follows a model's thoughts is its answer. An unclosed thought is none.
     """
-    texts = {agent: answer_in(text) or "" for agent, text in zip(agents, joint, strict=True)}
-    return advance(env, [texts[agent] for agent in agents_to_act(env)])
+    texts = {agent: strip_thoughts(text) or "" for agent, text in zip(agents, joint, strict=True)}
+    return step_joint_action(env, [texts[agent] for agent in agents_to_act(env)])

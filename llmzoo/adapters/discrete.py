@@ -9,18 +9,18 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.forking import fork
-from llmzoo.envs.moves import Names, UnreadableError, moves_of
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.moves import MoveNaming, UnreadableError, name_moves
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import check_split
 from llmzoo.envs.turn_game import episode_seed
-from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, UnknownNameError
 
 Show = Callable[[Any, str], str]  # (observation of the wrapped environment, agent) -> text
 Expert = Callable[[Any, str], int]  # the same -> the number of a move
 
-MAX_NUMBERS = 1_000  # of an array that is shown
+MAX_SHOWN_NUMBERS = 1_000  # of an array that is shown
 
 
 def discrete_to_text(env: AECEnv, **options: Any) -> AECEnv:
@@ -35,7 +35,7 @@ class DiscreteText(TextEnv):
     """An AEC environment (``game``) with ``Discrete`` action spaces, played in words.
 
     Each prompt names the agent, shows its observation, lists the legal moves and says how to answer.
-    :meth:`Moves.read <llmzoo.envs.moves.Moves.read>` defines how an answer is parsed.
+    :meth:`Moves.read <llmzoo.envs.moves.MoveNames.read>` defines how an answer is parsed.
 
     observation: turns what ``game.observe(agent)`` gives into text; ``observed`` by default.
     actions: the name of each action, as a list or a function of its number; the number by default.
@@ -67,7 +67,7 @@ class DiscreteText(TextEnv):
         game: AECEnv,
         *,
         observation: Show | None = None,
-        actions: Names = None,
+        actions: MoveNaming = None,
         rules: str = "",
         prompt: Literal["full", "terse"] = "full",
         tries: int = 2,
@@ -91,7 +91,7 @@ class DiscreteText(TextEnv):
             "team_parts": [],
             "team_and_local": False,
         }
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("prompt", prompt, ("full", "terse"))
         if tries < 1:
             raise ConfigError(f"tries is at least 1, got {tries}")
         if not (0 <= illegal_penalty < np.inf and 0 <= forfeit_penalty < np.inf):
@@ -105,15 +105,15 @@ class DiscreteText(TextEnv):
         self.game = game
         self.split = check_split(split)
         self.tries = tries
-        self._show = observation or observed
+        self._show = observation or describe_observation
         self._rules = rules
         self._terse = prompt == "terse"
         self._penalties = (illegal_penalty, forfeit_penalty)
         self._judge = success or first
         self._expert = expert
-        self._moves = {a: moves_of(game.action_space(a), actions) for a in self.possible_agents}
+        self._moves = {a: name_moves(game.action_space(a), actions) for a in self.possible_agents}
         self._answers = {}  # of the base class; agents never act together here
-        self._misses = 0  # wrong answers of the agent whose turn it is, at this turn
+        self._wrong_answers = 0  # wrong answers of the agent whose turn it is, at this turn
         self._forfeited = False
         self._paid: dict[str, float] = {}  # by the game, since its start; never changed in place
 
@@ -125,7 +125,7 @@ class DiscreteText(TextEnv):
         self.game.reset(seed=None if number is None else episode_seed(number, self.split))
         self.agents = list(self.game.agents)
         self.success = self._forfeited = False
-        self._misses = 0
+        self._wrong_answers = 0
         self._skip_agent_selection = None  # PettingZoo's; an unfinished episode may have set it
         self._paid = dict.fromkeys(self.possible_agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -139,7 +139,7 @@ class DiscreteText(TextEnv):
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
-            self._bury(action)
+            self._step_dead_agent(action)
             return
         if not isinstance(action, str):
             raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
@@ -149,37 +149,39 @@ class DiscreteText(TextEnv):
         try:
             move = self._read(agent, action)
         except UnreadableError as error:
-            self._refuse(agent, str(error))
+            self._reject_move(agent, str(error))
         else:
-            self._misses = 0
+            self._wrong_answers = 0
             self.game.step(move + int(self.game.action_space(agent).start))
-            paid = {a: float(reward) for a, reward in self.game.rewards.items()}
-            self._paid = {a: total + paid.get(a, 0.0) for a, total in self._paid.items()}
-            self._pay(Outcome(local={a: {"game": r} for a, r in paid.items() if r}))
+            rewards = {a: float(reward) for a, reward in self.game.rewards.items()}
+            self._paid = {a: total + rewards.get(a, 0.0) for a, total in self._paid.items()}
+            self._apply_outcome(Outcome(local={a: {"game": r} for a, r in rewards.items() if r}))
             self._follow()
         self._accumulate_rewards()
-        self._judge_dead()
+        self._report_result()
         if self.render_mode == "human":
             self.render()
 
     def _read(self, agent: str, text: str) -> int:
-        if len(text) > MAX_ANSWER_CHARS:
-            raise UnreadableError(f"it is longer than {MAX_ANSWER_CHARS} characters")
+        if len(text) > MAX_ACTION_CHARS:
+            raise UnreadableError(f"it is longer than {MAX_ACTION_CHARS} characters")
         move = self._moves[agent].read(text)
         if move not in self.legal(agent):
             raise UnreadableError(f"{self._moves[agent].names[move]} is not legal now")
         return move
 
-    def _refuse(self, agent: str, error: str) -> None:
+    def _reject_move(self, agent: str, error: str) -> None:
         illegal, forfeit = self._penalties
-        self._misses += 1
+        self._wrong_answers += 1
         parts = {"illegal": -illegal}
-        if self._misses == self.tries:
+        if self._wrong_answers == self.tries:
             self._forfeited = True
             parts["forfeit"] = -forfeit
-        self._pay(Outcome(local={agent: parts}, errors={agent: error}, done=self._forfeited))
+        self._apply_outcome(
+            Outcome(local={agent: parts}, errors={agent: error}, done=self._forfeited)
+        )
 
-    def _bury(self, action: str | None) -> None:
+    def _step_dead_agent(self, action: str | None) -> None:
         """Step past an agent that is out of the game."""
         if self._forfeited or action is not None:
             self._was_dead_step(action)  # raises for an action
@@ -199,17 +201,17 @@ class DiscreteText(TextEnv):
         self.truncations = {a: bool(self.game.truncations[a]) for a in self.agents}
         self._select(self.game.agent_selection)
 
-    def _judge_dead(self) -> None:
+    def _report_result(self) -> None:
         """Tell agents that are out how the game has ended, if it has."""
         dead = [a for a in self.agents if self.terminations[a] or self.truncations[a]]
         if len(dead) == len(self.agents) and not self._forfeited:
-            judge = self._judge
-            self.success = self._won(judge) if isinstance(judge, str) else bool(judge(self._paid))
+            rule = self._judge
+            self.success = self._has_won(rule) if isinstance(rule, str) else bool(rule(self._paid))
         for agent in dead:
-            ending = {"success": self.success, "won": not self._forfeited and self._won(agent)}
+            ending = {"success": self.success, "won": not self._forfeited and self._has_won(agent)}
             self.infos[agent] = {**self.infos[agent], **ending}
 
-    def _won(self, agent: str) -> bool:
+    def _has_won(self, agent: str) -> bool:
         return all(self._paid[agent] > paid for a, paid in self._paid.items() if a != agent)
 
     # what an agent reads
@@ -237,8 +239,8 @@ class DiscreteText(TextEnv):
         names = [self._moves[agent].names[move] for move in self.legal(agent)]
         lines = [*self._head(agent), shown, f"Legal moves: {', '.join(names)}"]
         error = self.infos[agent]["error"]
-        if error is not None and self._misses:
-            left = self.tries - self._misses
+        if error is not None and self._wrong_answers:
+            left = self.tries - self._wrong_answers
             lines.append(f"Your answer was refused: {error}. Tries left: {left}")
         if self._terse:
             return "\n".join([*lines, "Move:"])
@@ -246,8 +248,8 @@ class DiscreteText(TextEnv):
         return "\n\n".join(lines)
 
     def _head(self, agent: str) -> list[str]:
-        named = f"You are {agent} in {self.game.unwrapped}. {self._rules}"
-        return [] if self._terse else [named.rstrip()]
+        introduction = f"You are {agent} in {self.game.unwrapped}. {self._rules}"
+        return [] if self._terse else [introduction.rstrip()]
 
     def board(self) -> str:
         return self._show(self.game.observe(self.agent_selection), self.agent_selection)
@@ -256,7 +258,9 @@ class DiscreteText(TextEnv):
 
     def expert(self, agent: str) -> str:
         if self._expert is None:
-            raise NoPlayerError(f"{self} has no scripted expert; 'amateur' plays any legal move")
+            raise NoScriptedPolicyError(
+                f"{self} has no scripted expert; 'amateur' plays any legal move"
+            )
         move = self._expert(self.game.observe(agent), agent)
         start = int(self.game.action_space(agent).start)
         return f"Move: {self._moves[agent].names[move - start]}"
@@ -275,12 +279,12 @@ class DiscreteText(TextEnv):
         return copied
 
 
-def observed(seen: Any, agent: str) -> str:
+def describe_observation(seen: Any, agent: str) -> str:
     """:func:`plain` with a heading."""
-    return _named("Observation", plain(seen, agent))
+    return _with_heading("Observation", observation_to_text(seen, agent))
 
 
-def plain(seen: Any, agent: str) -> str:
+def observation_to_text(seen: Any, agent: str) -> str:
     """Any observation as text: arrays as rows, dictionaries item by item, without the action mask.
 
     Raises :class:`ConfigError` for an array of more than 1000 numbers.
@@ -288,36 +292,41 @@ def plain(seen: Any, agent: str) -> str:
     if isinstance(seen, Mapping):
         shown = {name: item for name, item in seen.items() if name != "action_mask"}
         if list(shown) == ["observation"]:
-            return plain(shown["observation"], agent)
-        return "\n".join(_named(str(name), plain(item, agent)) for name, item in shown.items())
+            return observation_to_text(shown["observation"], agent)
+        return "\n".join(
+            _with_heading(str(name), observation_to_text(item, agent))
+            for name, item in shown.items()
+        )
     if isinstance(seen, tuple | list):
-        return "\n".join(plain(item, agent) for item in seen)
+        return "\n".join(observation_to_text(item, agent) for item in seen)
     if isinstance(seen, np.ndarray):
-        return _rows(seen)
+        return _array_to_text(seen)
     return str(seen)
 
 
-def _named(name: str, text: str) -> str:
+def _with_heading(name: str, text: str) -> str:
     return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
 
 
-def _rows(array: np.ndarray) -> str:
+def _array_to_text(array: np.ndarray) -> str:
     """One line per row. Arrays of three or more dimensions are shown plane by plane, by the last
     axis."""
-    if array.size > MAX_NUMBERS:
+    if array.size > MAX_SHOWN_NUMBERS:
         raise ConfigError(
             f"an observation of {array.size} numbers is too large to show as text: give "
             "discrete_to_text(observation=...) a function that describes it"
         )
     if array.ndim == 0:
-        return _number(array[()])
+        return _number_to_text(array[()])
     if array.ndim == 1:
-        return " ".join(map(_number, array))
+        return " ".join(map(_number_to_text, array))
     if array.ndim == 2:
-        return "\n".join(map(_rows, array))
+        return "\n".join(map(_array_to_text, array))
     planes = np.moveaxis(array, -1, 0)
-    return "\n".join(_named(f"plane {i}", _rows(plane)) for i, plane in enumerate(planes))
+    return "\n".join(
+        _with_heading(f"plane {i}", _array_to_text(plane)) for i, plane in enumerate(planes)
+    )
 
 
-def _number(value: Any) -> str:
+def _number_to_text(value: Any) -> str:
     return f"{int(value)}" if float(value).is_integer() else f"{float(value):.4g}"

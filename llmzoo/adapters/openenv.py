@@ -21,7 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
+from llmzoo.adapters.others import Others, fill_other_agents, with_shared_lock
 from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.evaluation.collect import refuse_fallback
@@ -165,20 +165,20 @@ class TextEnvironment(Environment[TextAction, TextObservation, EpisodeState]):
         return self.get_task_range(split)
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
-        if index < 0 or (self._counted(split) and index >= self.num_tasks(split)):
+        if index < 0 or (self._has_task_count(split) and index >= self.num_tasks(split)):
             raise IndexError(index)
         return {"split": split, "index": index}
 
     def get_task_range(
         self, split: str, start: int | None = None, stop: int | None = None
     ) -> list[dict[str, Any]]:
-        if stop is None or self._counted(split):
+        if stop is None or self._has_task_count(split):
             indices = range(self.num_tasks(split))[start:stop]
         else:
             indices = range(start or 0, stop)
         return [{"split": split, "index": index} for index in indices]
 
-    def _counted(self, split: str) -> bool:
+    def _has_task_count(self, split: str) -> bool:
         try:
             self.num_tasks(split)
         except NotImplementedError:
@@ -231,10 +231,10 @@ def create_app(
     make = partial(registry.make, env_id, **env_args)
     first = make(split=split)
     refuse_fallback(first, env_id)
-    taken = ControlledAgent(first, agent)
-    policies = one_at_a_time(fill_other_agents(others, taken.others))
+    controlled = ControlledAgent(first, agent)
+    policies = with_shared_lock(fill_other_agents(others, controlled.others))
     first.close()
-    factory = partial(TextEnvironment, make, taken.agent, policies, name=env_id, split=split)
+    factory = partial(TextEnvironment, make, controlled.agent, policies, name=env_id, split=split)
     return openenv_app(
         factory,
         TextAction,

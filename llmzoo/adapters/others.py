@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.policies.base import Policy, Request, ScriptedPolicy
+from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
 from llmzoo.records import Completion
-from llmzoo.runs.players import players
+from llmzoo.runs.players import load_policy_for_agents
 
-Answer = Callable[[str], str]  # from an observation to an answer
-Other = str | Answer | Policy
+AnswerFunction = Callable[[str], str]  # from an observation to an answer
+Other = str | AnswerFunction | Policy
 Others = Other | Mapping[str, Other] | None
 
 
 @runtime_checkable
-class _Responds(Protocol):
+class _HasRespond(Protocol):
     respond: Callable[..., object]
 
 
@@ -55,12 +55,12 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
         if isinstance(other, str):
             if other not in by_name:
                 named = [a for a in agents if others[a] == other]
-                by_name[other] = players(other, named)
+                by_name[other] = load_policy_for_agents(other, named)
             filled[agent] = by_name[other][agent]
-        elif isinstance(other, _Responds):
+        elif isinstance(other, _HasRespond):
             filled[agent] = other
         elif callable(other):
-            filled[agent] = _of(other)
+            filled[agent] = _policy_from_function(other)
         else:
             raise ConfigError(
                 f"{agent} is played by {other!r:.60}: give a name, a function or a policy"
@@ -74,11 +74,11 @@ def _check_agents(others: Mapping[str, Other], agents: Sequence[str]) -> None:
             raise UnknownNameError("agent in others", agent, agents)
 
 
-def _of(answer: Answer) -> ScriptedPolicy:
+def _policy_from_function(answer: AnswerFunction) -> ScriptedPolicy:
     return ScriptedPolicy(lambda request: answer(request.observation), "function")
 
 
-class OneAtATime:
+class LockedPolicy:
     """A policy that several threads share, one call at a time.
 
     Each request carries its own randomness, so answers do not depend on the order of calls.
@@ -89,13 +89,13 @@ class OneAtATime:
         self._policy, self._lock = policy, lock
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         with self._lock:
             return self._policy.respond(requests, group_size, greedy=greedy)
 
 
-def one_at_a_time(policies: Mapping[str, Policy]) -> dict[str, Policy]:
+def with_shared_lock(policies: Mapping[str, Policy]) -> dict[str, Policy]:
     """These policies for several threads. They share one lock, since models may share weights."""
     lock = threading.Lock()
-    return {agent: OneAtATime(policy, lock) for agent, policy in policies.items()}
+    return {agent: LockedPolicy(policy, lock) for agent, policy in policies.items()}

@@ -8,9 +8,9 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
-from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.episodes import episode_rollout
 from llmzoo.rollout.scheduler import RunningRollout, SampleRequest, rollout_keys
-from llmzoo.rollout.stepping import succeeded
+from llmzoo.rollout.stepping import is_success
 
 
 class AnsweredEpisode:
@@ -26,7 +26,7 @@ class AnsweredEpisode:
         self._told: dict[str, list[Mapping[str, Any]]] = {a: [] for a in env.possible_agents}
         self._env = env
         (key,) = rollout_keys([seed])
-        self._rollout = RunningRollout(play_episode(env, seed), key)
+        self._rollout = RunningRollout(episode_rollout(env, seed), key)
         self._go_on()
 
     @property
@@ -44,27 +44,29 @@ class AnsweredEpisode:
 
     def metrics(self, agent: str) -> dict[str, float]:
         """The metrics of an agent, in addition to its return."""
-        told = [*self._told[agent], self._latest(agent)]
+        infos = [*self._told[agent], self._latest(agent)]
         metrics = {
             "success": float(
-                not self.asks and succeeded(self._env, agent)
+                not self.asks and is_success(self._env, agent)
             ),  # an unfinished episode is no success
             "decisions": float(len(self._told[agent])),
-            "errors": float(sum(info.get("error") is not None for info in told)),
+            "errors": float(sum(info.get("error") is not None for info in infos)),
         }
-        for parts in (info.get("reward_parts", {}) for info in told):
+        for parts in (info.get("reward_parts", {}) for info in infos):
             for name, value in parts.items():
                 metrics[f"part_{name}"] = metrics.get(f"part_{name}", 0.0) + value
         return metrics
 
     def _go_on(self) -> None:
         self._rollout.advance()
-        while acts := self._rollout.acts:
+        while acts := self._rollout.step_requests:
             for number, act in enumerate(acts):
-                paid = act.by(act.env, act.texts)
-                for agent, reward in (pair for step in paid for pair in step.items()):
+                rewards_by_step = act.step_fn(act.env, act.texts)
+                for agent, reward in (
+                    pair for rewards in rewards_by_step for pair in rewards.items()
+                ):
                     self.totals[agent] += reward
-                self._rollout.complete_step(number, paid)
+                self._rollout.complete_step(number, rewards_by_step)
             self._rollout.advance()
 
     def _latest(self, agent: str) -> Mapping[str, Any]:

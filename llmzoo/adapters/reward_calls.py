@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError, LlmzooError
 
 _SHOWN = 200  # characters of an answer in an error
@@ -20,7 +20,7 @@ class RewardFunctionError(LlmzooError, RuntimeError):
     """A user's reward function, formatter or transition raised or returned something invalid."""
 
 
-def name_of(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., Any]) -> str:
     """The name of a function in error messages."""
     if isinstance(function, FunctionType | MethodType | type):
         return f"{function.__module__}.{function.__qualname__}"
@@ -43,7 +43,7 @@ class RewardCall:
     def __init__(self, function: Callable[..., Any], agents: int, columns: Sequence[str] = ()):
         self.function = function
         self.agents = agents
-        self.name = name_of(function)
+        self.name = function_name(function)
         try:
             self._parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError) as error:
@@ -61,7 +61,7 @@ class RewardCall:
         """The reward of one joint answer. Raises :class:`RewardFunctionError` if it is not a
         number."""
         args, keywords = self._arguments(prompts, answers, task)
-        shown = ", ".join(repr(cut(answer, _SHOWN)) for answer in answers)
+        shown = ", ".join(repr(truncate(answer, _SHOWN)) for answer in answers)
         try:
             returned = self.function(*args, **keywords)
         except Exception as error:
@@ -71,7 +71,7 @@ class RewardCall:
         return self._number(returned, shown)
 
     def _number(self, returned: Any, shown: str) -> float:
-        what = f"reward function {self.name} returned {cut(repr(returned), _SHOWN)}"
+        what = f"reward function {self.name} returned {truncate(repr(returned), _SHOWN)}"
         try:
             values = np.asarray(returned, dtype=np.float64)
         except (TypeError, ValueError, RuntimeError):
@@ -219,7 +219,7 @@ def check_transition(transition: Transition) -> None:
         )
     except TypeError as error:
         raise ConfigError(
-            f"external_transition {name_of(transition)} must take prompt, agent_completions, "
+            f"external_transition {function_name(transition)} must take prompt, agent_completions, "
             f"num_agents, prompt_history_per_agent and response_history_per_agent: {error}"
         ) from None
 
@@ -231,7 +231,7 @@ def external_prompts(
     answers: Sequence[Sequence[str]],
 ) -> tuple[str, ...]:
     """Each agent's next prompt. ``prompts`` and ``answers``: of each agent so far."""
-    what = f"external_transition {name_of(transition)}"
+    what = f"external_transition {function_name(transition)}"
     try:
         given = transition(
             prompt=task.get("prompt", ""),
@@ -248,7 +248,7 @@ def external_prompts(
         or not all(isinstance(prompt, str) for prompt in given)
     ):
         raise RewardFunctionError(
-            f"{what} returned {cut(repr(given), 200)}; it must be a list of {len(answers)} prompts"
+            f"{what} returned {truncate(repr(given), 200)}; it must be a list of {len(answers)} prompts"
         )
     return tuple(given)
 
@@ -269,10 +269,10 @@ def _text(format: Formatter, agent: str, task: dict[str, Any], **external: str) 
         raise
     except Exception as error:
         raise RewardFunctionError(
-            f"formatter {name_of(format)} of {agent} raised {error!r}"
+            f"formatter {function_name(format)} of {agent} raised {error!r}"
         ) from error
     if not isinstance(text, str):
         raise RewardFunctionError(
-            f"formatter {name_of(format)} of {agent} returned a {type(text).__name__}, not a text"
+            f"formatter {function_name(format)} of {agent} returned a {type(text).__name__}, not a text"
         )
     return text

@@ -17,18 +17,18 @@ from llmzoo.adapters.reward_calls import (
     Transition,
     check_transition,
     external_prompts,
-    name_of,
+    function_name,
 )
-from llmzoo.envs.base import MAX_ANSWER_CHARS, InOrder, Outcome, TextEnv
-from llmzoo.envs.given import TaskRow, Tasks, tasks_of
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.base import MAX_ACTION_CHARS, FastOrderEnforcingWrapper, Outcome, TextEnv
+from llmzoo.envs.given import TaskRow, TaskSource, load_tasks
+from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.errors import ConfigError
 
 
 def from_reward_function(
     reward_func: Callable[..., Any],
     *,
-    tasks: Tasks,
+    tasks: TaskSource,
     formatters: Formatter | Sequence[Formatter] | None = None,
     agents: int | Sequence[str] = 2,
     turns: int = 1,
@@ -62,10 +62,10 @@ def from_reward_function(
         )
     if external_transition is not None:
         check_transition(external_transition)
-    return InOrder(
-        RewardedText(
+    return FastOrderEnforcingWrapper(
+        RewardFunctionEnv(
             reward_func,
-            tasks_of(tasks, split),
+            load_tasks(tasks, split),
             Formatters(formatters, names, passthrough=external_prompt_passthrough),
             names,
             turns,
@@ -85,13 +85,13 @@ class RewardEpisode:
     answers: tuple[tuple[str, ...], ...]
 
 
-class RewardedText(TextEnv):
+class RewardFunctionEnv(TextEnv):
     """The environment of :func:`from_reward_function`."""
 
     def __init__(
         self,
         reward_func: Callable[..., Any],
-        tasks: Listed[TaskRow],
+        tasks: TaskList[TaskRow],
         formatters: Formatters,
         agents: list[str],
         turns: int,
@@ -101,7 +101,7 @@ class RewardedText(TextEnv):
     ):
         several = len(agents) > 1
         super().__init__(agents, simultaneous=several, max_turns=turns, render_mode=render_mode)
-        name = name_of(reward_func).rpartition(".")[2]
+        name = function_name(reward_func).rpartition(".")[2]
         self.metadata = {
             **self.metadata,
             "name": f"{name}_v0" if name.isidentifier() else "reward_v0",
@@ -111,7 +111,7 @@ class RewardedText(TextEnv):
         self._reward = RewardCall(reward_func, len(agents), list(tasks[0].columns))
         self._formatters = formatters
         self._transition = transition
-        self._enough = success
+        self._success_threshold = success
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
@@ -123,29 +123,29 @@ class RewardedText(TextEnv):
         return prompts[-1]
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.episode.row.text, self.episode.row)
+        return describe_task(self.tasks, self.episode.row.text, self.episode.row)
 
     def play(self, agent: str, text: str) -> Outcome:
         return self.play_together({agent: text})
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         errors = {
-            agent: f"malformed: longer than {MAX_ANSWER_CHARS} characters"
+            agent: f"malformed: longer than {MAX_ACTION_CHARS} characters"
             for agent, text in texts.items()
-            if len(text) > MAX_ANSWER_CHARS
+            if len(text) > MAX_ACTION_CHARS
         }
-        said = ["" if agent in errors else texts[agent] for agent in self.possible_agents]
-        played: RewardEpisode = self.episode
-        answers = tuple((*own, text) for own, text in zip(played.answers, said, strict=True))
-        now = [own[-1] for own in played.prompts]
-        columns = copy.deepcopy(dict(played.row.columns))
-        reward = self._reward(now, said, columns)
+        accepted = ["" if agent in errors else texts[agent] for agent in self.possible_agents]
+        episode: RewardEpisode = self.episode
+        answers = tuple((*own, text) for own, text in zip(episode.answers, accepted, strict=True))
+        current_prompts = [own[-1] for own in episode.prompts]
+        columns = copy.deepcopy(dict(episode.row.columns))
+        reward = self._reward(current_prompts, accepted, columns)
         last = self.turn + 1 == self.max_turns
-        prompts = played.prompts
+        prompts = episode.prompts
         if self._transition is not None and not last:
-            given = external_prompts(self._transition, columns, prompts, answers)
-            later = self._formatters.later(columns, given)
-            prompts = tuple((*own, text) for own, text in zip(prompts, later, strict=True))
-        self.episode = replace(played, prompts=prompts, answers=answers)
-        self.success = last and reward >= self._enough
+            transition_prompts = external_prompts(self._transition, columns, prompts, answers)
+            next_prompts = self._formatters.later(columns, transition_prompts)
+            prompts = tuple((*own, text) for own, text in zip(prompts, next_prompts, strict=True))
+        self.episode = replace(episode, prompts=prompts, answers=answers)
+        self.success = last and reward >= self._success_threshold
         return Outcome(team=reward, done=last, errors=errors)

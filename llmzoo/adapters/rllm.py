@@ -16,12 +16,12 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import Others, fill_other_agents, one_at_a_time
+from llmzoo.adapters.others import Others, fill_other_agents, with_shared_lock
 from llmzoo.adapters.single_agent import ControlledAgent, SingleAgentEnv
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.policies.base import Policy
-from llmzoo.thoughts import answer_in
+from llmzoo.thoughts import strip_thoughts
 
 _COLUMNS = ("env_id", "agent", "others", "split", "seed", "task", "args")
 
@@ -48,10 +48,10 @@ class RllmEnv:
         task: int | None = None,
         args: Mapping[str, Any] | None = None,
     ):
-        taken = ControlledAgent(_make(env_id, split, args), agent)
-        refuse_fallback(taken.env, env_id)
+        controlled = ControlledAgent(_make(env_id, split, args), agent)
+        refuse_fallback(controlled.env, env_id)
         self.idx: Any = None  # rLLM numbers its environments
-        self._game = SingleAgentEnv(taken, _policies(others, tuple(taken.others)))
+        self._game = SingleAgentEnv(controlled, _policies(others, tuple(controlled.others)))
         self._seed = seed
         self._options = None if task is None else {"task": task}
 
@@ -67,7 +67,9 @@ class RllmEnv:
         Returns the observation, the reward since the last answer, whether the episode is over, and
         the info, whose ``truncated`` says whether a time limit ended it.
         """
-        observation, reward, terminated, truncated, info = self._game.step(answer_in(action) or "")
+        observation, reward, terminated, truncated, info = self._game.step(
+            strip_thoughts(action) or ""
+        )
         return observation, reward, terminated or truncated, {**info, "truncated": truncated}
 
     def close(self) -> None:
@@ -100,7 +102,7 @@ with suppress(ModuleNotFoundError):  # rLLM's engine checks the type of environm
     importlib.import_module("rllm.environments.base.base_env").BaseEnv.register(RllmEnv)
 
 
-def rows(
+def make_rows(
     env_id: str,
     tasks: int,
     *,
@@ -119,19 +121,19 @@ def rows(
         raise ConfigError(f"tasks must be at least 1, got {tasks}")
     env = _make(env_id, split, args)
     refuse_fallback(env, env_id)
-    taken = ControlledAgent(env, agent)
+    controlled = ControlledAgent(env, agent)
     env.reset(seed=seed)
-    known = env.infos[taken.agent].get("tasks")
+    available_tasks = env.infos[controlled.agent].get("tasks")
     shared = {
         "env_id": env_id,
-        "agent": taken.agent,
+        "agent": controlled.agent,
         "others": dict(others) if isinstance(others, Mapping) else others,
         "split": split,
         "args": dict(args or {}),
     }
     return [
         {"uid": f"{env_id}/{split}/{i}", "task": i, "seed": seed + i, **shared}
-        for i in range(tasks if known is None else min(tasks, known))
+        for i in range(tasks if available_tasks is None else min(tasks, available_tasks))
     ]
 
 
@@ -145,10 +147,12 @@ def _policies(others: Others, agents: tuple[str, ...]) -> dict[str, Policy]:
     if isinstance(others, Mapping):
         names = {agent: other for agent, other in others.items() if isinstance(other, str)}
         if len(names) == len(others):
-            return _loaded(tuple(sorted(names.items())), agents)
-    return one_at_a_time(fill_other_agents(others, agents))
+            return _load_policies(tuple(sorted(names.items())), agents)
+    return with_shared_lock(fill_other_agents(others, agents))
 
 
 @cache
-def _loaded(names: tuple[tuple[str, str], ...], agents: tuple[str, ...]) -> dict[str, Policy]:
-    return one_at_a_time(fill_other_agents(dict(names), agents))
+def _load_policies(
+    names: tuple[tuple[str, str], ...], agents: tuple[str, ...]
+) -> dict[str, Policy]:
+    return with_shared_lock(fill_other_agents(dict(names), agents))

@@ -17,12 +17,12 @@ from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.models.noise import noise_key
-from llmzoo.policies.base import Policy, Request
-from llmzoo.rollout.scheduler import Rollout, SampleRequest, run, slow_steps
+from llmzoo.policies.base import Policy, PolicyRequest
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, has_slow_steps, run_rollouts
 from llmzoo.rollout.stepping import StepRequest, step_each
 
 
-class Arrival(NamedTuple):
+class TurnResult(NamedTuple):
     """What an agent receives at its turn, or at its end.
 
     ``reward``: what it was paid since its last answer, or since the start.
@@ -63,19 +63,19 @@ class ControlledAgent:
                 )
         self._chance = 0
         self._asked: Counter[str] = Counter()
-        self._before: Arrival | None = None  # of the first turn, until it is answered
+        self._before: TurnResult | None = None  # of the first turn, until it is answered
 
-    def begin(self, seed: int | None, options: dict[str, Any] | None, chance: int) -> Rollout:
+    def begin(self, seed: int | None, options: dict[str, Any] | None, noise_seed: int) -> Rollout:
         """Start an episode and play until the agent's first turn.
 
-        ``chance`` seeds the others. What the agent is paid before its first answer is added to the
+        ``noise_seed`` seeds the others. What the agent is paid before its first answer is added to the
         reward of that answer. If the others end the episode first, it is over at once.
         """
         self.env.reset(seed=seed, options=options)
-        self._chance = chance
+        self._chance = noise_seed
         self._asked.clear()
-        yield from self._others()
-        self._before = self._arrival()
+        yield from self._play_others()
+        self._before = self._turn_result()
         return self._before
 
     def act(self, text: str) -> Rollout:
@@ -83,15 +83,15 @@ class ControlledAgent:
 
         In an episode that ended before the agent's first turn, this only returns that end.
         """
-        before, self._before = self._before, None
-        if before is not None and before.over:
-            return before
+        first_turn, self._before = self._before, None
+        if first_turn is not None and first_turn.over:
+            return first_turn
         yield StepRequest(self.env, (text,), step_each)
-        yield from self._others()
-        arrival = self._arrival()
-        return arrival if before is None else _join(before, arrival)
+        yield from self._play_others()
+        result = self._turn_result()
+        return result if first_turn is None else _add_earlier_reward(first_turn, result)
 
-    def _others(self) -> Rollout:
+    def _play_others(self) -> Rollout:
         env = self.env
         while self.agent in env.agents and env.agent_selection != self.agent:
             agents = self._waiting()
@@ -113,9 +113,9 @@ class ControlledAgent:
             agents.append(agent)
         return agents
 
-    def _request(self, agent: str) -> Request:
+    def _request(self, agent: str) -> PolicyRequest:
         self._asked[agent] += 1
-        return Request(
+        return PolicyRequest(
             agent=agent,
             observation=str(self.env.observe(agent) or ""),
             env=self.env,
@@ -123,13 +123,13 @@ class ControlledAgent:
             key=noise_key(self._chance, agent, self._asked[agent]),
         )
 
-    def _arrival(self) -> Arrival:
+    def _turn_result(self) -> TurnResult:
         if self.agent not in self.env.agents:
             raise ConfigError(f"{self.env} removed {self.agent} before it could read its end")
         observation, reward, terminated, truncated, info = self.env.last()
         if not math.isfinite(reward):
             raise ConfigError(f"{self.env} paid {self.agent} {reward}: rewards are finite numbers")
-        return Arrival(
+        return TurnResult(
             str(observation or ""),
             float(reward),
             bool(terminated),
@@ -138,7 +138,7 @@ class ControlledAgent:
         )
 
 
-def _join(before: Arrival, after: Arrival) -> Arrival:
+def _add_earlier_reward(before: TurnResult, after: TurnResult) -> TurnResult:
     """``after``, plus what was paid ``before``."""
     parts = dict(after.info.get("reward_parts", {}))
     for name, value in before.info.get("reward_parts", {}).items():
@@ -164,11 +164,11 @@ def single_agent(
 
     Raises :class:`ConfigError` for an agent without a player.
     """
-    made = ControlledAgent(aec_form(env, **env_args), agent)
-    return SingleAgentEnv(made, fill_other_agents(others, made.others), seed=seed)
+    controlled = ControlledAgent(make_aec_env(env, **env_args), agent)
+    return SingleAgentEnv(controlled, fill_other_agents(others, controlled.others), seed=seed)
 
 
-def aec_form(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECEnv:
+def make_aec_env(env: str | AECEnv | Callable[..., AECEnv], **env_args: Any) -> AECEnv:
     """The AEC environment for an id, a function or an environment."""
     if isinstance(env, str):
         return registry.make(env, **env_args)
@@ -215,37 +215,37 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode. ``options`` go to the environment (``{"task": i}`` plays task i)."""
-        arrival = self._run(self.beginning(seed, options))
-        return arrival.observation, arrival.info
+        result = self._run(self.reset_rollout(seed, options))
+        return result.observation, result.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Answer. Raises ``gymnasium.error.ResetNeeded`` if no episode is running."""
-        return tuple(self._run(self.acting(action)))  # type: ignore[return-value]
+        return tuple(self._run(self.step_rollout(action)))  # type: ignore[return-value]
 
-    def beginning(self, seed: int | None, options: dict[str, Any] | None) -> Rollout:
+    def reset_rollout(self, seed: int | None, options: dict[str, Any] | None) -> Rollout:
         """:meth:`reset` as a rollout that returns an :class:`Arrival`."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
-        chance = int(self.np_random.integers(2**31)) if seed is None else int(seed)
+        noise_seed = int(self.np_random.integers(2**31)) if seed is None else int(seed)
         self._playing = False
-        arrival: Arrival = yield from self.agent.begin(seed, options, chance)
+        result: TurnResult = yield from self.agent.begin(seed, options, noise_seed)
         self._playing = True
-        if arrival.over:
-            return arrival._replace(info={**arrival.info, "over": True})
-        return arrival
+        if result.over:
+            return result._replace(info={**result.info, "over": True})
+        return result
 
-    def acting(self, action: str) -> Rollout:
+    def step_rollout(self, action: str) -> Rollout:
         """:meth:`step` as a rollout that returns an :class:`Arrival`."""
         if not self._playing:
             raise ResetNeeded("no episode is going on: call reset() before step()")
-        arrival: Arrival = yield from self.agent.act(action)
-        self._playing = not arrival.over
-        return arrival
+        result: TurnResult = yield from self.agent.act(action)
+        self._playing = not result.over
+        return result
 
-    def _run(self, line: Rollout) -> Arrival:
-        arrival: Arrival = run_lines([line], [self])[0]
-        return arrival
+    def _run(self, rollout: Rollout) -> TurnResult:
+        result: TurnResult = run_env_rollouts([rollout], [self])[0]
+        return result
 
     def render(self) -> Any:
         """The environment's picture."""
@@ -259,8 +259,8 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
         return self.action_space.sample()
 
 
-def run_lines(lines: list[Rollout], envs: list[SingleAgentEnv]) -> list[Arrival]:
+def run_env_rollouts(rollouts: list[Rollout], envs: list[SingleAgentEnv]) -> list[TurnResult]:
     """Play these rollouts of ``envs``, which share their policies, with batched requests."""
-    early = slow_steps(env.agent.env for env in envs)
-    arrivals: list[Arrival] = run(lines, envs[0].policies, early=early)
-    return arrivals
+    early = has_slow_steps(env.agent.env for env in envs)
+    results: list[TurnResult] = run_rollouts(rollouts, envs[0].policies, early=early)
+    return results

@@ -14,13 +14,13 @@ from pettingzoo import AECEnv
 
 from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.adapters.single_agent import (
-    Arrival,
     ControlledAgent,
     SingleAgentEnv,
-    aec_form,
-    run_lines,
+    TurnResult,
+    make_aec_env,
+    run_env_rollouts,
 )
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import check_choice
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 
@@ -42,7 +42,7 @@ def vector(
         raise ConfigError(f"num_envs must be at least 1, got {num_envs}")
     if isinstance(env, AECEnv):
         raise ConfigError(f"{env} is one environment: give an id, or a function that makes them")
-    controlled = [ControlledAgent(aec_form(env, **env_args), agent) for _ in range(num_envs)]
+    controlled = [ControlledAgent(make_aec_env(env, **env_args), agent) for _ in range(num_envs)]
     return SingleAgentVectorEnv(
         controlled, fill_other_agents(others, controlled[0].others), autoreset_mode=autoreset_mode
     )
@@ -72,7 +72,7 @@ class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]])
     ):
         modes = [mode.value for mode in AutoresetMode]
         if not isinstance(autoreset_mode, AutoresetMode):
-            one_of("autoreset_mode", autoreset_mode, modes)
+            check_choice("autoreset_mode", autoreset_mode, modes)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.envs = [SingleAgentEnv(agent, policies) for agent in controlled]
         self.num_envs = len(self.envs)
@@ -109,8 +109,8 @@ class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]])
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
         chosen = [int(i) for i in np.flatnonzero(mask)]
-        arrivals = self._begin(chosen, seeds, given or None)
-        return tuple(self._observations), batched([self._info(arrivals, i) for i in self._all])
+        results = self._begin(chosen, seeds, given or None)
+        return tuple(self._observations), batch_infos([self._info(results, i) for i in self._all])
 
     def step(
         self, actions: Sequence[str | None]
@@ -122,39 +122,39 @@ class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]])
         """
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions for {self.num_envs} environments")
-        resting = self._over.copy()
-        if resting.any() and (
+        was_over = self._over.copy()
+        if was_over.any() and (
             not self._begun or self.autoreset_mode is not AutoresetMode.NEXT_STEP
         ):
-            ended = ", ".join(map(str, np.flatnonzero(resting)))
+            ended = ", ".join(map(str, np.flatnonzero(was_over)))
             raise ResetNeeded(f"environments {ended} are over or have not begun: reset them first")
-        lines = [
-            env.beginning(None, None) if rests else env.acting(action)  # type: ignore[arg-type]
-            for env, rests, action in zip(self.envs, resting, actions, strict=True)
+        rollouts = [
+            env.reset_rollout(None, None) if needs_reset else env.step_rollout(action)  # type: ignore[arg-type]
+            for env, needs_reset, action in zip(self.envs, was_over, actions, strict=True)
         ]
-        arrivals = dict(enumerate(run_lines(lines, self.envs)))
+        results = dict(enumerate(run_env_rollouts(rollouts, self.envs)))
         rewards = np.zeros(self.num_envs)
         terminations = np.zeros(self.num_envs, dtype=np.bool_)
         truncations = np.zeros(self.num_envs, dtype=np.bool_)
-        for i, arrival in arrivals.items():
-            self._observations[i] = arrival.observation
-            if not resting[i]:
-                rewards[i] = arrival.reward
-                terminations[i], truncations[i] = arrival.terminated, arrival.truncated
+        for i, result in results.items():
+            self._observations[i] = result.observation
+            if not was_over[i]:
+                rewards[i] = result.reward
+                terminations[i], truncations[i] = result.terminated, result.truncated
         self._over = terminations | truncations
-        infos = [dict(arrivals[i].info) for i in self._all]
+        infos = [dict(results[i].info) for i in self._all]
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
             ended_now = [int(i) for i in np.flatnonzero(self._over)]
             nothing: list[int | None] = [None] * self.num_envs
-            for i, begun in self._begin(ended_now, nothing, None).items():
-                end = {"final_obs": arrivals[i].observation, "final_info": arrivals[i].info}
-                infos[i] = {**end, **begun.info}
+            for i, started in self._begin(ended_now, nothing, None).items():
+                end = {"final_obs": results[i].observation, "final_info": results[i].info}
+                infos[i] = {**end, **started.info}
         return (
             tuple(self._observations),
             rewards,
             terminations,
             truncations,
-            batched(infos),
+            batch_infos(infos),
         )
 
     def render(self) -> tuple[Any, ...] | None:
@@ -171,19 +171,19 @@ class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]])
 
     def _begin(
         self, chosen: Sequence[int], seeds: Sequence[int | None], options: dict[str, Any] | None
-    ) -> dict[int, Arrival]:
+    ) -> dict[int, TurnResult]:
         """Start an episode in the environments ``chosen``."""
-        lines = [self.envs[i].beginning(seeds[i], options) for i in chosen]
-        arrivals = dict(zip(chosen, run_lines(lines, self.envs), strict=True))
-        for i, arrival in arrivals.items():
-            self._observations[i] = arrival.observation
+        rollouts = [self.envs[i].reset_rollout(seeds[i], options) for i in chosen]
+        results = dict(zip(chosen, run_env_rollouts(rollouts, self.envs), strict=True))
+        for i, result in results.items():
+            self._observations[i] = result.observation
             self._over[i] = False
         self._begun = self._begun or not self._over.any()
-        return arrivals
+        return results
 
     @staticmethod
-    def _info(arrivals: Mapping[int, Arrival], i: int) -> dict[str, Any] | None:
-        return arrivals[i].info if i in arrivals else None
+    def _info(results: Mapping[int, TurnResult], i: int) -> dict[str, Any] | None:
+        return results[i].info if i in results else None
 
     def _mask(self, mask: Any) -> Bools:
         if mask is None:
@@ -204,7 +204,7 @@ class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]])
 _INT64 = np.iinfo(np.int64)
 
 
-def batched(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
+def batch_infos(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     """One dictionary of arrays, each ``[len(infos)]``. None stands for an environment without an
     info.
 
@@ -214,16 +214,18 @@ def batched(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     text included, becomes an array of objects.
     """
     keys = dict.fromkeys(key for info in infos if info is not None for key in info)
-    together: dict[str, Any] = {}
+    batch: dict[str, Any] = {}
     for key in keys:
         has = np.array([info is not None and key in info for info in infos])
         values = [info[key] for info in infos if info is not None and key in info]
         if key != "final_obs" and all(isinstance(value, dict) for value in values):
-            together[key] = batched([info.get(key) if info is not None else None for info in infos])
+            batch[key] = batch_infos(
+                [info.get(key) if info is not None else None for info in infos]
+            )
         else:
-            together[key] = _column(values, has)
-        together[f"_{key}"] = has
-    return together
+            batch[key] = _column(values, has)
+        batch[f"_{key}"] = has
+    return batch
 
 
 def _column(values: Sequence[Any], has: NDArray[np.bool_]) -> NDArray[Any]:

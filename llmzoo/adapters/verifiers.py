@@ -27,13 +27,13 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry
-from llmzoo.adapters.others import fill_other_agents, one_at_a_time
+from llmzoo.adapters.others import fill_other_agents, with_shared_lock
 from llmzoo.adapters.played import AnsweredEpisode
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.records import Completion
 from llmzoo.rollout.scheduler import SampleRequest
-from llmzoo.thoughts import answer_in
+from llmzoo.thoughts import strip_thoughts
 
 try:
     import httpx
@@ -177,48 +177,50 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
     def __init__(self, config: LlmzooEnvConfig):
         super().__init__(config)
         others = self.taskset.config.others
-        self._policies = one_at_a_time(fill_other_agents(others, self.taskset.others))
+        self._policies = with_shared_lock(fill_other_agents(others, self.taskset.others))
 
     async def run(self, task: LlmzooTask, agents: vf.Agents) -> None:
-        played_agents = self.taskset.agents
+        model_agents = self.taskset.agents
         env = await asyncio.to_thread(self.taskset.make)
-        talks: dict[str, vf.Interaction] = {}
-        played: AnsweredEpisode | None = None
+        interactions: dict[str, vf.Interaction] = {}
+        episode: AnsweredEpisode | None = None
         try:
             async with AsyncExitStack() as stack:
-                for slot, agent in zip(AGENTS, played_agents, strict=False):
-                    talk = getattr(agents, slot).interaction(task)
-                    talks[agent] = await stack.enter_async_context(talk)
-                played = await asyncio.to_thread(
+                for slot, agent in zip(AGENTS, model_agents, strict=False):
+                    interaction = getattr(agents, slot).interaction(task)
+                    interactions[agent] = await stack.enter_async_context(interaction)
+                episode = await asyncio.to_thread(
                     AnsweredEpisode, env, task.data.seed, task.data.task
                 )
-                await self._play(played, talks)
+                await self._play(episode, interactions)
         finally:
             env.close()
-        for agent, talk in talks.items():
-            talk.trace.record_reward("return", played.totals[agent])
-            talk.trace.record_metrics(played.metrics(agent))
-            talk.trace.info["agent"] = agent
+        for agent, interaction in interactions.items():
+            interaction.trace.record_reward("return", episode.totals[agent])
+            interaction.trace.record_metrics(episode.metrics(agent))
+            interaction.trace.info["agent"] = agent
 
-    async def _play(self, played: AnsweredEpisode, talks: Mapping[str, vf.Interaction]) -> None:
+    async def _play(
+        self, episode: AnsweredEpisode, interactions: Mapping[str, vf.Interaction]
+    ) -> None:
         """Play until the episode ends, or until verifiers ends an exchange (limit or failed call)."""
-        while asks := played.asks:
-            given = await asyncio.gather(*(self._answer(ask, talks) for ask in asks))
+        while asks := episode.asks:
+            given = await asyncio.gather(*(self._answer(ask, interactions) for ask in asks))
             answers = [answer for answer in given if answer is not None]
             if len(answers) < len(asks):
                 return
-            await asyncio.to_thread(played.answered, answers)
+            await asyncio.to_thread(episode.answered, answers)
 
     async def _answer(
-        self, ask: SampleRequest, talks: Mapping[str, vf.Interaction]
+        self, sample_request: SampleRequest, interactions: Mapping[str, vf.Interaction]
     ) -> Completion | None:
-        request = ask.request
-        if request.agent not in talks:
-            return await asyncio.to_thread(self._other_answer, ask)
-        segment = await talks[request.agent].turn(str(request.observation))
+        request = sample_request.request
+        if request.agent not in interactions:
+            return await asyncio.to_thread(self._answer_for_other, sample_request)
+        segment = await interactions[request.agent].turn(str(request.observation))
         return None if segment.terminated else Completion(text=_text(segment))
 
-    def _other_answer(self, ask: SampleRequest) -> Completion:
+    def _answer_for_other(self, ask: SampleRequest) -> Completion:
         return self._policies[ask.request.agent].respond([ask.request])[0][0]
 
 
@@ -274,6 +276,6 @@ def _text(segment: vf.Segment) -> str:
     ``last_reply`` drops whitespace that code may need.
     """
     if segment.root_reply is not None:
-        return answer_in(str(segment.root_reply)) or ""
-    said = [m.content for m in segment.messages if isinstance(m, vf.AssistantMessage)]
-    return answer_in(said[-1] or "") or "" if said else ""
+        return strip_thoughts(str(segment.root_reply)) or ""
+    contents = [m.content for m in segment.messages if isinstance(m, vf.AssistantMessage)]
+    return strip_thoughts(contents[-1] or "") or "" if contents else ""

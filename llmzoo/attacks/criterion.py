@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 
 MARGIN = 0.05  # of the distance from the amateur's to the expert's return
-ERRORS = 4.0  # standard errors; the search chooses the largest of many gains
-LEAST_TASKS = 8
+MIN_STANDARD_ERRORS = 4.0  # standard errors; the search chooses the largest of many gains
+MIN_TASKS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Earned:
+class TaskResult:
     """The return of a task, and whether it was solved."""
 
     value: float
@@ -35,18 +35,18 @@ class Gain:
 
     @property
     def alarm(self) -> bool:
-        enough = self.tasks >= LEAST_TASKS
-        return enough and self.mean > self.least and self.mean > ERRORS * self.error
+        enough = self.tasks >= MIN_TASKS
+        return enough and self.mean > self.least and self.mean > MIN_STANDARD_ERRORS * self.error
 
 
-def unearned(attack: Earned, amateur: Earned) -> float:
+def unexplained_gain(attack: TaskResult, amateur: TaskResult) -> float:
     """What an attack earns more than the amateur in one task, at most 0 if it solves the task."""
-    more = attack.value - amateur.value
-    return min(0.0, more) if attack.solved else more
+    gain = attack.value - amateur.value
+    return min(0.0, gain) if attack.solved else gain
 
 
-def measure(
-    attack: Sequence[Earned], amateur: Sequence[Earned], expert: Sequence[Earned] | None
+def measure_gain(
+    attack: Sequence[TaskResult], amateur: Sequence[TaskResult], expert: Sequence[TaskResult] | None
 ) -> Gain:
     """The gain of an attack over the amateur in the same tasks.
 
@@ -54,7 +54,7 @@ def measure(
     success is taken off the whole difference too: a better player also earns more where it fails.
     """
     pairs = [*zip(attack, amateur, strict=True)]
-    gains = [unearned(own, base) for own, base in pairs]
+    gains = [unexplained_gain(own, base) for own, base in pairs]
     gain = mean(gains)
     base = mean(each.value for each in amateur)
     scale = max(abs(base), abs(mean(each.value for each in attack)))

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from llmzoo.attacks.pieces import (
-    BLANK,
     EDITS,
-    PARTS,
+    PLACEHOLDER,
+    PROMPT_PARTS,
     SHAPE_EDITS,
     Attack,
     Piece,
@@ -19,25 +19,25 @@ from llmzoo.attacks.pieces import (
 )
 
 MAX_PIECES = 6
-JOINTS = ("\n", " ", "", "\n\n", ", ")
+SEPARATORS = ("\n", " ", "", "\n\n", ", ")
 FRAMES = (
-    BLANK,
-    f"\\boxed{{{BLANK}}}",
-    f"<answer>{BLANK}</answer>",
-    f"```python\n{BLANK}\n```",
-    f"```\n{BLANK}\n```",
-    f"[{BLANK}]",
-    f'"{BLANK}"',
-    f'{{"answer": "{BLANK}"}}',
-    f"Answer: {BLANK}",
-    f"The answer is {BLANK}.",
-    f"{BLANK}\n=====\n{BLANK}",
+    PLACEHOLDER,
+    f"\\boxed{{{PLACEHOLDER}}}",
+    f"<answer>{PLACEHOLDER}</answer>",
+    f"```python\n{PLACEHOLDER}\n```",
+    f"```\n{PLACEHOLDER}\n```",
+    f"[{PLACEHOLDER}]",
+    f'"{PLACEHOLDER}"',
+    f'{{"answer": "{PLACEHOLDER}"}}',
+    f"Answer: {PLACEHOLDER}",
+    f"The answer is {PLACEHOLDER}.",
+    f"{PLACEHOLDER}\n=====\n{PLACEHOLDER}",
 )
 _LONG = (
     "However, the method works because it is simple. Therefore, for example, people use it first, "
     "and then, in addition, they compare it with others. Finally, in conclusion, it is clear. "
 )
-TEXTS = (
+FIXED_TEXTS = (
     "",
     "-",
     "yes",
@@ -91,11 +91,11 @@ TEXTS = (
 
 def first_attacks(shapes: Shapes) -> Iterator[Attack]:
     """Attacks without evolution: each kind early, so that a search that is cut short saw each."""
-    texts = [Attack((Piece("text", text),)) for text in TEXTS]
+    texts = [Attack((Piece("text", text),)) for text in FIXED_TEXTS]
     parts = [
-        *(Attack((Piece("prompt", "whole", start=a, end=b),)) for a, b in _SHARES),
+        *(Attack((Piece("prompt", "whole", start=a, end=b),)) for a, b in _SPANS),
         *(Attack((Piece("prompt", "whole", times=n),)) for n in (2, 5)),
-        *(Attack((Piece("prompt", name, number),)) for name in PARTS for number in (0, -1)),
+        *(Attack((Piece("prompt", name, number),)) for name in PROMPT_PARTS for number in (0, -1)),
         *(Attack((Piece("prompt", "line", number),)) for number in (1, 2, 3, -2, -3)),
         *(Attack((Piece("prompt", "word", number),)) for number in (1, 2, 3, -2)),
         *(Attack((Piece("prompt", "whole", edit=edit),)) for edit in EDITS if edit),
@@ -110,16 +110,16 @@ def first_attacks(shapes: Shapes) -> Iterator[Attack]:
         Attack(tuple(Piece("shape", "as it is", task) for task in tasks)),
     ]
     seen = set()
-    for attack in _in_turns(texts, parts, formats):
+    for attack in _interleave(texts, parts, formats):
         if attack not in seen:
             seen.add(attack)
             yield attack
 
 
-_SHARES = ((0, 1), (0.5, 1), (0, 0.5), (0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1), (0, 0.1))
+_SPANS = ((0, 1), (0.5, 1), (0, 0.5), (0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1), (0, 0.1))
 
 
-def _in_turns(*lists: Sequence[Attack]) -> Iterator[Attack]:
+def _interleave(*lists: Sequence[Attack]) -> Iterator[Attack]:
     """Items of several lists, so that all lists end together."""
     placed = [
         (index / len(items), number, item)
@@ -130,19 +130,19 @@ def _in_turns(*lists: Sequence[Attack]) -> Iterator[Attack]:
         yield item
 
 
-def vocabulary(prompts: Iterable[str], shapes: Shapes) -> list[str]:
+def build_vocabulary(prompts: Iterable[str], shapes: Shapes) -> list[str]:
     """Texts that mutations put in: words and lines of the experts' answers to other tasks, and words that
     several prompts share."""
     answers = [text for tasks in shapes.values() for turns in tasks for text in turns]
     words = [set(re.findall(r"\w+", prompt)) for prompt in prompts]
     shared = set.intersection(*words) if words else set()
-    pool = {*shared, *TEXTS}
+    pool = {*shared, *FIXED_TEXTS}
     for answer in answers:
         pool.update(re.findall(r"\S+", answer[:2000])[:100], answer[:2000].splitlines()[:20])
     return sorted(pool)
 
 
-def child(parents: Sequence[Attack], pool: Sequence[str], rng: random.Random) -> Attack:
+def breed(parents: Sequence[Attack], pool: Sequence[str], rng: random.Random) -> Attack:
     """A new attack from attacks that are ordered by what they earn, the best first."""
     chosen = parents[min(int(rng.expovariate(0.4)), len(parents) - 1)]
     if len(parents) > 1 and rng.random() < 0.3:
@@ -153,11 +153,11 @@ def child(parents: Sequence[Attack], pool: Sequence[str], rng: random.Random) ->
         if rng.random() < 0.5:
             return chosen
     for _ in range(1 + (rng.random() < 0.4)):
-        chosen = mutated(chosen, pool, rng)
+        chosen = mutate(chosen, pool, rng)
     return chosen
 
 
-def mutated(attack: Attack, pool: Sequence[str], rng: random.Random) -> Attack:
+def mutate(attack: Attack, pool: Sequence[str], rng: random.Random) -> Attack:
     """One change: a piece more, less, moved or changed, another joint or another frame."""
     pieces = list(attack.pieces)
     place = rng.randrange(len(pieces)) if pieces else 0
@@ -169,11 +169,11 @@ def mutated(attack: Attack, pool: Sequence[str], rng: random.Random) -> Attack:
     elif change == "swap":
         rng.shuffle(pieces)
     elif change == "joint":
-        return replace(attack, joint=rng.choice(JOINTS))
+        return replace(attack, joint=rng.choice(SEPARATORS))
     elif change == "frame":
         return replace(attack, frame=rng.choice(FRAMES))
     else:
-        pieces[place] = _edit(pieces[place], pool, rng)
+        pieces[place] = _mutate_piece(pieces[place], pool, rng)
     return replace(attack, pieces=tuple(pieces[:MAX_PIECES]))
 
 
@@ -182,13 +182,13 @@ def _new_piece(pool: Sequence[str], rng: random.Random) -> Piece:
     if kind < 0.45:
         return Piece("text", rng.choice(pool))
     if kind < 0.8:
-        return Piece("prompt", rng.choice([*PARTS]), rng.randint(-4, 4))
+        return Piece("prompt", rng.choice([*PROMPT_PARTS]), rng.randint(-4, 4))
     if kind < 0.95:
         return Piece("shape", rng.choice([*SHAPE_EDITS]), rng.randrange(3))
     return Piece("last")
 
 
-def _edit(piece: Piece, pool: Sequence[str], rng: random.Random) -> Piece:
+def _mutate_piece(piece: Piece, pool: Sequence[str], rng: random.Random) -> Piece:
     change = rng.choice(("cut", "cut", "times", "edit", "value", "number"))
     if change == "cut":
         start, end = sorted((rng.random(), rng.random()))

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from pettingzoo import AECEnv
 
-from llmzoo.attacks.pieces import Scene
-from llmzoo.attacks.playing import Act
-from llmzoo.policies.base import Request
+from llmzoo.attacks.pieces import AttackContext
+from llmzoo.attacks.playing import ActFn
+from llmzoo.policies.base import PolicyRequest
 
-EPISODES = 2  # of each training step
+EPISODES_PER_STEP = 2  # of each training step
 MAX_NEW_TOKENS = 32
 LEARNER = "magrpo"
 
 
-def learned_act(
+def train_attacker(
     env_fn: Callable[[], AECEnv], *, steps: int, seed: int, until: float
-) -> tuple[Act, int]:
+) -> tuple[ActFn, int]:
     """The player that the embedded model is after training, and the steps that it took.
 
     No step begins after ``until`` (of ``time.monotonic()``), except the first.
@@ -36,7 +36,7 @@ def learned_act(
                 resume=step > 1,
                 quiet=True,
                 steps=step,
-                episodes_per_step=EPISODES,
+                episodes_per_step=EPISODES_PER_STEP,
                 max_new_tokens=MAX_NEW_TOKENS,
                 eval_tasks=1,
                 control_tasks=0,
@@ -47,8 +47,10 @@ def learned_act(
                 break
     policies = result.policies
 
-    def act(env: AECEnv, scene: Scene) -> str:
-        request = Request(agent=scene.agent, observation=scene.observation, env=env, seed=seed)
+    def act(env: AECEnv, scene: AttackContext) -> str:
+        request = PolicyRequest(
+            agent=scene.agent, observation=scene.observation, env=env, seed=seed
+        )
         ((completion,),) = policies[scene.agent].respond([request])
         return completion.text
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 MAX_CHARS = 19_000  # of an answer; most environments read up to 20,000
-BLANK = "@@"  # where the pieces stand in a frame
-Kind = Literal["text", "prompt", "last", "shape"]
+PLACEHOLDER = "@@"  # where the pieces stand in a frame
+PieceKind = Literal["text", "prompt", "last", "shape"]
 Shapes = Mapping[str, Sequence[Sequence[str]]]  # by agent: for each task, its answers turn by turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class AttackContext:
     """What an attack sees at a turn: ``turn`` counts the agent's own answers from 0."""
 
     agent: str
@@ -36,7 +36,7 @@ class Piece:
     ``start`` and ``end`` are shares of the piece's words; ``times`` repeats it.
     """
 
-    kind: Kind
+    kind: PieceKind
     value: str = ""
     number: int = 0
     start: float = 0.0
@@ -44,11 +44,11 @@ class Piece:
     times: int = 1
     edit: str = ""
 
-    def write(self, scene: Scene, shapes: Shapes) -> str:
+    def write(self, scene: AttackContext, shapes: Shapes) -> str:
         if self.kind == "text":
             text = self.value
         elif self.kind == "prompt":
-            text = PARTS[self.value](scene.observation, self.number)
+            text = PROMPT_PARTS[self.value](scene.observation, self.number)
         elif self.kind == "last":
             text = scene.last
         else:
@@ -56,7 +56,7 @@ class Piece:
             turns = tasks[self.number % len(tasks)] or [""]
             text = SHAPE_EDITS[self.value](turns[scene.turn % len(turns)])
         if (self.start, self.end) != (0.0, 1.0):
-            text = _cut(text, self.start, self.end)
+            text = _slice_words(text, self.start, self.end)
         text = EDITS[self.edit](text)
         most = max(1, MAX_CHARS // (len(text) + 1))
         return " ".join([text] * min(self.times, most)) if self.times > 1 else text
@@ -84,11 +84,11 @@ class Attack:
 
     pieces: tuple[Piece, ...]
     joint: str = "\n"
-    frame: str = BLANK
+    frame: str = PLACEHOLDER
 
-    def write(self, scene: Scene, shapes: Shapes) -> str:
+    def write(self, scene: AttackContext, shapes: Shapes) -> str:
         text = self.joint.join(piece.write(scene, shapes) for piece in self.pieces)
-        return self.frame.replace(BLANK, text)[:MAX_CHARS]
+        return self.frame.replace(PLACEHOLDER, text)[:MAX_CHARS]
 
     @property
     def fixed(self) -> bool:
@@ -97,10 +97,10 @@ class Attack:
 
     def __str__(self) -> str:
         within = " + ".join(map(str, self.pieces)) or "''"
-        return within if self.frame == BLANK else f"{within} in {self.frame!r}"
+        return within if self.frame == PLACEHOLDER else f"{within} in {self.frame!r}"
 
 
-def _cut(text: str, start: float, end: float) -> str:
+def _slice_words(text: str, start: float, end: float) -> str:
     """The words from one share of a text to another, with the space between them."""
     words = [*re.finditer(r"\S+", text)]
     chosen = words[int(start * len(words)) : max(1, round(end * len(words)))]
@@ -123,33 +123,33 @@ def _sentences(text: str) -> list[str]:
     return [each for each in re.split(r"(?<=[.!?])\s+|\n", text) if each.strip()]
 
 
-def _finder(pattern: str, joint: str = " ") -> Callable[[str, int], str]:
+def _all_matches(pattern: str, joint: str = " ") -> Callable[[str, int], str]:
     compiled = re.compile(pattern)
     return lambda text, _: joint.join(dict.fromkeys(compiled.findall(text)))
 
 
-def _found_nth(pattern: str) -> Callable[[str, int], str]:
+def _nth_match(pattern: str) -> Callable[[str, int], str]:
     compiled = re.compile(pattern)
     return lambda text, number: _nth(compiled.findall(text), number)
 
 
 _NUMBER, _QUOTED = r"-?\d+(?:\.\d+)?", r"""["'`“]([^"'`“”\n]{1,200})["'`”]"""
-PARTS: Mapping[str, Callable[[str, int], str]] = {
+PROMPT_PARTS: Mapping[str, Callable[[str, int], str]] = {
     "whole": lambda text, _: text,
     "line": lambda text, number: _nth(_lines(text), number),
     "sentence": lambda text, number: _nth(_sentences(text), number),
     "paragraph": lambda text, number: _nth(_paragraphs(text), number),
     "longest line": lambda text, _: max(_lines(text), key=len, default=""),
     "longest paragraph": lambda text, _: max(_paragraphs(text), key=len, default=""),
-    "text after colon": _found_nth(r":[ \t]*(\S.*)"),
-    "numbers": _finder(_NUMBER),
-    "number": _found_nth(_NUMBER),
-    "words": _finder(r"\w{5,}"),
-    "word": _found_nth(r"\w+"),
-    "names": _finder(r"\b[A-Z]\w+"),
-    "quoted": _finder(_QUOTED),
-    "quotation": _found_nth(_QUOTED),
-    "code": _finder(r"(?s)```\w*\n(.*?)```", "\n"),
+    "text after colon": _nth_match(r":[ \t]*(\S.*)"),
+    "numbers": _all_matches(_NUMBER),
+    "number": _nth_match(_NUMBER),
+    "words": _all_matches(r"\w{5,}"),
+    "word": _nth_match(r"\w+"),
+    "names": _all_matches(r"\b[A-Z]\w+"),
+    "quoted": _all_matches(_QUOTED),
+    "quotation": _nth_match(_QUOTED),
+    "code": _all_matches(r"(?s)```\w*\n(.*?)```", "\n"),
 }
 _NUMBERED = ("line", "sentence", "paragraph", "text after colon", "number", "word", "quotation")
 
@@ -160,7 +160,7 @@ def _shuffle(text: str) -> str:
     return " ".join(words)
 
 
-def _alternate(text: str) -> str:
+def _every_second_word(text: str) -> str:
     return " ".join(text.split()[::2])
 
 
@@ -169,22 +169,22 @@ EDITS: Mapping[str, Callable[[str], str]] = {
     "in capitals": str.upper,
     "backwards": lambda text: " ".join(reversed(text.split())),
     "shuffled": _shuffle,
-    "every second word": _alternate,
+    "every second word": _every_second_word,
     "one line": lambda text: " ".join(text.split()),
 }
 
 
-def _other_digits(text: str) -> str:
+def _replace_digits(text: str) -> str:
     return re.sub(r"\d", lambda found: str((int(found[0]) * 3 + 4) % 10), text)
 
 
-def _other_words(text: str) -> str:
+def _shuffle_words(text: str) -> str:
     words = re.findall(r"[^\W\d]{3,}", text)
     random.Random(text).shuffle(words)
     return re.sub(r"[^\W\d]{3,}", lambda _: words.pop(), text)
 
 
-def _empty(text: str) -> str:
+def _empty_brackets(text: str) -> str:
     """Brackets and quotes without what stands in them."""
     for _ in range(4):
         text = re.sub(r"([\[({])[^\[\](){}]+([\])}])", r"\1\2", text)
@@ -193,8 +193,8 @@ def _empty(text: str) -> str:
 
 SHAPE_EDITS: Mapping[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
-    "other digits": _other_digits,
-    "words shuffled": _other_words,
-    "emptied": _empty,
+    "other digits": _replace_digits,
+    "words shuffled": _shuffle_words,
+    "emptied": _empty_brackets,
     "blanked": lambda text: re.sub(r"\w+", "x", text),
 }

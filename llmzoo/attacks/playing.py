@@ -9,27 +9,27 @@ from typing import Literal
 
 from pettingzoo import AECEnv
 
-from llmzoo.attacks.pieces import Scene
-from llmzoo.errors import NoPlayerError
+from llmzoo.attacks.pieces import AttackContext
+from llmzoo.errors import NoScriptedPolicyError
 
 MAX_STEPS = 500  # of an episode that does not end itself
-Act = Callable[[AECEnv, Scene], str]
-Player = Literal["amateur", "expert"]
+ActFn = Callable[[AECEnv, AttackContext], str]
+ScriptedPlayer = Literal["amateur", "expert"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AttackSetting:
     """The agents that an attack plays, and who plays the others."""
 
     agents: tuple[str, ...]
-    others: Player | None = None
+    others: ScriptedPlayer | None = None
 
     def __str__(self) -> str:
         return ", ".join(self.agents) + (f" beside {self.others}s" if self.others else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedEpisode:
     """One episode: returns and success by agent (None: the environment does not say), and what the
     agents answered, in order."""
 
@@ -45,7 +45,7 @@ class Played:
         return any(self.success.get(agent) for agent in agents)
 
 
-def play(env: AECEnv, seed: int, acts: Mapping[str, Act]) -> Played:
+def play_attack(env: AECEnv, seed: int, acts: Mapping[str, ActFn]) -> PlayedEpisode:
     """Plays the episode of a seed. Raises whatever the environment raises."""
     env.reset(seed=seed)
     returns = dict.fromkeys(env.possible_agents, 0.0)
@@ -56,34 +56,34 @@ def play(env: AECEnv, seed: int, acts: Mapping[str, Act]) -> Played:
         observation, reward, terminated, truncated, info = env.last()
         returns[agent] += float(reward)
         if terminated or truncated:
-            said = info.get("success")
-            success[agent] = None if said is None else bool(said)
+            reported_success = info.get("success")
+            success[agent] = None if reported_success is None else bool(reported_success)
             env.step(None)
             continue
-        said_before = own[agent]
-        scene = Scene(
+        previous_answers = own[agent]
+        scene = AttackContext(
             agent=agent,
             observation=str(observation),
-            turn=len(said_before),
-            last=said_before[-1] if said_before else "",
+            turn=len(previous_answers),
+            last=previous_answers[-1] if previous_answers else "",
         )
         text = acts[agent](env, scene)
-        said_before.append(text)
+        previous_answers.append(text)
         answers.append((agent, text))
         env.step(text)
-    return Played(returns, success, tuple(answers))
+    return PlayedEpisode(returns, success, tuple(answers))
 
 
-def expert(env: AECEnv, scene: Scene) -> str:
+def expert_act(env: AECEnv, scene: AttackContext) -> str:
     text: str = env.unwrapped.expert(scene.agent)
     return text
 
 
-def amateur(seed: int) -> Act:
+def make_amateur_act(seed: int) -> ActFn:
     """The environment's amateur. Its chance is that of the seed, the turn and the agent, so that
     amateurs err alike whoever plays the others."""
 
-    def act(env: AECEnv, scene: Scene) -> str:
+    def act(env: AECEnv, scene: AttackContext) -> str:
         rng = random.Random(f"{seed}, {scene.turn}, {scene.agent}")
         text: str = env.unwrapped.amateur(scene.agent, rng)
         return text
@@ -91,7 +91,7 @@ def amateur(seed: int) -> Act:
     return act
 
 
-def has_player(env: AECEnv, player: Player) -> bool:
+def has_scripted_player(env: AECEnv, player: ScriptedPlayer) -> bool:
     """Whether an environment has a scripted player of this kind."""
     game = env.unwrapped
     if not callable(getattr(game, player, None)):  # another library's environment
@@ -103,6 +103,6 @@ def has_player(env: AECEnv, player: Player) -> bool:
             game.expert(agent)
         else:
             game.amateur(agent, random.Random(0))
-    except NoPlayerError:
+    except NoScriptedPolicyError:
         return False
     return True

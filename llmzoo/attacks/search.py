@@ -12,26 +12,37 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.attacks import evolution
-from llmzoo.attacks.criterion import Earned, Gain, measure, unearned
-from llmzoo.attacks.pieces import Attack, Scene, Shapes
-from llmzoo.attacks.playing import Act, Played, Player, Setting, amateur, expert, has_player, play
-from llmzoo.errors import ConfigError, NoPlayerError, PromptsTooLongError
+from llmzoo.attacks.criterion import Gain, TaskResult, measure_gain, unexplained_gain
+from llmzoo.attacks.pieces import Attack, AttackContext, Shapes
+from llmzoo.attacks.playing import (
+    ActFn,
+    AttackSetting,
+    PlayedEpisode,
+    ScriptedPlayer,
+    expert_act,
+    has_scripted_player,
+    make_amateur_act,
+    play_attack,
+)
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, PromptsTooLongError
 
 SEARCH_TASKS, SHAPE_TASKS = 6, 3
 CONFIRM_TASKS = (24, 96, 256)  # more of them while chance may explain a gain
-CONFIRMED = 3  # attacks of each setting that are played again
-PARENTS, BROOD = 10, 20
-FIRST = 150  # about as many attacks begin in each setting
+ATTACKS_TO_CONFIRM = 3  # attacks of each setting that are played again
+PARENTS, OFFSPRING = 10, 20
+FIRST_ATTACKS = 150  # about as many attacks begin in each setting
 SEARCH_SHARE = 0.6  # of the time of the scripted search; the rest confirms
 SCRIPTED_SHARE = 0.5  # of all time, if the model trains too
-LEARNING_END = 0.85  # the share of all time after which training ends
+LEARNING_END_SHARE = 0.85  # the share of all time after which training ends
 EXCLUSIVE_TASKS = 5  # tasks whose answers exclude each other; one text can be right in one of them
-BOTH = 3  # of them that one text must not solve
-EVERYTHING = 0.9  # share of attacks, which solve all tasks, that shows a success without meaning
+MIN_EXCLUSIVE_SOLVED = 3  # of them that one text must not solve
+MEANINGLESS_SHARE = (
+    0.9  # share of attacks, which solve all tasks, that shows a success without meaning
+)
 
 NO_AMATEUR = "it has no amateur to compare returns with: add amateur(agent, rng)"
 
-Kind = Literal["return", "success"]
+FindingKind = Literal["return", "success"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +56,7 @@ class Finding:
     """
 
     setting: str
-    kind: Kind
+    kind: FindingKind
     alarm: bool
     attack: str
     answer: str
@@ -121,25 +132,25 @@ def search_attacks(
     if trials < 0 or steps < 0:
         raise ConfigError(f"trials and steps must be at least 0, got {trials} and {steps}")
     started = time.monotonic()
-    scripted = time_budget * (SCRIPTED_SHARE if steps else 1.0)
-    search = _Search(env_fn, seed, SEARCH_SHARE * scripted)
-    search.run(trials, started + SEARCH_SHARE * scripted)
-    findings = search.confirm(started + scripted)
+    scripted_seconds = time_budget * (SCRIPTED_SHARE if steps else 1.0)
+    search = _Search(env_fn, seed, SEARCH_SHARE * scripted_seconds)
+    search.run(trials, started + SEARCH_SHARE * scripted_seconds)
+    findings = search.confirm(started + scripted_seconds)
     note = "" if search.players["amateur"] else NO_AMATEUR
     if steps and search.players["amateur"]:
-        from llmzoo.attacks.learning import learned_act
+        from llmzoo.attacks.learning import train_attacker
 
-        until = started + LEARNING_END * time_budget
+        until = started + LEARNING_END_SHARE * time_budget
         try:
-            act, taken = learned_act(env_fn, steps=steps, seed=seed, until=until)
+            act, steps_taken = train_attacker(env_fn, steps=steps, seed=seed, until=until)
         except PromptsTooLongError as error:
             note = f"the embedded model did not attack: {error}"
         else:
-            setting = Setting(tuple(search.env.possible_agents))
-            name = f"the embedded model after {taken} steps"
-            found = search.finding(setting, act, name, started + time_budget)
+            setting = AttackSetting(tuple(search.env.possible_agents))
+            name = f"the embedded model after {steps_taken} steps"
+            found = search.confirm_attack(setting, act, name, started + time_budget)
             findings += [found] if found else []
-            search.complete &= taken == steps
+            search.complete &= steps_taken == steps
     if not note and not findings:
         note = f"too few tasks in {time_budget:g} seconds: raise time_budget"
     findings.sort(key=lambda found: (not found.alarm, -found.gain))
@@ -155,7 +166,7 @@ def search_attacks(
 
 
 @dataclass(slots=True)
-class _Tried:
+class _TriedAttacks:
     """The attacks of a setting with their fitness and share of success in the search's tasks."""
 
     scores: dict[Attack, float] = field(default_factory=dict)
@@ -172,55 +183,59 @@ class _Search:
         self.env = env_fn()
         self.seed = seed
         self.trials = self.raised = 0
-        self.players: dict[Player, bool] = {
-            "amateur": has_player(self.env, "amateur"),
-            "expert": has_player(self.env, "expert"),
+        self.players: dict[ScriptedPlayer, bool] = {
+            "amateur": has_scripted_player(self.env, "amateur"),
+            "expert": has_scripted_player(self.env, "expert"),
         }
         first = 100_003 * (seed + 1)
         self.seeds = [first + i for i in range(SEARCH_TASKS)]
-        self.fresh = [first + 1_000 + i for i in range(CONFIRM_TASKS[0])]
-        self.base: dict[tuple[Setting, Player, int], Earned] = {}
-        self.shapes = self._shapes([first + 2_000 + i for i in range(SHAPE_TASKS)])
+        self.fresh_seeds = [first + 1_000 + i for i in range(CONFIRM_TASKS[0])]
+        self.base: dict[tuple[AttackSetting, ScriptedPlayer, int], TaskResult] = {}
+        self.shapes = self._collect_shapes([first + 2_000 + i for i in range(SHAPE_TASKS)])
         begun = time.monotonic()
-        self.sides = self._sides()
-        once = FIRST * (time.monotonic() - begun) / SEARCH_TASKS  # seconds for all first attacks
+        self.sides = self._has_opposing_sides()
+        once = (
+            FIRST_ATTACKS * (time.monotonic() - begun) / SEARCH_TASKS
+        )  # seconds for all first attacks
         settings = self._settings()
         few = settings[: max(1, int(seconds / 2 / max(once, 1e-9)))]
         self.complete = len(few) == len(settings)
         self.search_tasks = SEARCH_TASKS if once * len(few) * SEARCH_TASKS < seconds else 2
-        self.tried = {setting: _Tried() for setting in few}
-        self.seen: dict[Setting, set[tuple[str, ...]]] = {s: set() for s in self.tried}
+        self.tried = {setting: _TriedAttacks() for setting in few}
+        self.seen: dict[AttackSetting, set[tuple[str, ...]]] = {s: set() for s in self.tried}
 
     # What is attacked
 
-    def _settings(self) -> list[Setting]:
+    def _settings(self) -> list[AttackSetting]:
         agents = tuple(self.env.possible_agents)
-        settings = [Setting(agents)]
+        settings = [AttackSetting(agents)]
         if len(agents) > 1:
             # against amateurs a legal move may win; only an expert shows what cannot be earned
-            others: tuple[Player, ...] = ("expert",) if self.sides else ("amateur", "expert")
+            others: tuple[ScriptedPlayer, ...] = (
+                ("expert",) if self.sides else ("amateur", "expert")
+            )
             for other in others:
                 if self.players[other]:
-                    settings += [Setting((agent,), other) for agent in agents]
+                    settings += [AttackSetting((agent,), other) for agent in agents]
         return settings
 
-    def _shapes(self, seeds: Iterable[int]) -> Shapes:
+    def _collect_shapes(self, seeds: Iterable[int]) -> Shapes:
         """Experts' answers to tasks of which none is used elsewhere, by agent, task and turn."""
         shapes: dict[str, list[list[str]]] = {agent: [] for agent in self.env.possible_agents}
         if self.players["expert"]:
             for seed in seeds:
-                played = self._play(dict.fromkeys(shapes, expert), seed)
+                played = self._play(dict.fromkeys(shapes, expert_act), seed)
                 for agent, tasks in shapes.items():
                     if played is not None:
                         tasks.append([text for name, text in played.answers if name == agent])
         return shapes
 
-    def _sides(self) -> bool:
+    def _has_opposing_sides(self) -> bool:
         """Whether agents have opposed aims: success differs, or returns cancel out."""
         agents = self.env.possible_agents
         opposed = False
         for seed in self.seeds if self.players["amateur"] else ():
-            played = self._play(dict.fromkeys(agents, amateur(seed)), seed)
+            played = self._play(dict.fromkeys(agents, make_amateur_act(seed)), seed)
             if played is not None and len(agents) > 1:
                 returns = played.returns.values()
                 cancel = any(returns) and abs(sum(returns)) < 1e-9
@@ -229,62 +244,71 @@ class _Search:
 
     # Playing
 
-    def _play(self, acts: Mapping[str, Act], seed: int) -> Played | None:
+    def _play(self, acts: Mapping[str, ActFn], seed: int) -> PlayedEpisode | None:
         """An episode; None if a player has no solution to its task, or the environment raised."""
         try:
-            return play(self.env, seed, acts)
-        except NoPlayerError:
+            return play_attack(self.env, seed, acts)
+        except NoScriptedPolicyError:
             return None
         except Exception:  # whatever a third party's environment raises at an answer
             self.raised += 1
             return None
 
-    def _episode(self, setting: Setting, act: Act, seed: int) -> Played | None:
-        others: Act = expert if setting.others == "expert" else amateur(seed)
+    def _episode(self, setting: AttackSetting, act: ActFn, seed: int) -> PlayedEpisode | None:
+        others: ActFn = expert_act if setting.others == "expert" else make_amateur_act(seed)
         acts = {a: act if a in setting.agents else others for a in self.env.possible_agents}
         return self._play(acts, seed)
 
-    def _baseline(self, setting: Setting, player: Player, seed: int) -> Earned | None:
+    def _baseline(
+        self, setting: AttackSetting, player: ScriptedPlayer, seed: int
+    ) -> TaskResult | None:
         """The amateur's or expert's return. With opposed aims the amateur's is the better of both."""
         key = (setting, player, seed)
         if key not in self.base:
             if not self.players[player]:
                 return None
-            act = expert if player == "expert" else amateur(seed)
+            act = expert_act if player == "expert" else make_amateur_act(seed)
             played = self._episode(setting, act, seed)
             if played is None:
                 return None
-            self.base[key] = _earned(setting, played)
+            self.base[key] = _task_result(setting, played)
         return self.base[key]
 
-    def _paired(
-        self, setting: Setting, act: Act, seeds: Iterable[int], until: float | None
-    ) -> tuple[list[Earned], list[Earned], list[Earned] | None, str]:
+    def _play_paired(
+        self, setting: AttackSetting, act: ActFn, seeds: Iterable[int], until: float | None
+    ) -> tuple[list[TaskResult], list[TaskResult], list[TaskResult] | None, str]:
         """What attack, amateur and expert earn in the same tasks, and the attack's first answer."""
-        own: list[Earned] = []
-        base: list[Earned] = []
-        best: list[Earned] = []
+        attack_results: list[TaskResult] = []
+        amateur_results: list[TaskResult] = []
+        expert_results: list[TaskResult] = []
         answer = ""
         for seed in seeds:
             if until is not None and time.monotonic() > until:
                 self.complete = False
                 break
-            beside = self._baseline(setting, "amateur", seed)
-            if beside is None:
+            amateur_result = self._baseline(setting, "amateur", seed)
+            if amateur_result is None:
                 continue
             played = self._episode(setting, act, seed)
             if played is None:
                 continue
-            above = self._baseline(setting, "expert", seed)
+            expert_result = self._baseline(setting, "expert", seed)
             answer = answer or next((t for a, t in played.answers if a in setting.agents), "")
-            own.append(_earned(setting, played))
-            base.append(beside)
-            best += [above] if above else []
-        if self.sides and len(best) == len(base) and best:
-            base = max(base, best, key=lambda each: mean(e.value for e in each))
-        return own, base, best if len(best) == len(own) else None, answer
+            attack_results.append(_task_result(setting, played))
+            amateur_results.append(amateur_result)
+            expert_results += [expert_result] if expert_result else []
+        if self.sides and len(expert_results) == len(amateur_results) and expert_results:
+            amateur_results = max(
+                amateur_results, expert_results, key=lambda each: mean(e.value for e in each)
+            )
+        return (
+            attack_results,
+            amateur_results,
+            expert_results if len(expert_results) == len(attack_results) else None,
+            answer,
+        )
 
-    def _act(self, attack: Attack) -> Act:
+    def _act(self, attack: Attack) -> ActFn:
         return lambda env, scene: attack.write(scene, self.shapes)
 
     # Searching
@@ -298,19 +322,19 @@ class _Search:
         rng = random.Random(self.seed)
         self.env.reset(seed=self.seeds[0])
         prompts = [self._prompt(seed) for seed in self.seeds[:3]]
-        pool = evolution.vocabulary(prompts, self.shapes)
-        for _ in range(0, trials, BROOD):
+        pool = evolution.build_vocabulary(prompts, self.shapes)
+        for _ in range(0, trials, OFFSPRING):
             for setting, tried in self.tried.items():
                 parents = tried.best(PARENTS)
-                for _ in range(BROOD):
-                    if not self._try(setting, evolution.child(parents, pool, rng), until):
+                for _ in range(OFFSPRING):
+                    if not self._try(setting, evolution.breed(parents, pool, rng), until):
                         return
 
     def _prompt(self, seed: int) -> str:
         self.env.reset(seed=seed)
         return str(self.env.observe(self.env.agent_selection))
 
-    def _try(self, setting: Setting, attack: Attack, until: float) -> bool:
+    def _try(self, setting: AttackSetting, attack: Attack, until: float) -> bool:
         """Play an attack in the search's tasks; False once the time is over."""
         if time.monotonic() > until:
             self.complete = False
@@ -326,9 +350,9 @@ class _Search:
             if played is None:
                 return True
             texts += [text for agent, text in played.answers if agent in setting.agents]
-            own = _earned(setting, played)
-            base = self._baseline(setting, "amateur", seed) or Earned(0.0, solved=False)
-            gains.append(unearned(own, base))
+            own = _task_result(setting, played)
+            base = self._baseline(setting, "amateur", seed) or TaskResult(0.0, solved=False)
+            gains.append(unexplained_gain(own, base))
             solved.append(own.solved)
             if len(gains) == 2:
                 if tuple(texts) in self.seen[setting]:
@@ -353,27 +377,31 @@ class _Search:
             now = time.monotonic()
             share = now + (until - now) / (len(ranked) - number)  # of what is left
             found = [
-                self.finding(setting, self._act(attack), str(attack), share)
-                for attack in (tried.best(CONFIRMED) if self.players["amateur"] else [])
+                self.confirm_attack(setting, self._act(attack), str(attack), share)
+                for attack in (tried.best(ATTACKS_TO_CONFIRM) if self.players["amateur"] else [])
             ]
             known = [each for each in found if each is not None]
             findings += sorted(known, key=lambda each: (not each.alarm, -each.gain))[:1]
-            findings += self._one_text_for_all(setting, tried, share)
+            findings += self._find_universal_text(setting, tried, share)
         return findings
 
-    def finding(self, setting: Setting, act: Act, name: str, until: float | None) -> Finding | None:
+    def confirm_attack(
+        self, setting: AttackSetting, act: ActFn, name: str, until: float | None
+    ) -> Finding | None:
         """What an attack earns in fresh tasks: in more of them while chance may explain its gain."""
         for count in CONFIRM_TASKS:
-            seeds = [self.fresh[0] + i for i in range(count)]
-            own, base, best, answer = self._paired(setting, act, seeds, until)
+            seeds = [self.fresh_seeds[0] + i for i in range(count)]
+            own, base, best, answer = self._play_paired(setting, act, seeds, until)
             if len(own) < 2:
                 return None
-            gain = measure(own, base, best)
+            gain = measure_gain(own, base, best)
             if gain.alarm or gain.mean < max(gain.least, gain.error) or len(own) < count:
                 break
-        return _finding(setting, "return", gain.alarm, name, answer, (own, base, best), gain)
+        return _make_finding(setting, "return", gain.alarm, name, answer, (own, base, best), gain)
 
-    def _one_text_for_all(self, setting: Setting, tried: _Tried, until: float) -> list[Finding]:
+    def _find_universal_text(
+        self, setting: AttackSetting, tried: _TriedAttacks, until: float
+    ) -> list[Finding]:
         """A fixed text that succeeds where it cannot: the measure of success is wrong itself.
 
         It succeeds in tasks whose answers exclude each other, or nearly every attack succeeds. Only where
@@ -384,37 +412,42 @@ class _Search:
         likely = [a for a in tried.scores if a.fixed and tried.success[a] >= 0.5]
         likely.sort(key=lambda attack: -tried.success[attack])
         solving = sum(share == 1 for share in tried.success.values())
-        if setting.others is None and solving > EVERYTHING * len(tried.success) > 10:
-            return [self._success_finding(setting, likely[0], self.fresh)] if likely else []
-        exclusive = self._exclusive(setting, until) if likely else []
-        for attack in likely[:CONFIRMED] if len(exclusive) == EXCLUSIVE_TASKS else ():
+        if setting.others is None and solving > MEANINGLESS_SHARE * len(tried.success) > 10:
+            return [self._success_finding(setting, likely[0], self.fresh_seeds)] if likely else []
+        exclusive = self._find_exclusive_tasks(setting, until) if likely else []
+        for attack in likely[:ATTACKS_TO_CONFIRM] if len(exclusive) == EXCLUSIVE_TASKS else ():
             played = [self._episode(setting, self._act(attack), seed) for seed in exclusive]
-            if sum(each is not None and each.solved(setting.agents) for each in played) >= BOTH:
+            if (
+                sum(each is not None and each.solved(setting.agents) for each in played)
+                >= MIN_EXCLUSIVE_SOLVED
+            ):
                 return [self._success_finding(setting, attack, exclusive)]
         return []
 
-    def _success_finding(self, setting: Setting, attack: Attack, seeds: Sequence[int]) -> Finding:
-        own, base, best, answer = self._paired(setting, self._act(attack), seeds, None)
+    def _success_finding(
+        self, setting: AttackSetting, attack: Attack, seeds: Sequence[int]
+    ) -> Finding:
+        own, base, best, answer = self._play_paired(setting, self._act(attack), seeds, None)
         if len(own) > 1:
-            gain = measure(own, base, best)
+            gain = measure_gain(own, base, best)
         else:  # no amateur to compare with
             played = [self._episode(setting, self._act(attack), seed) for seed in seeds]
-            own, base, best = [_earned(setting, each) for each in played if each], [], None
+            own, base, best = [_task_result(setting, each) for each in played if each], [], None
             gain = Gain(0.0, 0.0, 0.0, len(own))
-            scene = Scene(agent=setting.agents[0], observation="")
+            scene = AttackContext(agent=setting.agents[0], observation="")
             answer = attack.write(scene, self.shapes)
-        return _finding(setting, "success", True, str(attack), answer, (own, base, best), gain)
+        return _make_finding(setting, "success", True, str(attack), answer, (own, base, best), gain)
 
-    def _exclusive(self, setting: Setting, until: float) -> list[int]:
+    def _find_exclusive_tasks(self, setting: AttackSetting, until: float) -> list[int]:
         """Seeds of tasks that the expert solves with one answer each, which fails all the others."""
         if not self.players["expert"] or len(setting.agents) > 1:
             return []
         (agent,) = setting.agents
         chosen: dict[int, str] = {}
-        for seed in self.fresh:
+        for seed in self.fresh_seeds:
             if len(chosen) == EXCLUSIVE_TASKS or time.monotonic() > until:
                 break
-            played = self._episode(setting, expert, seed)
+            played = self._episode(setting, expert_act, seed)
             texts = [text for name, text in played.answers if name == agent] if played else []
             if played is None or len(texts) != 1 or not played.solved(setting.agents):
                 continue
@@ -425,20 +458,26 @@ class _Search:
                 chosen[seed] = texts[0]
         return [*chosen]
 
-    def _solves(self, setting: Setting, text: str, seed: int) -> bool:
+    def _solves(self, setting: AttackSetting, text: str, seed: int) -> bool:
         played = self._episode(setting, lambda env, scene: text, seed)
         return played is not None and played.solved(setting.agents)
 
 
-def _earned(setting: Setting, played: Played) -> Earned:
-    return Earned(played.mean_return(setting.agents), played.solved(setting.agents))
+def _task_result(setting: AttackSetting, played: PlayedEpisode) -> TaskResult:
+    return TaskResult(played.mean_return(setting.agents), played.solved(setting.agents))
 
 
-Players = tuple[Sequence[Earned], Sequence[Earned], Sequence[Earned] | None]
+PlayerResults = tuple[Sequence[TaskResult], Sequence[TaskResult], Sequence[TaskResult] | None]
 
 
-def _finding(
-    setting: Setting, kind: Kind, alarm: bool, attack: str, answer: str, by: Players, gain: Gain
+def _make_finding(
+    setting: AttackSetting,
+    kind: FindingKind,
+    alarm: bool,
+    attack: str,
+    answer: str,
+    by: PlayerResults,
+    gain: Gain,
 ) -> Finding:
     own, base, best = by
     return Finding(

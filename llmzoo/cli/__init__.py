@@ -8,8 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from llmzoo.distributed import ranks
-from llmzoo.errors import EndpointError, FirstRankError, LlmzooError, UnknownNameError, printable
-from llmzoo.files import REFUSED
+from llmzoo.errors import (
+    EndpointError,
+    LlmzooError,
+    RankZeroError,
+    UnknownNameError,
+    escape_unprintable,
+)
+from llmzoo.files import WRITE_ERRORS
 from llmzoo.registry import load_object
 from llmzoo.version import __version__
 
@@ -55,36 +61,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif arguments[0] == "--version":
             print(f"llmzoo {__version__}")
         elif arguments[0] in COMMANDS:
-            with nullcontext() if ranks.is_first() else _silent():
+            with nullcontext() if ranks.is_first_process() else _silence_stdout():
                 code = load_object(f"llmzoo.cli.{arguments[0]}:run")(arguments[1:])
         else:
             raise UnknownNameError("command", arguments[0], COMMANDS)
         sys.stdout.flush()
-    except FirstRankError:
+    except RankZeroError:
         return 2  # the first process says why
     except LlmzooError as error:
-        who = "llmzoo" if ranks.is_first() else f"llmzoo (process {os.environ['RANK']})"
-        print(printable(f"{who}: {error}"), file=sys.stderr)
+        who = "llmzoo" if ranks.is_first_process() else f"llmzoo (process {os.environ['RANK']})"
+        print(escape_unprintable(f"{who}: {error}"), file=sys.stderr)
         return 1 if isinstance(error, EndpointError) else 2
     except BrokenPipeError:
         # discard buffered output, or the interpreter reports the closed pipe at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        if error.errno not in REFUSED:
+        if error.errno not in WRITE_ERRORS:
             raise
         where = f": {error.filename}" if error.filename else ""
         print(f"llmzoo: cannot write: {error.strerror}{where}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        if ranks.is_first():
+        if ranks.is_first_process():
             print("llmzoo: stopped", file=sys.stderr)
         return 130
     return code or 0
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def _silence_stdout() -> Iterator[None]:
     """Only the first process of a run prints."""
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         yield

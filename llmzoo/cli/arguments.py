@@ -15,7 +15,7 @@ from typing import Any, Literal, get_type_hints
 from gymnasium.spaces import Discrete
 
 from llmzoo import registry
-from llmzoo.cli.options import CommandOptions, option_hints, typed
+from llmzoo.cli.options import CommandOptions, check_types, option_hints
 from llmzoo.errors import ConfigError, FallbackWarning
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.learners import learner_config
@@ -23,11 +23,11 @@ from llmzoo.models.devices import check_device
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.runs import run_folder
-from llmzoo.runs.agent_policies import load_agents
+from llmzoo.runs.agent_policies import load_agent_policies
 from llmzoo.runs.policy_plans import AgentConfig
 from llmzoo.runs.trust import check_environment
 
-_LONGEST_NAME = 120  # characters of a folder
+_MAX_NAME_CHARS = 120  # characters of a folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class PromptOptions(CommandOptions):
 
     def chat(self) -> dict[str, Any]:
         """The prompt settings that were given."""
-        return _given(self, "system", "chat_template_args", "thought_end")
+        return _not_none(self, "system", "chat_template_args", "thought_end")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class SamplingOptions(CommandOptions):
 
     def sampling(self) -> dict[str, Any]:
         """The sampling settings that were given."""
-        return _given(self, "temperature", "top_p", "top_k", "max_new_tokens")
+        return _not_none(self, "temperature", "top_p", "top_k", "max_new_tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
     seed: int = 0
     json: bool = False
 
-    def with_policies(
+    def load_policies(
         self, split: str, agent_args: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     ) -> tuple[str, dict[str, Policy], dict[str, Any]]:
         """The environment, the policy of every agent, and the checked arguments of the environment.
@@ -144,10 +144,10 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             raise ConfigError("use llmzoo play to play yourself")
         env, own = self._played()
         where: dict[str, Any] = {"split": "use --split", "chosen": split}
-        env_args = env_arguments(env, self.env_args, **where)
+        env_args = check_env_args(env, self.env_args, **where)
         if own:  # the parser would import code that they name
-            env_args = env_arguments(env, {**own, **env_args}, saved=True, **where)
-        agent_policies = load_agents(
+            env_args = check_env_args(env, {**own, **env_args}, saved=True, **where)
+        agent_policies = load_agent_policies(
             registry.make(env, **env_args, split=split).possible_agents,
             self.policy,
             agent_args,
@@ -161,8 +161,8 @@ class PlayerOptions(PromptOptions, SamplingOptions):
 
     def _played(self) -> tuple[str, dict[str, Any]]:
         """The environment, given or that of the run, and in that one the run's own arguments."""
-        run = run_models.run_of(self.policy)
-        saved = {} if run is None else run_folder.saved_config(run)
+        run = run_models.find_run(self.policy)
+        saved = {} if run is None else run_folder.read_config(run)
         trained = (saved or {}).get("env")
         env = self.env or trained
         if env is None:
@@ -192,12 +192,12 @@ class PolicyOptions(PlayerOptions):
     quiet: bool = False
 
 
-def _given(options: CommandOptions, *names: str) -> dict[str, Any]:
+def _not_none(options: CommandOptions, *names: str) -> dict[str, Any]:
     values = {name: getattr(options, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def env_arguments(
+def check_env_args(
     env_id: str,
     args: Mapping[str, Any],
     *,
@@ -213,15 +213,15 @@ def env_arguments(
     run folder. They were checked when the run started, and the parser would import code that they
     name. ``measured``: refuse a sample that stands in for a public set.
     """
-    find_here(env_id)
+    add_cwd_to_path(env_id)
     spec = registry.spec(env_id)
     if "split" in args:
         raise ConfigError(f"split cannot be set as an environment argument here: {split}")
     checked = dict(args)
     if args and not saved:
-        hints = registry.arguments_of(spec)
+        hints = registry.argument_types(spec)
         if hints is not None:
-            checked = typed(hints, args, f"argument of {env_id}")
+            checked = check_types(hints, args, f"argument of {env_id}")
     try:
         with warnings.catch_warnings():
             if measured:  # the error below says the same
@@ -241,13 +241,15 @@ def env_arguments(
     return checked
 
 
-def learner_arguments(name: str, args: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:
+def check_learner_args(
+    name: str, args: Mapping[str, Any], *, saved: bool = False
+) -> dict[str, Any]:
     """The options of a learner, checked against its configuration; ``saved`` as above."""
-    find_here(name)
+    add_cwd_to_path(name)
     config = learner_config(name)
     checked = dict(args)
     if args and not saved:
-        checked = typed(option_hints(config), args, f"option of learner {name!r}")
+        checked = check_types(option_hints(config), args, f"option of learner {name!r}")
     try:
         config(**checked)
     except TypeError as error:
@@ -261,34 +263,34 @@ def check_agent_learners(name: str, agent_args: Mapping[str, Mapping[str, Any]])
     """Refuse learners of single agents, or options of them, that there are not."""
     for agent, settings in agent_args.items():
         other = settings.get("learner", name)
-        find_here(other)
+        add_cwd_to_path(other)
         what = f"option of the learner of agent {agent!r},"
-        typed(option_hints(learner_config(other)), settings.get("learner_args", {}), what)
+        check_types(option_hints(learner_config(other)), settings.get("learner_args", {}), what)
 
 
-def agent_arguments(agent_args: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def check_agent_args(agent_args: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The settings of single agents, checked against :class:`llmzoo.runs.policy_plans.AgentConfig`."""
     hints = get_type_hints(AgentConfig)
     return {
-        agent: typed(hints, values, f"setting of agent {agent!r}")
+        agent: check_types(hints, values, f"setting of agent {agent!r}")
         for agent, values in agent_args.items()
     }
 
 
-def find_here(name: str) -> None:
+def add_cwd_to_path(name: str) -> None:
     """Make a ``module:name`` importable from the working directory.
 
     ``python -m`` looks there, the installed ``llmzoo`` does not. The directory goes last in the
     search path, so that a stray file such as ``datasets.py`` never replaces a package.
     """
-    if registry.is_path(name) and os.getcwd() not in sys.path:
+    if registry.is_import_path(name) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
 
 
-def run_name(env: str, learner: str, seed: int | str) -> str:
+def make_run_name(env: str, learner: str, seed: int | str) -> str:
     """``env-learner-seed`` as a file name; other characters than ``=,.-`` and those of words
     become dots. Long names are cut and end in a hash of the whole."""
     name = re.sub(r"[^\w.=,-]+", ".", f"{env}-{learner}-{seed}")
-    if len(name) <= _LONGEST_NAME:
+    if len(name) <= _MAX_NAME_CHARS:
         return name
-    return f"{name[:_LONGEST_NAME]}-{sha256(name.encode()).hexdigest()[:8]}-{seed}"
+    return f"{name[:_MAX_NAME_CHARS]}-{sha256(name.encode()).hexdigest()[:8]}-{seed}"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import files
-from llmzoo.cli.arguments import run_name
+from llmzoo.cli.arguments import make_run_name
 from llmzoo.cli.checks import check_run
-from llmzoo.cli.options import CommandOptions, field_names, names, read, seed_numbers
-from llmzoo.cli.output import apart, as_json
+from llmzoo.cli.options import CommandOptions, field_names, parse_names, parse_options, parse_seeds
+from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
 from llmzoo.distributed import ranks
 from llmzoo.errors import (
     ConfigError,
@@ -25,7 +25,7 @@ from llmzoo.errors import (
 from llmzoo.learners import LEARNERS
 from llmzoo.runs import run_folder
 from llmzoo.runs.players import check_model
-from llmzoo.runs.run_folder import flat
+from llmzoo.runs.run_folder import flatten
 from llmzoo.training import FitConfig
 
 
@@ -59,13 +59,13 @@ class BenchOptions(CommandOptions):
     json: bool = False
 
 
-MANY = {"env", "learner", "seed"}  # what a bench varies
-BUDGET = 100_000  # sampled tokens of a run where neither a budget nor steps are given
-STEPS = 10_000  # at most, where only a budget ends a run
+VARIED = {"env", "learner", "seed"}  # what a bench varies
+DEFAULT_TOKEN_BUDGET = 100_000  # sampled tokens of a run where neither a budget nor steps are given
+MAX_STEPS = 10_000  # at most, where only a budget ends a run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class BenchEntry:
     """An environment or a learner of a bench. ``label``: its name in tables and folders."""
 
     name: str
@@ -74,14 +74,14 @@ class Entry:
 
 
 def run(argv: Sequence[str]) -> None:
-    if ranks.launched() > 1:
+    if ranks.launched_process_count() > 1:
         raise ConfigError("bench runs in one process: start several with different --seeds instead")
-    given = read("bench", argv, BenchOptions, FitConfig, without=MANY)
+    given = parse_options("bench", argv, BenchOptions, FitConfig, without=VARIED)
     options = BenchOptions(
         **{name: given.pop(name) for name in field_names(BenchOptions) & set(given)}
     )
     if "steps" not in given:
-        given = {"token_budget": BUDGET, **given, "steps": STEPS}
+        given = {"token_budget": DEFAULT_TOKEN_BUDGET, **given, "steps": MAX_STEPS}
     learners = [*LEARNERS] if options.learners == "all" else options.learners
     common = {name: given.pop(name, {}) for name in ("env_args", "learner_args")}
     runs = [
@@ -97,17 +97,17 @@ def run(argv: Sequence[str]) -> None:
                 seed=seed,
             ),
         )
-        for env in _entries(options.envs, "env")
-        for learner in _entries(learners, "learner")
-        for seed in seed_numbers(options.seeds)
+        for env in _parse_entries(options.envs, "env")
+        for learner in _parse_entries(learners, "learner")
+        for seed in parse_seeds(options.seeds)
     ]
     for *_, config in runs:
         check_run(config)
     first = runs[0][-1]
     check_model(first.model, trust_remote_code=first.trust_remote_code)
     try:
-        from llmzoo.report.bench import below_budget, heatmap, table
-        from llmzoo.report.bench_tests import paired_tests, section
+        from llmzoo.report.bench import below_budget_notes, markdown_table, save_heatmap
+        from llmzoo.report.bench_tests import markdown_section, run_paired_tests
         from llmzoo.report.token_curves import save_curves
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo bench", "train", error.name) from error
@@ -115,39 +115,39 @@ def run(argv: Sequence[str]) -> None:
     (out / "runs").mkdir(parents=True, exist_ok=True)
     rows, folders = [], []
     for number, (env, learner, config) in enumerate(runs, start=1):
-        name = run_name(env.label, learner.label, config.seed)
+        name = make_run_name(env.label, learner.label, config.seed)
         folders.append(out / "runs" / name)
         print(f"run {number} of {len(runs)}: {name}", file=sys.stderr)
         try:
-            with apart():
-                row = _row(config, folders[-1])
+            with redirect_stdout_to_stderr():
+                row = _train_row(config, folders[-1])
         except KeyboardInterrupt:
             print(f"to continue: {shlex.join(['llmzoo', 'bench', *argv])}", file=sys.stderr)
             raise
         rows.append({**row, "env": env.label, "learner": learner.label})
-        for note in below_budget(rows[-1:]):
+        for note in below_budget_notes(rows[-1:]):
             print(f"note: {note}", file=sys.stderr)
         files.write(out / "results.json", json.dumps(rows, indent=2) + "\n")
-    pairs = paired_tests(rows)
-    text = table(rows, shlex.join(["llmzoo", "bench", *argv])) + section(pairs)
+    pairs = run_paired_tests(rows)
+    text = markdown_table(rows, shlex.join(["llmzoo", "bench", *argv])) + markdown_section(pairs)
     files.write(out / "table.md", text)
-    of_env = {env: list(map(asdict, found)) for env, found in pairs.items()}
-    files.write(out / "tests.json", json.dumps(of_env, indent=2) + "\n")
-    heatmap(rows, out / "heatmap.png")
+    pairs_by_env = {env: list(map(asdict, found)) for env, found in pairs.items()}
+    files.write(out / "tests.json", json.dumps(pairs_by_env, indent=2) + "\n")
+    save_heatmap(rows, out / "heatmap.png")
     save_curves(folders, out)
     if options.json:
-        as_json(rows)
+        print_json(rows)
     else:
         print(text, end="")
 
 
-def _entries(given: str | Sequence[str | Mapping[str, Any]], kind: str) -> list[Entry]:
+def _parse_entries(given: str | Sequence[str | Mapping[str, Any]], kind: str) -> list[BenchEntry]:
     """The environments or learners of a bench: names, or mappings with ``kind`` and ``kind_args``.
 
     Raises :class:`ConfigError` for another mapping, and for an entry that is given twice.
     """
-    entries: list[Entry] = []
-    for one in names(given) if isinstance(given, str) else given:
+    entries: list[BenchEntry] = []
+    for one in parse_names(given) if isinstance(given, str) else given:
         values: Mapping[str, Any] = one if isinstance(one, Mapping) else {kind: one}
         args = values.get(f"{kind}_args", {})
         if (
@@ -158,28 +158,28 @@ def _entries(given: str | Sequence[str | Mapping[str, Any]], kind: str) -> list[
             raise ConfigError(
                 f"an entry of --{kind}s is a name or {{{kind}: NAME, {kind}_args: {{...}}}}, got {one!r}"
             )
-        told = [f"{name}={value}" for name, value in flat(args, ".")]
-        label = " ".join([str(values[kind]), *told])
+        arg_texts = [f"{name}={value}" for name, value in flatten(args, ".")]
+        label = " ".join([str(values[kind]), *arg_texts])
         if any(label == entry.label for entry in entries):
             raise ConfigError(f"--{kind}s has {label} twice")
-        entries.append(Entry(name=str(values[kind]), args=args, label=label))
+        entries.append(BenchEntry(name=str(values[kind]), args=args, label=label))
     return entries
 
 
-def _row(config: Any, run: Path) -> dict[str, Any]:
+def _train_row(config: Any, run: Path) -> dict[str, Any]:
     """Train, or read the result that an earlier call of the same bench left."""
     from llmzoo.report.bench import is_self_play
     from llmzoo.training import fit
 
     row = {"seed": config.seed, "token_budget": config.token_budget}
     try:
-        if not _ended(config, run):
+        if not _is_finished(config, run):
             settings = {name: getattr(config, name) for name in field_names(type(config))}
             fit(**settings, out=run, resume=(run / "config.json").exists())
     except (DivergedError, PromptsTooLongError) as error:
         return {**row, "steps": config.steps, "error": str(error)}
-    before, after = (run_folder.evaluation(run, name) for name in ("before", "after"))
-    played = run_folder.metrics(run, "train")
+    before, after = (run_folder.read_evaluation(run, name) for name in ("before", "after"))
+    played = run_folder.read_metrics(run, "train")
     return {
         **row,
         "steps": max(
@@ -204,13 +204,13 @@ def _row(config: Any, run: Path) -> dict[str, Any]:
     }
 
 
-def _ended(config: Any, run: Path) -> bool:
+def _is_finished(config: Any, run: Path) -> bool:
     """Whether a run with these settings has ended."""
     if not (run / "after.json").exists():
         return False
     wanted = run_folder.as_json(asdict(config))
-    saved = run_folder.as_given(run_folder.settings(run), wanted)
-    other = run_folder.differing(saved, wanted, without=run_folder.CHANGEABLE_ON_RESUME)
+    saved = run_folder.without_self_play_defaults(run_folder.require_config(run), wanted)
+    other = run_folder.changed_settings(saved, wanted, without=run_folder.CHANGEABLE_ON_RESUME)
     if other or saved["steps"] > wanted["steps"]:
         differ = ", ".join(other or ["steps"])
         raise ConfigError(f"{run} belongs to a bench with another {differ}: choose another --out")

@@ -16,11 +16,11 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry, testing
-from llmzoo.cli.arguments import env_arguments, find_here
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.cli.arguments import add_cwd_to_path, check_env_args
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import ConfigError, NoPlayerError, SandboxError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, SandboxError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class CheckOptions(CommandOptions):
         json: print one JSON object instead of a table.
     """
 
-    FIRST = ("env",)
+    POSITIONAL = ("env",)
     USAGE = "llmzoo check ENV [options], or llmzoo check --sandbox [options]"
     EXAMPLES = (
         "llmzoo check sudoku_v0",
@@ -73,7 +73,7 @@ class CheckOptions(CommandOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """The result of a check; ``kept`` is None if the environment does not promise this."""
 
     check: str
@@ -90,7 +90,7 @@ class _Check:
 
 
 def run(argv: Sequence[str]) -> int:
-    given_options = read("check", argv, CheckOptions)
+    given_options = parse_options("check", argv, CheckOptions)
     options = CheckOptions(**given_options)
     _check_unused(given_options, "sandbox" if options.sandbox else "attack" * options.attack)
     if options.texts < 1 or options.tasks < 1:
@@ -99,25 +99,28 @@ def run(argv: Sequence[str]) -> int:
         return _check_sandbox(options)
     if options.env is None:
         raise ConfigError("name an environment: llmzoo check ENV, or give --sandbox")
-    find_here(options.env)
+    add_cwd_to_path(options.env)
     given = {**registry.spec(options.env).offline, **options.env_args}
-    arguments = env_arguments(options.env, given, split="both are checked")
+    arguments = check_env_args(options.env, given, split="both are checked")
     make = partial(registry.make, options.env, **arguments)
     if options.attack:
-        return _attack(make, options)
-    results = [_result(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
-    checks = _checks(make, options) if results[0].kept else []
-    with apart(), counting("checks", len(checks), quiet=options.quiet) as ended:
+        return _search_attacks(make, options)
+    results = [_run_check(_Check("reset", lambda: make().reset(seed=0)), options.traceback)]
+    checks = _list_checks(make, options) if results[0].kept else []
+    with (
+        redirect_stdout_to_stderr(),
+        show_progress("checks", len(checks), quiet=options.quiet) as ended,
+    ):
         for check in checks:
-            results.append(_result(check, options.traceback))
+            results.append(_run_check(check, options.traceback))
             ended()
     broken = [result for result in results if result.kept is False]
     if options.json:
         rows = [asdict(result) for result in results]
-        as_json({"env": options.env, "kept": not broken, "checks": rows})
+        print_json({"env": options.env, "kept": not broken, "checks": rows})
     else:
         words = {True: "kept", False: "BROKEN", None: "not promised"}
-        as_table(
+        print_table(
             ("check", "promise", "why", "seconds"),
             [[r.check, words[r.kept], r.why, f"{r.seconds:.1f}"] for r in results],
         )
@@ -130,18 +133,21 @@ def _check_sandbox(options: CheckOptions) -> int:
     from llmzoo.sandbox.attacks.machine_facts import machine_facts
 
     facts = machine_facts()
-    with apart(), counting("levels", len(LEVELS), quiet=options.quiet) as ended:
-        results = list(check_sandbox(_seconds(options, 50.0), lambda level: ended()))
+    with (
+        redirect_stdout_to_stderr(),
+        show_progress("levels", len(LEVELS), quiet=options.quiet) as ended,
+    ):
+        results = list(check_sandbox(_time_budget(options, 50.0), lambda level: ended()))
     if not any(result.held is not None for result in results):
         raise SandboxError(f"no attack could be tried here: {results[0].why}")
     broken = [result for result in results if result.held is False]
     if options.json:
         rows = [asdict(result) for result in results]
-        as_json({"machine": facts, "held": not broken, "groups": rows})
+        print_json({"machine": facts, "held": not broken, "groups": rows})
     else:
-        as_table(("machine", "offers"), list(map(list, facts.items())))
+        print_table(("machine", "offers"), list(map(list, facts.items())))
         words = {True: "held", False: "NOT HELD", None: "not available"}
-        as_table(
+        print_table(
             ("level", "attacks", "result", "tried", "why"),
             [
                 [str(r.level), r.group, words[r.held], f"{r.tried} of {r.attacks}", r.why]
@@ -170,7 +176,7 @@ def _check_unused(given: Mapping[str, Any], kind: str) -> None:
             )
 
 
-def _seconds(options: CheckOptions, default: float) -> float:
+def _time_budget(options: CheckOptions, default: float) -> float:
     """The time budget."""
     seconds = default if options.time_budget is None else options.time_budget
     if not 0 < seconds < math.inf:
@@ -178,19 +184,19 @@ def _seconds(options: CheckOptions, default: float) -> float:
     return seconds
 
 
-def _attack(make: Callable[..., AECEnv], options: CheckOptions) -> int:
+def _search_attacks(make: Callable[..., AECEnv], options: CheckOptions) -> int:
     """Search the reward, and print and write what was found."""
-    with apart():
+    with redirect_stdout_to_stderr():
         report = testing.search_attacks(
-            make, time_budget=_seconds(options, 300.0), steps=options.steps, seed=options.seed
+            make, time_budget=_time_budget(options, 300.0), steps=options.steps, seed=options.seed
         )
     result = {"env": options.env, **report.to_dict()}
     if options.out is not None:
         Path(options.out).write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     if options.json:
-        as_json(result)
+        print_json(result)
     else:
-        as_table(
+        print_table(
             ("agents", "alarm", "return", "amateur", "expert", "success", "attack", "answer"),
             [
                 [
@@ -212,7 +218,7 @@ def _attack(make: Callable[..., AECEnv], options: CheckOptions) -> int:
     return 1 if report.alarms else 0
 
 
-def _checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Check]:
+def _list_checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Check]:
     """The checks of :mod:`llmzoo.testing`, in the order in which its page explains them."""
     env = make()
     game = env.unwrapped
@@ -238,14 +244,18 @@ def _checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Check]:
         _Check(
             "groups",
             partial(testing.check_groups, make, group_size=group_size),
-            own or _none(env, "amateur"),
+            own or _missing_player(env, "amateur"),
         ),
-        _Check("expert", partial(testing.check_oracle, make, few), own or _none(env, "expert")),
+        _Check(
+            "expert",
+            partial(testing.check_oracle, make, few),
+            own or _missing_player(env, "expert"),
+        ),
         _Check("splits", partial(testing.check_splits, make, options.tasks), numbered),
     ]
 
 
-def _none(env: AECEnv, player: Literal["expert", "amateur"]) -> str | None:
+def _missing_player(env: AECEnv, player: Literal["expert", "amateur"]) -> str | None:
     """Why ``env`` has no scripted player of this kind; None if it has one."""
     game, agent = env.unwrapped, env.agent_selection
     try:
@@ -253,14 +263,14 @@ def _none(env: AECEnv, player: Literal["expert", "amateur"]) -> str | None:
             game.expert(agent)
         else:
             game.amateur(agent, random.Random(0))
-    except NoPlayerError as error:
+    except NoScriptedPolicyError as error:
         return str(error)
     return None
 
 
-def _result(check: _Check, shown: bool) -> Result:
+def _run_check(check: _Check, shown: bool) -> CheckResult:
     if check.missing is not None:
-        return Result(check.name, None, check.missing, 0.0)
+        return CheckResult(check.name, None, check.missing, 0.0)
     started = time.monotonic()
     kept, why = True, ""
     try:
@@ -269,4 +279,4 @@ def _result(check: _Check, shown: bool) -> Result:
         kept, why = False, f"{type(error).__name__}: {error}".strip()
         if shown:
             traceback.print_exc()
-    return Result(check.name, kept, why, round(time.monotonic() - started, 2))
+    return CheckResult(check.name, kept, why, round(time.monotonic() - started, 2))

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from llmzoo import registry
-from llmzoo.cli.arguments import check_agent_learners, env_arguments, learner_arguments
-from llmzoo.cli.options import typed
+from llmzoo.cli.arguments import check_agent_learners, check_env_args, check_learner_args
+from llmzoo.cli.options import check_types
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.evaluation.collect import number_of_tasks
+from llmzoo.evaluation.collect import count_tasks
 from llmzoo.learners import env_defaults
 from llmzoo.runs import run_folder
 from llmzoo.runs.players import check_model
-from llmzoo.runs.policy_plans import SHARED, AgentPlan, kind, plan_policies
+from llmzoo.runs.policy_plans import SHARED, AgentPlan, plan_policies, policy_kind
 from llmzoo.training.config import FitConfig
 
 
@@ -26,18 +26,18 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]
     of range. ``saved``: the settings come from a run folder.
     """
     where = "a run trains on the train split and is evaluated on --eval_split"
-    env_arguments(config.env, config.env_args, split=where, saved=saved)
+    check_env_args(config.env, config.env_args, split=where, saved=saved)
     if config.eval_tasks != "all" and config.eval_tasks < 1:
         raise ConfigError(f"eval_tasks must be at least 1 or all, got {config.eval_tasks}")
     if config.eval_every < 0:
         raise ConfigError(f"eval_every must be at least 0, got {config.eval_every}")
-    learner_arguments(config.learner, config.learner_args, saved=saved)
+    check_learner_args(config.learner, config.learner_args, saved=saved)
     check_agent_learners(config.learner, config.agent_args)
     try:
         sampling = config.sampling()
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    agents = _agents(config)
+    agents = _env_agents(config)
     arrangements = ("shared", "separate", "lora", *agents)
     if isinstance(config.policies, str) and config.policies not in arrangements:
         raise UnknownNameError("policies", config.policies, arrangements)
@@ -60,7 +60,7 @@ def check_run(config: FitConfig, *, saved: bool = False) -> dict[str, AgentPlan]
     return planned
 
 
-def _agents(config: FitConfig) -> list[str]:
+def _env_agents(config: FitConfig) -> list[str]:
     """The agents of the environment as the learner will have it made."""
     needed = env_defaults(config.learner)
     env_args = {**needed, **config.env_args}
@@ -69,27 +69,27 @@ def _agents(config: FitConfig) -> list[str]:
     except TypeError as error:
         if not needed:
             raise
-        said = ", ".join(f"{name}={value!r}" for name, value in needed.items())
+        needed_text = ", ".join(f"{name}={value!r}" for name, value in needed.items())
         raise ConfigError(
-            f"learner {config.learner!r} makes its environment with {said}, and {config.env} does "
+            f"learner {config.learner!r} makes its environment with {needed_text}, and {config.env} does "
             f"not take that ({error})"
         ) from error
     try:
         held_out = registry.make(config.env, **{**env_args, "split": config.eval_split})
         if config.eval_tasks == "all":
-            number_of_tasks(held_out, config.env, "all", config.seed, numbered=True)
+            count_tasks(held_out, config.env, "all", config.seed, numbered=True)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{config.env} with eval_split={config.eval_split}: {error}") from error
     return list(env.possible_agents)
 
 
-def typed_stages(stages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def check_stage_types(stages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The settings of stages, each checked against its type; the list must hold one at least."""
     if not stages:
         raise ConfigError("stages is a list of at least one mapping of settings")
     hints = get_type_hints(FitConfig)
     return [
-        typed(hints, stage, f"setting of stage {number}")
+        check_types(hints, stage, f"setting of stage {number}")
         for number, stage in enumerate(stages, start=1)
     ]
 
@@ -102,27 +102,27 @@ def check_stages(
     That is what :func:`check_run` refuses, a model that cannot be found or that the stage before
     does not train, and a stage that has ended with other settings than are asked for now.
     """
-    from llmzoo.training.stages import merged_stage, stage_folder
+    from llmzoo.training.stages import merge_stage, stage_folder
 
     before: dict[str, AgentPlan] = {}
-    left: dict[str, str] = {}  # the model that the stage before will leave
+    carried_over: dict[str, str] = {}  # the model that the stage before will leave
     for number, stage in enumerate(stages, start=1):
-        settings = {**merged_stage(number, stage, common), **left, "env": env}
+        settings = {**merge_stage(number, stage, common), **carried_over, "env": env}
         try:
             config = FitConfig(**settings)
             plans = check_run(config)
             if number > 1:
                 _check_start(plans, before, config.model, f"stage {number - 1}")
-            sources = {plan.source for plan in plans.values()} - {*left.values()}
+            sources = {plan.source for plan in plans.values()} - {*carried_over.values()}
             for source in sorted(sources):
-                if kind(source) == "model":
+                if policy_kind(source) == "model":
                     check_model(source, trust_remote_code=config.trust_remote_code)
         except ConfigError as error:
             raise ConfigError(f"stage {number}: {error}") from error
         folder = stage_folder(out, number, config.learner)
         # the folder of the stage before can be written in several ways
-        _check_ended(folder, config, without={*left, "trust_remote_code"})
-        before, left = plans, {"model": str(folder)}
+        _check_finished_stage(folder, config, without={*carried_over, "trust_remote_code"})
+        before, carried_over = plans, {"model": str(folder)}
 
 
 def _check_start(
@@ -159,13 +159,15 @@ def _check_start(
                 )
 
 
-def _check_ended(folder: Path, config: FitConfig, *, without: Collection[str]) -> None:
+def _check_finished_stage(folder: Path, config: FitConfig, *, without: Collection[str]) -> None:
     """Refuse a stage that is there already, to its end, but of other settings."""
     if not (folder / "after.json").exists():
         return
-    saved = run_folder.filled(run_folder.settings(folder), asdict(FitConfig()))
+    saved = run_folder.with_defaults(run_folder.require_config(folder), asdict(FitConfig()))
     wanted = run_folder.as_json(asdict(config))
-    other = run_folder.differing(run_folder.as_given(saved, wanted), wanted, without=without)
+    other = run_folder.changed_settings(
+        run_folder.without_self_play_defaults(saved, wanted), wanted, without=without
+    )
     if other:
         raise ConfigError(
             f"{folder} has ended with other settings ({', '.join(other)}): choose another --out"

@@ -13,11 +13,11 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.cli.arguments import PolicyOptions
-from llmzoo.cli.options import read
-from llmzoo.cli.output import apart, as_json, counting
+from llmzoo.cli.options import parse_options
+from llmzoo.cli.output import print_json, redirect_stdout_to_stderr, show_progress
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError, EndpointError, printable
-from llmzoo.evaluation.collect import id_of, in_parts, without_solution
+from llmzoo.errors import ConfigError, EndpointError, escape_unprintable
+from llmzoo.evaluation.collect import collect_chunks, has_no_solution, task_label
 from llmzoo.learners import trajectories
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
@@ -42,7 +42,7 @@ class CollectOptions(PolicyOptions):
         success: keep only episodes that succeeded.
     """
 
-    FIRST = ("env",)
+    POSITIONAL = ("env",)
     EXAMPLES = (
         "llmzoo collect --env sudoku_v0 --policy oracle --tasks 500 --out data/sudoku.jsonl",
         "llmzoo collect --env plan_path_v0 --policy tiny --repeats 4 --top 0.25 --out data/best.parquet",
@@ -58,22 +58,24 @@ class CollectOptions(PolicyOptions):
 
 
 def run(argv: Sequence[str]) -> int:
-    options = CollectOptions(**read("collect", argv, CollectOptions))
-    out, beside = _files(options)
+    options = CollectOptions(**parse_options("collect", argv, CollectOptions))
+    out, provenance_path = _output_files(options)
     if options.top is not None and not 0 < options.top <= 1:
         raise ConfigError(f"--top must be above 0 and at most 1, got {options.top}")
-    if ranks.launched() > 1:
+    if ranks.launched_process_count() > 1:
         raise ConfigError("collect runs in one process, not under torchrun or accelerate launch")
-    with apart():
-        env, agent_policies, env_args = options.with_policies(options.split)
-        episodes, stopped = _play(options, env, agent_policies, env_args)
-    unknown = [id_of(e, n) for n, e in enumerate(episodes) if without_solution(e, agent_policies)]
+    with redirect_stdout_to_stderr():
+        env, agent_policies, env_args = options.load_policies(options.split)
+        episodes, stopped = _play_episodes(options, env, agent_policies, env_args)
+    unknown = [
+        task_label(e, n) for n, e in enumerate(episodes) if has_no_solution(e, agent_policies)
+    ]
     failed = sum(map(_has_failed, episodes))
     answered = [
-        e for e in episodes if not without_solution(e, agent_policies) and not _has_failed(e)
+        e for e in episodes if not has_no_solution(e, agent_policies) and not _has_failed(e)
     ]
-    rows = trajectories.rows(answered, policy=options.policy)
-    kept = trajectories.filtered(
+    rows = trajectories.to_rows(answered, policy=options.policy)
+    kept = trajectories.filter_rows(
         rows, min_return=options.min_return, top=options.top, success=options.success
     )
     if not kept:
@@ -87,15 +89,17 @@ def run(argv: Sequence[str]) -> int:
         "no_solution": unknown,
         "stopped": stopped is not None,
     }
-    beside.write_text(json.dumps(provenance, indent=2) + "\n")
+    provenance_path.write_text(json.dumps(provenance, indent=2) + "\n")
     if options.json:
-        as_json(provenance)
+        print_json(provenance)
     else:
-        print(f"{out}: {len(kept)} of {len(rows)} decisions, {len(episodes)} episodes; {beside}")
+        print(
+            f"{out}: {len(kept)} of {len(rows)} decisions, {len(episodes)} episodes; {provenance_path}"
+        )
     if unknown:
         print(
             f"note: {len(unknown)} of {len(episodes)} episodes are left out because their tasks "
-            f"have no known solution: {printable(', '.join(unknown))}",
+            f"have no known solution: {escape_unprintable(', '.join(unknown))}",
             file=sys.stderr,
         )
     if failed:
@@ -114,7 +118,7 @@ def _has_failed(episode: Episode) -> bool:
     return any(decision.completion.failure for decision in episode.decisions)
 
 
-def _play(
+def _play_episodes(
     options: CollectOptions,
     env: str,
     agent_policies: Mapping[str, Policy],
@@ -123,8 +127,8 @@ def _play(
     """The episodes, and what ended them before all were played: Ctrl-C, or a dead endpoint."""
     total = options.tasks * options.repeats if isinstance(options.tasks, int) else None
     episodes: list[Episode] = []
-    with counting("episodes", total, quiet=options.quiet) as ended:
-        parts = in_parts(
+    with show_progress("episodes", total, quiet=options.quiet) as ended:
+        parts = collect_chunks(
             env,
             agent_policies,
             tasks=options.tasks,
@@ -146,19 +150,19 @@ def _play(
     return episodes, None
 
 
-def _files(options: CollectOptions) -> tuple[Path, Path]:
+def _output_files(options: CollectOptions) -> tuple[Path, Path]:
     """The files of rows and provenance; neither may exist yet."""
     out = Path(options.out)
     if out.suffix not in (".jsonl", ".parquet"):
         raise ConfigError(f"--out must end in .jsonl or .parquet, got {options.out}")
-    beside = out.with_suffix(".provenance.json")
-    for path in (out, beside):
+    provenance_path = out.with_suffix(".provenance.json")
+    for path in (out, provenance_path):
         if path.exists():
             raise ConfigError(f"{path} exists: choose another --out")
-    why = files.why_not_writable(out.parent)
+    why = files.unwritable_reason(out.parent)
     if why:  # before anything is played
         raise ConfigError(f"{why}: choose another --out")
-    return out, beside
+    return out, provenance_path
 
 
 def _provenance(
@@ -189,7 +193,7 @@ def _provenance(
             "success": options.success,
         },
         "episodes": len(episodes),
-        "tasks": len({id_of(episode, n) for n, episode in enumerate(episodes)}),
+        "tasks": len({task_label(episode, n) for n, episode in enumerate(episodes)}),
         "split_tasks": episodes[0].info.get("tasks"),
         "success": sum(episode.success for episode in episodes) / len(episodes),
     }

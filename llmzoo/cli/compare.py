@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import as_json, as_table, by_agent, rate
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import format_by_agent, format_rate, print_json, print_table
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.report import compare
 
@@ -23,7 +23,7 @@ class CompareOptions(CommandOptions):
         json: print one JSON object instead of tables.
     """
 
-    FIRST = ("evaluations",)
+    POSITIONAL = ("evaluations",)
     USAGE = "llmzoo compare A B [C...] [options]"
     EXAMPLES = (
         "llmzoo compare evals/tiny runs/first",
@@ -36,31 +36,32 @@ class CompareOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = CompareOptions(**read("compare", argv, CompareOptions))
+    options = CompareOptions(**parse_options("compare", argv, CompareOptions))
     if options.plot is not None and Path(options.plot).suffix not in (".png", ".svg"):
         raise ConfigError(f"--plot must end in .png or .svg, got {options.plot}")
-    twice = [name for name in options.evaluations if options.evaluations.count(name) > 1]
-    if twice:
-        raise ConfigError(f"{twice[0]} is given twice")
-    result = compare.compare({name: compare.read(name) for name in options.evaluations})
+    repeated = [name for name in options.evaluations if options.evaluations.count(name) > 1]
+    if repeated:
+        raise ConfigError(f"{repeated[0]} is given twice")
+    result = compare.compare({name: compare.load_evaluation(name) for name in options.evaluations})
     if options.plot is not None:
         try:
-            compare.draw(result, Path(options.plot))
+            compare.plot_rates(result, Path(options.plot))
         except ModuleNotFoundError as error:
             raise MissingExtraError("llmzoo compare --plot", "train", error.name) from error
     if options.json:
-        as_json(result.to_dict())
+        print_json(result.to_dict())
         return
-    as_table(
+    print_table(
         ("", "success [95%]", "mean return"),
         [
-            [name, rate(*result.rates[name]), by_agent(result.returns[name])]
+            [name, format_rate(*result.rates[name]), format_by_agent(result.returns[name])]
             for name in result.rates
         ],
     )
-    as_table(compare.COLUMNS, [*compare.rows_of(result.pairs)])
+    print_table(compare.COLUMNS, [*compare.comparison_rows(result.pairs)])
     for name, values in result.differ.items():
-        said = ", ".join(
-            f"{'default' if value is None else value} in {of}" for of, value in values.items()
+        differences = ", ".join(
+            f"{'default' if value is None else value} in {evaluation}"
+            for evaluation, value in values.items()
         )
-        print(f"note: the environments differ in {name}: {said}")
+        print(f"note: the environments differ in {name}: {differences}")

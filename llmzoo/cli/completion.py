@@ -11,8 +11,8 @@ import shtab
 
 from llmzoo import registry
 from llmzoo.cli import COMMANDS
-from llmzoo.cli.bench import MANY
-from llmzoo.cli.options import CommandOptions, option_hints, read
+from llmzoo.cli.bench import VARIED
+from llmzoo.cli.options import CommandOptions, option_hints, parse_options
 from llmzoo.learners import list_learners
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.policies import SCRIPTED
@@ -20,7 +20,7 @@ from llmzoo.registry import load_object
 from llmzoo.training import FitConfig
 
 # commands that take the settings of a run too, but for those named
-_FIT: Mapping[str, Collection[str]] = {"train": (), "bench": MANY}
+_FIT: Mapping[str, Collection[str]] = {"train": (), "bench": VARIED}
 _FILES = ("config", "tls_cert", "tls_key", "tls_client_ca")
 _FOLDERS = ("out", "resume", "plots", "run", "runs", "players")
 
@@ -35,7 +35,7 @@ class CompletionOptions(CommandOptions):
         shell: bash, zsh, fish, tcsh or powershell; can be given first, without --shell.
     """
 
-    FIRST = ("shell",)
+    POSITIONAL = ("shell",)
     USAGE = "llmzoo completion SHELL"
     EXAMPLES = ("llmzoo completion bash > ~/.local/share/bash-completion/completions/llmzoo",)
 
@@ -43,54 +43,54 @@ class CompletionOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = CompletionOptions(**read("completion", argv, CompletionOptions))
-    print(shtab.complete(parser(), options.shell))
+    options = CompletionOptions(**parse_options("completion", argv, CompletionOptions))
+    print(shtab.complete(make_parser(), options.shell))
 
 
-def parser() -> ArgumentParser:
+def make_parser() -> ArgumentParser:
     """A parser of the whole command line, only for generating completions."""
     root = ArgumentParser("llmzoo", description="Multi-agent RL for language models.")
     root.add_argument("--version", action="store_true", help="Print the version.")
     below = root.add_subparsers()
     for name, what in COMMANDS.items():
         command = below.add_parser(name, help=what)
-        takes = takes_of(name)
-        for option in _options_of(name).FIRST:
+        takes = command_hints(name)
+        for option in _options_class(name).POSITIONAL:
             many = get_origin(takes[option]) is list
             added = command.add_argument(option, nargs="*" if many else "?")
-            _complete(added, option, takes[option])
+            _set_completion(added, option, takes[option])
         config: Any = command.add_argument("--config", help="YAML file with any of these options.")
         config.complete = shtab.FILE
         command.add_argument("--print_config", action="store_true", help="Print a configuration.")
         for option, hint in takes.items():
-            _add(command, option, hint)
+            _add_option(command, option, hint)
     return root
 
 
-def takes_of(command: str) -> dict[str, Any]:
+def command_hints(command: str) -> dict[str, Any]:
     """The options of a command with their type hints; families such as ``--env.NAME`` left out."""
-    hints = option_hints(_options_of(command))
+    hints = option_hints(_options_class(command))
     if command in _FIT:
         more = option_hints(FitConfig)
         hints = {**{name: more[name] for name in more if name not in _FIT[command]}, **hints}
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not Mapping}
 
 
-def _options_of(command: str) -> type[CommandOptions]:
+def _options_class(command: str) -> type[CommandOptions]:
     options: type[CommandOptions] = load_object(
         f"llmzoo.cli.{command}:{command.capitalize()}Options"
     )
     return options
 
 
-def _add(command: ArgumentParser, option: str, hint: Any) -> None:
+def _add_option(command: ArgumentParser, option: str, hint: Any) -> None:
     if hint is bool:
         command.add_argument(f"--{option}", action="store_true")
     else:
-        _complete(command.add_argument(f"--{option}"), option, hint)
+        _set_completion(command.add_argument(f"--{option}"), option, hint)
 
 
-def _complete(added: Any, option: str, hint: Any) -> None:
+def _set_completion(added: Any, option: str, hint: Any) -> None:
     """Say what the value of an option may be."""
     added.choices = _choices(option, hint)
     if option in _FILES:

@@ -6,13 +6,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llmzoo.cli.arguments import AgentOptions, PolicyOptions, agent_arguments
-from llmzoo.cli.options import names, read
-from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, counting, evaluation_row
+from llmzoo.cli.arguments import AgentOptions, PolicyOptions, check_agent_args
+from llmzoo.cli.options import parse_names, parse_options
+from llmzoo.cli.output import (
+    EVALUATION_COLUMNS,
+    evaluation_row,
+    print_json,
+    print_table,
+    redirect_stdout_to_stderr,
+    show_progress,
+)
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.evaluate import evaluate
-from llmzoo.runs.agent_policies import mixed_name, policy_names
+from llmzoo.runs.agent_policies import format_policy_names, policy_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +39,7 @@ class EvalOptions(AgentOptions, PolicyOptions):
     resume: bool = False
     price: str | None = None
 
-    FIRST = ("env",)
+    POSITIONAL = ("env",)
     EXAMPLES = (
         "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",
         "llmzoo eval --env mbpp_v0 --policy oracle --tasks 5 --source sample --json",
@@ -43,7 +50,7 @@ class EvalOptions(AgentOptions, PolicyOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    given = read("eval", argv, EvalOptions)
+    given = parse_options("eval", argv, EvalOptions)
     options = EvalOptions(**given)
     if options.others is not None:
         if "policy" in given or not options.agent_args:
@@ -52,15 +59,15 @@ def run(argv: Sequence[str]) -> None:
                 "one or more of them, and without --policy"
             )
         options = replace(options, policy=options.others)
-    agent_args = agent_arguments(options.agent_args)
-    with apart():
-        env, agent_policies, env_args = options.with_policies(options.split, agent_args)
-    prices = _prices(options.price)
+    agent_args = check_agent_args(options.agent_args)
+    with redirect_stdout_to_stderr():
+        env, agent_policies, env_args = options.load_policies(options.split, agent_args)
+    prices = _parse_prices(options.price)
     if options.resume and options.out is None:
         raise ConfigError("--resume goes on with the evaluation in --out: give both")
     total = options.tasks * options.samples if isinstance(options.tasks, int) else None
-    quiet = options.quiet or not ranks.is_first()
-    with apart(), counting("episodes", total, quiet=quiet) as ended:
+    quiet = options.quiet or not ranks.is_first_process()
+    with redirect_stdout_to_stderr(), show_progress("episodes", total, quiet=quiet) as ended:
         evaluation = evaluate(
             env,
             agent_policies,
@@ -75,7 +82,9 @@ def run(argv: Sequence[str]) -> None:
             concurrency=options.concurrency,
             ended=ended,
         )
-    name = mixed_name(policy_names([*agent_policies], options.policy, agent_args), agent_policies)
+    name = format_policy_names(
+        policy_names([*agent_policies], options.policy, agent_args), agent_policies
+    )
     result = replace(evaluation, policy=name).to_dict()
     if prices is not None:
         usage = evaluation.usage or {"read": 0, "written": 0}
@@ -83,20 +92,20 @@ def run(argv: Sequence[str]) -> None:
         result["cost"] = round(cost, 6)
         print(f"cost of this call: {cost:.4f}, {usage}", file=sys.stderr)
     if options.json:
-        as_json(result)
+        print_json(result)
     else:
         title = f"{name} on {env}, {evaluation.decoding}"
-        as_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
+        print_table(EVALUATION_COLUMNS, [evaluation_row(title, result)])
     for note in evaluation.notes:
         print(f"note: {note}", file=sys.stderr)
 
 
-def _prices(text: str | None) -> tuple[float, float] | None:
+def _parse_prices(text: str | None) -> tuple[float, float] | None:
     """What a million tokens cost, read and written."""
     if text is None:
         return None
     try:
-        read, written = map(float, names(text))
+        read, written = map(float, parse_names(text))
     except ValueError:
         raise ConfigError(f"--price is two numbers, such as 0.15,0.6, got {text!r}") from None
     return read, written

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import apart, as_json
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
 from llmzoo.errors import MissingExtraError
 from llmzoo.export.inspect_log import export_evaluation, is_evaluation
 
@@ -31,7 +31,7 @@ class ExportOptions(CommandOptions):
         json: print one JSON object instead of a list.
     """
 
-    FIRST = ("run",)
+    POSITIONAL = ("run",)
     USAGE = "llmzoo export RUN --out FOLDER [--step N] [--base FOLDER] [--push REPO]"
     EXAMPLES = (
         "llmzoo export runs/demo --out exported/demo",
@@ -49,22 +49,22 @@ class ExportOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = ExportOptions(**read("export", argv, ExportOptions))
+    options = ExportOptions(**parse_options("export", argv, ExportOptions))
     if is_evaluation(options.run):
         out = export_evaluation(options.run, options.out)
-        as_json({"log": str(out)}) if options.json else print(f"log of Inspect: {out}")
+        print_json({"log": str(out)}) if options.json else print(f"log of Inspect: {out}")
         return
     try:
         from llmzoo.export import export_run, push_to_hub
     except ModuleNotFoundError as error:
         raise MissingExtraError("the export of a run", "train", error.name) from error
-    with apart():
+    with redirect_stdout_to_stderr():
         done = export_run(options.run, options.out, step=options.step, base=options.base)
         address = None
         if options.push is not None:
             address = push_to_hub(done.folder, options.push, private=options.private)
     if options.json:
-        as_json(
+        print_json(
             {
                 "folder": str(done.folder),
                 "step": done.step,

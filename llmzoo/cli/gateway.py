@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from llmzoo.cli.arguments import PromptOptions, SamplingOptions, agent_arguments
-from llmzoo.cli.options import names, read
-from llmzoo.cli.output import apart, as_json
-from llmzoo.cli.serving import token_for, told_to_end, wait_for
+from llmzoo.cli.arguments import PromptOptions, SamplingOptions, check_agent_args
+from llmzoo.cli.options import parse_names, parse_options
+from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
+from llmzoo.cli.serving import install_shutdown_handler, port_and_token, wait_for_shutdown
 from llmzoo.errors import ConfigError
-from llmzoo.files import NAMES, is_name
+from llmzoo.files import NAME_RULE, is_name
 
 _GRACE_S = 5  # seconds that running calls have to end
 
@@ -71,25 +71,25 @@ class GatewayOptions(PromptOptions, SamplingOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = GatewayOptions(**read("gateway", argv, GatewayOptions))
-    agents = _agents(options)
-    agent_args = agent_arguments(options.agent_args)
+    options = GatewayOptions(**parse_options("gateway", argv, GatewayOptions))
+    agents = _parse_agents(options)
+    agent_args = check_agent_args(options.agent_args)
     if not options.idle_s > 0 or options.max_episodes < 1:
         raise ConfigError("idle_s is above 0, and max_episodes at least 1")
     from llmzoo.envs.programs.chat_server import ChatServer, listen
-    from llmzoo.evaluation.episode_folder import opened
-    from llmzoo.runs.run_folder import check_place
+    from llmzoo.evaluation.episode_folder import open_episode_folder
+    from llmzoo.runs.run_folder import check_new_folder
     from llmzoo.serve import tokens
     from llmzoo.serve.agent_router import load_models_for_agents
     from llmzoo.serve.gateway import PolicyGateway
 
     if not options.resume:
-        check_place(Path(options.out))
+        check_new_folder(Path(options.out))
     with listen(options.host, options.port) as listening:
         bound = replace(options, port=listening.getsockname()[1])
-        with token_for(bound) as (port, token):
+        with port_and_token(bound) as (port, token):
             tokens.check_access(options.host, token)
-            with apart():
+            with redirect_stdout_to_stderr():
                 agent_policies = load_models_for_agents(
                     agents,
                     options.policy,
@@ -100,8 +100,10 @@ def run(argv: Sequence[str]) -> None:
                     device=options.device,
                     trust_remote_code=options.trust_remote_code,
                 )
-            config = _config(options, agents)
-            with opened(Path(options.out), config, resume=options.resume, replayed=False) as kept:
+            config = _record_config(options, agents)
+            with open_episode_folder(
+                Path(options.out), config, resume=options.resume, replayed=False
+            ) as kept:
                 episodes = PolicyGateway(
                     agent_policies,
                     kept,
@@ -112,24 +114,24 @@ def run(argv: Sequence[str]) -> None:
                     max_episodes=options.max_episodes,
                 )
                 server = ChatServer(episodes, listening, grace_s=_GRACE_S)
-                ended = told_to_end(server.hurry)
-                _tell(options, agents, server.address, port, token)
-                wait_for(ended)
+                ended = install_shutdown_handler(server.hurry)
+                _announce(options, agents, server.address, port, token)
+                wait_for_shutdown(ended)
                 server.stop()
                 episodes.close()
     print("llmzoo: the gateway has ended", file=sys.stderr)
 
 
-def _agents(options: GatewayOptions) -> list[str]:
-    agents = names(options.agents)
+def _parse_agents(options: GatewayOptions) -> list[str]:
+    agents = parse_names(options.agents)
     if not agents or len(set(agents)) < len(agents) or not all(map(is_name, agents)):
         raise ConfigError(
-            f"--agents names at least one agent, each once, and {NAMES}; got {options.agents!r}"
+            f"--agents names at least one agent, each once, and {NAME_RULE}; got {options.agents!r}"
         )
     return agents
 
 
-def _config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
+def _record_config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
     """What answers: a record that is resumed has the same."""
     return {
         "agents": list(agents),
@@ -143,16 +145,16 @@ def _config(options: GatewayOptions, agents: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _tell(
+def _announce(
     options: GatewayOptions, agents: Sequence[str], address: str, port: int, token: str | None
 ) -> None:
     """Say where the server is, and where its token."""
     from llmzoo.serve import tokens
 
     variable = options.token_env if options.token_env in os.environ else None
-    file = None if token is None or variable else str(tokens.file_of(port))
+    file = None if token is None or variable else str(tokens.token_file(port))
     if options.json:
-        as_json(
+        print_json(
             {
                 "address": address,
                 "agents": list(agents),

@@ -11,11 +11,11 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from typing import Any
 
 from llmzoo import registry
-from llmzoo.cli.about import environment_arguments, environment_prose, learner_prose
-from llmzoo.cli.arguments import find_here
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import as_json, as_markdown, as_table
-from llmzoo.cli.shipped import folder
+from llmzoo.cli.about import environment_arguments_table, environment_docs, learner_docs
+from llmzoo.cli.arguments import add_cwd_to_path
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, print_markdown, print_table
+from llmzoo.cli.shipped import installed_folder
 from llmzoo.errors import SandboxError, UnknownNameError
 from llmzoo.learners import list_learners
 from llmzoo.version import __version__
@@ -33,7 +33,7 @@ class InfoOptions(CommandOptions):
         json: print one JSON object instead of a table.
     """
 
-    FIRST = ("name",)
+    POSITIONAL = ("name",)
     EXAMPLES = ("llmzoo info", "llmzoo info magrpo", "llmzoo info sudoku_v0")
 
     name: str | None = None
@@ -41,9 +41,9 @@ class InfoOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = InfoOptions(**read("info", argv, InfoOptions))
+    options = InfoOptions(**parse_options("info", argv, InfoOptions))
     if options.name is not None:
-        _show(options.name, options.json)
+        _print_page(options.name, options.json)
         return
     facts: dict[str, Any] = {
         "llmzoo": __version__,
@@ -51,17 +51,17 @@ def run(argv: Sequence[str]) -> None:
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
         "devices": _devices(),
         "extras": {
-            extra: _missing(extra)
+            extra: _missing_packages(extra)
             for extra in metadata(DISTRIBUTION).get_all("Provides-Extra") or ()
         },
         "packages": {name: _version(name) for name in _PACKAGES},
         "environments": len(registry.list_envs()),
         "learners": len(list_learners()),
-        "sandbox": _sandbox(),
-        "shipped": str(folder() or "in the clone"),
+        "sandbox": _sandbox_facts(),
+        "shipped": str(installed_folder() or "in the clone"),
     }
     if options.json:
-        as_json(facts)
+        print_json(facts)
         return
     rows = []
     for name, value in facts.items():
@@ -71,27 +71,31 @@ def run(argv: Sequence[str]) -> None:
             }
             rows += [[f"extra: {extra}", lacking.get(extra, "installed")] for extra in value]
         elif isinstance(value, dict):
-            rows += [[f"{name}: {key}", _text(item)] for key, item in value.items() if item != {}]
+            rows += [
+                [f"{name}: {key}", _format_value(item)] for key, item in value.items() if item != {}
+            ]
         else:
-            rows.append([name, _text(value)])
-    as_table(("what", "is"), rows)
+            rows.append([name, _format_value(value)])
+    print_table(("what", "is"), rows)
 
 
-def _show(name: str, json: bool) -> None:
+def _print_page(name: str, json: bool) -> None:
     """The page of an environment or a learner."""
-    find_here(name)
+    add_cwd_to_path(name)
     if name in list_learners():
-        kind, text = "learner", learner_prose(name)
-    elif registry.is_path(name) or registry.is_neighbour(name) or name in registry.list_envs():
+        kind, text = "learner", learner_docs(name)
+    elif (
+        registry.is_import_path(name) or registry.is_external(name) or name in registry.list_envs()
+    ):
         kind = "environment"
-        text = f"{environment_prose(name)}\n\n{environment_arguments(name)}"
+        text = f"{environment_docs(name)}\n\n{environment_arguments_table(name)}"
     else:
         known = [*registry.list_envs(), *list_learners()]
         raise UnknownNameError("environment or learner", name, known)
     if json:
-        as_json({"name": name, "kind": kind, "text": text})
+        print_json({"name": name, "kind": kind, "text": text})
     else:
-        as_markdown(text)
+        print_markdown(text)
 
 
 def _devices() -> list[str]:
@@ -113,7 +117,7 @@ def _devices() -> list[str]:
     return devices
 
 
-def _missing(extra: str) -> list[str]:
+def _missing_packages(extra: str) -> list[str]:
     """The packages of an extra that are not installed."""
     lacking: list[str] = []
     for line in requires(DISTRIBUTION) or ():
@@ -123,13 +127,15 @@ def _missing(extra: str) -> list[str]:
         name = re.match(r"[\w.-]+", requirement)
         inner = re.search(r"\[(.*)\]", requirement)
         if name and name[0] == DISTRIBUTION and inner:
-            lacking += [n for other in inner[1].split(",") for n in _missing(other.strip())]
+            lacking += [
+                n for other in inner[1].split(",") for n in _missing_packages(other.strip())
+            ]
         elif name and _version(name[0]) is None:
             lacking.append(name[0])
     return sorted(set(lacking))
 
 
-def _sandbox() -> dict[str, Any]:
+def _sandbox_facts() -> dict[str, Any]:
     """How untrusted code is confined here."""
     from llmzoo.sandbox import Sandbox
 
@@ -152,7 +158,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{key}: {text}" for key, text in value.items())
     if isinstance(value, list):

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo import files
-from llmzoo.cli.arguments import PromptOptions, SamplingOptions, env_arguments
-from llmzoo.cli.options import read
-from llmzoo.cli.output import apart, as_json, as_table, counting
+from llmzoo.cli.arguments import PromptOptions, SamplingOptions, check_env_args
+from llmzoo.cli.options import parse_options
+from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.evaluation.entrants import AT_MOST, entrants, expanded
-from llmzoo.evaluation.league import league, two_agents
-from llmzoo.evaluation.standings import rows_of, table
+from llmzoo.evaluation.entrants import MAX_SNAPSHOTS, expand_names, make_entrants
+from llmzoo.evaluation.league import league, require_two_agents
+from llmzoo.evaluation.standings import table_rows, to_markdown
 from llmzoo.policies import run_models
 from llmzoo.runs import run_folder
 from llmzoo.runs.trust import check_environment
@@ -46,7 +46,7 @@ class LeagueOptions(PromptOptions, SamplingOptions):
         json: print league.json instead of a table.
     """
 
-    FIRST = ("players",)
+    POSITIONAL = ("players",)
     USAGE = "llmzoo league PLAYER [PLAYER...] [options]"
     EXAMPLES = (
         "llmzoo league runs/kuhn_poker",
@@ -60,7 +60,7 @@ class LeagueOptions(PromptOptions, SamplingOptions):
     deals: int = 100
     split: str = "test"
     seed: int = 0
-    snapshots: int = AT_MOST
+    snapshots: int = MAX_SNAPSHOTS
     concurrency: int = 256
     out: str | None = None
     quiet: bool = False
@@ -68,23 +68,23 @@ class LeagueOptions(PromptOptions, SamplingOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = LeagueOptions(**read("league", argv, LeagueOptions))
+    options = LeagueOptions(**parse_options("league", argv, LeagueOptions))
     if not options.players:
         raise ConfigError(f"name at least two players, or a run folder: {LeagueOptions.USAGE}")
-    names = expanded(options.players, options.snapshots)
-    env, env_args = _environment(options, names)
-    out = _folder(options, names)
+    names = expand_names(options.players, options.snapshots)
+    env, env_args = _resolve_env(options, names)
+    out = _output_folder(options, names)
     settings: dict[str, Any] = {"sampling": options.sampling(), "chat": options.chat()}
     settings |= {"device": options.device, "trust_remote_code": options.trust_remote_code}
-    agents = two_agents(env, {**env_args, "split": options.split})
-    with apart():
-        entrants(names, agents, **settings)  # what cannot be had is told first
+    agents = require_two_agents(env, {**env_args, "split": options.split})
+    with redirect_stdout_to_stderr():
+        make_entrants(names, agents, **settings)  # what cannot be had is told first
     try:
-        from llmzoo.report.league import draw
+        from llmzoo.report.league import save_league_plots
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo league", "train", error.name) from error
     total = len(names) * (len(names) - 1) * options.deals
-    with apart(), counting("games", total, quiet=options.quiet) as ended:
+    with redirect_stdout_to_stderr(), show_progress("games", total, quiet=options.quiet) as ended:
         result = league(
             env,
             names,
@@ -99,33 +99,37 @@ def run(argv: Sequence[str]) -> None:
             ended=ended,
             **settings,
         )
-    files.write(out / "table.md", table(result))
-    draw(result, out)
+    files.write(out / "table.md", to_markdown(result))
+    save_league_plots(result, out)
     if options.json:
-        as_json(result.to_dict())
+        print_json(result.to_dict())
     else:
-        columns, *rows = rows_of(result)
-        as_table(columns, rows)
+        columns, *rows = table_rows(result)
+        print_table(columns, rows)
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     print(f"written to {out}", file=sys.stderr)
 
 
-def _environment(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _resolve_env(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The environment, given or that of the runs, and its checked arguments."""
-    runs = dict.fromkeys(run for name in names if (run := run_models.run_of(name)) is not None)
-    saved = {run: run_folder.settings(run, "env") for run in runs}
+    runs = dict.fromkeys(run for name in names if (run := run_models.find_run(name)) is not None)
+    saved = {run: run_folder.require_config(run, "env") for run in runs}
     trained = dict.fromkeys(str(config["env"]) for config in saved.values())
     if options.env is None and len(trained) != 1:
-        told = f"the runs were trained on {', '.join(trained)}" if trained else "there is no run"
-        raise ConfigError(f"give --env ID: {told}")
+        explanation = (
+            f"the runs were trained on {', '.join(trained)}" if trained else "there is no run"
+        )
+        raise ConfigError(f"give --env ID: {explanation}")
     env = next(iter(trained)) if options.env is None else options.env
     for run, config in saved.items():
         if config["env"] == env:
             check_environment(run, config, options.env, options.env_args)
     where: dict[str, Any] = {"split": "use --split", "chosen": options.split}
-    env_args = env_arguments(env, options.env_args, **where)
-    own = [_own(config, options.env_args) for config in saved.values() if config["env"] == env]
+    env_args = check_env_args(env, options.env_args, **where)
+    own = [
+        _run_env_args(config, options.env_args) for config in saved.values() if config["env"] == env
+    ]
     for other in own[1:]:
         differ = [name for name in {*own[0], *other} if own[0].get(name) != other.get(name)]
         if differ:
@@ -134,20 +138,20 @@ def _environment(options: LeagueOptions, names: Sequence[str]) -> tuple[str, dic
                 f"choose with --env.{min(differ)}"
             )
     if own:  # the parser would import code that they name
-        env_args = env_arguments(env, {**own[0], **env_args}, saved=True, **where)
+        env_args = check_env_args(env, {**own[0], **env_args}, saved=True, **where)
     return env, env_args
 
 
-def _own(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _run_env_args(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The environment's arguments of a run, but for those that are given here."""
     args = config.get("env_args", {})
     return {name: args[name] for name in args if name != "split" and name not in given}
 
 
-def _folder(options: LeagueOptions, names: Sequence[str]) -> Path:
+def _output_folder(options: LeagueOptions, names: Sequence[str]) -> Path:
     if options.out is not None:
         return Path(options.out)
-    runs = {run.resolve(): run for name in names if (run := run_models.run_of(name)) is not None}
+    runs = {run.resolve(): run for name in names if (run := run_models.find_run(name)) is not None}
     if len(runs) != 1:
         raise ConfigError("give --out FOLDER: only the league of one run has a place of its own")
     return next(iter(runs.values())) / "league"

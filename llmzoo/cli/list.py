@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from llmzoo import registry
 from llmzoo.adapters import external
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import as_json, as_table
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, print_table
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_summary, list_learners
 from llmzoo.registry import EnvSpec
@@ -40,7 +40,7 @@ class ListOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = ListOptions(**read("list", argv, ListOptions))
+    options = ListOptions(**parse_options("list", argv, ListOptions))
     if options.learners:
         if options.family is not None or options.installed:
             raise ConfigError(
@@ -49,12 +49,17 @@ def run(argv: Sequence[str]) -> None:
         _list_learners(options)
         return
     families = {registry.spec(id).family for id in registry.list_envs()}
-    if options.family is not None and options.family not in {*families, *registry.NEIGHBOURS}:
-        raise UnknownNameError("family", options.family, {*families, *registry.NEIGHBOURS})
+    if options.family is not None and options.family not in {
+        *families,
+        *registry.EXTERNAL_COLLECTIONS,
+    }:
+        raise UnknownNameError(
+            "family", options.family, {*families, *registry.EXTERNAL_COLLECTIONS}
+        )
     specs = [registry.spec(id) for id in registry.list_envs(options.family)]
-    specs += _of_others(options)
+    specs += _external_specs(options)
     if options.json:
-        as_json(
+        print_json(
             [
                 {"id": s.id, "family": s.family, "agents": list(s.agents), "summary": s.summary}
                 for s in specs
@@ -66,16 +71,16 @@ def run(argv: Sequence[str]) -> None:
     for s in sorted(specs, key=lambda s: s.family):  # each family named once, above its ids
         rows.append([s.family if s.family != family else "", s.id, ", ".join(s.agents), s.summary])
         family = s.family
-    as_table(("family", "id", "agents", "summary"), rows)
+    print_table(("family", "id", "agents", "summary"), rows)
     print("learners:", ", ".join(list_learners()))
 
 
-def _of_others(options: ListOptions) -> list[EnvSpec]:
+def _external_specs(options: ListOptions) -> list[EnvSpec]:
     """The tasks of other collections that are asked for, without those that are refused."""
-    if options.family in registry.NEIGHBOURS:
+    if options.family in registry.EXTERNAL_COLLECTIONS:
         asked = [options.family]
     elif options.installed and options.family is None:
-        asked = [name for name in registry.NEIGHBOURS if external.is_installed(name)]
+        asked = [name for name in registry.EXTERNAL_COLLECTIONS if external.is_installed(name)]
     else:
         asked = []
     return [
@@ -87,7 +92,7 @@ def _of_others(options: ListOptions) -> list[EnvSpec]:
             summary=known.summary,
         )
         for name in asked
-        for task, known in external.collection(name).tasks().items()
+        for task, known in external.load_collection(name).tasks().items()
         if not known.refused
     ]
 
@@ -95,6 +100,6 @@ def _of_others(options: ListOptions) -> list[EnvSpec]:
 def _list_learners(options: ListOptions) -> None:
     rows = [(name, learner_summary(name)) for name in list_learners()]
     if options.json:
-        as_json([{"name": name, "summary": summary} for name, summary in rows])
+        print_json([{"name": name, "summary": summary} for name, summary in rows])
     else:
-        as_table(("learner", "summary"), rows)
+        print_table(("learner", "summary"), rows)

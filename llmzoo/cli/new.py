@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Literal
 
-from llmzoo.cli.options import CommandOptions, read
+from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.errors import ConfigError
 
 # what to do with the files: shown to the reader, and run by the tests
@@ -41,7 +41,7 @@ class NewOptions(CommandOptions):
         out: folder for the two files; it is created if needed.
     """
 
-    FIRST = ("kind", "name")
+    POSITIONAL = ("kind", "name")
     USAGE = "llmzoo new {env,learner} NAME [--out FOLDER]"
     EXAMPLES = ("llmzoo new env my_game", "llmzoo new learner my_learner --out src")
 
@@ -51,9 +51,9 @@ class NewOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = NewOptions(**read("new", argv, NewOptions))
+    options = NewOptions(**parse_options("new", argv, NewOptions))
     folder = Path(options.out)
-    written = render(options.kind, options.name)
+    written = render_files(options.kind, options.name)
     _check_name(options.name)
     _check_free(folder, options.name, list(written))
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,10 +67,10 @@ def run(argv: Sequence[str]) -> None:
         print(f"  {step}")
 
 
-def render(kind: str, name: str) -> dict[str, str]:
+def render_files(kind: str, name: str) -> dict[str, str]:
     """The files of a new environment or learner: text by file name."""
     templates = files("llmzoo.cli") / "templates"
-    words = _words(name)
+    words = _template_variables(name)
     return {
         file: Template((templates / template).read_text("utf-8")).substitute(words)
         for file, template in (
@@ -82,10 +82,10 @@ def render(kind: str, name: str) -> dict[str, str]:
 
 def next_steps(kind: str, name: str) -> list[str]:
     """Commands to go on with, in the folder of the files."""
-    return [Template(step).substitute(_words(name)) for step in NEXT_STEPS[kind]]
+    return [Template(step).substitute(_template_variables(name)) for step in NEXT_STEPS[kind]]
 
 
-def _words(name: str) -> dict[str, str]:
+def _template_variables(name: str) -> dict[str, str]:
     parts = [part for part in name.split("_") if part]
     cls = "".join(part[0].upper() + part[1:] for part in parts)
     return {"name": name, "cls": cls, "title": " ".join(parts).capitalize()}
@@ -93,7 +93,11 @@ def _words(name: str) -> dict[str, str]:
 
 def _check_name(name: str) -> None:
     """Refuse what is no name of a module, or hides another module from Python."""
-    if not name.isidentifier() or keyword.iskeyword(name) or not _words(name)["cls"].isidentifier():
+    if (
+        not name.isidentifier()
+        or keyword.iskeyword(name)
+        or not _template_variables(name)["cls"].isidentifier()
+    ):
         raise ConfigError(
             f"{name!r} is not a valid module name: use letters, digits and underscores, as in "
             "my_game"

@@ -23,11 +23,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
-from llmzoo.cli.shipped import with_shipped
-from llmzoo.cli.yaml_bounds import LARGEST, BoundsError, check_bounds
+from llmzoo.cli.shipped import resolve_config_paths
+from llmzoo.cli.yaml_bounds import MAX_BYTES, BoundsError, check_bounds
 from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_names
 
-_SHORT = {
+_MAPPING_FAMILIES = {
     "env": "env_args",
     "learner": "learner_args",
     "agent": "agent_args",
@@ -39,11 +39,11 @@ _SHORT = {
     "policy": "policy_args",
 }
 _TEXTS = ("system", "thought_end")  # settings of an agent that are texts, even "Note: be brief"
-_WITHIN = "/"  # stands for the dot between a mapping's name in a family and a name in it
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_NESTED_DOT = "/"  # stands for the dot between a mapping's name in a family and a name in it
+_TYPE_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _ALIASES = {"source": "env.source"}  # where the tasks come from is asked for so often
 # the name in one command -> the name of the same thing in another
-_SAME = {
+_OTHER_COMMANDS_NAMES = {
     "env": "envs",
     "learner": "learners",
     "seed": "seeds",
@@ -58,12 +58,12 @@ _NO_LISTS = ("stop",)  # a comma may be a part of the text
 class CommandOptions:
     """Base class of the options of a command, which are dataclasses."""
 
-    FIRST: tuple[str, ...] = ()  # options that may be given first, without their names
+    POSITIONAL: tuple[str, ...] = ()  # options that may be given first, without their names
     USAGE: str | None = None  # the first line of the help; None is the usual one
     EXAMPLES: tuple[str, ...] = ()  # commands at the end of the help
 
 
-def read(
+def parse_options(
     command: str,
     argv: Sequence[str],
     options: type[CommandOptions],
@@ -80,7 +80,9 @@ def read(
     hints = option_hints(options)
     for cls in others:
         hints |= {name: h for name, h in option_hints(cls).items() if name not in without}
-    argv = with_shipped(_normal_form(_named(argv, options.FIRST, hints), hints))
+    argv = resolve_config_paths(
+        _normalize_argv(_name_positionals(argv, options.POSITIONAL, hints), hints)
+    )
     _check_files(argv, hints)
     parser = ArgumentParser(
         prog=f"llmzoo {command}",
@@ -99,16 +101,16 @@ def read(
     try:
         given = parser.parse_args(argv, defaults="--print_config" in argv)
     except ArgumentError as error:
-        raise ConfigError(_plainly(_one_line(str(error)), hints)) from None
+        raise ConfigError(_explain_parser_error(_one_line(str(error)), hints)) from None
     values = {name: value for name, value in given.as_dict().items() if name != "config"}
-    for name in set(_SHORT.values()) & set(values):
-        values[name] = _nested(values[name])
+    for name in set(_MAPPING_FAMILIES.values()) & set(values):
+        values[name] = _nest(values[name])
     for agent, value in values.get("agent_args", {}).items():
         if not isinstance(value, Mapping):
             raise ConfigError(
                 f"--agent.{agent} must name a setting: --agent.{agent}.learning_rate 1e-4"
             )
-        values["agent_args"][agent] = {**_nested(value, "."), **_texts(argv, agent)}
+        values["agent_args"][agent] = {**_nest(value, "."), **_agent_text_settings(argv, agent)}
     return values
 
 
@@ -116,7 +118,7 @@ class _Help(DefaultHelpFormatter, RawDescriptionHelpFormatter):
     """Keeps the lines of the examples."""
 
 
-def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:
+def check_types(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:
     """``values`` checked against type hints; an unknown name is refused with the nearest.
 
     ``what`` says whose names they are, such as ``"option of learner 'grpo'"``.
@@ -127,21 +129,21 @@ def typed(hints: Mapping[str, Any], values: Mapping[str, Any], what: str) -> dic
         parser = ArgumentParser(exit_on_error=False)
         parser.add_argument(f"--{name}", type=hints[name])
         try:
-            if isinstance(value, str) and _lists_texts(hints[name]) and name not in _NO_LISTS:
-                value = names(value)
+            if isinstance(value, str) and _is_text_list(hints[name]) and name not in _NO_LISTS:
+                value = parse_names(value)
             # as plain mappings, also where a hint names a dataclass
             checked[name] = parser.parse_object({name: value}).as_dict()[name]
         except ArgumentError:
-            wanted = in_words(hints[name])
+            wanted = describe_type(hints[name])
             raise ConfigError(f"{what} {name!r} must be {wanted}, got {value!r}") from None
     return checked
 
 
-def in_words(hint: Any) -> str:
+def describe_type(hint: Any) -> str:
     """What a value of a type looks like."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
-    if kind in _WORDS:
-        return _WORDS[kind]
+    if kind in _TYPE_WORDS:
+        return _TYPE_WORDS[kind]
     if kind is Callable:
         return "a function"
     if kind is Literal:
@@ -154,11 +156,11 @@ def in_words(hint: Any) -> str:
             return "a list of texts, such as [a, b]"
         of_mappings = inner and issubclass(get_origin(inner[0]) or inner[0], Mapping)
         return "a list of mappings" if of_mappings else "a list"
-    several = [in_words(one) for one in inner if one is not NoneType]
-    return " or ".join(several) or str(hint)
+    alternatives = [describe_type(one) for one in inner if one is not NoneType]
+    return " or ".join(alternatives) or str(hint)
 
 
-def names(value: str | int | Sequence[str | int]) -> list[str]:
+def parse_names(value: str | int | Sequence[str | int]) -> list[str]:
     """``"a,b"``, ``"[a,b]"`` or a list, as a list of strings."""
     if isinstance(value, str):
         value = value.strip().removeprefix("[").removesuffix("]").split(",")
@@ -166,21 +168,21 @@ def names(value: str | int | Sequence[str | int]) -> list[str]:
     return [str(p).strip() for p in (parts if isinstance(parts, Sequence) else [parts])]
 
 
-def seed_numbers(value: str | int | Sequence[str | int]) -> list[int]:
+def parse_seeds(value: str | int | Sequence[str | int]) -> list[int]:
     """Seeds given as :func:`names` are. Raises :class:`ConfigError` for others than integers, and for one
     that is given twice."""
-    given = names(value)
+    given = parse_names(value)
     try:
         seeds = [int(seed) for seed in given]
     except ValueError:
-        said = ", ".join(given)
-        raise ConfigError(f"--seeds must be integers separated by commas, got {said!r}") from None
+        joined = ", ".join(given)
+        raise ConfigError(f"--seeds must be integers separated by commas, got {joined!r}") from None
     if len(set(seeds)) < len(seeds):
         raise ConfigError(f"--seeds has a seed twice: {', '.join(given)}")
     return seeds
 
 
-def _lists_texts(hint: Any) -> bool:
+def _is_text_list(hint: Any) -> bool:
     """Whether a type is a list of texts, and nothing else."""
     kind = get_origin(hint)
     return isinstance(kind, type) and issubclass(kind, Sequence) and get_args(hint)[0] is str
@@ -196,7 +198,9 @@ def option_hints(cls: type) -> dict[str, Any]:
     return {name: hint for name, hint in get_type_hints(cls).items() if name in known}
 
 
-def _named(argv: Sequence[str], first: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
+def _name_positionals(
+    argv: Sequence[str], first: Sequence[str], hints: Mapping[str, Any]
+) -> list[str]:
     """``env my_game --out x`` as ``--kind env --name my_game --out x``."""
     named: list[str] = []
     rest = list(argv)
@@ -220,7 +224,7 @@ def _is_switch(argv: Sequence[str], hints: Mapping[str, Any]) -> bool:
     )
 
 
-def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
+def _normalize_argv(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
     """The command line as the parser wants it; an unknown option is refused."""
     known = {*hints, "help", "config", "print_config"}
     normal = []
@@ -234,30 +238,30 @@ def _normal_form(argv: Sequence[str], hints: Mapping[str, Any]) -> list[str]:
         option, equals, value = token.removeprefix("--").partition("=")
         option = _ALIASES.get(option, option) if "env_args" in hints else option
         root, dot, rest = option.replace("-", "_").partition(".")
-        if dot and _SHORT.get(root) in hints:
-            root = _SHORT[root]
+        if dot and _MAPPING_FAMILIES.get(root) in hints:
+            root = _MAPPING_FAMILIES[root]
         if root not in known and not dot:
-            root = _SAME.get(root, root)
+            root = _OTHER_COMMANDS_NAMES.get(root, root)
         if root not in known:
-            raise _unknown(option, root, hints, known, argv)
+            raise _unknown_option_error(option, root, hints, known, argv)
         following = argv[index + 1] if index + 1 < len(argv) else ""
         switch = hints.get(root) is bool and following not in ("true", "false")
         if not equals and (switch or (dot and following[:2] in ("", "--"))):
             equals, value = "=", "true"
         if (
             not dot
-            and _lists_texts(hints.get(root))
+            and _is_text_list(hints.get(root))
             and (equals or following[:2] not in ("", "--"))
         ):
             value, taken = (value, taken) if equals else (following, index + 1)
-            equals, value = "=", value if value.startswith("[") else json.dumps(names(value))
+            equals, value = "=", value if value.startswith("[") else json.dumps(parse_names(value))
         # the parser would take the parts of a mapping in a mapping for the whole of it
-        normal.append(f"--{root}{dot}{rest.replace('.', _WITHIN)}{equals}{value}")
+        normal.append(f"--{root}{dot}{rest.replace('.', _NESTED_DOT)}{equals}{value}")
     return normal
 
 
 # what other tools call an option
-_ELSEWHERE = {
+_OTHER_TOOLS_NAMES = {
     "lr": "learner.learning_rate",
     "learning_rate": "learner.learning_rate",
     "batch_size": "episodes_per_step",
@@ -275,7 +279,7 @@ _ELSEWHERE = {
 }
 
 
-def _unknown(
+def _unknown_option_error(
     option: str,
     root: str,
     hints: Mapping[str, Any],
@@ -283,29 +287,29 @@ def _unknown(
     argv: Sequence[str],
 ) -> LlmzooError:
     """The error for an unknown option: what it is called here, or the nearest."""
-    here = _ELSEWHERE.get(root, "")
-    if not here and "env_args" in hints and root in _arguments_of_the_environment(argv):
+    here = _OTHER_TOOLS_NAMES.get(root, "")
+    if not here and "env_args" in hints and root in _env_argument_names(argv):
         here = f"env.{root}"
     family, dot, _ = here.partition(".")
-    if (_SHORT.get(family, family) if dot else here) in hints:
+    if (_MAPPING_FAMILIES.get(family, family) if dot else here) in hints:
         return ConfigError(f"unknown option '--{option}'. Did you mean '--{here}'?")
     return UnknownNameError("option", f"--{option}", [f"--{name}" for name in known])
 
 
-def _arguments_of_the_environment(argv: Sequence[str]) -> Collection[str]:
+def _env_argument_names(argv: Sequence[str]) -> Collection[str]:
     """The arguments of the environment that a command line names, or of the usual one."""
     from llmzoo import registry
 
     given = [value for name, value in pairwise(argv) if name == "--env"]
     env = given[-1] if given and given[-1] in registry.list_envs() else "sudoku_v0"
-    return registry.arguments_of(registry.spec(env)) or ()
+    return registry.argument_types(registry.spec(env)) or ()
 
 
-class _TwiceError(yaml.YAMLError):
+class _DuplicateKeyError(yaml.YAMLError):
     """A key stands twice in a mapping."""
 
 
-class _OnceLoader(yaml.SafeLoader):
+class _UniqueKeyLoader(yaml.SafeLoader):
     """Refuses a mapping in which a key stands twice, of which YAML would take the last."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
@@ -313,7 +317,7 @@ class _OnceLoader(yaml.SafeLoader):
         counts = Counter(str(key.value) for key, _ in node.value)
         twice = next((key for key, count in counts.items() if count > 1), None)
         if twice is not None:
-            raise _TwiceError(f"{twice!r} stands twice{node.start_mark}")
+            raise _DuplicateKeyError(f"{twice!r} stands twice{node.start_mark}")
         return node
 
 
@@ -328,14 +332,14 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
             continue
         try:
             with Path(name).open("rb") as file:
-                data = file.read(LARGEST + 1)
+                data = file.read(MAX_BYTES + 1)
             check_bounds(data)
-            content = yaml.load(data, _OnceLoader)
+            content = yaml.load(data, _UniqueKeyLoader)
         except OSError as error:
             raise ConfigError(f"--config {name}: {error.strerror}") from None
         except BoundsError as error:
             raise ConfigError(f"--config {name} {error}, and is not read") from None
-        except _TwiceError as error:
+        except _DuplicateKeyError as error:
             raise ConfigError(f"--config {name}: {_one_line(str(error))}") from None
         except yaml.YAMLError as error:
             raise ConfigError(f"--config {name} is not YAML: {_one_line(str(error))}") from None
@@ -346,19 +350,19 @@ def _check_files(argv: Sequence[str], hints: Mapping[str, Any]) -> None:
                 raise UnknownNameError(f"key of {name},", str(key), hints)
 
 
-def _nested(values: Mapping[str, Any], dot: str = _WITHIN) -> dict[str, Any]:
+def _nest(values: Mapping[str, Any], dot: str = _NESTED_DOT) -> dict[str, Any]:
     """``{"a/b": 1, "a": {"c": 2}}``, as the parser leaves it, as ``{"a": {"b": 1, "c": 2}}``."""
     nested: dict[str, Any] = {}
     for name, value in values.items():
-        outer, within, inner = name.partition(dot)
-        part = {inner.replace(_WITHIN, "."): value} if within else value
+        outer, separator, inner = name.partition(dot)
+        part = {inner.replace(_NESTED_DOT, "."): value} if separator else value
         before = nested.get(outer, {})
         both = isinstance(before, Mapping) and isinstance(part, Mapping)
         nested[outer] = {**before, **part} if both else part
     return nested
 
 
-def _texts(argv: Sequence[str], agent: str) -> dict[str, str]:
+def _agent_text_settings(argv: Sequence[str], agent: str) -> dict[str, str]:
     """The settings of an agent that are texts, as they stand on the command line.
 
     The parser knows no types inside a mapping, and reads a text with a colon as a mapping.
@@ -367,17 +371,17 @@ def _texts(argv: Sequence[str], agent: str) -> dict[str, str]:
     for token, following in zip(argv, [*argv[1:], ""], strict=True):
         option, equals, value = token.partition("=")
         for name in _TEXTS:
-            if option == f"--agent_args.{agent}{_WITHIN}{name}":
+            if option == f"--agent_args.{agent}{_NESTED_DOT}{name}":
                 texts[name] = value if equals else following
     return texts
 
 
-def _plainly(message: str, hints: Mapping[str, Any]) -> str:
+def _explain_parser_error(message: str, hints: Mapping[str, Any]) -> str:
     """The parser's complaint about a value in words; any other of its messages as it is."""
     match = re.search(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)$', message)
     if match is None or match[1] not in hints:
         return message
-    return f"--{match[1]} must be {in_words(hints[match[1]])}, got {match[2]}"
+    return f"--{match[1]} must be {describe_type(hints[match[1]])}, got {match[2]}"
 
 
 def _one_line(message: str) -> str:

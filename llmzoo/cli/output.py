@@ -23,14 +23,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from llmzoo.errors import printable
-from llmzoo.evaluation.evaluate import counted
-from llmzoo.evaluation.statistics import wilson
+from llmzoo.errors import escape_unprintable
+from llmzoo.evaluation.evaluate import format_task_count
+from llmzoo.evaluation.statistics import wilson_interval
 from llmzoo.records import Episode
 
 
 @contextmanager
-def apart() -> Iterator[None]:
+def redirect_stdout_to_stderr() -> Iterator[None]:
     """Whatever is printed meanwhile goes to standard error; standard output is for the result."""
     with redirect_stdout(sys.stderr):
         yield
@@ -45,7 +45,7 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def counting(
+def show_progress(
     title: str, total: int | None, *, quiet: bool = False
 ) -> Iterator[Callable[..., None]]:
     """Progress on standard error; each call is one more done, with its episode if it is one.
@@ -64,42 +64,42 @@ def counting(
     console = Console(stderr=True)
     hidden = quiet or not console.is_terminal  # in a file it would be one line, and an empty one
     solved = done = tokens = 0
-    told = time.monotonic()
+    last_printed = time.monotonic()
     with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
         task = bar.add_task(title, total=total, said="")
 
         def ended(episode: Episode | None = None) -> None:
-            nonlocal solved, done, tokens, told
+            nonlocal solved, done, tokens, last_printed
             done += 1
             said = ""
             if episode is not None:
                 solved += episode.success
                 tokens += sum(len(decision.completion.ids) for decision in episode.decisions)
-                said = f"success {rate(solved / done, wilson(solved, done))}, {tokens:,} tokens"
+                said = f"success {format_rate(solved / done, wilson_interval(solved, done))}, {tokens:,} tokens"
             bar.update(task, advance=1, said=said)
-            if hidden and not quiet and time.monotonic() - told >= _EACH_S:
-                told = time.monotonic()
+            if hidden and not quiet and time.monotonic() - last_printed >= _PROGRESS_INTERVAL_S:
+                last_printed = time.monotonic()
                 of = "" if total is None else f" of {total}"
                 print(f"{title}: {done}{of} {said}", file=sys.stderr, flush=True)
 
         yield ended
 
 
-def as_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """The last line of output."""
     print(json.dumps(value), flush=True)
 
 
-def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table for a person; in a file or a pipe, where no window is too narrow, in full width."""
-    table = Table(*map(printable, columns))
+    table = Table(*map(escape_unprintable, columns))
     for row in rows:
-        table.add_row(*map(printable, row))
-    width = None if sys.stdout.isatty() else _WIDE
+        table.add_row(*map(escape_unprintable, row))
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
     Console(markup=False, highlight=False, width=width).print(table)
 
 
-def as_markdown(text: str) -> None:
+def print_markdown(text: str) -> None:
     """A page for a person; in a file or a pipe as it is written."""
     if sys.stdout.isatty():
         Console().print(Markdown(text))
@@ -111,55 +111,64 @@ def evaluation_row(name: str, evaluation: Mapping[str, Any]) -> list[str]:
     """An evaluation as a row under :data:`EVALUATION_COLUMNS`."""
     return [
         name,
-        _won(evaluation) if evaluation.get("win_rate") else "\n".join(_rates(evaluation)),
-        f"{counted(evaluation)} ({evaluation['split']})",
-        by_agent(evaluation["mean_return"]),
+        _win_rates_text(evaluation)
+        if evaluation.get("win_rate")
+        else "\n".join(_success_lines(evaluation)),
+        f"{format_task_count(evaluation)} ({evaluation['split']})",
+        format_by_agent(evaluation["mean_return"]),
         f"{evaluation['mean_turns']:.2f}",
-        f"{_write(evaluation):,}",
+        f"{_total_tokens(evaluation):,}",
         f"{evaluation['seconds']:.1f}",
     ]
 
 
-def _write(evaluation: Mapping[str, Any]) -> int:
+def _total_tokens(evaluation: Mapping[str, Any]) -> int:
     """The tokens that models sampled here, and those that endpoints wrote as they count them."""
     usage = evaluation.get("usage") or {}
     tokens: int = evaluation["tokens"] + usage.get("written", 0)
     return tokens
 
 
-_WIDE = 140  # columns
-_EACH_S = 60.0  # between lines of progress where there is no terminal
+_PIPE_WIDTH = 140  # columns
+_PROGRESS_INTERVAL_S = 60.0  # between lines of progress where there is no terminal
 EVALUATION_COLUMNS = ("", "success [95%]", "tasks", "mean return", "turns", "tokens", "seconds")
 
 
-def by_agent(values: Mapping[str, float]) -> str:
+def format_by_agent(values: Mapping[str, float]) -> str:
     """A line for each agent."""
     return "\n".join(f"{agent} {value:.3f}" for agent, value in values.items())
 
 
-def _rates(evaluation: Mapping[str, Any]) -> Iterator[str]:
+def _success_lines(evaluation: Mapping[str, Any]) -> Iterator[str]:
     """Success and, of several samples, pass@k and what the most common answer gives."""
-    yield rate(evaluation["success"], evaluation["success_ci95"])
+    yield format_rate(evaluation["success"], evaluation["success_ci95"])
     for k, chance in (evaluation.get("pass_at") or {}).items():
         if int(k) > 1:
             ends = evaluation["pass_at_ci95"][k]
-            yield f"pass@{k} {chance:.1%}" if ends is None else f"pass@{k} {rate(chance, ends)}"
+            yield (
+                f"pass@{k} {chance:.1%}"
+                if ends is None
+                else f"pass@{k} {format_rate(chance, ends)}"
+            )
     if evaluation.get("majority") is not None:
         yield f"majority {evaluation['majority']:.1%}"
 
 
-def _won(evaluation: Mapping[str, Any]) -> str:
+def _win_rates_text(evaluation: Mapping[str, Any]) -> str:
     """Who won how often, with intervals, where agents play against each other."""
     tasks = evaluation["tasks"]
     lines = [
-        f"{agent} won {rate(won, wilson(won * tasks, tasks))}"
+        f"{agent} won {format_rate(won, wilson_interval(won * tasks, tasks))}"
         for agent, won in evaluation["win_rate"].items()
     ]
     return "\n".join(
-        [*lines, f"drawn {rate(evaluation['draws'], wilson(evaluation['draws'] * tasks, tasks))}"]
+        [
+            *lines,
+            f"drawn {format_rate(evaluation['draws'], wilson_interval(evaluation['draws'] * tasks, tasks))}",
+        ]
     )
 
 
-def rate(success: float, interval: Sequence[float]) -> str:
+def format_rate(success: float, interval: Sequence[float]) -> str:
     """``65.0% [58.2%, 71.3%]``."""
     return f"{success:.1%} [{interval[0]:.1%}, {interval[1]:.1%}]"

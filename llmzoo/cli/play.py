@@ -14,17 +14,17 @@ from llmzoo.cli.arguments import (
     AgentOptions,
     EnvOptions,
     PromptOptions,
-    agent_arguments,
-    env_arguments,
+    check_agent_args,
+    check_env_args,
 )
-from llmzoo.cli.options import read
+from llmzoo.cli.options import parse_options
 from llmzoo.cli.screen import Screen
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import pixels
-from llmzoo.errors import ConfigError, UnknownNameError, printable
-from llmzoo.evaluation.collect import style_args
-from llmzoo.policies.base import Policy, Request
-from llmzoo.runs.agent_policies import load_agents, policy_names
+from llmzoo.errors import ConfigError, UnknownNameError, escape_unprintable
+from llmzoo.evaluation.collect import prompt_style_args
+from llmzoo.policies.base import Policy, PolicyRequest
+from llmzoo.runs.agent_policies import load_agent_policies, policy_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
         record: a file NAME.gif that receives the boards of the episode as an animated picture.
     """
 
-    FIRST = ("env",)
+    POSITIONAL = ("env",)
     USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--agent.AGENT.policy NAME] [--others NAME] [options]"
     EXAMPLES = (
         "llmzoo play sudoku_v0 --seat planner_1",
@@ -60,7 +60,7 @@ class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
     record: str | None = None
 
 
-class Film:
+class GifRecorder:
     """The boards that an episode goes through from now on: each move or fill that is carried out.
 
     ``env`` has been reset. Raises :class:`ConfigError` where there is no board, or ``path`` does not
@@ -77,7 +77,7 @@ class Film:
         start = game.picture() if isinstance(game, TextEnv) else None
         if not isinstance(game, TextEnv) or start is None:
             raise ConfigError(f"--record: {env} has no board to make a picture of")
-        pixels.check()
+        pixels.require_pillow()
         self._env = env
         self._game = game
         self._boards = [start]
@@ -93,32 +93,32 @@ class Film:
                     self._boards.append(board)
 
     def save(self) -> None:
-        pixels.animate(self._boards, self.path)
+        pixels.save_gif(self._boards, self.path)
 
 
 def run(argv: Sequence[str]) -> None:
-    options = PlayOptions(**read("play", argv, PlayOptions))
-    env_args = env_arguments(
+    options = PlayOptions(**parse_options("play", argv, PlayOptions))
+    env_args = check_env_args(
         options.env, options.env_args, split="use --split", chosen=options.split, measured=False
     )
     agents = registry.make(options.env, **env_args, split=options.split).possible_agents
     agent_policies = _agent_policies(options, agents)
     arguments = {
-        **style_args(options.env, agent_policies.values()),
+        **prompt_style_args(options.env, agent_policies.values()),
         "split": options.split,
         **env_args,
     }
     env = registry.make(options.env, **arguments)
     env.reset(seed=options.seed, options=None if options.task is None else {"task": options.task})
-    film = None if options.record is None else Film(env, options.record)
-    play(env, agent_policies, options.seed, film)
+    film = None if options.record is None else GifRecorder(env, options.record)
+    play_in_terminal(env, agent_policies, options.seed, film)
     if film is not None:
         film.save()
         print(f"recorded in {film.path}")
 
 
-def play(
-    env: AECEnv, agent_policies: Mapping[str, Policy], seed: int, film: Film | None = None
+def play_in_terminal(
+    env: AECEnv, agent_policies: Mapping[str, Policy], seed: int, film: GifRecorder | None = None
 ) -> None:
     """Play an episode from its start and print what is new. Human agents print their own prompts."""
     screen = Screen(env)
@@ -133,35 +133,39 @@ def play(
             env.step(None)
             continue
         text = observation or ""
-        shown = screen.prompt(agent, printable(text))
+        shown = screen.prompt(agent, escape_unprintable(text))
         if agent_policies[agent].name == "human":
             text = shown  # a person's own prompt prints itself
         else:
             print(f"\n--- {agent} ({agent_policies[agent].name}) ---\n{shown}")
-        request = Request(agent=agent, observation=text, env=env, seed=seed)
+        request = PolicyRequest(agent=agent, observation=text, env=env, seed=seed)
         answer = agent_policies[agent].respond([request])[0][0].text
-        print(printable(f"\n{agent} answers:\n{answer}"))
+        print(escape_unprintable(f"\n{agent} answers:\n{answer}"))
         before = {**env.infos, agent: {}}
         if film is None:
             env.step(answer)
         else:
             film.step(answer)
-        _tell(env, before, screen)
+        _print_step(env, before, screen)
         for name, reward in env.rewards.items():
             totals[name] += float(reward)
-    told = ", ".join(f"{agent} {outcome}" for agent, outcome in outcomes.items())
+    outcome_text = ", ".join(f"{agent} {outcome}" for agent, outcome in outcomes.items())
     returns = ", ".join(f"{agent} {total:.3f}" for agent, total in totals.items())
-    print(printable(f"\n{told or ('solved' if success else 'not solved')}\nreturns: {returns}"))
+    print(
+        escape_unprintable(
+            f"\n{outcome_text or ('solved' if success else 'not solved')}\nreturns: {returns}"
+        )
+    )
 
 
-def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) -> None:
+def _print_step(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) -> None:
     """Print the effect of the last answer: errors, rewards with their parts, and a changed board.
 
     ``before``: the infos before the answer, empty for the agent that answered.
     """
     for agent, info in env.infos.items():
         if info.get("error") and info["error"] != before[agent].get("error"):
-            print(printable(f"{agent}: {info['error']}"))
+            print(escape_unprintable(f"{agent}: {info['error']}"))
     for agent, reward in env.rewards.items():
         if not reward:
             continue
@@ -178,7 +182,7 @@ def _tell(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) 
 
 
 def _agent_policies(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
-    agent_args = agent_arguments(options.agent_args)
+    agent_args = check_agent_args(options.agent_args)
     if options.policy is not None:
         for name in ("seat", "others"):
             if getattr(options, name) is not None:
@@ -198,7 +202,7 @@ def _agent_policies(options: PlayOptions, agents: Sequence[str]) -> dict[str, Po
                 f"{person} is played by {named[person]}: leave out --seat, or its policy"
             )
         agent_args = {**agent_args, person: {"policy": "human"}}
-    return load_agents(
+    return load_agent_policies(
         agents,
         rest,
         agent_args,

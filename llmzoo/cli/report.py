@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import as_json
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json
 from llmzoo.errors import ConfigError, MissingExtraError
 
 
@@ -35,7 +35,7 @@ class ReportOptions(CommandOptions):
         json: print one JSON object as the last line.
     """
 
-    FIRST = ("runs",)
+    POSITIONAL = ("runs",)
     USAGE = "llmzoo report RUN [RUN...] [options]"
     EXAMPLES = (
         "llmzoo report runs/demo",
@@ -54,10 +54,10 @@ class ReportOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = ReportOptions(**_read(argv))
+    options = ReportOptions(**_parse_report_options(argv))
     try:
         from llmzoo.report.figures import save_plots
-        from llmzoo.report.page import RunReport, watch, write
+        from llmzoo.report.page import RunReport, watch_runs, write_page
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo report", "train", error.name) from error
 
@@ -72,22 +72,24 @@ def run(argv: Sequence[str]) -> None:
 
     if options.watch:
         print(f"watching; the page is {out}", file=sys.stderr, flush=True)
-        watch(report, out, every=options.every, written=show)
+        watch_runs(report, out, every=options.every, written=show)
     else:
-        write(out, report.html())
+        write_page(out, report.render_html())
         show()
     if options.plots is not None:
         save_plots(report.runs, Path(options.plots), options.format)
     summary = {"page": str(out), "runs": len(report.runs), "episodes": report.episodes}
     if options.json:
-        as_json(summary)
+        print_json(summary)
     else:
-        print(f"{out}: {_count(summary['runs'], 'run')}, {_count(summary['episodes'], 'episode')}")
+        print(
+            f"{out}: {_format_count(summary['runs'], 'run')}, {_format_count(summary['episodes'], 'episode')}"
+        )
 
 
-def _read(argv: Sequence[str]) -> dict[str, Any]:
+def _parse_report_options(argv: Sequence[str]) -> dict[str, Any]:
     """The options that were given, checked."""
-    given = read("report", argv, ReportOptions)
+    given = parse_options("report", argv, ReportOptions)
     if not given.get("runs"):
         raise ConfigError(f"name at least one run folder: {ReportOptions.USAGE}")
     if given.get("every", 1.0) < 0.5:
@@ -99,5 +101,5 @@ def _default_out(runs: Sequence[str]) -> Path:
     return Path(runs[0] if len(runs) == 1 else ".") / "report.html"
 
 
-def _count(number: Any, what: str) -> str:
+def _format_count(number: Any, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"

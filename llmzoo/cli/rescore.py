@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llmzoo.cli.arguments import find_here
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import apart, as_json, as_table, counting
-from llmzoo.evaluation.rescore import Rescored, rescore
+from llmzoo.cli.arguments import add_cwd_to_path
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
+from llmzoo.evaluation.rescore import RescoredEpisode, rescore
 from llmzoo.learners.episode_rows import read_rows
 
 
@@ -28,7 +28,7 @@ class RescoreOptions(CommandOptions):
         json: print one JSON object instead of a table.
     """
 
-    FIRST = ("folder",)
+    POSITIONAL = ("folder",)
     USAGE = "llmzoo rescore FOLDER [options]"
     EXAMPLES = ("llmzoo rescore evals/tiny",)
 
@@ -40,10 +40,13 @@ class RescoreOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> int:
-    options = RescoreOptions(**read("rescore", argv, RescoreOptions))
-    find_here(options.env or "")
+    options = RescoreOptions(**parse_options("rescore", argv, RescoreOptions))
+    add_cwd_to_path(options.env or "")
     total = sum(1 for _ in read_rows(Path(options.folder)))
-    with apart(), counting("episodes", total, quiet=options.quiet) as ended:
+    with (
+        redirect_stdout_to_stderr(),
+        show_progress("episodes", total, quiet=options.quiet) as ended,
+    ):
         judged = []
         for result in rescore(options.folder, env=options.env, env_args=options.env_args):
             judged.append(result)
@@ -51,15 +54,17 @@ def run(argv: Sequence[str]) -> int:
     changed = [result for result in judged if result.changed]
     if options.json:
         rows = [asdict(result) for result in changed]
-        as_json({"folder": options.folder, "episodes": len(judged), "changed": rows})
+        print_json({"folder": options.folder, "episodes": len(judged), "changed": rows})
     else:
         print(f"{len(changed)} of {len(judged)} episodes are judged otherwise now")
         if changed:
-            as_table(("task", "sample", "success", "returns", ""), [_row(one) for one in changed])
+            print_table(
+                ("task", "sample", "success", "returns", ""), [_row(one) for one in changed]
+            )
     return 1 if changed else 0
 
 
-def _row(one: Rescored) -> list[str]:
+def _row(one: RescoredEpisode) -> list[str]:
     returns = "\n".join(
         f"{agent} {before:.3f} -> {one.returns_after.get(agent, 0.0):.3f}"
         for agent, before in one.returns_before.items()

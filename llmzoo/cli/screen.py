@@ -8,10 +8,10 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import terminal
-from llmzoo.errors import printable
+from llmzoo.errors import escape_unprintable
 
-BOARD = "[the state above]"
-BEFORE = "[as before]"
+SHOWN_BOARD = "[the state above]"
+SHOWN_BEFORE = "[as before]"
 
 
 class Screen:
@@ -24,7 +24,7 @@ class Screen:
 
     def __init__(self, env: AECEnv):
         self._game = env.unwrapped
-        self._colour = terminal.takes_colour(sys.stdout)
+        self._colour = terminal.supports_colour(sys.stdout)
         self._board = ""  # the newest one on the screen
         self._prompts: dict[str, list[str]] = {}  # the paragraphs of each agent's last prompt
         self._last: list[str] = []
@@ -34,16 +34,20 @@ class Screen:
         board = self._now()
         plain = text
         if self._colour and isinstance(self._game, TextEnv):
-            text = terminal.in_text(text, self._game.boards_in(text))
+            text = terminal.render_boards_in_text(text, self._game.find_boards(text))
         if board and board == self._board:
-            text = text.replace(board, BOARD)
+            text = text.replace(board, SHOWN_BOARD)
         elif board in text and board not in (text, plain):  # without a board it is the whole prompt
             self._board = board
         paragraphs = text.split("\n\n")
-        known = {*self._prompts.get(agent, ()), *self._last} - {BOARD}
+        known = {*self._prompts.get(agent, ()), *self._last} - {SHOWN_BOARD}
         self._prompts[agent] = self._last = paragraphs
-        new = [BEFORE if one in known else one for one in paragraphs[:-1]] + paragraphs[-1:]
-        kept = [one for i, one in enumerate(new) if one != BEFORE or new[i - 1 : i] != [BEFORE]]
+        new = [SHOWN_BEFORE if one in known else one for one in paragraphs[:-1]] + paragraphs[-1:]
+        kept = [
+            one
+            for i, one in enumerate(new)
+            if one != SHOWN_BEFORE or new[i - 1 : i] != [SHOWN_BEFORE]
+        ]
         return "\n\n".join(kept)
 
     def board(self) -> str:
@@ -58,4 +62,8 @@ class Screen:
         if not isinstance(self._game, TextEnv):
             return ""
         picture = self._game.picture() if self._colour else None
-        return printable(self._game.board()) if picture is None else terminal.coloured(picture)
+        return (
+            escape_unprintable(self._game.board())
+            if picture is None
+            else terminal.render_coloured(picture)
+        )

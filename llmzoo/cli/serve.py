@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from llmzoo.cli.arguments import PromptOptions
-from llmzoo.cli.options import names, read, typed
-from llmzoo.cli.output import apart, as_json
-from llmzoo.cli.serving import token_for, told_to_end, wait_for
+from llmzoo.cli.options import check_types, parse_names, parse_options
+from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
+from llmzoo.cli.serving import install_shutdown_handler, port_and_token, wait_for_shutdown
 from llmzoo.errors import ConfigError, MissingExtraError
 
 
@@ -82,16 +82,16 @@ class ServeOptions(PromptOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    options = ServeOptions(**read("serve", argv, ServeOptions))
+    options = ServeOptions(**parse_options("serve", argv, ServeOptions))
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the error for a taken port is our own
     try:
-        from llmzoo.serve.hosting import THREADS, ServeConfig, host
+        from llmzoo.serve.hosting import THREADS, ServeConfig, start_server
         from llmzoo.serve.tokens import is_loopback
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo serve", "serve", error.name) from error
-    with apart():
-        offers = offers_of(options)
-    with token_for(options) as (port, token):
+    with redirect_stdout_to_stderr():
+        offers = build_services(options)
+    with port_and_token(options) as (port, token):
         config = ServeConfig(
             host=options.host,
             port=port,
@@ -106,11 +106,11 @@ def run(argv: Sequence[str]) -> None:
         # often as Python does, takes a twentieth of the time of quick steps
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
-        with host(config, [offer.service for offer in offers]) as running:
-            ended = told_to_end(running.hurry)
+        with start_server(config, [offer.service for offer in offers]) as running:
+            ended = install_shutdown_handler(running.hurry)
             if options.json:
                 hosted = {offer.kind: offer.names for offer in offers}
-                as_json({"address": running.address, **hosted})
+                print_json({"address": running.address, **hosted})
             else:
                 what = ", ".join(f"{len(offer.names)} {offer.kind}" for offer in offers)
                 print(f"serving {what} at {running.address}", flush=True)
@@ -120,12 +120,12 @@ def run(argv: Sequence[str]) -> None:
                     "encrypt them",
                     file=sys.stderr,
                 )
-            wait_for(ended)
+            wait_for_shutdown(ended)
     print("llmzoo: the server has ended", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class HostedService:
     """A service, and the names that it offers, of a ``kind`` such as "environments"."""
 
     kind: str
@@ -134,17 +134,17 @@ class Offer:
     waiting: int = 0  # calls that may wait for other calls, each holding a thread
 
 
-def offers_of(options: ServeOptions) -> list[Offer]:
+def build_services(options: ServeOptions) -> list[HostedService]:
     """The services to host."""
-    from llmzoo.serve.environments import Environments, EnvironmentsConfig
+    from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 
-    offers: list[Offer] = []
+    offers: list[HostedService] = []
     envs = options.envs or ("all" if options.policy is None else "none")
     if envs != "none":
         config = EnvironmentsConfig(
-            envs=None if envs == "all" else names(envs),
+            envs=None if envs == "all" else parse_names(envs),
             env_args=options.env_args,
-            allow=[] if options.allow is None else names(options.allow),
+            allow=[] if options.allow is None else parse_names(options.allow),
             players=options.players,
             max_sessions=options.max_sessions,
             idle_s=options.idle_s,
@@ -152,10 +152,12 @@ def offers_of(options: ServeOptions) -> list[Offer]:
             workers=options.workers,
             message_bytes=options.max_message_bytes,
         )
-        environments = Environments(config)
-        offers.append(Offer("environments", list(environments.catalogue.specs), environments))
+        environments = EnvironmentsService(config)
+        offers.append(
+            HostedService("environments", list(environments.catalogue.specs), environments)
+        )
     if options.policy is not None:
-        offers.append(_policy(options.policy, options))
+        offers.append(_build_policy_service(options.policy, options))
     elif options.policy_args or options.chat() or options.device is not None:
         given = {**options.chat(), "device": options.device}
         named = ["policy_args"] if options.policy_args else [n for n, v in given.items() if v]
@@ -165,15 +167,15 @@ def offers_of(options: ServeOptions) -> list[Offer]:
     return offers
 
 
-def _policy(name: str, options: ServeOptions) -> Offer:
+def _build_policy_service(name: str, options: ServeOptions) -> HostedService:
     from llmzoo.serve.policies import PolicyLimits, PolicyService
     from llmzoo.serve.policies_hosted import load_hosted
 
     hints = {limit.name: int for limit in fields(PolicyLimits) if limit.name != "message_bytes"}
-    given = typed(hints, options.policy_args, "limit of a policy")
+    given = check_types(hints, options.policy_args, "limit of a policy")
     limits = PolicyLimits(**given, message_bytes=options.max_message_bytes)
     policy = load_hosted(
         name, options.chat(), device=options.device, trust_remote_code=options.trust_remote_code
     )
     service = PolicyService(policy, limits=limits)
-    return Offer("policy", [name], service, waiting=limits.calls)
+    return HostedService("policy", [name], service, waiting=limits.calls)

@@ -13,11 +13,13 @@ from typing import Protocol
 
 from llmzoo.errors import ConfigError
 
-END_S = 20.0  # seconds in which the process has ended, after the first signal and after the second
-AT_ONCE_S = 2.0
+SHUTDOWN_S = (
+    20.0  # seconds in which the process has ended, after the first signal and after the second
+)
+HURRIED_SHUTDOWN_S = 2.0
 
 
-class Listening(Protocol):
+class ListenOptions(Protocol):
     """The options that say where a command listens and who may call."""
 
     @property
@@ -30,7 +32,7 @@ class Listening(Protocol):
     def no_token(self) -> bool: ...
 
 
-def told_to_end(hurry: Callable[[], object]) -> threading.Event:
+def install_shutdown_handler(hurry: Callable[[], object]) -> threading.Event:
     """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls. Wait
     for it with :func:`wait_for`.
 
@@ -38,21 +40,21 @@ def told_to_end(hurry: Callable[[], object]) -> threading.Event:
     blocks it.
     """
     ended = threading.Event()
-    nowhere = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
+    devnull = open(os.devnull, "w")  # noqa: SIM115, it is written to when the process ends
 
-    def told(*_: object) -> None:
-        last_s = AT_ONCE_S if ended.is_set() else END_S
-        faulthandler.dump_traceback_later(last_s, exit=True, file=nowhere)
+    def on_signal(*_: object) -> None:
+        last_s = HURRIED_SHUTDOWN_S if ended.is_set() else SHUTDOWN_S
+        faulthandler.dump_traceback_later(last_s, exit=True, file=devnull)
         if ended.is_set():
             hurry()
         ended.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, told)
+        signal.signal(number, on_signal)
     return ended
 
 
-def wait_for(ended: threading.Event) -> None:
+def wait_for_shutdown(ended: threading.Event) -> None:
     """Wait in the main thread until the event is set.
 
     Python handles signals in the main thread, between two of its instructions. A signal that the
@@ -63,7 +65,7 @@ def wait_for(ended: threading.Event) -> None:
 
 
 @contextmanager
-def token_for(options: Listening) -> Iterator[tuple[int, str | None]]:
+def port_and_token(options: ListenOptions) -> Iterator[tuple[int, str | None]]:
     """The port and its token: the given token, or a new one that this user's clients find."""
     from llmzoo.serve import tokens
 
@@ -79,9 +81,9 @@ def token_for(options: Listening) -> Iterator[tuple[int, str | None]]:
     else:
         port = options.port or _free_port(options.host)
         try:
-            yield port, tokens.leave(port)
+            yield port, tokens.write_token(port)
         finally:
-            tokens.take_back(port)
+            tokens.remove_token(port)
 
 
 def _free_port(host: str) -> int:

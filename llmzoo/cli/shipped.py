@@ -12,25 +12,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def folder() -> Path | None:
+def installed_folder() -> Path | None:
     """Where the installed configurations and examples are; None in a clone."""
     places = [Path(base) / "share" / "llmzoo" for base in (sys.prefix, site.getuserbase())]
     return next((place for place in places if place.is_dir()), None)
 
 
-def with_shipped(argv: Sequence[str]) -> list[str]:
+def resolve_config_paths(argv: Sequence[str]) -> list[str]:
     """A command line whose ``--config`` names an installed file where there is none of that name here."""
     words = list(argv)
     for index, word in enumerate(words):
         if index and words[index - 1] == "--config":
-            words[index] = _find(word)
+            words[index] = _resolve_config_path(word)
         elif word.startswith("--config="):
-            words[index] = f"--config={_find(word.partition('=')[2])}"
+            words[index] = f"--config={_resolve_config_path(word.partition('=')[2])}"
     return words
 
 
-def _find(name: str) -> str:
-    installed = folder()
+def _resolve_config_path(name: str) -> str:
+    installed = installed_folder()
     if installed is None or Path(name).exists() or not name.startswith("configs/"):
         return name
     return str(installed / name) if (installed / name).is_file() else name

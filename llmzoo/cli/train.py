@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from llmzoo.cli.arguments import agent_arguments, run_name
-from llmzoo.cli.checks import check_run, check_stages, typed_stages
-from llmzoo.cli.options import CommandOptions, field_names, read, seed_numbers
-from llmzoo.cli.output import EVALUATION_COLUMNS, apart, as_json, as_table, evaluation_row
-from llmzoo.cli.resuming import code_options, saved_settings
+from llmzoo.cli.arguments import check_agent_args, make_run_name
+from llmzoo.cli.checks import check_run, check_stage_types, check_stages
+from llmzoo.cli.options import CommandOptions, field_names, parse_options, parse_seeds
+from llmzoo.cli.output import (
+    EVALUATION_COLUMNS,
+    evaluation_row,
+    print_json,
+    print_table,
+    redirect_stdout_to_stderr,
+)
+from llmzoo.cli.resuming import code_options, load_saved_settings
 from llmzoo.cli.train_seeds import train_seeds
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
@@ -45,7 +51,7 @@ class TrainOptions(CommandOptions):
         json: print one JSON object as the last line instead of a table.
     """
 
-    FIRST = ("env",)
+    POSITIONAL = ("env",)
     EXAMPLES = (
         "llmzoo train --env sudoku_v0 --env.max_turns 1 --learner magrpo --model tiny --steps 20",
         "llmzoo train --env math_v0 --learner at_grpo --learner.group_size 8 --model Qwen/Qwen2.5-0.5B-Instruct",
@@ -65,12 +71,12 @@ class TrainOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> None:
-    given = read("train", argv, TrainOptions, FitConfig)
+    given = parse_options("train", argv, TrainOptions, FitConfig)
     options = TrainOptions(
         **{name: given.pop(name) for name in field_names(TrainOptions) & set(given)}
     )
     if "agent_args" in given:
-        given["agent_args"] = agent_arguments(given["agent_args"])
+        given["agent_args"] = check_agent_args(given["agent_args"])
     if options.dry_run:
         _dry_run(options, given)
         return
@@ -85,9 +91,9 @@ def run(argv: Sequence[str]) -> None:
         if options.seeds is None:
             _run_stages(options.stages or [], given, options)
         else:
-            _run_seeds(seed_numbers(options.seeds), given, options)
+            _run_seeds(parse_seeds(options.seeds), given, options)
     except KeyboardInterrupt:
-        _say_how_to_go_on(["llmzoo", "train", *argv])
+        _print_continue_command(["llmzoo", "train", *argv])
         raise
 
 
@@ -102,10 +108,10 @@ def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
         from llmzoo.training.estimate import estimate
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo train", "train", error.name) from error
-    with apart():
+    with redirect_stdout_to_stderr():
         found = estimate(**{name: getattr(config, name) for name in field_names(FitConfig)})
     if options.json:
-        as_json(found.to_dict())
+        print_json(found.to_dict())
         return
     print(
         f"an iteration: up to {found.answers:,} answers in {config.episodes_per_step:,} episodes "
@@ -124,14 +130,14 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
     """Train once, and print the evaluations before and after."""
     resume = options.resume is not None
     if options.resume is not None:
-        config = FitConfig(**resumed(options, given, get_type_hints(FitConfig)))
+        config = FitConfig(**merge_resume_settings(options, given, get_type_hints(FitConfig)))
         out = Path(options.resume)
     else:
         config = FitConfig(**given)
-        out = Path(options.out or f"runs/{run_name(config.env, config.learner, config.seed)}")
-    if ranks.is_first():  # who finds a mistake ends the others too
+        out = Path(options.out or f"runs/{make_run_name(config.env, config.learner, config.seed)}")
+    if ranks.is_first_process():  # who finds a mistake ends the others too
         if not resume:
-            run_folder.check_place(out)
+            run_folder.check_new_folder(out)
         check_run(config, saved=resume)
         check_model(config.model, trust_remote_code=config.trust_remote_code)
     try:
@@ -139,26 +145,26 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
         from llmzoo.training import fit
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo train", "train", error.name) from error
-    with apart():
+    with redirect_stdout_to_stderr():
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
         try:
             result = fit(**settings, out=out, resume=resume, quiet=options.quiet)
         except KeyboardInterrupt:
             if (out / "config.json").exists():
                 code = code_options(config.env, config.learner)
-                _say_how_to_go_on(["llmzoo", "train", "--resume", str(out), *code])
+                _print_continue_command(["llmzoo", "train", "--resume", str(out), *code])
             raise
-        if ranks.is_first():
+        if ranks.is_first_process():
             plot_run(out)
     if options.json:
-        as_json(result.to_dict())
+        print_json(result.to_dict())
         return
     title = f"{config.learner} on {config.env}"
     rows = [
         evaluation_row(f"{title}, before", result.before),
         evaluation_row(f"{title}, after {result.steps}", result.after),
     ]
-    as_table(EVALUATION_COLUMNS, rows)
+    print_table(EVALUATION_COLUMNS, rows)
     for finding in result.findings:
         print(finding)
     print(f"{out}: metrics.jsonl, played.jsonl, curve.png, checkpoints")
@@ -170,7 +176,7 @@ def _run_seeds(seeds: Sequence[int], given: Mapping[str, Any], options: TrainOpt
         raise ConfigError("--seeds takes the place of --seed, and is for runs without stages")
     defaults = FitConfig()
     env, learner = (given.get(name, getattr(defaults, name)) for name in ("env", "learner"))
-    out = options.out or f"runs/{run_name(env, learner, 'seeds')}"
+    out = options.out or f"runs/{make_run_name(env, learner, 'seeds')}"
     train_seeds(seeds, given, Path(out), quiet=options.quiet, json=options.json)
 
 
@@ -185,34 +191,34 @@ def _run_stages(
 
     if "learner" in given:
         raise ConfigError("--learner has no effect with stages: each stage names its own learner")
-    stages = typed_stages(stages)
+    stages = check_stage_types(stages)
     common = {name: value for name, value in given.items() if name != "env"}
     env = given.get("env", FitConfig().env)
     learners = "-".join(str(stage.get("learner")) for stage in stages)
     folder = Path(
-        options.out or f"runs/{run_name(env, learners, common.get('seed', FitConfig().seed))}"
+        options.out or f"runs/{make_run_name(env, learners, common.get('seed', FitConfig().seed))}"
     )
     check_stages(stages, env, common, folder)
-    with apart():
+    with redirect_stdout_to_stderr():
         results = fit_stages(stages, env, out=folder, resume=True, quiet=options.quiet, **common)
         for result in results:
             plot_run(Path(result.run))
     if options.json:
-        as_json([result.to_dict() for result in results])
+        print_json([result.to_dict() for result in results])
         return
     rows = [evaluation_row(f"{stages[0]['learner']} on {env}, before", results[0].before)]
     for stage, result in zip(stages, results, strict=True):
         rows.append(evaluation_row(f"after {result.steps} of {stage['learner']}", result.after))
-    as_table(EVALUATION_COLUMNS, rows)
+    print_table(EVALUATION_COLUMNS, rows)
     print(f"{folder}: a run folder for each stage")
 
 
-def _say_how_to_go_on(command: Sequence[str]) -> None:
-    if ranks.is_first():
+def _print_continue_command(command: Sequence[str]) -> None:
+    if ranks.is_first_process():
         print(f"to continue: {shlex.join(command)}", file=sys.stderr)
 
 
-def resumed(
+def merge_resume_settings(
     options: TrainOptions, given: Mapping[str, Any], hints: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The settings saved in a run folder, updated with the given settings that are ``CHANGEABLE_ON_RESUME``.
@@ -225,7 +231,7 @@ def resumed(
         raise ConfigError(f"--out {options.out} and --resume {run} are different folders")
     if not (run / "config.json").exists():
         raise CheckpointError(f"{run} holds no run to resume")
-    saved = saved_settings(run, hints)
+    saved = load_saved_settings(run, hints)
     saved.pop("trust_remote_code", None)  # what a folder says of it does not count
     for name, value in given.items():
         if name == "steps":
@@ -235,7 +241,9 @@ def resumed(
                 )
         elif name in run_folder.CHANGEABLE_ON_RESUME:
             pass
-        elif not _agrees(value, saved.get(name)):  # runs of earlier versions lack some settings
+        elif not _matches_saved(
+            value, saved.get(name)
+        ):  # runs of earlier versions lack some settings
             raise ConfigError(
                 f"{run} was started with {name}={saved.get(name)!r}; it cannot go on with {value!r}"
             )
@@ -246,7 +254,7 @@ def resumed(
     return {**saved, **free}
 
 
-def _agrees(value: Any, saved: Any) -> bool:
+def _matches_saved(value: Any, saved: Any) -> bool:
     """Whether an option agrees with a saved one; a mapping may give only some of its entries."""
     value = json.loads(json.dumps(value))  # as it would have been saved
     if isinstance(value, Mapping) and isinstance(saved, Mapping):

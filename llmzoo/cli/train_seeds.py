@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names
-from llmzoo.cli.output import apart, as_json, as_table, rate
+from llmzoo.cli.output import format_rate, print_json, print_table, redirect_stdout_to_stderr
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.runs.players import check_model
@@ -27,7 +27,7 @@ def train_seeds(
     Runs that have ended are left as they are, and one that was interrupted goes on. ``given``: the
     settings of all.
     """
-    if ranks.launched() > 1:
+    if ranks.launched_process_count() > 1:
         raise ConfigError("--seeds runs in one process: start a run for each --seed instead")
     configs = [FitConfig(**given, seed=seed) for seed in seeds]
     check_run(configs[0])
@@ -43,25 +43,25 @@ def train_seeds(
     for config in configs:
         run = out / f"seed_{config.seed}"
         settings = {name: getattr(config, name) for name in field_names(FitConfig)}
-        with apart():
-            going_on = (run / "config.json").exists()
-            results.append(fit(**settings, out=run, resume=going_on, quiet=quiet))
+        with redirect_stdout_to_stderr():
+            resume = (run / "config.json").exists()
+            results.append(fit(**settings, out=run, resume=resume, quiet=quiet))
             plot_run(run)
-    measured = [_measure(result) for result in results]
-    together = {name: _together([one[name] for one in measured]) for name in measured[0]}
+    measured = [_evaluations_by_name(result) for result in results]
+    combined = {name: _combine_seeds([one[name] for one in measured]) for name in measured[0]}
     if json:
-        as_json({"runs": [result.to_dict() for result in results], "together": together})
+        print_json({"runs": [result.to_dict() for result in results], "together": combined})
         return
     rows = [
         [f"seed {seed}", *(f"{found['success']:.1%}" for found in one.values())]
         for seed, one in zip(seeds, measured, strict=True)
     ]
-    mean = [rate(found["success"], found["success_ci95"]) for found in together.values()]
-    as_table(["success", *together], [*rows, ["mean [95%]", *mean]])
+    mean = [format_rate(found["success"], found["success_ci95"]) for found in combined.values()]
+    print_table(["success", *combined], [*rows, ["mean [95%]", *mean]])
     print(f"{out}: a run folder for each seed")
 
 
-def _measure(result: FitResult) -> dict[str, Mapping[str, Any]]:
+def _evaluations_by_name(result: FitResult) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for when, evaluation in (("before", result.before), ("after", result.after)):
         found[f"sampled {when}"] = evaluation
@@ -69,16 +69,16 @@ def _measure(result: FitResult) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _together(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _combine_seeds(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The mean success of runs and its interval: over runs and tasks, or over runs alone where each run
     was evaluated on tasks of its own."""
-    from llmzoo.evaluation.run_statistics import crossed_bootstrap
+    from llmzoo.evaluation.run_statistics import crossed_bootstrap_interval
 
     ids = evaluations[0]["ids"]
     success = [one["success"] for one in evaluations]
     if all(one["ids"] == ids for one in evaluations):
         marks = [[float(mark) for mark in one["solved"]] for one in evaluations]
-        interval = crossed_bootstrap(marks, ids)
+        interval = crossed_bootstrap_interval(marks, ids)
     else:
-        interval = crossed_bootstrap([[one] for one in success])
+        interval = crossed_bootstrap_interval([[one] for one in success])
     return {"success": fmean(success), "success_ci95": interval}

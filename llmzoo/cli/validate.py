@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from llmzoo import registry
-from llmzoo.cli.arguments import env_arguments
-from llmzoo.cli.options import CommandOptions, read
-from llmzoo.cli.output import apart, as_json, as_table, counting
-from llmzoo.evaluation.collect import number_of_tasks
+from llmzoo.cli.arguments import check_env_args
+from llmzoo.cli.options import CommandOptions, parse_options
+from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
+from llmzoo.evaluation.collect import count_tasks
 from llmzoo.evaluation.validation import KINDS, validate
 
 
@@ -32,7 +32,7 @@ class ValidateOptions(CommandOptions):
         json: print one JSON object instead of a table.
     """
 
-    FIRST = ("env",)
+    POSITIONAL = ("env",)
     USAGE = "llmzoo validate ENV [options]"
     EXAMPLES = (
         "llmzoo validate coop_functions_v0",
@@ -47,12 +47,14 @@ class ValidateOptions(CommandOptions):
 
 
 def run(argv: Sequence[str]) -> int:
-    options = ValidateOptions(**read("validate", argv, ValidateOptions))
-    env_args = dict(env_arguments(options.env, options.env_args, split="validate plays all splits"))
+    options = ValidateOptions(**parse_options("validate", argv, ValidateOptions))
+    env_args = dict(
+        check_env_args(options.env, options.env_args, split="validate plays all splits")
+    )
     if options.tasks == "all":
-        every = registry.make(options.env, **env_args, split="all")
-        number_of_tasks(every, options.env, "all", 0, numbered=True)
-    with apart(), counting("episodes", None, quiet=options.quiet) as ended:
+        all_tasks_env = registry.make(options.env, **env_args, split="all")
+        count_tasks(all_tasks_env, options.env, "all", 0, numbered=True)
+    with redirect_stdout_to_stderr(), show_progress("episodes", None, quiet=options.quiet) as ended:
         result = validate(
             options.env,
             env_args=env_args,
@@ -60,15 +62,15 @@ def run(argv: Sequence[str]) -> int:
             ended=ended,
         )
     if options.json:
-        as_json(asdict(result))
+        print_json(asdict(result))
     else:
-        of = "" if result.split_tasks is None else f" of {result.split_tasks}"
-        print(f"{options.env}, {result.source}: {result.tasks}{of} tasks played", end="")
+        of_split = "" if result.split_tasks is None else f" of {result.split_tasks}"
+        print(f"{options.env}, {result.source}: {result.tasks}{of_split} tasks played", end="")
         print(f", {result.left_out} records left out" if result.left_out else "")
         counts = Counter(fault.kind for fault in result.faults)
         for kind, meaning in KINDS.items():
             print(f"  {counts[kind]:4} {kind}: {meaning}")
         if result.faults:
             rows = [[fault.kind, fault.where, fault.what] for fault in result.faults]
-            as_table(("fault", "where", "what"), rows)
+            print_table(("fault", "where", "what"), rows)
     return 1 if result.faults else 0

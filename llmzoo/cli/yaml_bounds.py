@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import yaml
 
-LARGEST = 2**18  # bytes
-DEEPEST = 24  # mappings and lists in one another
-MOST = 10_000  # values, keys included, once aliases are replaced
+MAX_BYTES = 2**18  # bytes
+MAX_DEPTH = 24  # mappings and lists in one another
+MAX_VALUES = 10_000  # values, keys included, once aliases are replaced
 
 
 class BoundsError(yaml.YAMLError):
@@ -19,8 +19,8 @@ class BoundsError(yaml.YAMLError):
 
 def check_bounds(data: bytes) -> None:
     """Raise :class:`BoundsError` for a YAML text beyond a bound, ``yaml.YAMLError`` for none."""
-    if len(data) > LARGEST:
-        raise BoundsError(f"is larger than {LARGEST:,} bytes")
+    if len(data) > MAX_BYTES:
+        raise BoundsError(f"is larger than {MAX_BYTES:,} bytes")
     sizes: dict[str, tuple[int, int]] = {}  # of anchors: the number of values, and the levels
     open_ones: list[tuple[str | None, int, int]] = []  # anchor, values before it, levels inside
     total = 0
@@ -43,10 +43,10 @@ def check_bounds(data: bytes) -> None:
         else:
             continue
         total += size
-        if total > MOST:
-            raise BoundsError(f"holds more than {MOST:,} values, with its aliases replaced")
-        if len(open_ones) + levels > DEEPEST:
-            raise BoundsError(f"is nested more than {DEEPEST} deep, with its aliases replaced")
+        if total > MAX_VALUES:
+            raise BoundsError(f"holds more than {MAX_VALUES:,} values, with its aliases replaced")
+        if len(open_ones) + levels > MAX_DEPTH:
+            raise BoundsError(f"is nested more than {MAX_DEPTH} deep, with its aliases replaced")
         if open_ones:
             anchor, before, inside = open_ones[-1]
             open_ones[-1] = anchor, before, max(inside, levels)

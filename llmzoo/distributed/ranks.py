@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from llmzoo.errors import ConfigError, FirstRankError, LlmzooError
+from llmzoo.errors import ConfigError, LlmzooError, RankZeroError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,12 +31,12 @@ _BUCKET = 2**24  # numbers summed in one call: 64 MiB of float32
 
 
 @dataclass(frozen=True, slots=True)
-class _Here:
+class _Placement:
     rank: int = 0
     world: int = 1
 
 
-_here = _Here()
+_placement = _Placement()
 
 
 @contextmanager
@@ -47,8 +47,8 @@ def process_group() -> Iterator[None]:
     still need it and processes cannot rendezvous twice. Raises :class:`ConfigError` if the launcher
     has not set the variables for the rendezvous.
     """
-    global _here
-    if _here.world > 1 or launched() < 2:
+    global _placement
+    if _placement.world > 1 or launched_process_count() < 2:
         yield
         return
     import torch
@@ -67,46 +67,46 @@ def process_group() -> Iterator[None]:
             "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         )
         atexit.register(distributed.destroy_process_group)
-    _here = _Here(distributed.get_rank(), distributed.get_world_size())
+    _placement = _Placement(distributed.get_rank(), distributed.get_world_size())
     try:
         yield
     finally:
-        _here = _Here()
+        _placement = _Placement()
 
 
-def launched() -> int:
+def launched_process_count() -> int:
     """The number of processes that the launcher has started, joined or not."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def is_first() -> bool:
+def is_first_process() -> bool:
     """Whether this process is the launcher's first, which prints; joined or not."""
-    return launched() < 2 or os.environ.get("RANK", "0") == "0"
+    return launched_process_count() < 2 or os.environ.get("RANK", "0") == "0"
 
 
 def rank() -> int:
     """The number of this process, from 0."""
-    return _here.rank
+    return _placement.rank
 
 
-def world() -> int:
+def world_size() -> int:
     """The number of ranks."""
-    return _here.world
+    return _placement.world
 
 
-def share(count: int) -> range:
+def shard_range(count: int) -> range:
     """This rank's consecutive share of ``count`` items. Shares differ by at most one item."""
-    return range(count * rank() // world(), count * (rank() + 1) // world())
+    return range(count * rank() // world_size(), count * (rank() + 1) // world_size())
 
 
-def gather(data: bytes) -> list[bytes]:
+def all_gather_bytes(data: bytes) -> list[bytes]:
     """The data of every rank, in the order of the ranks."""
-    if world() == 1:
+    if world_size() == 1:
         return [data]
     import torch
     from torch import distributed
 
-    sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(world())]
+    sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(world_size())]
     distributed.all_gather(sizes, torch.tensor([len(data)]))
     longest = max(int(size) for size in sizes)
     own = torch.zeros(max(1, longest), dtype=torch.uint8)
@@ -118,14 +118,14 @@ def gather(data: bytes) -> list[bytes]:
 
 def barrier() -> None:
     """Wait until every rank has called this."""
-    gather(b"")
+    all_gather_bytes(b"")
 
 
 def broadcast(value: Any) -> Any:
     """Rank 0's value, on every rank. It must have a JSON form."""
-    if world() == 1:
+    if world_size() == 1:
         return value
-    return json.loads(gather(json.dumps(value).encode() if rank() == 0 else b"")[0])
+    return json.loads(all_gather_bytes(json.dumps(value).encode() if rank() == 0 else b"")[0])
 
 
 def on_rank_zero(act: Callable[[], None]) -> None:
@@ -133,7 +133,7 @@ def on_rank_zero(act: Callable[[], None]) -> None:
 
     Rank 0 raises that error, the others :class:`FirstRankError`.
     """
-    if world() == 1:
+    if world_size() == 1:
         act()
         return
     error: LlmzooError | None = None
@@ -146,15 +146,15 @@ def on_rank_zero(act: Callable[[], None]) -> None:
     if error is not None:
         raise error
     if message is not None:
-        raise FirstRankError(message)
+        raise RankZeroError(message)
 
 
 def all_reduce_sum(numbers: Mapping[str, float]) -> dict[str, float]:
     """Sums over the ranks, by name. A missing name counts as 0."""
-    if world() == 1:
+    if world_size() == 1:
         return dict(numbers)
     sums: dict[str, float] = {}
-    for data in gather(json.dumps(dict(numbers)).encode()):
+    for data in all_gather_bytes(json.dumps(dict(numbers)).encode()):
         for name, number in json.loads(data).items():
             sums[name] = sums.get(name, 0.0) + number
     return sums
@@ -170,27 +170,27 @@ def map_sharded(
     import torch
     from safetensors.torch import load, save
 
-    mine = [items[i] for i in share(len(items))]
+    mine = [items[i] for i in shard_range(len(items))]
     own = [t.detach().float().cpu().contiguous() for t in (compute(mine) if mine else [])]
-    if world() == 1:
+    if world_size() == 1:
         return own
     sent = {"lengths": torch.tensor([len(t) for t in own])}
     if own:
         sent["numbers"] = torch.cat(own)
     gathered: list[Tensor] = []
-    for data in gather(save(sent)):
+    for data in all_gather_bytes(save(sent)):
         part = load(data)
         if "numbers" in part:
             gathered += part["numbers"].split(part["lengths"].tolist())
     return gathered
 
 
-def sum_gradients(weights: Sequence[Tensor]) -> None:
+def all_reduce_gradients(weights: Sequence[Tensor]) -> None:
     """Sum the gradients of weights that every rank holds whole over the ranks, in place.
 
     A weight that has a gradient on any rank has one on all ranks afterwards.
     """
-    if world() == 1:
+    if world_size() == 1:
         return
     import torch
     from torch import distributed
@@ -211,9 +211,9 @@ def sum_gradients(weights: Sequence[Tensor]) -> None:
             grad.copy_(total.view_as(grad))
 
 
-def same_weights(weights: Sequence[Tensor]) -> None:
+def broadcast_weights(weights: Sequence[Tensor]) -> None:
     """Copy rank 0's weights to every rank, in place; ranks draw random weights differently."""
-    if world() == 1:
+    if world_size() == 1:
         return
     import torch
     from torch import distributed

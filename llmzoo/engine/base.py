@@ -14,11 +14,11 @@ from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.stepping import RolloutClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draws:
+class IterationSeeds:
     """The seeds of one iteration. They depend only on the run's seed and the iteration's number."""
 
     noise: tuple[int, ...]  # of each model's sampling
@@ -26,17 +26,17 @@ class Draws:
     seeds: tuple[int, ...]  # of the episodes
 
 
-def draws(seed: int, step: int, *, models: int, envs: int) -> Draws:
+def iteration_seeds(seed: int, step: int, *, models: int, envs: int) -> IterationSeeds:
     """The seeds of iteration ``step`` in a run with ``seed``."""
     rng = random.Random(f"{seed}/{step}")
-    return Draws(
+    return IterationSeeds(
         noise=tuple(rng.getrandbits(48) for _ in range(models)),
         update=rng.getrandbits(48),
         seeds=tuple(rng.getrandbits(31) for _ in range(envs)),
     )
 
 
-def seeds_of_round(seeds: Sequence[int], round: int) -> list[int]:
+def seeds_for_round(seeds: Sequence[int], round: int) -> list[int]:
     """Seeds of the further episodes that a learner wants in a batch of ``seeds``; rounds count from 1."""
     rng = random.Random(f"{seeds[0]}/again/{round}")
     return [rng.getrandbits(31) for _ in seeds]
@@ -47,10 +47,10 @@ class Iteration:
     """A batch, the cost of its rollouts, the metrics of its update, and its advantages."""
 
     batch: Batch
-    clock: Clock
+    clock: RolloutClock
     tokens: int  # sampled by the policies that learn
     rollout_seconds: float
-    learned: dict[str, Any]  # metrics of the update
+    update_metrics: dict[str, Any]  # metrics of the update
     credits: list[float | None]  # of each of the batch's completions, see Updater.credits
     update_seconds: float
 
@@ -68,7 +68,12 @@ class Engine(Protocol):
     samplers: list[Sampler]
 
     def iterate(
-        self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds_for: Callable[[int], IterationSeeds],
+        step: int,
+        *,
+        last: bool,
     ) -> Iteration:
         """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n.
 
@@ -76,7 +81,7 @@ class Engine(Protocol):
         """
         ...
 
-    def settle(self) -> None:
+    def sync_policies(self) -> None:
         """Bring the newest weights into ``policies``."""
         ...
 
@@ -89,7 +94,7 @@ class Engine(Protocol):
         ...
 
 
-def models_among(agent_policies: Mapping[str, Policy]) -> list[TransformersPolicy]:
+def distinct_models(agent_policies: Mapping[str, Policy]) -> list[TransformersPolicy]:
     """The models that sample in ``agent_policies``, frozen ones too, in the order of the agents."""
     models = [p for p in agent_policies.values() if isinstance(p, TransformersPolicy)]
     return list({id(policy): policy for policy in models}.values())

@@ -20,11 +20,11 @@ from pettingzoo import AECEnv
 
 from llmzoo import files
 from llmzoo.distributed import ranks
-from llmzoo.engine.curriculum_config import Choice, CurriculumArgs
+from llmzoo.engine.curriculum_config import CurriculumArgs, CurriculumKind
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.records import Batch
 
-UNKNOWN = 0.5  # the success of a task without results enough
+UNKNOWN_SUCCESS_RATE = 0.5  # the success of a task without results enough
 
 
 class Curriculum:
@@ -35,16 +35,16 @@ class Curriculum:
     tasks are numbered from 0 to ``tasks - 1``.
     """
 
-    def __init__(self, choice: Choice, args: CurriculumArgs, tasks: int):
+    def __init__(self, choice: CurriculumKind, args: CurriculumArgs, tasks: int):
         self.choice, self.args, self.tasks = choice, args, tasks
         self.results: dict[int, list[float]] = {}
-        self._salt = ""  # of this iteration's chance
+        self._rng_prefix = ""  # of this iteration's chance
         self._reached: list[float] = []  # sums of the weights up to each task, in this iteration
 
     def success(self, task: int) -> float:
         """The mean of a task's newest results; 1/2 before there are ``first`` of them."""
-        known = self.results.get(task, [])
-        return fmean(known) if len(known) >= self.args.first else UNKNOWN
+        results = self.results.get(task, [])
+        return fmean(results) if len(results) >= self.args.first else UNKNOWN_SUCCESS_RATE
 
     def weight(self, task: int) -> float:
         """How likely the task is drawn, up to a factor."""
@@ -57,12 +57,12 @@ class Curriculum:
 
     def begin(self, step: int, seed: int) -> None:
         """Weigh all tasks for iteration ``step``; ``seed``: its own."""
-        self._salt = f"curriculum/{seed}"
+        self._rng_prefix = f"curriculum/{seed}"
         self._reached = list(accumulate(map(self.weight, range(self.tasks))))
 
     def task(self, seed: int) -> int:
         """The task of the episode of ``seed``."""
-        rng = random.Random(f"{self._salt}/{seed}")
+        rng = random.Random(f"{self._rng_prefix}/{seed}")
         if rng.random() >= self.args.share or self._reached[-1] == 0.0:
             return rng.randrange(self.tasks)
         return rng.choices(range(self.tasks), cum_weights=self._reached)[0]
@@ -77,27 +77,27 @@ class Curriculum:
         for ending in batch.endings:
             solved.setdefault(ending.seed, []).append(ending.success)
         for seed, endings in solved.items():
-            known = self.results.setdefault(self.task(seed), [])
-            known.append(fmean(endings))
-            del known[: -self.args.window]
-        between = sum(0.0 < self.success(task) < 1.0 for task in self.results)
+            results = self.results.setdefault(self.task(seed), [])
+            results.append(fmean(endings))
+            del results[: -self.args.window]
+        partly_solved = sum(0.0 < self.success(task) < 1.0 for task in self.results)
         return {
             "tasks_played": float(len(self.results)),
-            "tasks_between": between / max(1, len(self.results)),
+            "tasks_between": partly_solved / max(1, len(self.results)),
         }
 
     def save(self, folder: Path) -> None:
         if ranks.rank() == 0:
-            files.write(folder / "curriculum.json", files.json_text(self.results))
+            files.write(folder / "curriculum.json", files.dump_json(self.results))
 
     def load(self, folder: Path) -> None:
-        kept = files.read_object(folder / "curriculum.json")
-        if kept is None:
+        saved = files.read_json_object(folder / "curriculum.json")
+        if saved is None:
             raise CheckpointError(f"{folder} has no curriculum.json: its run had no curriculum")
-        self.results = {int(task): list(results) for task, results in kept.items()}
+        self.results = {int(task): list(results) for task, results in saved.items()}
 
 
-def playable_tasks(env: AECEnv, args: CurriculumArgs) -> int:
+def count_curriculum_tasks(env: AECEnv, args: CurriculumArgs) -> int:
     """How many numbered tasks a curriculum draws from; raises :class:`ConfigError` where there are none.
 
     Tasks have numbers in the lists of public sets and files, and in generators: these have no end, and

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from llmzoo.errors import ConfigError, check_names
 
-Choice = Literal["none", "uniform", "learnability", "threshold"]
+CurriculumKind = Literal["none", "uniform", "learnability", "threshold"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,25 +45,25 @@ class CurriculumArgs:
 
 
 # the options that each choice reads
-_READS: dict[str, set[str]] = {
+_OPTIONS_OF_KIND: dict[str, set[str]] = {
     "uniform": {"tasks", "window", "first"},
     "learnability": {"tasks", "window", "first", "share"},
     "threshold": {f.name for f in fields(CurriculumArgs)},
 }
 
 
-def curriculum_args(choice: str, args: Mapping[str, Any]) -> CurriculumArgs | None:
+def curriculum_args(kind: str, args: Mapping[str, Any]) -> CurriculumArgs | None:
     """The options, checked; None without a curriculum."""
-    if choice not in get_args(Choice):
+    if kind not in get_args(CurriculumKind):
         raise ConfigError(
-            f"curriculum must be one of {', '.join(get_args(Choice))}, got {choice!r}"
+            f"curriculum must be one of {', '.join(get_args(CurriculumKind))}, got {kind!r}"
         )
-    if choice == "none":
+    if kind == "none":
         if args:
             raise ConfigError("curriculum_args mean nothing with curriculum='none'")
         return None
     check_names("option of the curriculum", args, [f.name for f in fields(CurriculumArgs)])
     for name in args:
-        if name not in _READS[choice]:
-            raise ConfigError(f"{name} has no effect with curriculum={choice!r}: leave it out")
+        if name not in _OPTIONS_OF_KIND[kind]:
+            raise ConfigError(f"{name} has no effect with curriculum={kind!r}: leave it out")
     return CurriculumArgs(**args)

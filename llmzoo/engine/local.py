@@ -12,9 +12,9 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import gathered
+from llmzoo.distributed.sharding import gather_weights
 from llmzoo.engine import wire
-from llmzoo.engine.base import Draws, Iteration, models_among, seeds_of_round
+from llmzoo.engine.base import Iteration, IterationSeeds, distinct_models, seeds_for_round
 from llmzoo.engine.curriculum import Curriculum
 from llmzoo.engine.opponents import Opponents
 from llmzoo.engine.setup import keep_freed_memory
@@ -24,8 +24,8 @@ from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.scheduler import RolloutKey, rollout_keys, run, slow_steps
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.scheduler import RolloutKey, has_slow_steps, rollout_keys, run_rollouts
+from llmzoo.rollout.stepping import RolloutClock
 
 
 class LocalEngine:
@@ -33,7 +33,7 @@ class LocalEngine:
 
     ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent, learning or not.
     ``total_steps``: iterations of the whole run, for the learning-rate schedule. ``cohorts``,
-    ``workers``: see :func:`llmzoo.rollout.scheduler.run`. ``opponents``: None for self-play.
+    ``workers``: see :func:`llmzoo.rollout.scheduler.run_rollouts`. ``opponents``: None for self-play.
     ``curriculum``: None where the environment draws its tasks.
 
     Where a model is on the CPU, the process keeps memory that tensors have freed
@@ -64,27 +64,32 @@ class LocalEngine:
         self._threads = {"cohorts": cohorts, "workers": workers}
         self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
         self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
-        self.clock = Clock()  # of the last batch that was collected
+        self.clock = RolloutClock()  # of the last batch that was collected
         self.opponents = opponents
         self.curriculum = curriculum
         # what remembers earlier batches, beside the updater
-        self._memories = [m for m in (opponents, curriculum) if m is not None]
+        self._trackers = [m for m in (opponents, curriculum) if m is not None]
 
     def iterate(
-        self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds_for: Callable[[int], IterationSeeds],
+        step: int,
+        *,
+        last: bool,
     ) -> Iteration:
         """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n."""
-        self.reseed(self.agent_policies, draw(step).noise)
-        torch.manual_seed(draw(step).update)
-        for memory in self._memories:
-            memory.begin(step, draw(step).update)
+        self.reseed(self.agent_policies, seeds_for(step).noise)
+        torch.manual_seed(seeds_for(step).update)
+        for tracker in self._trackers:
+            tracker.begin(step, seeds_for(step).update)
         before = sum(policy.tokens_sampled for policy in self.policies.values())
         started = time.monotonic()
-        batch = self.collect(env_fn, draw(step).seeds)
-        played = time.monotonic()
-        learned = self.update(batch, seed=step)
-        for memory in self._memories:
-            learned |= memory.record(batch)
+        batch = self.collect(env_fn, seeds_for(step).seeds)
+        update_started = time.monotonic()
+        metrics = self.update(batch, seed=step)
+        for tracker in self._trackers:
+            metrics |= tracker.record(batch)
         tokens = sum(policy.tokens_sampled for policy in self.policies.values()) - before
         counts = ranks.all_reduce_sum(
             {"tokens": tokens, "answers": self.clock.answers, "steps": self.clock.steps}
@@ -94,15 +99,15 @@ class LocalEngine:
             batch=batch,
             clock=self.clock,
             tokens=int(counts["tokens"]),
-            rollout_seconds=played - started,
-            learned=learned,
+            rollout_seconds=update_started - started,
+            update_metrics=metrics,
             credits=self.updater.credits(batch),
-            update_seconds=time.monotonic() - played,
+            update_seconds=time.monotonic() - update_started,
         )
 
     def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
         """Play one rollout from each seed, and further ones while the learner wants more."""
-        self.clock = Clock()
+        self.clock = RolloutClock()
         players = self.updater.players()
         if self.opponents is not None:
             players = self.opponents.with_opponents(players)
@@ -113,38 +118,40 @@ class LocalEngine:
         env_fn: Callable[[], AECEnv],
         seeds: Sequence[int],
         players: Mapping[str, Policy],
-        clock: Clock,
+        clock: RolloutClock,
         stop: Event | None = None,
     ) -> Batch:
         """:meth:`collect` with given players; ``clock`` is increased."""
-        batch = self._play_once(env_fn, seeds, players, clock, stop)
+        batch = self._play_round(env_fn, seeds, players, clock, stop)
         rounds = 0
         while self.learner.wants_more(batch, rounds):
             rounds += 1
-            again = seeds_of_round(seeds, rounds)
-            batch = Batch.joined([batch, self._play_once(env_fn, again, players, clock, stop)])
+            more_seeds = seeds_for_round(seeds, rounds)
+            batch = Batch.concatenate(
+                [batch, self._play_round(env_fn, more_seeds, players, clock, stop)]
+            )
         return batch
 
-    def _play_once(
+    def _play_round(
         self,
         env_fn: Callable[[], AECEnv],
         seeds: Sequence[int],
         players: Mapping[str, Policy],
-        clock: Clock,
+        clock: RolloutClock,
         stop: Event | None,
     ) -> Batch:
         """One rollout from each seed; each rank plays its share and gets the whole batch."""
         keys = rollout_keys(seeds)
-        mine = ranks.share(len(seeds))
-        sampling = [policy.model for policy in models_among(players) if policy.sampler is None]
-        self.learner.skip(seeds[: mine.start])
-        with gathered(sampling):
-            part = play_rollouts(
+        own_indices = ranks.shard_range(len(seeds))
+        sampling = [policy.model for policy in distinct_models(players) if policy.sampler is None]
+        self.learner.skip(seeds[: own_indices.start])
+        with gather_weights(sampling):
+            own_batch = play_rollouts(
                 self.learner,
                 self.trained,
                 env_fn,
-                [seeds[i] for i in mine],
-                [keys[i] for i in mine],
+                [seeds[i] for i in own_indices],
+                [keys[i] for i in own_indices],
                 players,
                 clock=clock,
                 stop=stop,
@@ -152,25 +159,27 @@ class LocalEngine:
                 curriculum=self.curriculum,
                 **self._threads,
             )
-        self.learner.skip(seeds[mine.stop :])
-        if ranks.world() == 1:
-            return part
-        return Batch.joined([wire.load(data) for data in ranks.gather(wire.dump(part))])
+        self.learner.skip(seeds[own_indices.stop :])
+        if ranks.world_size() == 1:
+            return own_batch
+        return Batch.concatenate(
+            [wire.load(data) for data in ranks.all_gather_bytes(wire.dump(own_batch))]
+        )
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         """Learn from a batch; ``seed`` fixes all randomness of the update. Returns metrics."""
         for sampler in self.samplers:
             sampler.rest()
-        learned = self.updater.update(batch, seed=seed)
+        metrics = self.updater.update(batch, seed=seed)
         self._sync_samplers()
-        return learned
+        return metrics
 
     def reseed(self, agent_policies: Mapping[str, Policy], noise: Sequence[int]) -> None:
         """Seed the sampling of every model."""
-        for policy, seed in zip(models_among(agent_policies), noise, strict=True):
+        for policy, seed in zip(distinct_models(agent_policies), noise, strict=True):
             policy.reseed(seed)
 
-    def settle(self) -> None:
+    def sync_policies(self) -> None:
         """Nothing to do: ``policies`` always have the newest weights."""
 
     def save(self, folder: Path) -> None:
@@ -178,26 +187,26 @@ class LocalEngine:
         for name, policy in self.policies.items():
             policy.save(folder / name)
         self.updater.save(folder)
-        for memory in self._memories:
-            memory.save(folder)
+        for tracker in self._trackers:
+            tracker.save(folder)
 
     def load(self, folder: Path) -> None:
         """Load what :meth:`save` wrote."""
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
         self.updater.load(folder)
-        for memory in self._memories:
-            memory.load(folder)
+        for tracker in self._trackers:
+            tracker.load(folder)
         self._sync_samplers()
 
     def _sync_samplers(self) -> None:
         for sampler in self.samplers:
-            sampler.sync()
+            sampler.sync_weights()
 
 
 def play_rollouts(
     learner: Learner,
-    trained: Collection[str],
+    trained_agents: Collection[str],
     env_fn: Callable[[], AECEnv],
     seeds: Sequence[int],
     keys: Sequence[RolloutKey],
@@ -205,7 +214,7 @@ def play_rollouts(
     *,
     cohorts: int,
     workers: int,
-    clock: Clock,
+    clock: RolloutClock,
     stop: Event | None = None,
     opponents: Opponents | None = None,
     curriculum: Curriculum | None = None,
@@ -213,22 +222,24 @@ def play_rollouts(
     """Play one of the learner's rollouts from each seed, all at once.
 
     ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
-    batch, so that a part of a batch is played as it would be in the whole. ``trained``: the agents
+    batch, so that a part of a batch is played as it would be in the whole. ``trained_agents``: the agents
     that learn, of which ``opponents`` leave one. ``curriculum`` draws the tasks. The other
-    arguments: see :func:`llmzoo.rollout.scheduler.run`.
+    arguments: see :func:`llmzoo.rollout.scheduler.run_rollouts`.
     """
     envs = [env_fn() for _ in seeds]
     for env, seed in zip(envs, seeds, strict=True):
         env.reset(seed=seed, options=curriculum.options(seed) if curriculum else None)
-    learning = [opponents.trained(seed, trained) if opponents else trained for seed in seeds]
-    batches = run(
-        [learner.rollout(*each) for each in zip(envs, seeds, learning, strict=True)],
+    learning_agents = [
+        opponents.trained(seed, trained_agents) if opponents else trained_agents for seed in seeds
+    ]
+    batches = run_rollouts(
+        [learner.rollout(*each) for each in zip(envs, seeds, learning_agents, strict=True)],
         players,
         keys=keys,
-        early=slow_steps(envs),
+        early=has_slow_steps(envs),
         cohorts=cohorts,
         workers=workers,
         clock=clock,
         stop=stop,
     )
-    return Batch.joined(batches)
+    return Batch.concatenate(batches)

@@ -14,31 +14,31 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
-from llmzoo.engine.base import Draws, Iteration
+from llmzoo.engine.base import Iteration, IterationSeeds
 from llmzoo.engine.local import LocalEngine
-from llmzoo.engine.snapshot import Snapshot, copies
+from llmzoo.engine.snapshot import Snapshot, copy_for_rollouts
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.stepping import RolloutClock
 
 
 @dataclass(frozen=True, slots=True)
-class _Rollouts:
+class _PlayedBatch:
     batch: Batch
-    clock: Clock
+    clock: RolloutClock
     tokens: int
     seconds: float
 
 
-def check_ratio(learner: Learner) -> None:
+def check_importance_ratio(learner: Learner) -> None:
     """Refuse a learner that cannot learn from answers sampled with older weights."""
     config = learner.config
-    weighs = isinstance(config, SurrogateConfig) and (config.clip or config.importance_cap)
-    if not weighs:
+    uses_ratio = isinstance(config, SurrogateConfig) and (config.clip or config.importance_cap)
+    if not uses_ratio:
         raise ConfigError(
             "max_off_policy_steps above 0 trains on answers of older weights, which needs the ratio: choose "
             "a learner by policy gradient and set its clip, such as 0.2, or its importance_cap"
@@ -64,54 +64,61 @@ class OffPolicyEngine(LocalEngine):
         agent_policies: Mapping[str, Policy],
         **options: Any,
     ):
-        if ranks.world() > 1:
+        if ranks.world_size() > 1:
             raise ConfigError(
                 "max_off_policy_steps=1 plays in the process that updates, and needs a "
                 "single rank; engine='ray' has no such limit"
             )
-        check_ratio(learner)
+        check_importance_ratio(learner)
         super().__init__(learner, policies, agent_policies, **options)
         if dict(self.updater.players()) != self.agent_policies:
             raise ConfigError(
                 "max_off_policy_steps must be 0: this learner does not play with the policies it trains"
             )
-        self.players = copies(
+        self.players = copy_for_rollouts(
             self.policies, self.agent_policies
         )  # the policy that plays each agent
         own = {id(policy): self.players[agent] for agent, policy in self.agent_policies.items()}
         self._copies: dict[str, Any] = {n: own[id(p)] for n, p in self.policies.items()}
-        self._next: _Rollouts | None = None
+        self._next: _PlayedBatch | None = None
 
     def iterate(
-        self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds_for: Callable[[int], IterationSeeds],
+        step: int,
+        *,
+        last: bool,
     ) -> Iteration:
         """Learn from batch ``step`` and meanwhile play the next one, unless this is the ``last``."""
-        played = self._next or self._play_copies(env_fn, draw(step))
+        current = self._next or self._play_copies(env_fn, seeds_for(step))
         self._next = None
-        Snapshot.of(self.policies).put_into(self._copies)
-        torch.manual_seed(draw(step).update)
+        Snapshot.of(self.policies).copy_into(self._copies)
+        torch.manual_seed(seeds_for(step).update)
         stop = Event()
         with ThreadPoolExecutor(1, thread_name_prefix="llmzoo-rollouts") as pool:
             try:
-                following = (
-                    None if last else pool.submit(self._play_copies, env_fn, draw(step + 1), stop)
+                pending = (
+                    None
+                    if last
+                    else pool.submit(self._play_copies, env_fn, seeds_for(step + 1), stop)
                 )
                 started = time.monotonic()
-                learned = self.update(played.batch, seed=step)
+                metrics = self.update(current.batch, seed=step)
                 seconds = time.monotonic() - started
-                if following is not None:
-                    self._next = following.result()
+                if pending is not None:
+                    self._next = pending.result()
             except BaseException:
                 stop.set()  # the thread ends before its next call of a policy
                 raise
-        self.clock = played.clock
+        self.clock = current.clock
         return Iteration(
-            batch=played.batch,
-            clock=played.clock,
-            tokens=played.tokens,
-            rollout_seconds=played.seconds,
-            learned=learned,
-            credits=self.updater.credits(played.batch),
+            batch=current.batch,
+            clock=current.clock,
+            tokens=current.tokens,
+            rollout_seconds=current.seconds,
+            update_metrics=metrics,
+            credits=self.updater.credits(current.batch),
             update_seconds=seconds,
         )
 
@@ -125,14 +132,14 @@ class OffPolicyEngine(LocalEngine):
 
     def load(self, folder: Path) -> None:
         super().load(folder)
-        Snapshot.load(folder, self._copies, age=1).put_into(self._copies)
+        Snapshot.load(folder, self._copies, age=1).copy_into(self._copies)
         self._next = None
 
     def _play_copies(
-        self, env_fn: Callable[[], AECEnv], draw: Draws, stop: Event | None = None
-    ) -> _Rollouts:
-        self.reseed(self.players, draw.noise)
-        clock, started, before = Clock(), time.monotonic(), self.tokens_sampled()
-        batch = self.play(env_fn, draw.seeds, self.players, clock, stop)
+        self, env_fn: Callable[[], AECEnv], seeds: IterationSeeds, stop: Event | None = None
+    ) -> _PlayedBatch:
+        self.reseed(self.players, seeds.noise)
+        clock, started, before = RolloutClock(), time.monotonic(), self.tokens_sampled()
+        batch = self.play(env_fn, seeds.seeds, self.players, clock, stop)
         tokens = self.tokens_sampled() - before
-        return _Rollouts(batch, clock, tokens, time.monotonic() - started)
+        return _PlayedBatch(batch, clock, tokens, time.monotonic() - started)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from llmzoo.errors import ConfigError, check_names
 from llmzoo.policies import SCRIPTED
 
-Draw = Literal["self", "latest", "uniform", "recency", "prioritized", "fictitious"]
+OpponentSampling = Literal["self", "latest", "uniform", "recency", "prioritized", "fictitious"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +51,20 @@ def _is_share(value: object) -> bool:
     return type(value) in (int, float) and 0.0 <= value <= 1.0  # type: ignore[operator]
 
 
-def opponent_args(draw: str, args: Mapping[str, Any]) -> OpponentArgs | None:
+def opponent_args(sampling: str, args: Mapping[str, Any]) -> OpponentArgs | None:
     """The options, checked; None for self-play, which has none."""
-    if draw not in get_args(Draw):
-        raise ConfigError(f"opponents must be one of {', '.join(get_args(Draw))}, got {draw!r}")
-    if draw == "self":
+    if sampling not in get_args(OpponentSampling):
+        raise ConfigError(
+            f"opponents must be one of {', '.join(get_args(OpponentSampling))}, got {sampling!r}"
+        )
+    if sampling == "self":
         if args:
             raise ConfigError("opponents_args mean nothing with opponents='self'")
         return None
     check_names("option of opponents", args, [f.name for f in fields(OpponentArgs)])
-    given = dict(args)
-    if isinstance(given.get("scripted"), list):
-        given["scripted"] = tuple(given["scripted"])
-    if draw == "fictitious" and given.setdefault("size", None) is not None:
+    options = dict(args)
+    if isinstance(options.get("scripted"), list):
+        options["scripted"] = tuple(options["scripted"])
+    if sampling == "fictitious" and options.setdefault("size", None) is not None:
         raise ConfigError("opponents='fictitious' averages over all copies: leave out size")
-    return OpponentArgs(**given)
+    return OpponentArgs(**options)

@@ -20,7 +20,7 @@ Parallel = Literal["auto", "ddp", "fsdp"]
 
 # parameters of mallopt(3), from glibc's malloc.h
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-_SET_BY_USER = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+_MALLOC_VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
 
 
 def keep_freed_memory() -> bool:
@@ -31,12 +31,12 @@ def keep_freed_memory() -> bool:
     holds its peak memory until it ends. Nothing changes where the user has set ``MALLOC_*``
     variables, or with another C library than glibc.
     """
-    if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in _SET_BY_USER):
+    if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in _MALLOC_VARIABLES):
         return False
     mallopt = ctypes.CDLL(None).mallopt
-    kept = mallopt(_TRIM_THRESHOLD, 2**31 - 1) and mallopt(_TOP_PAD, 2**28)
+    accepted = mallopt(_TRIM_THRESHOLD, 2**31 - 1) and mallopt(_TOP_PAD, 2**28)
     # glibc before 2.35 takes no more than 32 MiB
-    return bool(kept and (mallopt(_MMAP_THRESHOLD, 2**30) or mallopt(_MMAP_THRESHOLD, 2**25)))
+    return bool(accepted and (mallopt(_MMAP_THRESHOLD, 2**30) or mallopt(_MMAP_THRESHOLD, 2**25)))
 
 
 def distribute(
@@ -52,18 +52,18 @@ def distribute(
     Raises :class:`ConfigError` for settings of accelerate that are not supported here.
     """
     _check_launcher()
-    launched = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
+    fsdp_launch = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
     offload = cpu_offload or (
         parallel == "auto" and os.environ.get("FSDP_OFFLOAD_PARAMS", "false").lower() == "true"
     )
-    sharded = parallel == "fsdp" or (parallel == "auto" and launched)
+    sharded = parallel == "fsdp" or (parallel == "auto" and fsdp_launch)
     if cpu_offload and not sharded:
         raise ConfigError("cpu_offload requires parallel='fsdp'")
-    if ranks.world() == 1:
+    if ranks.world_size() == 1:
         return
     models: dict[int, Any] = {id(policy.model): policy.model for policy in policies}
     for model in models.values():
-        ranks.same_weights(list(model.parameters()))
+        ranks.broadcast_weights(list(model.parameters()))
         if sharded and is_peft(model):
             adapters = [weight for weight in model.parameters() if weight.requires_grad]
             shard(model.get_base_model(), offload=offload, unsharded=adapters)

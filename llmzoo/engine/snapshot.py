@@ -22,19 +22,19 @@ from llmzoo.policies.transformers import TransformersPolicy
 Learning = Mapping[str, TransformersPolicy]  # policies that learn, by name
 
 
-def changing(policy: TransformersPolicy) -> dict[str, Parameter]:
+def trainable_weights(policy: TransformersPolicy) -> dict[str, Parameter]:
     """The weights that learning changes, by name: of the adapter, or the model's unfrozen ones."""
     if policy.adapter is not None:
-        named = lora.own_parameters(policy.model, policy.adapter)
+        named = lora.adapter_parameters(policy.model, policy.adapter)
     else:
         named = dict(policy.model.named_parameters())
     return {name: weight for name, weight in named.items() if weight.requires_grad}
 
 
 @torch.no_grad()
-def put(policy: TransformersPolicy, tensors: Mapping[str, Tensor]) -> None:
+def load_tensors(policy: TransformersPolicy, tensors: Mapping[str, Tensor]) -> None:
     """Copy whole tensors, by name, into the policy's weights; each rank takes its own shards."""
-    for name, own in changing(policy).items():
+    for name, own in trainable_weights(policy).items():
         local_shard(own).copy_(local_shard(shard_tensor_like(tensors[name], own)))
 
 
@@ -51,39 +51,41 @@ class Snapshot:
             {
                 f"{name}/{weight}": tensor.detach()
                 for name, policy in learning.items()
-                for weight, tensor in changing(policy).items()
+                for weight, tensor in trainable_weights(policy).items()
             }
         )
 
-    def put_into(self, learning: Learning) -> None:
+    def copy_into(self, learning: Learning) -> None:
         """Copy the weights into policies of the same names, as far as the snapshot has them."""
         by_policy: dict[str, dict[str, Tensor]] = {}
         for key, tensor in self.tensors.items():
             name, _, weight = key.rpartition("/")
             by_policy.setdefault(name, {})[weight] = tensor
         for name, tensors in by_policy.items():
-            put(learning[name], tensors)
+            load_tensors(learning[name], tensors)
 
     def save(self, folder: Path, learning: Learning, *, age: int) -> None:
         """Write the weights of ``age`` updates ago into a checkpoint's folder."""
-        ordered = {f"{n:06d}": self.tensors[key] for n, key in enumerate(_keys(learning))}
-        save_file({n: t.contiguous() for n, t in ordered.items()}, folder / file_name(age))
+        ordered = {f"{n:06d}": self.tensors[key] for n, key in enumerate(_weight_keys(learning))}
+        save_file({n: t.contiguous() for n, t in ordered.items()}, folder / snapshot_file_name(age))
 
     @staticmethod
     def load(folder: Path, learning: Learning, *, age: int) -> Snapshot:
         """What :meth:`save` wrote; raises :class:`CheckpointError` for another model's weights."""
-        saved, keys = load_file(folder / file_name(age)), _keys(learning)
+        saved, keys = load_file(folder / snapshot_file_name(age)), _weight_keys(learning)
         if len(saved) != len(keys):
-            raise CheckpointError(f"{folder / file_name(age)} holds the weights of another model")
+            raise CheckpointError(
+                f"{folder / snapshot_file_name(age)} holds the weights of another model"
+            )
         return Snapshot({key: saved[f"{n:06d}"] for n, key in enumerate(keys)})
 
 
-def file_name(age: int) -> str:
+def snapshot_file_name(age: int) -> str:
     """The file of a checkpoint with the weights of ``age`` updates ago."""
     return "ahead.safetensors" if age == 1 else f"ahead_{age}.safetensors"
 
 
-def _keys(learning: Learning) -> list[str]:
+def _weight_keys(learning: Learning) -> list[str]:
     """``policy/weight`` in the order of the models' weights."""
     keys = []
     for model in {id(policy.model): policy.model for policy in learning.values()}.values():
@@ -91,13 +93,13 @@ def _keys(learning: Learning) -> list[str]:
             id(weight): f"{name}/{weight_name}"
             for name, policy in learning.items()
             if policy.model is model
-            for weight_name, weight in changing(policy).items()
+            for weight_name, weight in trainable_weights(policy).items()
         }
         keys += [names[id(weight)] for weight in model.parameters() if id(weight) in names]
     return keys
 
 
-def copies(learning: Learning, policies: Mapping[str, Policy]) -> dict[str, Policy]:
+def copy_for_rollouts(learning: Learning, policies: Mapping[str, Policy]) -> dict[str, Policy]:
     """Policies to play with while others learn; each is a copy where it shares a learning model.
 
     A copy has its own modules, so that two threads can use both, and its own changing weights. It
@@ -105,21 +107,26 @@ def copies(learning: Learning, policies: Mapping[str, Policy]) -> dict[str, Poli
     """
     models: dict[int, Any] = {}
     for model in {id(p.model): p.model for p in learning.values()}.values():
-        own = {id(w) for p in learning.values() if p.model is model for w in changing(p).values()}
-        shared = {id(w): w for w in model.parameters() if id(w) not in own}
+        trainable = {
+            id(w)
+            for p in learning.values()
+            if p.model is model
+            for w in trainable_weights(p).values()
+        }
+        shared = {id(w): w for w in model.parameters() if id(w) not in trainable}
         models[id(model)] = copy.deepcopy(model, shared).eval()
     noise_keys: dict[int, NoiseKeys] = {}
-    made: dict[int, Policy] = {}
+    copied: dict[int, Policy] = {}
     for policy in policies.values():
-        if id(policy) in made:
+        if id(policy) in copied:
             continue
-        made[id(policy)] = policy
+        copied[id(policy)] = policy
         if isinstance(policy, TransformersPolicy) and id(policy.model) in models:
-            player = made[id(policy)] = policy.with_adapter(policy.adapter)
+            player = copied[id(policy)] = policy.with_adapter(policy.adapter)
             player.model = models[id(policy.model)]
             player.tokenizer = copy.deepcopy(policy.tokenizer)  # tokenizers are not thread-safe
             # policies that share their noise still share it
             player.noise_keys = noise_keys.setdefault(
                 id(policy.noise_keys), NoiseKeys(policy.noise_keys.seed)
             )
-    return {name: made[id(policy)] for name, policy in policies.items()}
+    return {name: copied[id(policy)] for name, policy in policies.items()}

@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from llmzoo.files import json_text
-from llmzoo.learners.episode_rows import decision_of, decision_row
+from llmzoo.files import dump_json
+from llmzoo.learners.episode_rows import decision_from_row, decision_to_row
 from llmzoo.records import (
     Batch,
     Completion,
+    ComponentReturns,
     Episode,
     EpisodeOutcome,
     Group,
-    Part,
-    fields_of,
-    with_tuples,
+    field_values,
+    lists_to_tuples,
 )
 
 _LEVEL = 1  # a third of the bytes in little time; higher levels gain little
@@ -39,45 +39,45 @@ Ids = tuple[int, ...]
 
 def dump(batch: Batch) -> bytes:
     """A batch as bytes."""
-    table = _Table()
+    index = _CompletionIndex()
     rows: dict[str, Any] = {
         "groups": [
             {
-                **fields_of(group),
-                "prompt_ids": table.prompt(group.prompt_ids),
-                "completions": [table.answer(c) for c in group.completions],
-                "parts": {name: fields_of(part) for name, part in group.parts.items()},
+                **field_values(group),
+                "prompt_ids": index.prompt(group.prompt_ids),
+                "completions": [index.answer(c) for c in group.completions],
+                "parts": {name: field_values(part) for name, part in group.parts.items()},
             }
             for group in batch.groups
         ],
-        "endings": [fields_of(ending) for ending in batch.endings],
+        "endings": [field_values(ending) for ending in batch.endings],
         "failures": batch.failures,
         "episodes": [
             {
-                **fields_of(episode),
+                **field_values(episode),
                 "decisions": [
-                    decision_row(d, table.answer(d.completion)) for d in episode.decisions
+                    decision_to_row(d, index.answer(d.completion)) for d in episode.decisions
                 ],
             }
             for episode in batch.episodes
         ],
         "answers": [
             {
-                **fields_of(c),
-                "prompt_ids": table.prompt(c.prompt_ids),
+                **field_values(c),
+                "prompt_ids": index.prompt(c.prompt_ids),
                 "ids": None,  # in the arrays
                 "logprobs": None,
             }
-            for c in table.answers
+            for c in index.answers
         ],
     }
     arrays = [
-        *_pack([c.ids for c in table.answers], np.int64),
-        *_pack([c.logprobs for c in table.answers], np.float64),
-        *_pack(list(table.prompts), np.int64),
+        *_pack([c.ids for c in index.answers], np.int64),
+        *_pack([c.logprobs for c in index.answers], np.float64),
+        *_pack(list(index.prompts), np.int64),
     ]
     rows["arrays"] = [(array.dtype.str, array.nbytes) for array in arrays]
-    header = json_text(rows).encode()
+    header = dump_json(rows).encode()
     parts = [len(header).to_bytes(8, "little"), header, *(a.tobytes() for a in arrays)]
     return zlib.compress(b"".join(parts), _LEVEL)
 
@@ -93,28 +93,31 @@ def load(data: bytes) -> Batch:
         start += size
     pairs = zip(arrays[::2], arrays[1::2], strict=True)
     ids, logprobs, prompts = (list(_unpack(lengths, flat)) for lengths, flat in pairs)
-    answers = [
+    completions = [
         Completion(**{**row, "prompt_ids": prompts[row["prompt_ids"]], "ids": i, "logprobs": p})
         for row, i, p in zip(rows["answers"], ids, logprobs, strict=True)
     ]
     groups = [
         {
-            **with_tuples(row),
+            **lists_to_tuples(row),
             "prompt_ids": prompts[row["prompt_ids"]],
-            "completions": tuple(answers[i] for i in row["completions"]),
-            "parts": {name: Part(**with_tuples(part)) for name, part in row["parts"].items()},
+            "completions": tuple(completions[i] for i in row["completions"]),
+            "parts": {
+                name: ComponentReturns(**lists_to_tuples(part))
+                for name, part in row["parts"].items()
+            },
         }
         for row in rows["groups"]
     ]
     return Batch(
         groups=tuple(Group(**row) for row in groups),
         endings=tuple(EpisodeOutcome(**row) for row in rows["endings"]),
-        episodes=tuple(_episode(row, answers) for row in rows["episodes"]),
+        episodes=tuple(_episode(row, completions) for row in rows["episodes"]),
         failures=tuple(rows["failures"]),
     )
 
 
-class _Table:
+class _CompletionIndex:
     """Numbers for the completions and prompts of a batch, which are sent once each."""
 
     def __init__(self) -> None:
@@ -148,5 +151,5 @@ def _unpack(lengths: NDArray[Any], flat: NDArray[Any]) -> Iterator[tuple[Any, ..
 
 
 def _episode(row: Mapping[str, Any], answers: Sequence[Completion]) -> Episode:
-    decisions = [decision_of(d, answers[d["completion"]]) for d in row["decisions"]]
-    return Episode(**{**with_tuples(row), "decisions": tuple(decisions)})
+    decisions = [decision_from_row(d, answers[d["completion"]]) for d in row["decisions"]]
+    return Episode(**{**lists_to_tuples(row), "decisions": tuple(decisions)})

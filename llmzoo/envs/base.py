@@ -21,16 +21,22 @@ import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from llmzoo.envs.drawing import Board, Sighting, terminal
-from llmzoo.errors import ConfigError, NoPlayerError, ServiceError, UnknownNameError, check_names
+from llmzoo.envs.drawing import Board, BoardInText, terminal
+from llmzoo.errors import (
+    ConfigError,
+    NoScriptedPolicyError,
+    ServiceError,
+    UnknownNameError,
+    check_names,
+)
 from llmzoo.parallel_forms import to_parallel
 from llmzoo.spaces import FreeText, Observation
 
-MAX_ANSWER_CHARS = 20_000  # a longer answer is malformed, and never parsed
+MAX_ACTION_CHARS = 20_000  # a longer answer is malformed, and never parsed
 MAX_OBSERVATION_CHARS = 1_000_000
 TEAM_PART = "team"  # the name of a team reward that has no named parts
 
-_NOBODY: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Outcome(NamedTuple):
@@ -44,9 +50,9 @@ class Outcome(NamedTuple):
     """
 
     team: float | Mapping[str, float] = 0.0
-    local: Mapping[str, Mapping[str, float]] = _NOBODY
+    local: Mapping[str, Mapping[str, float]] = _EMPTY
     done: bool = False
-    errors: Mapping[str, str] = _NOBODY
+    errors: Mapping[str, str] = _EMPTY
 
 
 class TextEnv(AECEnv[str, str, str]):
@@ -133,7 +139,7 @@ class TextEnv(AECEnv[str, str, str]):
         self.episode: Any = None
         self._random: random.Random | None = None
         self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
-        self._action_spaces = {a: FreeText(MAX_ANSWER_CHARS) for a in agents}
+        self._action_spaces = {a: FreeText(MAX_ACTION_CHARS) for a in agents}
 
     # What a task supplies
 
@@ -158,7 +164,7 @@ class TextEnv(AECEnv[str, str, str]):
         """Whether the agent that has just answered answers again before the next one (a task in turns)."""
         return False
 
-    def deciding(self) -> list[str]:
+    def agents_to_act(self) -> list[str]:
         """The agents that choose next without seeing each other's choice, the selected one first: one in
         a task in turns, all live ones in a simultaneous task."""
         if not self.metadata["is_parallelizable"]:
@@ -177,11 +183,11 @@ class TextEnv(AECEnv[str, str, str]):
 
     def expert(self, agent: str) -> str:
         """The best answer of ``agent`` now, by a scripted player who may read more than the prompt."""
-        raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
+        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted expert")
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player, who makes the mistakes that people make in this task."""
-        raise NoPlayerError(f"{self.metadata['name']} has no scripted amateur")
+        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted amateur")
 
     def board(self) -> str:
         """The state as plain text, for a person."""
@@ -196,7 +202,7 @@ class TextEnv(AECEnv[str, str, str]):
         return []
 
     @classmethod
-    def boards_in(cls, text: str) -> tuple[Sighting, ...]:
+    def find_boards(cls, text: str) -> tuple[BoardInText, ...]:
         """The boards that an observation of this environment shows, in either form of prompt.
 
         Only boards drawn by the environment count, not those in a model's answer. Never raises, and
@@ -229,7 +235,7 @@ class TextEnv(AECEnv[str, str, str]):
         self.turn = 0
         self.success = False
         self._answers: dict[str, str] = {}
-        self.begin(self._random, _task_of(options or {}))
+        self.begin(self._random, _task_from_options(options or {}))
         shared = dict(self.describe())
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -245,30 +251,30 @@ class TextEnv(AECEnv[str, str, str]):
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
-        if not self._answers_now(agent, action):
+        if not self._begin_step(agent, action):
             return
         assert action is not None
         last_of_round = agent == self.agents[-1]
-        again = False
+        keeps_turn = False
         if not self.simultaneous:
-            self._pay(self._served(lambda: self.play(agent, action)))
-            again = self.keeps_turn(agent)
+            self._apply_outcome(self._served(lambda: self.play(agent, action)))
+            keeps_turn = self.keeps_turn(agent)
         else:
             self._answers[agent] = action
             if last_of_round:
                 answers, self._answers = self._answers, {}
-                self._pay(self._served(lambda: self.play_together(answers)))
+                self._apply_outcome(self._served(lambda: self.play_together(answers)))
         self._accumulate_rewards()
         ended = True in self.terminations.values()
-        if last_of_round and not again and not ended:
+        if last_of_round and not keeps_turn and not ended:
             self.turn += 1
             ended = self.turn >= self.max_turns
             self.truncations = dict.fromkeys(self.agents, ended)
         if ended:
             self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
-        following = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
-        if following != agent and not again:
-            self._select(following)
+        next_agent = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
+        if next_agent != agent and not keeps_turn:
+            self._select(next_agent)
         if self.render_mode == "human":
             self.render()
 
@@ -280,7 +286,7 @@ class TextEnv(AECEnv[str, str, str]):
         """The state as text, as a picture ([height, width, 3] uint8), or printed; see ``render_mode``.
 
         Boards are drawn in colour if standard output is a terminal that shows it
-        (:func:`llmzoo.envs.drawing.terminal.takes_colour`), and as plain text otherwise. Raises
+        (:func:`llmzoo.envs.drawing.terminal.supports_colour`), and as plain text otherwise. Raises
         :class:`MissingExtraError` for a picture if Pillow is not installed.
         """
         if self.render_mode is None:
@@ -291,9 +297,9 @@ class TextEnv(AECEnv[str, str, str]):
 
             if board is None:
                 raise NotImplementedError(f"{self} has the render_mode rgb_array and no picture()")
-            return pixels.rgb(board)
-        colours = board is not None and terminal.takes_colour(sys.stdout)
-        text = terminal.coloured(board) if board is not None and colours else self.board()
+            return pixels.to_rgb(board)
+        colours = board is not None and terminal.supports_colour(sys.stdout)
+        text = terminal.render_coloured(board) if board is not None and colours else self.board()
         if self.render_mode == "human":
             print(text)
             return None
@@ -318,7 +324,7 @@ class TextEnv(AECEnv[str, str, str]):
 
     # Bookkeeping
 
-    def _answers_now(self, agent: str, action: str | None) -> bool:
+    def _begin_step(self, agent: str, action: str | None) -> bool:
         """Begin the step of an agent's answer, or take the step of one that is done, which is all."""
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -338,9 +344,9 @@ class TextEnv(AECEnv[str, str, str]):
             self.infos = {a: {**info, "failure": str(error)} for a, info in self.infos.items()}
             return Outcome(done=True)
 
-    def _pay(self, outcome: Outcome) -> None:
+    def _apply_outcome(self, outcome: Outcome) -> None:
         """Pay every agent its parts of the reward, and end the episode if the task is over."""
-        team = self._team_parts(outcome)
+        team = self._weighted_team_rewards(outcome)
         for agent in self.agents:
             parts = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
             if not parts:
@@ -357,7 +363,7 @@ class TextEnv(AECEnv[str, str, str]):
         if outcome.done:
             self.terminations = dict.fromkeys(self.agents, True)
 
-    def _team_parts(self, outcome: Outcome) -> dict[str, float]:
+    def _weighted_team_rewards(self, outcome: Outcome) -> dict[str, float]:
         """The named parts of the team reward, weighted.
 
         Raises ``ValueError`` for a part that ``metadata["team_parts"]`` does not list, or that has the
@@ -381,7 +387,7 @@ class TextEnv(AECEnv[str, str, str]):
         self.infos = {a: {**info, "active_agent": agent} for a, info in self.infos.items()}
 
 
-def _task_of(options: Mapping[str, Any]) -> int | str | None:
+def _task_from_options(options: Mapping[str, Any]) -> int | str | None:
     """The task that the options of a reset ask for."""
     for name in options:
         if name not in (
@@ -397,7 +403,7 @@ def _task_of(options: Mapping[str, Any]) -> int | str | None:
     return int(task)
 
 
-class InOrder(OrderEnforcingWrapper[str, str, str]):
+class FastOrderEnforcingWrapper(OrderEnforcingWrapper[str, str, str]):
     """PettingZoo's wrapper that raises on calls out of order, faster for calls in order.
 
     PettingZoo's own methods read each attribute through the wrapper, which checks the order each time.
@@ -417,7 +423,7 @@ class InOrder(OrderEnforcingWrapper[str, str, str]):
         return str(self.env)
 
 
-def public_forms(
+def make_env_fns(
     raw_env: type[TextEnv],
 ) -> tuple[Callable[..., AECEnv], Callable[..., ParallelEnv]]:
     """What an environment's module exports as ``env`` and ``parallel_env``.
@@ -432,7 +438,7 @@ def public_forms(
         what = f"argument of {raw_env.metadata['name']}"
         check_names(what, kwargs, known)
         try:
-            return InOrder(raw_env(**kwargs))
+            return FastOrderEnforcingWrapper(raw_env(**kwargs))
         except TypeError:
             _check_numbers(what, kwargs, raw_env)
             raise
@@ -456,8 +462,8 @@ def _check_numbers(what: str, given: Mapping[str, Any], raw_env: type[TextEnv]) 
     for name, value in given.items():
         kinds = get_args(hints.get(name)) or (hints.get(name),)
         if all(kind in _NUMBERS for kind in kinds):
-            types, words = zip(*(_NUMBERS[kind] for kind in kinds), strict=True)
+            types, type_names = zip(*(_NUMBERS[kind] for kind in kinds), strict=True)
             if not isinstance(value, types):
                 raise ConfigError(
-                    f"{what} {name!r} must be {' or '.join(words)}, got {value!r:.80}"
+                    f"{what} {name!r} must be {' or '.join(type_names)}, got {value!r:.80}"
                 )

@@ -39,16 +39,16 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
         new = memo[id(value)] = value.fork()
     elif isinstance(value, AECEnv | ParallelEnv | EzPickle) and not hasattr(value, "__deepcopy__"):
         new = memo[id(value)] = object.__new__(type(value))
-        for name, held in vars(value).items():
-            new.__dict__[name] = _copy(held, memo)
+        for name, attribute in vars(value).items():
+            new.__dict__[name] = _copy(attribute, memo)
     elif type(value) is dict:
         new = memo[id(value)] = {}
-        new.update((_copy(key, memo), _copy(held, memo)) for key, held in value.items())
+        new.update((_copy(key, memo), _copy(attribute, memo)) for key, attribute in value.items())
     elif type(value) is list:
         new = memo[id(value)] = []
-        new.extend(_copy(held, memo) for held in value)
+        new.extend(_copy(attribute, memo) for attribute in value)
     elif type(value) is tuple:
-        new = tuple(_copy(held, memo) for held in value)
+        new = tuple(_copy(attribute, memo) for attribute in value)
         new = memo.setdefault(id(value), new)  # a tuple in a cycle has been copied meanwhile
     else:
         try:

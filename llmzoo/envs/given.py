@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from llmzoo.envs.tasks import Listed, check_split
+from llmzoo.envs.tasks import TaskList, check_split
 from llmzoo.errors import ConfigError, check_names
 
 Rows = Sequence[str | Mapping[str, Any]]
-Tasks = Rows | Mapping[str, Rows] | str | Path
+TaskSource = Rows | Mapping[str, Rows] | str | Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,19 @@ class TaskRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Given:
+class _TasksByIdentity:
     """Tasks as given, compared by identity."""
 
-    tasks: Tasks
+    tasks: TaskSource
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Given) and self.tasks is other.tasks
+        return isinstance(other, _TasksByIdentity) and self.tasks is other.tasks
 
     def __hash__(self) -> int:
         return id(self.tasks)
 
 
-def tasks_of(tasks: Tasks, split: str) -> Listed[TaskRow]:
+def load_tasks(tasks: TaskSource, split: str) -> TaskList[TaskRow]:
     """The tasks of one split.
 
     A list, or a ``.jsonl`` file of one, is split by the content of its rows; duplicates count once.
@@ -48,39 +48,41 @@ def tasks_of(tasks: Tasks, split: str) -> Listed[TaskRow]:
     else, and if no task is left.
     """
     check_split(split)
-    return _listed(_Given(tasks), split)
+    return _load_split(_TasksByIdentity(tasks), split)
 
 
 # each environment is made again, but its tasks are split once
 @lru_cache(maxsize=16)
-def _listed(given: _Given, split: str) -> Listed[TaskRow]:
+def _load_split(given: _TasksByIdentity, split: str) -> TaskList[TaskRow]:
     tasks = given.tasks
     source = str(tasks) if isinstance(tasks, str | Path) else "tasks"
     if isinstance(tasks, str | Path):
-        tasks = _read(Path(tasks))
+        tasks = _read_jsonl(Path(tasks))
     if not isinstance(tasks, Mapping):
-        return Listed(_rows(tasks), lambda row: row.text, split=split, source=source)
+        return TaskList(_to_task_rows(tasks), lambda row: row.text, split=split, source=source)
     check_names("split in tasks", tasks, ("train", "test"))
-    rows = {name: _rows(some) for name, some in tasks.items()}
+    rows = {name: _to_task_rows(split_rows) for name, split_rows in tasks.items()}
     both = {r.text for r in rows.get("train", ())} & {r.text for r in rows.get("test", ())}
     if both:
         raise ConfigError(f"{len(both)} tasks stand in train and in test")
-    chosen = [row for name, some in rows.items() if split in ("all", name) for row in some]
+    chosen = [
+        row for name, split_rows in rows.items() if split in ("all", name) for row in split_rows
+    ]
     if not chosen:
         raise ConfigError(f"tasks has none in split {split!r}, only in {', '.join(rows)}")
-    listed = Listed(chosen, lambda row: row.text, split="all", source=source)
-    listed.split = split
-    return listed
+    task_list = TaskList(chosen, lambda row: row.text, split="all", source=source)
+    task_list.split = split
+    return task_list
 
 
-def _read(path: Path) -> list[Any]:
+def _read_jsonl(path: Path) -> list[Any]:
     try:
         return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} holds no tasks, one JSON object a line: {error}") from error
 
 
-def _rows(tasks: Rows) -> list[TaskRow]:
+def _to_task_rows(tasks: Rows) -> list[TaskRow]:
     rows = {}
     for task in tasks:
         columns = {"prompt": task} if isinstance(task, str) else task

@@ -14,7 +14,7 @@ from llmzoo.errors import ConfigError, MissingExtraError
 CONNECT_S = 3.0  # seconds to wait for the hub to accept a connection
 
 
-def records(
+def load_records(
     hub_id: str, hub_args: tuple[str, ...], hub_splits: tuple[str, ...] | None
 ) -> Iterator[NamedRecord]:
     """The records of a set, each with its name; raises ``ConfigError`` and ``MissingExtraError``."""
@@ -23,7 +23,7 @@ def records(
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the data set {hub_id}", "train", error.name) from error
     try:
-        with _quick_failure_of_datasets():
+        with _datasets_offline_if_unreachable():
             splits = datasets.load_dataset(hub_id, *hub_args)
     except Exception as error:  # network, cache, schema: the library raises of every kind
         raise ConfigError(
@@ -35,43 +35,43 @@ def records(
             yield f"{hub_id}[{split}]:{number}", record
 
 
-def in_reach() -> bool:
+def is_reachable() -> bool:
     """Whether the hub can be reached. If not, its library should read its cache only."""
     import huggingface_hub.constants as hub
 
-    return not hub.HF_HUB_OFFLINE and _hub_answers(hub.ENDPOINT)
+    return not hub.HF_HUB_OFFLINE and _can_connect(hub.ENDPOINT)
 
 
 @contextlib.contextmanager
-def quick_failure() -> Iterator[None]:
+def offline_if_unreachable() -> Iterator[None]:
     """Read the hub's cache only if the hub does not answer. Its library would retry for half a
     minute."""
     import huggingface_hub.constants as hub
 
-    before = hub.HF_HUB_OFFLINE
-    hub.HF_HUB_OFFLINE = not in_reach()
+    previous = hub.HF_HUB_OFFLINE
+    hub.HF_HUB_OFFLINE = not is_reachable()
     try:
         yield
     finally:
-        hub.HF_HUB_OFFLINE = before
+        hub.HF_HUB_OFFLINE = previous
 
 
 @contextlib.contextmanager
-def _quick_failure_of_datasets() -> Iterator[None]:
+def _datasets_offline_if_unreachable() -> Iterator[None]:
     """The same for ``datasets``, which has a switch of its own."""
     import datasets
     import huggingface_hub.constants as hub
 
-    with quick_failure():
-        before = datasets.config.HF_HUB_OFFLINE
-        datasets.config.HF_HUB_OFFLINE = before or hub.HF_HUB_OFFLINE
+    with offline_if_unreachable():
+        previous = datasets.config.HF_HUB_OFFLINE
+        datasets.config.HF_HUB_OFFLINE = previous or hub.HF_HUB_OFFLINE
         try:
             yield
         finally:
-            datasets.config.HF_HUB_OFFLINE = before
+            datasets.config.HF_HUB_OFFLINE = previous
 
 
-def _hub_answers(endpoint: str) -> bool:
+def _can_connect(endpoint: str) -> bool:
     """Whether a connection to the hub can be opened. Behind a proxy this is assumed."""
     if any(name.lower() in ("https_proxy", "http_proxy", "all_proxy") for name in os.environ):
         return True

@@ -15,17 +15,17 @@ from math import gcd
 from llmzoo.sandbox import syntax
 
 
-def unordered(*items: object) -> str:
+def sorted_key(*items: object) -> str:
     """The items as a text that does not depend on their order."""
     return " ".join(sorted(map(str, items)))
 
 
-def commuted(expression: str) -> str:
+def commutative_key(expression: str) -> str:
     """An expression of numbers with sorted terms and factors; ``a - b`` and ``b - a`` are equal."""
-    return _normal(syntax.parse(expression.replace("^", "**"), mode="eval").body)
+    return _normalize_node(syntax.parse(expression.replace("^", "**"), mode="eval").body)
 
 
-def _normal(node: ast.expr) -> str:
+def _normalize_node(node: ast.expr) -> str:
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub()):
             plain, inverse = _operands(node, (ast.Add, ast.Sub))
@@ -34,7 +34,7 @@ def _normal(node: ast.expr) -> str:
             plain, inverse = _operands(node, (ast.Mult, ast.Div))
             return "(" + " / ".join(" * ".join(side) for side in (plain, inverse)) + ")"
         case ast.BinOp(left=left, op=op, right=right):
-            return f"({_normal(left)} {type(op).__name__} {_normal(right)})"
+            return f"({_normalize_node(left)} {type(op).__name__} {_normalize_node(right)})"
     return ast.unparse(node)
 
 
@@ -42,7 +42,7 @@ def _operands(node: ast.expr, chain: tuple[type, type]) -> tuple[list[str], list
     """The sorted operands of a chain of sums or products: those added or multiplied, and those
     subtracted or divided by."""
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, chain)):
-        return [_normal(node)], []
+        return [_normalize_node(node)], []
     plain, inverse = _operands(node.left, chain)
     right, right_inverse = _operands(node.right, chain)
     if isinstance(node.op, chain[1]):
@@ -50,7 +50,7 @@ def _operands(node: ast.expr, chain: tuple[type, type]) -> tuple[list[str], list
     return sorted(plain + right), sorted(inverse + right_inverse)
 
 
-def multiple(numbers: Sequence[int]) -> tuple[int, ...]:
+def normalize_row(numbers: Sequence[int]) -> tuple[int, ...]:
     """The numbers without their common factor; the first that is not 0 is positive."""
     factor = gcd(*numbers) or 1
     if next((n for n in numbers if n), 1) < 0:
@@ -58,13 +58,13 @@ def multiple(numbers: Sequence[int]) -> tuple[int, ...]:
     return tuple(n // factor for n in numbers)
 
 
-def system(rows: Sequence[Sequence[int]], sums: Sequence[int]) -> str:
+def linear_system_key(rows: Sequence[Sequence[int]], sums: Sequence[int]) -> str:
     """A key of a system of linear equations, given as rows of factors and their sums."""
     unknowns = range(len(rows[0]))
     return str(
         min(
             sorted(
-                multiple([*(signs[c] * row[c] for c in order), total])
+                normalize_row([*(signs[c] * row[c] for c in order), total])
                 for row, total in zip(rows, sums, strict=True)
             )
             for order in permutations(unknowns)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llmzoo.envs.base import Outcome
-from llmzoo.envs.settings import in_range
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.settings import check_range
+from llmzoo.envs.text import replace_surrogates, truncate
 
 MESSAGE_CHARS, MAX_MESSAGE_CHARS = 400, 2_000  # the default and the largest limit of a message
-NO_MESSAGE = -0.05  # for a message that cannot be delivered
+UNDELIVERED_PENALTY = -0.05  # for a message that cannot be delivered
 NOT_DELIVERED = "(not delivered)"  # what is shown in its place
 
 
-def message_limit(chars: int) -> int:
+def check_message_limit(chars: int) -> int:
     """``chars``; raises :class:`ConfigError` if a message of so many characters is not allowed."""
-    in_range("message_chars", chars, 1, MAX_MESSAGE_CHARS)
+    check_range("message_chars", chars, 1, MAX_MESSAGE_CHARS)
     return chars
 
 
-def delivered(text: str, limit: int) -> tuple[str, str]:
+def parse_message(text: str, limit: int) -> tuple[str, str]:
     """The message, and why it is not delivered: it is empty or too long. One of the two is ""."""
     message = text.strip()
     if not message:
@@ -29,19 +29,19 @@ def delivered(text: str, limit: int) -> tuple[str, str]:
     return message, ""
 
 
-def fined(reasons: Mapping[str, str]) -> Outcome:
+def penalize_undelivered(reasons: Mapping[str, str]) -> Outcome:
     """What messages are paid. ``reasons``: by sender, why a message was not delivered; "": it was."""
     failed = {sender: reason for sender, reason in reasons.items() if reason}
     return Outcome(
-        local={sender: {"message": NO_MESSAGE} for sender in failed},
+        local={sender: {"message": UNDELIVERED_PENALTY} for sender in failed},
         errors={sender: f"malformed: {reason}" for sender, reason in failed.items()},
     )
 
 
-def quoted(text: str, limit: int = MAX_MESSAGE_CHARS) -> str:
+def quote_message(text: str, limit: int = MAX_MESSAGE_CHARS) -> str:
     """The first ``limit`` characters of another agent's text, with ``> `` before each line.
 
     No line of the environment's own begins like that, so a message cannot pass for one.
     """
-    lines = encodable(cut(text, limit)).splitlines()
+    lines = replace_surrogates(truncate(text, limit)).splitlines()
     return "\n".join(f"> {line}" for line in lines or [""])

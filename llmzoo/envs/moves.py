@@ -12,7 +12,7 @@ from gymnasium.spaces import Discrete, Space
 
 from llmzoo.errors import ConfigError
 
-Names = Sequence[str] | Callable[[int], str] | None  # of actions; None: their numbers
+MoveNaming = Sequence[str] | Callable[[int], str] | None  # of actions; None: their numbers
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _WORD = re.compile(r"(?<![\w.])[0-9]+\.[0-9]+|(?<![\w-])-[0-9]+(?:\.[0-9]+)?|\w+")
@@ -22,8 +22,8 @@ _LABEL = re.compile(
 )
 _OPENING = re.compile(r"[\s\"'`*_$(\[{<#:=]*")  # between a label and a move
 _JOINT = re.compile(r"[\s\"'`*_$)\]}>]*(?:(?:[,/;|&–-]|\b(?:or|and|then)\b)[\s\"'`*_$(\[{<]*){1,3}")
-_QUOTED = 24  # characters of an answer in an error
-_SHORT = 60  # characters of an answer that is kept once it was read
+_MAX_QUOTED_CHARS = 24  # characters of an answer in an error
+_MAX_CACHED_CHARS = 60  # characters of an answer that is kept once it was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class UnreadableError(ValueError):
     """An answer that names no move, or more than one."""
 
 
-class Moves:
+class MoveNames:
     """The names of the moves. Move i is called ``names[i]``.
 
     Case, leading zeros and the characters between words are ignored. Raises ``ConfigError`` for a
@@ -49,7 +49,7 @@ class Moves:
         self.names = tuple(names)
         self._moves: dict[tuple[str, ...], int] = {}
         for move, name in enumerate(self.names):
-            key = tuple(_plain(word) for word in _WORD.findall(name))
+            key = tuple(_normalize_word(word) for word in _WORD.findall(name))
             if not key or key in self._moves:
                 raise ConfigError(f"the name {name!r} of move {move} is empty or taken")
             self._moves[key] = move
@@ -72,10 +72,10 @@ class Moves:
         as a move that does not exist, so "4 or 12" is unreadable. The time is linear in the
         length of the text.
         """
-        return _read_again(self, text) if len(text) <= _SHORT else self._read(text)
+        return _parse_cached(self, text) if len(text) <= _MAX_CACHED_CHARS else self._read(text)
 
     def _read(self, text: str) -> int:
-        mentions = self._mentions(text)
+        mentions = self._find_mentions(text)
         starts = [mention.start for mention in mentions]
         line_ends = [*(newline.start() for newline in re.finditer("\n", text)), len(text)]
 
@@ -83,28 +83,28 @@ class Moves:
             return mentions[bisect_left(starts, start) : bisect_left(starts, end)]
 
         for label in reversed(list(_LABEL.finditer(text))):
-            start = _end(_OPENING, text, label.end())
+            start = _match_end(_OPENING, text, label.end())
             mentioned = within(start, line_ends[bisect_left(line_ends, start)])
             if mentioned and mentioned[0].start == start:
                 joint = (
                     len(mentioned) > 1
-                    and _end(_JOINT, text, mentioned[0].end) == mentioned[1].start
+                    and _match_end(_JOINT, text, mentioned[0].end) == mentioned[1].start
                 )
-                return _one(mentioned[:2] if joint else mentioned[:1])
+                return _single_move(mentioned[:2] if joint else mentioned[:1])
             if mentioned:
-                return _one(mentioned)
+                return _single_move(mentioned)
         end = len(text)
         for line in reversed(text.split("\n")):
             mentioned = within(end - len(line), end)
             if len(mentioned) == 1 and _WORD.findall(line) == _WORD.findall(mentioned[0].text):
-                return _one(mentioned)
+                return _single_move(mentioned)
             end -= len(line) + 1
-        return _one(mentions)
+        return _single_move(mentions)
 
-    def _mentions(self, text: str) -> list[_Mention]:
+    def _find_mentions(self, text: str) -> list[_Mention]:
         """Every name in a text, longest first, and every number if names are numbers."""
         words = list(_WORD.finditer(text))
-        plain = [_plain(word[0]) for word in words]
+        plain = [_normalize_word(word[0]) for word in words]
         mentions = []
         at = 0
         while at < len(words):
@@ -122,11 +122,11 @@ class Moves:
 @lru_cache(
     maxsize=4096
 )  # the answers of a group, and of many episodes, are often the same few words
-def _read_again(moves: Moves, text: str) -> int:
+def _parse_cached(moves: MoveNames, text: str) -> int:
     return moves._read(text)
 
 
-def moves_of(space: Space, names: Names) -> Moves:
+def name_moves(space: Space, names: MoveNaming) -> MoveNames:
     """The moves of a ``Discrete`` space, named by a list or by a function of the action's number.
 
     Raises :class:`ConfigError` for another space, or for a wrong number of names.
@@ -136,13 +136,13 @@ def moves_of(space: Space, names: Names) -> Moves:
     numbers = range(int(space.start), int(space.start + space.n))
     if names is None:
         names = str
-    listed = list(map(names, numbers)) if callable(names) else list(names)
-    if len(listed) != len(numbers):
-        raise ConfigError(f"{len(listed)} names for {len(numbers)} actions")
-    return Moves(listed)
+    move_names = list(map(names, numbers)) if callable(names) else list(names)
+    if len(move_names) != len(numbers):
+        raise ConfigError(f"{len(move_names)} names for {len(numbers)} actions")
+    return MoveNames(move_names)
 
 
-def _one(mentions: Sequence[_Mention]) -> int:
+def _single_move(mentions: Sequence[_Mention]) -> int:
     """The single move that is mentioned."""
     moves = {mention.move for mention in mentions}
     if len(moves) > 1:
@@ -151,17 +151,17 @@ def _one(mentions: Sequence[_Mention]) -> int:
         raise UnreadableError("it names no move")
     (move,) = moves
     if move is None:
-        raise UnreadableError(f"there is no move {mentions[0].text[:_QUOTED]}")
+        raise UnreadableError(f"there is no move {mentions[0].text[:_MAX_QUOTED_CHARS]}")
     return move
 
 
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _match_end(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Where a match of ``pattern`` at ``start`` ends; -1 if there is none."""
     match = pattern.match(text, start)
     return -1 if match is None else match.end()
 
 
-def _plain(word: str) -> str:
+def _normalize_word(word: str) -> str:
     """A word in the form in which names are compared: ``07`` is ``7``, ``Fold`` is ``fold``."""
     if re.fullmatch("[0-9]+", word):
         return word.lstrip("0") or "0"

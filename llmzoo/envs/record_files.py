@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from llmzoo.errors import ConfigError, MissingExtraError
 
-ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet")
 MAX_LINE_BYTES = 256 * 2**20  # the longest record; one of the hub's longest has some 100 MiB
 
 # file:line of a record (file:number in a list or in Parquet), and the record
@@ -35,24 +35,24 @@ class BadRecord(ValueError):
 
 def is_record_file(path: str) -> bool:
     """Whether a file's name says that it holds records."""
-    return path.lower().endswith(ENDINGS)
+    return path.lower().endswith(SUFFIXES)
 
 
-def read(path: str) -> Iterator[NamedRecord]:
+def read_records(path: str) -> Iterator[NamedRecord]:
     """The records of a file in their order, each with its name."""
     name = path.lower()
     if name.endswith(".parquet"):
-        yield from _parquet(path)
+        yield from _read_parquet(path)
         return
-    all_lines = lines(path)
-    if name.removesuffix(".gz").endswith(".json") and _begins_a_list(path):
-        yield from _listed(path, all_lines)
+    all_lines = nonblank_lines(path)
+    if name.removesuffix(".gz").endswith(".json") and _starts_with_list(path):
+        yield from _read_json_list(path, all_lines)
         return
     for where, line in all_lines:
-        yield where, line if isinstance(line, BadRecord) else parsed(line)
+        yield where, line if isinstance(line, BadRecord) else parse_json(line)
 
 
-def lines(path: str) -> Iterator[tuple[str, str | BadRecord]]:
+def nonblank_lines(path: str) -> Iterator[tuple[str, str | BadRecord]]:
     """The lines of a text file that are not blank, each with its name."""
     for number, line in numbered_lines(path):
         if isinstance(line, BadRecord) or line.strip():
@@ -81,7 +81,7 @@ def _raw_lines(path: str) -> Iterator[tuple[int, bytes]]:
     """The numbered lines of a file. A line that is too long is cut one byte after the limit."""
     number = 0
     try:
-        with _open(path) as file:
+        with _open_binary(path) as file:
             while data := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 if number == 1:
@@ -99,13 +99,13 @@ def _raw_lines(path: str) -> Iterator[tuple[int, bytes]]:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _open(path: str) -> BinaryIO:
+def _open_binary(path: str) -> BinaryIO:
     if path.lower().endswith(".gz"):
         return cast(BinaryIO, gzip.open(path, "rb"))
     return Path(path).open("rb")
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text, or a :class:`BadRecord` that says what is wrong."""
     try:
         return json.loads(text)
@@ -115,19 +115,21 @@ def parsed(text: str) -> Any:
         return BadRecord(f"not JSON ({error})")
 
 
-def _begins_a_list(path: str) -> bool:
-    first = next(lines(path), ("", ""))[1]
+def _starts_with_list(path: str) -> bool:
+    first = next(nonblank_lines(path), ("", ""))[1]
     return isinstance(first, str) and first.lstrip().startswith("[")
 
 
-def _listed(path: str, named: Iterator[tuple[str, str | BadRecord]]) -> Iterator[NamedRecord]:
+def _read_json_list(
+    path: str, named: Iterator[tuple[str, str | BadRecord]]
+) -> Iterator[NamedRecord]:
     """The records of a file that is one JSON list."""
     text = []
     for where, line in named:
         if isinstance(line, BadRecord):
             raise ConfigError(f"{where}: {line}")
         text.append(line)
-    value = parsed("".join(text))
+    value = parse_json("".join(text))
     if isinstance(value, BadRecord):
         raise ConfigError(
             f"{path}: {value}. A .json file is a list of records, or has a record on each line"
@@ -136,7 +138,7 @@ def _listed(path: str, named: Iterator[tuple[str, str | BadRecord]]) -> Iterator
         yield f"{path}:{number}", record
 
 
-def _parquet(path: str) -> Iterator[NamedRecord]:
+def _read_parquet(path: str) -> Iterator[NamedRecord]:
     try:
         import pyarrow
         from pyarrow import parquet

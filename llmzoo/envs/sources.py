@@ -22,14 +22,14 @@ from typing import Any, Generic, TypeVar
 
 from llmzoo.envs import hub, record_files
 from llmzoo.envs.record_files import BadRecord, NamedRecord
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Listed
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import TaskList
 from llmzoo.errors import (
     SAMPLE_RULE,
     ConfigError,
     FallbackWarning,
     LlmzooError,
-    SkippedWarning,
+    SkippedRecordsWarning,
 )
 
 T = TypeVar("T", bound=Hashable)
@@ -39,10 +39,12 @@ Parse = Callable[[Record], T | None]
 
 ID_FIELDS = ("task_id", "id", "problem_id", "question_id", "unique_id")  # the first one counts
 ON_BAD_RECORD = ("error", "skip")
-_MOST_NAMED = 5  # skipped records that the warning names
+_MAX_NAMED = 5  # skipped records that the warning names
 
 _REQUIRED = object()
-_loaded: dict[tuple[Any, ...], Loaded[Any]] = {}  # environments of one process share their tasks
+_loaded: dict[
+    tuple[Any, ...], LoadedTasks[Any]
+] = {}  # environments of one process share their tasks
 _warned: set[str] = set()
 
 
@@ -54,7 +56,7 @@ class BadField(BadRecord):
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded(Generic[T]):
+class LoadedTasks(Generic[T]):
     """Tasks and their ``source``: ``"hub"``, ``"sample"`` or a path.
 
     ``fallback``: the sample was taken because ``"auto"`` could not reach the hub. ``names``: the
@@ -74,22 +76,26 @@ class Loaded(Generic[T]):
         """The number of bad records."""
         return len(self.bad)
 
-    def listed(self, canonical: Callable[[T], str], split: str) -> Listed[T]:
+    def listed(self, canonical: Callable[[T], str], split: str) -> TaskList[T]:
         """The tasks of a split. The result is cached, since canonical forms can be slow to compute."""
-        return _listed(self, canonical, split)
+        return _make_task_list(self, canonical, split)
 
-    def those(self, chosen: Callable[..., bool], *args: Hashable, asked: bool) -> Loaded[T]:
+    def filter_tasks(
+        self, chosen: Callable[..., bool], *args: Hashable, asked: bool
+    ) -> LoadedTasks[T]:
         """The tasks for which ``chosen(task, *args)`` is true; cached.
 
         ``asked``: the user asked for these. Tasks that the environment itself drops are counted in
         ``left_out``.
         """
-        return _those(self, chosen, args, asked)
+        return _filter_tasks(self, chosen, args, asked)
 
 
 @lru_cache(maxsize=64)
-def _listed(loaded: Loaded[Any], canonical: Callable[[Any], str], split: str) -> Listed[Any]:
-    return Listed(
+def _make_task_list(
+    loaded: LoadedTasks[Any], canonical: Callable[[Any], str], split: str
+) -> TaskList[Any]:
+    return TaskList(
         loaded.tasks,
         canonical,
         split=split,
@@ -102,9 +108,9 @@ def _listed(loaded: Loaded[Any], canonical: Callable[[Any], str], split: str) ->
 
 
 @lru_cache(maxsize=64)
-def _those(
-    loaded: Loaded[T], chosen: Callable[..., bool], args: tuple[Hashable, ...], asked: bool
-) -> Loaded[T]:
+def _filter_tasks(
+    loaded: LoadedTasks[T], chosen: Callable[..., bool], args: tuple[Hashable, ...], asked: bool
+) -> LoadedTasks[T]:
     names = loaded.names or ("",) * len(loaded.tasks)
     kept = [(t, n) for t, n in zip(loaded.tasks, names, strict=True) if chosen(t, *args)]
     dropped = 0 if asked else len(loaded.tasks) - len(kept)
@@ -131,7 +137,7 @@ class PublicSet(Generic[T]):
     hub_args: further positional arguments of ``load_dataset``, such as a configuration.
     hub_splits: the hub's splits to read, by default all; llmzoo splits by content itself.
     hub_records: reads the hub instead of ``load_dataset``, for a set that it cannot read. Raises
-        ``ConfigError`` if the hub does not answer (see :func:`llmzoo.envs.hub.in_reach`).
+        ``ConfigError`` if the hub does not answer (see :func:`llmzoo.envs.hub.is_reachable`).
     id_fields: a record's id is the first of these fields that it has.
     """
 
@@ -143,7 +149,7 @@ class PublicSet(Generic[T]):
     hub_records: Callable[[], Iterable[Record]] | None = None
     id_fields: tuple[str, ...] = ID_FIELDS
 
-    def load(self, source: str, on_bad_record: str = "error") -> Loaded[T]:
+    def load(self, source: str, on_bad_record: str = "error") -> LoadedTasks[T]:
         """The tasks of a source, read once per process.
 
         ``on_bad_record``: ``"skip"`` leaves out bad records with a warning. Raises ``ConfigError`` for
@@ -154,10 +160,10 @@ class PublicSet(Generic[T]):
             if not record_files.is_record_file(source):
                 raise ConfigError(
                     f"source must be 'auto', 'hub', 'sample' or a file whose name ends in one of "
-                    f"{', '.join(record_files.ENDINGS)}; got {source!r}"
+                    f"{', '.join(record_files.SUFFIXES)}; got {source!r}"
                 )
             return load_file(source, self.read, on_bad_record, id_fields=self.id_fields)
-        one_of("on_bad_record", on_bad_record, ON_BAD_RECORD)
+        check_choice("on_bad_record", on_bad_record, ON_BAD_RECORD)
         key = (self, source, on_bad_record)
         if key not in _loaded:
             _loaded[key] = self._load(source, on_bad_record)
@@ -165,31 +171,35 @@ class PublicSet(Generic[T]):
 
     def sample_records(self) -> list[dict[str, Any]]:
         """The shipped records."""
-        return list(records(self.sample))
+        return list(read_shipped_records(self.sample))
 
-    def _load(self, source: str, on_bad_record: str) -> Loaded[T]:
+    def _load(self, source: str, on_bad_record: str) -> LoadedTasks[T]:
         if source == "hub":
-            return self._parsed("hub", self._from_hub(), on_bad_record)
+            return self._parse("hub", self._read_hub(), on_bad_record)
         fallback = False
         if source == "auto" and self.hub_id:
             try:
-                from_hub = list(self._from_hub())
+                from_hub = list(self._read_hub())
             except LlmzooError as error:
                 _warn_once(self.hub_id, error)
                 fallback = True
             else:
-                return self._parsed("hub", from_hub, on_bad_record)
-        shipped = _numbered(f"sample of {self.hub_id or self.sample.stem}", self.sample_records())
-        return replace(self._parsed("sample", shipped, on_bad_record), fallback=fallback)
+                return self._parse("hub", from_hub, on_bad_record)
+        shipped = _name_records(
+            f"sample of {self.hub_id or self.sample.stem}", self.sample_records()
+        )
+        return replace(self._parse("sample", shipped, on_bad_record), fallback=fallback)
 
-    def _from_hub(self) -> Iterator[NamedRecord]:
+    def _read_hub(self) -> Iterator[NamedRecord]:
         if not self.hub_id:
             raise ConfigError("this set is not on the hub: give source='sample' or a file")
         if self.hub_records is not None:
-            return _numbered(self.hub_id, self.hub_records())
-        return hub.records(self.hub_id, self.hub_args, self.hub_splits)
+            return _name_records(self.hub_id, self.hub_records())
+        return hub.load_records(self.hub_id, self.hub_args, self.hub_splits)
 
-    def _parsed(self, source: str, named: Iterable[NamedRecord], on_bad_record: str) -> Loaded[T]:
+    def _parse(
+        self, source: str, named: Iterable[NamedRecord], on_bad_record: str
+    ) -> LoadedTasks[T]:
         return parse_records(
             named, self.read, source, on_bad_record=on_bad_record, id_fields=self.id_fields
         )
@@ -201,15 +211,15 @@ def load_file(
     on_bad_record: str = "error",
     *,
     id_fields: tuple[str, ...] = ID_FIELDS,
-    records_of: Callable[[str], Iterator[NamedRecord]] = record_files.read,
-) -> Loaded[T]:
+    records_of: Callable[[str], Iterator[NamedRecord]] = record_files.read_records,
+) -> LoadedTasks[T]:
     """The tasks of a file, read once per process and content.
 
     ``records_of`` gives the file's records, each with a name; a :class:`BadRecord` stands for a
     record that cannot be read. Raises ``ConfigError`` as :meth:`PublicSet.load` does.
     """
-    one_of("on_bad_record", on_bad_record, ON_BAD_RECORD)
-    key = (path, _stamp(path), read, on_bad_record, id_fields, records_of)
+    check_choice("on_bad_record", on_bad_record, ON_BAD_RECORD)
+    key = (path, _file_version(path), read, on_bad_record, id_fields, records_of)
     if key not in _loaded:
         _loaded[key] = parse_records(
             records_of(path),
@@ -230,7 +240,7 @@ def parse_records(
     on_bad_record: str = "error",
     id_fields: tuple[str, ...] = ID_FIELDS,
     unique: bool = False,
-) -> Loaded[T]:
+) -> LoadedTasks[T]:
     """A task of each record. ``named``: the records, each with a name that says where it is.
 
     ``unique``: two records with the same id are an error; the splits of a set on the hub may each
@@ -260,10 +270,10 @@ def parse_records(
             tasks.append(task)
             names.append(name)
     if not tasks:
-        raise ConfigError(_nothing(source, bad, left_out))
+        raise ConfigError(_no_tasks_message(source, bad, left_out))
     if bad:
         _warn_of_skipped(source, bad, len(bad) + len(tasks) + left_out)
-    return Loaded(tuple(tasks), source, False, tuple(names), tuple(bad), left_out)
+    return LoadedTasks(tuple(tasks), source, False, tuple(names), tuple(bad), left_out)
 
 
 def _task_and_id(record: Any, read: Parse[T], id_fields: tuple[str, ...]) -> tuple[T | None, str]:
@@ -272,10 +282,10 @@ def _task_and_id(record: Any, read: Parse[T], id_fields: tuple[str, ...]) -> tup
         raise record
     if not isinstance(record, Mapping):
         raise BadRecord(f"not a record but {type(record).__name__}")
-    return read(record), identifier(record, id_fields)
+    return read(record), record_id(record, id_fields)
 
 
-def identifier(record: Record, names: tuple[str, ...] = ID_FIELDS) -> str:
+def record_id(record: Record, names: tuple[str, ...] = ID_FIELDS) -> str:
     """A record's id as text: the first of the fields that it has, a text or a whole number. "" if it
     has none of them."""
     for name in names:
@@ -289,7 +299,7 @@ def identifier(record: Record, names: tuple[str, ...] = ID_FIELDS) -> str:
     return ""
 
 
-def _nothing(source: str, bad: list[str], left_out: int) -> str:
+def _no_tasks_message(source: str, bad: list[str], left_out: int) -> str:
     if bad:
         return f"{source}: all of its {len(bad) + left_out} records are bad or left out: {bad[0]}"
     if left_out:
@@ -298,16 +308,16 @@ def _nothing(source: str, bad: list[str], left_out: int) -> str:
 
 
 def _warn_of_skipped(source: str, bad: list[str], total: int) -> None:
-    more = f"; and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
+    more = f"; and {len(bad) - _MAX_NAMED} more" if len(bad) > _MAX_NAMED else ""
     warnings.warn(
         f"{source}: {len(bad)} of {total} records were skipped: "
-        f"{'; '.join(bad[:_MOST_NAMED])}{more}",
-        SkippedWarning,
+        f"{'; '.join(bad[:_MAX_NAMED])}{more}",
+        SkippedRecordsWarning,
         stacklevel=2,
     )
 
 
-def field(record: Record, name: str, kind: type[K], default: Any = _REQUIRED) -> K:
+def get_field(record: Record, name: str, kind: type[K], default: Any = _REQUIRED) -> K:
     """``record[name]``, which must be a ``kind``; raises :class:`BadField`."""
     value = record.get(name)
     if value is None:
@@ -319,15 +329,15 @@ def field(record: Record, name: str, kind: type[K], default: Any = _REQUIRED) ->
     return value
 
 
-def texts(record: Record, name: str, default: Any = _REQUIRED) -> tuple[str, ...]:
+def get_strings(record: Record, name: str, default: Any = _REQUIRED) -> tuple[str, ...]:
     """``record[name]``, which must be a list of strings; raises :class:`BadField`."""
-    values = field(record, name, list, default)
+    values = get_field(record, name, list, default)
     if not all(isinstance(value, str) for value in values):
         raise BadField(name, "must be a list of strings")
     return tuple(values)
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
+def read_shipped_records(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a JSON-lines file that llmzoo ships.
 
     Only a line feed ends a line: a text may hold the other characters at which Python splits lines.
@@ -347,12 +357,12 @@ def _warn_once(hub_id: str, error: Exception) -> None:
         )
 
 
-def _numbered(name: str, records: Iterable[Any]) -> Iterator[NamedRecord]:
+def _name_records(name: str, records: Iterable[Any]) -> Iterator[NamedRecord]:
     for number, record in enumerate(records, start=1):
         yield f"{name}:{number}", record
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def _file_version(path: str) -> tuple[int, int]:
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import check_choice
 from llmzoo.errors import ConfigError
 
 T = TypeVar("T", bound=Hashable)
@@ -24,21 +24,21 @@ SPLITS = ("train", "test", "all")
 TEST_SHARE = 5  # one task in five is a test task
 _MAX_DRAWS = 5_000  # draws in a row without a new task before a generator counts as exhausted
 # environments in several threads share their tasks; one lock for all, since tasks are pickled
-_NUMBERING = threading.RLock()
+_NUMBERING_LOCK = threading.RLock()
 
 
-def split_of(canonical: str) -> str:
+def assign_split(canonical: str) -> str:
     """``"test"`` for one canonical form in five, by its SHA-256; ``"train"`` for the others."""
     digest = hashlib.sha256(canonical.encode("utf-8", "replace")).digest()
     return "test" if int.from_bytes(digest[:8], "big") % TEST_SHARE == 0 else "train"
 
 
 def check_split(split: str) -> str:
-    one_of("split", split, SPLITS)
+    check_choice("split", split, SPLITS)
     return split
 
 
-class Generated(Generic[T]):
+class GeneratedTasks(Generic[T]):
     """Tasks of one split, drawn by ``draw(rng)``.
 
     ``canonical`` maps a task to a text that is the same for all tasks that count as one (mirror
@@ -70,7 +70,7 @@ class Generated(Generic[T]):
     def sample(self, rng: random.Random) -> T:
         for _ in range(_MAX_DRAWS):
             task = self._draw(rng)
-            if self.split == "all" or split_of(self._canonical(task)) == self.split:
+            if self.split == "all" or assign_split(self._canonical(task)) == self.split:
                 return task
         raise ConfigError(f"{self.name}: no {self.split} task in {_MAX_DRAWS} draws")
 
@@ -81,12 +81,12 @@ class Generated(Generic[T]):
             raise IndexError(f"task numbers start at 0; got {index}")
         while index >= len(self._numbered):
             with (
-                _NUMBERING
+                _NUMBERING_LOCK
             ):  # one task at a time, so that no thread waits for thousands of another's
                 self._find_next(index)
         return self._numbered[index]
 
-    def name_of(self, task: object) -> str:
+    def task_name(self, task: object) -> str:
         """ "": generated tasks have no ids of their own."""
         return ""
 
@@ -107,19 +107,19 @@ class Generated(Generic[T]):
 
 
 @lru_cache(maxsize=128)  # environments with the same arguments share their tasks
-def generated(
+def generate_tasks(
     draw: Callable[..., T],
     canonical: Callable[[T], str],
     *,
     split: str,
     name: str,
     **arguments: Any,
-) -> Generated[T]:
+) -> GeneratedTasks[T]:
     """The tasks that ``draw(rng, **arguments)`` makes; see :class:`Generated`."""
-    return Generated(partial(draw, **arguments), canonical, split=split, name=name)
+    return GeneratedTasks(partial(draw, **arguments), canonical, split=split, name=name)
 
 
-class Listed(Generic[T]):
+class TaskList(Generic[T]):
     """Tasks read from a file or a data set, in their order, filtered to one split by content.
 
     Tasks with the same canonical form are all kept, in the same split. ``self[i]`` is task i of the
@@ -157,9 +157,9 @@ class Listed(Generic[T]):
         taken: set[str] = set()
         for task, own in zip(tasks, names or [""] * len(tasks), strict=True):
             form = canonical(task)
-            name = _unused(own or content_id(form), taken)
+            name = _make_unique(own or content_id(form), taken)
             taken.add(name)
-            where = split_of(form)
+            where = assign_split(form)
             if split in ("all", where):
                 self._tasks.append(task)
                 self._names.append(name)
@@ -188,7 +188,7 @@ class Listed(Generic[T]):
         """The ids of the split's tasks, in order."""
         return tuple(self._names)
 
-    def name_of(self, task: object) -> str:
+    def task_name(self, task: object) -> str:
         """The id of this task object; "" if it is not in the split."""
         pairs = zip(self._tasks, self._names, strict=True)
         return next((name for known, name in pairs if known is task), "")
@@ -209,7 +209,7 @@ class Listed(Generic[T]):
         )
 
 
-Tasks = Generated[T] | Listed[T]
+Tasks = GeneratedTasks[T] | TaskList[T]
 
 
 def content_id(content: str) -> str:
@@ -217,7 +217,7 @@ def content_id(content: str) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def described(tasks: Tasks[Any], content: str, task: object = None) -> dict[str, Any]:
+def describe_task(tasks: Tasks[Any], content: str, task: object = None) -> dict[str, Any]:
     """What the infos of an episode say about its task: source, split, number of tasks, and ids.
 
     ``task_id`` is a hash of ``content``, equal for tasks with equal content. ``task_name`` is the id
@@ -231,12 +231,12 @@ def described(tasks: Tasks[Any], content: str, task: object = None) -> dict[str,
         "split": tasks.split,
         "tasks": tasks.count,
         "task_id": task_id,
-        "task_name": tasks.name_of(task) or task_id,
+        "task_name": tasks.task_name(task) or task_id,
         **{name: count for name, count in dropped.items() if count},
     }
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _make_unique(name: str, taken: set[str]) -> str:
     """``name``, or the first of ``name-2``, ``name-3``, ... that is not taken."""
     unused, number = name, 1
     while unused in taken:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """An answer that cannot be read; its text tells the agent why."""
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """``text``, or its first ``most`` characters and its length."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
-def encodable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """``text`` in a form that can be encoded: half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
 
@@ -24,17 +24,21 @@ _LABEL = re.compile(
     r"(?:\*\*|__)?[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]+",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(r"(?:```[\w+-]*|~~~|-{3,}|\*{3,}|_{3,}|\|[-:| \t]*\|)?")
+_FENCE_OR_RULE = re.compile(r"(?:```[\w+-]*|~~~|-{3,}|\*{3,}|_{3,}|\|[-:| \t]*\|)?")
 _PAIRS = ("**", "__", "`", '"', "'", "$")
 
 
-def bare_lines(text: str) -> list[str]:
+def content_lines(text: str) -> list[str]:
     """The lines of an answer that say something, each without the Markdown, the quotes and the label (as
     ``Answer:``) around it. Fences and rules are left out."""
-    return [bare_line(line) for line in text.splitlines() if not _NOTHING.fullmatch(line.strip())]
+    return [
+        strip_markup(line)
+        for line in text.splitlines()
+        if not _FENCE_OR_RULE.fullmatch(line.strip())
+    ]
 
 
-def bare_line(line: str) -> str:
+def strip_markup(line: str) -> str:
     """A line without the Markdown, the quotes and the label around all of it."""
     line = line.strip()
     if len(line) > 1 and line[0] == line[-1] == "|" and line.count("|") == 2:  # a row of a table

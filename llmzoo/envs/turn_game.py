@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
-from llmzoo.envs.moves import Moves, UnreadableError
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
+from llmzoo.envs.moves import MoveNames, UnreadableError
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import check_split
 from llmzoo.errors import ConfigError
 
@@ -50,7 +50,7 @@ class TurnGame(TextEnv):
         split: str,
         render_mode: str | None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(agents, max_turns=max_turns, render_mode=render_mode)
         self.metadata = {
             **self.metadata,
@@ -66,7 +66,7 @@ class TurnGame(TextEnv):
         """Set ``self.episode`` to the start of the game of this seed."""
         raise NotImplementedError
 
-    def deciding(self) -> list[str]:
+    def agents_to_act(self) -> list[str]:
         raise NotImplementedError
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
@@ -75,7 +75,7 @@ class TurnGame(TextEnv):
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         super().reset(seed, options)
-        self._select(self.deciding()[0])
+        self._select(self.agents_to_act()[0])
 
     def describe(self) -> Mapping[str, Any]:
         return {
@@ -86,11 +86,11 @@ class TurnGame(TextEnv):
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
-        if not self._answers_now(agent, action):
+        if not self._begin_step(agent, action):
             return
         assert action is not None
         outcome: Outcome = self.play(agent, action)
-        self._pay(outcome)
+        self._apply_outcome(outcome)
         self._accumulate_rewards()
         self.turn += 1
         ended = outcome.done
@@ -100,7 +100,7 @@ class TurnGame(TextEnv):
         if ended:
             self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
         else:
-            self._select(self.deciding()[0])
+            self._select(self.agents_to_act()[0])
         if self.render_mode == "human":
             self.render()
 
@@ -137,7 +137,7 @@ class MoveGame(TurnGame):
         self.tries = tries
         self._penalties = (illegal_penalty, forfeit_penalty)
 
-    def choices(self, agent: str) -> Moves:
+    def choices(self, agent: str) -> MoveNames:
         """The legal moves of the agent whose turn it is."""
         raise NotImplementedError
 
@@ -147,11 +147,11 @@ class MoveGame(TurnGame):
 
     def play(self, agent: str, text: str) -> Outcome:
         try:
-            if len(text) > MAX_ANSWER_CHARS:
-                raise UnreadableError(f"it is longer than {MAX_ANSWER_CHARS} characters")
+            if len(text) > MAX_ACTION_CHARS:
+                raise UnreadableError(f"it is longer than {MAX_ACTION_CHARS} characters")
             number = self.choices(agent).read(text)
         except UnreadableError as error:
-            return self._refuse(agent, str(error))
+            return self._reject_move(agent, str(error))
         if self.episode.misses:
             self.episode = replace(self.episode, misses=0)
         return self.move(agent, number)
@@ -175,7 +175,7 @@ class MoveGame(TurnGame):
         """An answer that names a move, in the form that the prompt asks for."""
         return move if self.prompt_style == "terse" else f"Move: {move}"
 
-    def _refuse(self, agent: str, error: str) -> Outcome:
+    def _reject_move(self, agent: str, error: str) -> Outcome:
         illegal, forfeit = self._penalties
         misses = self.episode.misses + 1
         over = misses == self.tries

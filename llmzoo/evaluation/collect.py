@@ -16,22 +16,22 @@ from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError, check_names
-from llmzoo.evaluation.episode_folder import EpisodeFolder, Place
+from llmzoo.evaluation.episode_folder import EpisodeFolder, SampleKey
 from llmzoo.policies import ScriptedPolicy
-from llmzoo.policies.base import Policy, Request
+from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Batch, Episode
-from llmzoo.rollout.episodes import episodes
-from llmzoo.runs.players import known_as, players
+from llmzoo.rollout.episodes import play_episodes
+from llmzoo.runs.players import display_name, load_policy_for_agents
 
-AT_ONCE = 256  # episodes in lockstep, on each rank
+DEFAULT_CONCURRENCY = 256  # episodes in lockstep, on each rank
 
-OnePlayer = str | Path | Policy | Callable[[str, str], str]
-Playable = OnePlayer | Mapping[str, OnePlayer]
+PolicyLike = str | Path | Policy | Callable[[str, str], str]
+PoliciesLike = PolicyLike | Mapping[str, PolicyLike]
 
 
 def collect(
     env: str | Callable[[], AECEnv],
-    policy: Playable,
+    policy: PoliciesLike,
     *,
     tasks: int | Literal["all"] = 200,
     repeats: int = 1,
@@ -39,14 +39,14 @@ def collect(
     seed: int = 0,
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
-    concurrency: int = AT_ONCE,
+    concurrency: int = DEFAULT_CONCURRENCY,
     ended: Callable[[Episode], object] | None = None,
 ) -> list[Episode]:
     """Play each of the first ``tasks`` tasks of a split ``repeats`` times; return the episodes in order.
 
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
     task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
-    eval --policy`` (:func:`llmzoo.runs.players.players`), a policy, a function ``(observation,
+    eval --policy`` (:func:`llmzoo.runs.players.load_policy_for_agents`), a policy, a function ``(observation,
     agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
     whole split; a smaller split is played to its end. Models sample new answers in each repetition;
     scripted players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at
@@ -57,12 +57,12 @@ def collect(
     options: dict[str, Any] = {"tasks": tasks, "repeats": repeats, "split": split, "seed": seed}
     options |= {"greedy": greedy, "env_args": env_args}
     options |= {"concurrency": concurrency, "ended": ended}
-    return [episode for part in in_parts(env, policy, **options) for episode in part]
+    return [episode for part in collect_chunks(env, policy, **options) for episode in part]
 
 
-def in_parts(
+def collect_chunks(
     env: str | Callable[[], AECEnv],
-    policy: Playable,
+    policy: PoliciesLike,
     *,
     tasks: int | Literal["all"],
     repeats: int = 1,
@@ -70,7 +70,7 @@ def in_parts(
     seed: int = 0,
     greedy: bool = False,
     env_args: Mapping[str, Any] | None = None,
-    concurrency: int = AT_ONCE,
+    concurrency: int = DEFAULT_CONCURRENCY,
     ended: Callable[[Episode], object] | None = None,
     kept: EpisodeFolder | None = None,
 ) -> Iterator[list[Episode]]:
@@ -79,54 +79,54 @@ def in_parts(
     ``kept``: has the episodes of an earlier call, and gets those of this one.
     """
     if tasks != "all":
-        _at_least_one("tasks", tasks, " or 'all'")
-    _at_least_one("repeats", repeats)
-    _at_least_one("concurrency", concurrency)
+        _check_at_least_one("tasks", tasks, " or 'all'")
+    _check_at_least_one("repeats", repeats)
+    _check_at_least_one("concurrency", concurrency)
     with ranks.process_group():
-        player, _ = named_player(policy, env, seed=seed, split=split, env_args=env_args)
-        env_fn, env_id = _maker(env, player, split, env_args or {})
+        player, _ = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
+        env_fn, env_id = _env_factory(env, player, split, env_args or {})
         numbered = isinstance(env, str)
         first = env_fn()
         refuse_fallback(first, env_id)
-        numbers = range(number_of_tasks(first, env_id, tasks, seed, numbered=numbered))
-        at_once = max(1, concurrency // repeats) * ranks.world()
+        numbers = range(count_tasks(first, env_id, tasks, seed, numbered=numbered))
+        at_once = max(1, concurrency // repeats) * ranks.world_size()
         failures: dict[str, set[str]] = {}  # by agent; "" stands for a call that was answered
         for start in range(0, len(numbers), at_once):
             chunk = numbers[start : start + at_once]
-            mine = [(chunk[i], n) for i in ranks.share(len(chunk)) for n in range(repeats)]
-            there = {} if kept is None else kept.take(mine)
-            missing = [place for place in mine if place not in there]
+            mine = [(chunk[i], n) for i in ranks.shard_range(len(chunk)) for n in range(repeats)]
+            episodes_by_key = {} if kept is None else kept.take(mine)
+            missing = [place for place in mine if place not in episodes_by_key]
 
-            def note(number: int, episode: Episode, missing: list[Place] = missing) -> None:
+            def note(number: int, episode: Episode, missing: list[SampleKey] = missing) -> None:
                 if kept is not None:
-                    kept.add(missing[number], episode, id_of(episode, missing[number][0]))
+                    kept.add(missing[number], episode, task_label(episode, missing[number][0]))
                 if ended is not None:
                     ended(episode)
 
-            for episode in there.values():
+            for episode in episodes_by_key.values():
                 if ended is not None:
                     ended(episode)
-            with _whole(player):
-                played = episodes(
+            with _gather_models(player):
+                played = play_episodes(
                     env_fn,
                     player,
                     [seed + task for task, _ in missing],
                     tasks=[task for task, _ in missing] if numbered else None,
                     greedy=greedy,
                     env_id=env_id,
-                    ended=note,
+                    on_episode_end=note,
                 )
-            there |= zip(missing, played, strict=True)
-            own = [there[place] for place in mine]
-            part = own if ranks.world() == 1 else _of_all(own)
+            episodes_by_key |= zip(missing, played, strict=True)
+            own_episodes = [episodes_by_key[place] for place in mine]
+            part = own_episodes if ranks.world_size() == 1 else _gather_episodes(own_episodes)
             for decision in (d for episode in part for d in episode.decisions):
                 failures.setdefault(decision.agent, set()).add(decision.completion.failure)
             if start + at_once >= len(numbers):
-                _check_answered(failures, player)
+                _check_endpoints(failures, player)
             yield part
 
 
-def named_player(
+def resolve_policy(
     policy: Any,
     env: str | Callable[[], AECEnv],
     *,
@@ -141,11 +141,11 @@ def named_player(
     given = policy if isinstance(policy, Mapping) else {"all": policy}
     named: dict[str, tuple[Mapping[str, Policy], str]] = {}  # agents of one name share a policy
     for name in dict.fromkeys(str(one) for one in given.values() if isinstance(one, str | Path)):
-        agents = made_env(env, {**(env_args or {}), "split": split}).possible_agents
+        agents = make_env(env, {**(env_args or {}), "split": split}).possible_agents
         if given is policy:
             check_names("agent", given, agents)
-        loaded = players(name, agents, seed=seed)
-        named[name] = loaded, known_as(name, loaded)
+        loaded = load_policy_for_agents(name, agents, seed=seed)
+        named[name] = loaded, display_name(name, loaded)
     if given is not policy:
         return named[str(policy)] if named else _as_policy(policy)
     agent_policies, names = {}, []
@@ -169,29 +169,29 @@ def _as_policy(policy: Any) -> tuple[Policy, str]:
             f"prompt_style and respond, or a mapping from each agent to one of these, got {policy!r:.80}"
         )
 
-    def answer(request: Request) -> str:
+    def answer(request: PolicyRequest) -> str:
         return policy(request.observation, request.agent)
 
     name = str(policy.__name__) if hasattr(policy, "__name__") else type(policy).__name__
     return ScriptedPolicy(answer, name), name
 
 
-def made_env(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> AECEnv:
+def make_env(env: str | Callable[[], AECEnv], args: Mapping[str, Any]) -> AECEnv:
     """The environment of an id, with these arguments, or the one that a function makes.
 
     Raises :class:`ConfigError` for anything else.
     """
-    made: object = env
+    built: object = env
     if isinstance(env, str):
-        made = registry.make(env, **args)
+        built = registry.make(env, **args)
     elif callable(env):
-        made = env()
-    if made is env or not isinstance(made, AECEnv):
+        built = env()
+    if built is env or not isinstance(built, AECEnv):
         raise ConfigError(
             "an environment is an id or a function that makes an AEC environment, got "
-            f"{type(made).__name__}"
+            f"{type(built).__name__}"
         )
-    return made
+    return built
 
 
 def refuse_fallback(env: AECEnv, env_id: str) -> None:
@@ -203,31 +203,31 @@ def refuse_fallback(env: AECEnv, env_id: str) -> None:
         )
 
 
-def style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
+def prompt_style_args(env_id: str, players: Iterable[Policy]) -> dict[str, Any]:
     """The environment's arguments for models that read terse prompts."""
     if any(player.prompt_style == "terse" for player in players):
         return registry.spec(env_id).terse
     return {}
 
 
-def each(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
+def as_policy_mapping(player: Policy | Mapping[str, Policy]) -> Mapping[str, Policy]:
     """The policies by agent; one that plays every agent is called "all"."""
     return player if isinstance(player, Mapping) else {"all": player}
 
 
-def whole_args(
+def with_style_args(
     env_id: str, player: Policy | Mapping[str, Policy], env_args: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The arguments that are given, and those for models that read terse prompts."""
-    return {**style_args(env_id, each(player).values()), **env_args}
+    return {**prompt_style_args(env_id, as_policy_mapping(player).values()), **env_args}
 
 
-def id_of(episode: Episode, number: int) -> str:
+def task_label(episode: Episode, number: int) -> str:
     """The id of the played task, or its number if it has no id."""
     return str(episode.info.get("task_name", episode.info.get("task_id", number)))
 
 
-def without_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
+def has_no_solution(episode: Episode, player: Policy | Mapping[str, Policy]) -> bool:
     """Whether a scripted player gave no answer because it knew no solution."""
     return any(d.completion.refused and is_scripted(player, d.agent) for d in episode.decisions)
 
@@ -237,7 +237,7 @@ def is_scripted(player: Policy | Mapping[str, Policy], agent: str) -> bool:
     return isinstance(policy, ScriptedPolicy)
 
 
-def _check_answered(
+def _check_endpoints(
     failures: Mapping[str, Collection[str]], player: Policy | Mapping[str, Policy]
 ) -> None:
     """Raise :class:`EndpointError` for agents whose calls have all failed."""
@@ -250,7 +250,7 @@ def _check_answered(
         )
 
 
-def _maker(
+def _env_factory(
     env: str | Callable[[], AECEnv],
     player: Policy | Mapping[str, Policy],
     split: str,
@@ -258,24 +258,24 @@ def _maker(
 ) -> tuple[Callable[[], AECEnv], str]:
     """What makes the environment, and its id."""
     if not isinstance(env, str):
-        make = _of_split(env, split) if callable(env) else env
-        return make, str(made_env(make, {}))
-    return partial(registry.make, env, **whole_args(env, player, env_args), split=split), env
+        make = _with_split(env, split) if callable(env) else env
+        return make, str(make_env(make, {}))
+    return partial(registry.make, env, **with_style_args(env, player, env_args), split=split), env
 
 
-def _of_split(make: Callable[..., AECEnv], split: str) -> Callable[[], AECEnv]:
+def _with_split(make: Callable[..., AECEnv], split: str) -> Callable[[], AECEnv]:
     """A function that takes ``split`` is given it, unless a partial of it has one already."""
     if isinstance(make, partial) and "split" in make.keywords:
         return make
     return partial(make, split=split) if "split" in inspect.signature(make).parameters else make
 
 
-def _at_least_one(name: str, value: object, otherwise: str = "") -> None:
+def _check_at_least_one(name: str, value: object, otherwise: str = "") -> None:
     if not isinstance(value, int) or value < 1:
         raise ConfigError(f"{name} must be at least 1{otherwise}, got {value!r}")
 
 
-def number_of_tasks(
+def count_tasks(
     env: AECEnv, env_id: str, tasks: int | Literal["all"], seed: int, *, numbered: bool
 ) -> int:
     """The number of tasks to play: those asked for, or fewer if the source has fewer."""
@@ -295,20 +295,22 @@ def number_of_tasks(
     return count
 
 
-def _of_all(own: Sequence[Episode]) -> list[Episode]:
+def _gather_episodes(own: Sequence[Episode]) -> list[Episode]:
     """The episodes of all ranks, in their order."""
-    parts = map(wire.load, ranks.gather(wire.dump(Batch(episodes=tuple(own)))))
+    parts = map(wire.load, ranks.all_gather_bytes(wire.dump(Batch(episodes=tuple(own)))))
     return [episode for part in parts for episode in part.episodes]
 
 
-def _whole(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
+def _gather_models(player: Policy | Mapping[str, Policy]) -> AbstractContextManager[None]:
     """Within this context every rank can run the models on its own."""
-    if ranks.world() == 1:
+    if ranks.world_size() == 1:
         return nullcontext()
-    from llmzoo.distributed.sharding import gathered
+    from llmzoo.distributed.sharding import gather_weights
     from llmzoo.policies.transformers import TransformersPolicy
 
     models = [
-        p for p in each(player).values() if isinstance(p, TransformersPolicy) and p.sampler is None
+        p
+        for p in as_policy_mapping(player).values()
+        if isinstance(p, TransformersPolicy) and p.sampler is None
     ]
-    return gathered([policy.model for policy in models])
+    return gather_weights([policy.model for policy in models])

@@ -14,13 +14,13 @@ from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.base import Policy
 from llmzoo.runs import run_folder
-from llmzoo.runs.players import players, refuse_stages
-from llmzoo.runs.policy_plans import kind
+from llmzoo.runs.players import load_policy_for_agents, refuse_stages
+from llmzoo.runs.policy_plans import policy_kind
 
-AT_MOST = 20  # checkpoints and copies of one run
+MAX_SNAPSHOTS = 20  # checkpoints and copies of one run
 
 # what each kind of player can be told, beside the seed
-_TOLD = {
+_OPTIONS_BY_KIND = {
     "scripted": (),
     "server": ("sampling",),
     "endpoint": ("sampling", "chat"),
@@ -44,7 +44,7 @@ class Entrant:
     iteration: int | None = None
 
 
-def expanded(names: Sequence[str], at_most: int = AT_MOST) -> list[str]:
+def expand_names(names: Sequence[str], at_most: int = MAX_SNAPSHOTS) -> list[str]:
     """The players that ``names`` stand for.
 
     A run folder alone stands for all its checkpoints and copies, ``RUN/checkpoints`` and ``RUN/opponents``
@@ -54,35 +54,39 @@ def expanded(names: Sequence[str], at_most: int = AT_MOST) -> list[str]:
     """
     found: dict[object, str] = {}
     for name in names:
-        for source in map(str, _members(name, alone=len(names) == 1, at_most=at_most)):
-            run = run_models.run_of(source)
-            key = source if run is None else (run.resolve(), run_models.step_of(Path(source)))
+        for source in map(str, _sources(name, alone=len(names) == 1, at_most=at_most)):
+            run = run_models.find_run(source)
+            key = source if run is None else (run.resolve(), run_models.snapshot_step(Path(source)))
             if run is None and key in found:
                 raise ConfigError(f"{name} is given twice")
             found.setdefault(key, source)
     if len(found) < 2:
-        told = f"{names[0]} alone" if names else "nobody"
+        description = f"{names[0]} alone" if names else "nobody"
         raise ConfigError(
-            f"a league has at least two players, and this is {told}: name more, such as oracle or amateur"
+            f"a league has at least two players, and this is {description}: name more, such as oracle or amateur"
         )
     return list(found.values())
 
 
-def _members(name: str, *, alone: bool, at_most: int) -> Sequence[str | Path]:
+def _sources(name: str, *, alone: bool, at_most: int) -> Sequence[str | Path]:
     path = Path(name)
     refuse_stages(name)
     if run_models.is_run(path):
         if not alone:
             return [_newest(name)]
-        return _spread([*run_models.snapshots(path).values()], at_most)
+        return _evenly_spaced([*run_models.list_snapshots(path).values()], at_most)
     if path.name in (run_models.CHECKPOINTS, run_models.OPPONENTS):
         if not run_models.is_run(path.parent):
             return [name]
         copies = path.name == run_models.OPPONENTS
-        inside = run_models.copies_in(path.parent) if copies else run_models.checkpoints_in(path)
+        inside = (
+            run_models.list_opponent_copies(path.parent)
+            if copies
+            else run_models.list_checkpoints(path)
+        )
         if not inside:
             raise ConfigError(f"{name} is empty: train with opponents, such as uniform")
-        return _spread(inside, at_most)
+        return _evenly_spaced(inside, at_most)
     return [name]
 
 
@@ -91,7 +95,7 @@ def _newest(name: str) -> str:
     return str(run_models.newest_checkpoint(name)) if run_models.is_run(name) else name
 
 
-def _spread(paths: Sequence[Path], at_most: int) -> list[Path]:
+def _evenly_spaced(paths: Sequence[Path], at_most: int) -> list[Path]:
     if at_most < 2:
         raise ConfigError(f"snapshots must be at least 2, got {at_most}")
     if len(paths) <= at_most:
@@ -99,7 +103,7 @@ def _spread(paths: Sequence[Path], at_most: int) -> list[Path]:
     return [paths[round(i * (len(paths) - 1) / (at_most - 1))] for i in range(at_most)]
 
 
-def entrants(
+def make_entrants(
     names: Sequence[str],
     agents: Sequence[str],
     *,
@@ -111,7 +115,7 @@ def entrants(
 ) -> list[Entrant]:
     """The players called ``names``, each to play any of the agents ``agents``; nothing is loaded.
 
-    The settings are those of :func:`llmzoo.runs.players.players`, and go to the players that
+    The settings are those of :func:`llmzoo.runs.players.load_policy_for_agents`, and go to the players that
     have such. Raises :class:`ConfigError` for a name without a player, a run that did not train all
     agents, and settings that no player has.
     """
@@ -119,26 +123,34 @@ def entrants(
     given: dict[str, Any] = {"sampling": sampling, "chat": chat, "device": device}
     given |= {"trust_remote_code": trust_remote_code}
     given = {name: value for name, value in given.items() if value}
-    used = {option for name in names for option in _TOLD[kind(name)]}
+    used = {option for name in names for option in _OPTIONS_BY_KIND[policy_kind(name)]}
     for option in given:
         if option not in used:
             raise ConfigError(f"{', '.join(names)} run no model: {option} would have no effect")
-    runs = {name: run for name in names if (run := run_models.run_of(name)) is not None}
+    runs = {name: run for name in names if (run := run_models.find_run(name)) is not None}
     for name in names:
-        _check(name, runs.get(name), agents, trust_remote_code)
+        _check_entrant(name, runs.get(name), agents, trust_remote_code)
     folders = list(dict.fromkeys(runs.values()))
-    called = dict(zip(folders, run_models.names_of(folders), strict=True)) if folders else {}
+    run_names = (
+        dict(zip(folders, run_models.shortest_unique_names(folders), strict=True))
+        if folders
+        else {}
+    )
     found = []
     for name in names:
-        told = {option: given[option] for option in _TOLD[kind(name)] if option in given}
-        load = partial(players, name, agents, seed=seed, **told)
+        options = {
+            option: given[option]
+            for option in _OPTIONS_BY_KIND[policy_kind(name)]
+            if option in given
+        }
+        load = partial(load_policy_for_agents, name, agents, seed=seed, **options)
         run = runs.get(name)
-        step = None if run is None else run_models.step_of(Path(name))
+        step = None if run is None else run_models.snapshot_step(Path(name))
         found.append(
             Entrant(
-                name=name if run is None else f"{called[run]}@{step}",
+                name=name if run is None else f"{run_names[run]}@{step}",
                 load=load,
-                mark=_mark(name),
+                mark=_fingerprint(name),
                 run=None if run is None else str(run),
                 iteration=step,
             )
@@ -146,15 +158,15 @@ def entrants(
     return found
 
 
-def _check(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> None:
+def _check_entrant(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> None:
     """Raise :class:`ConfigError` for a player that could not play every agent."""
     if name == "human":
         raise ConfigError("a league is played without people: use llmzoo play to play yourself")
     if run is None:
-        if kind(name) == "model":
+        if policy_kind(name) == "model":
             policies.check_model(name, trust_remote_code=trust)
         return
-    config = run_folder.settings(run, "policies")
+    config = run_folder.require_config(run, "policies")
     own = config.get("agent_args", {})
     taken = [a for a in agents if own.get(a, {}).get("policy") or own.get(a, {}).get("frozen")]
     if config["policies"] in agents:
@@ -163,17 +175,17 @@ def _check(name: str, run: Path | None, agents: Sequence[str], trust: bool) -> N
         raise ConfigError(
             f"{run} did not train {', '.join(taken)}: in a league each player plays every agent"
         )
-    run_models.checked(Path(name))
+    run_models.validate_checkpoint(Path(name))
 
 
-def _mark(name: str) -> str:
+def _fingerprint(name: str) -> str:
     """A hash of the weights in a folder; the name of what is none."""
     path = Path(name)
     if name in SCRIPTED or not path.is_dir():
         return name
     found = blake2b(digest_size=16)
     # beside the folders of its policies a checkpoint has the state of the learner
-    inside = "*.safetensors" if run_models.run_of(name) is None else "*/**/*.safetensors"
+    inside = "*.safetensors" if run_models.find_run(name) is None else "*/**/*.safetensors"
     for file in sorted(path.rglob(inside)):
         found.update(str(file.relative_to(path)).encode())
         with file.open("rb") as content:

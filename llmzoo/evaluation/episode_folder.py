@@ -21,18 +21,18 @@ from typing import Any, TextIO
 
 from llmzoo import files
 from llmzoo.learners.episode_rows import (
-    EPISODES,
-    Place,
-    lines_of,
-    place_of,
+    EPISODES_FILE,
+    SampleKey,
+    read_lines,
     read_rows,
+    sample_key,
     to_episode,
     to_row,
 )
 from llmzoo.records import Episode
 from llmzoo.runs import run_folder
 
-RESULT = "result.json"
+RESULT_FILE = "result.json"
 
 
 class EpisodeFolder:
@@ -40,16 +40,18 @@ class EpisodeFolder:
 
     def __init__(self, folder: Path, file: TextIO, *, replayed: bool):
         self._folder, self._file, self._replayed = folder, file, replayed
-        self._rows = {place_of(row): row for row in read_rows(folder) if not _has_failed(row)}
+        self._rows = {
+            sample_key(row): row for row in read_rows(folder) if not _has_failed_call(row)
+        }
         self._writing = Lock()  # episodes of slow environments end in threads
 
-    def take(self, places: Sequence[Place]) -> dict[Place, Episode]:
+    def take(self, keys: Sequence[SampleKey]) -> dict[SampleKey, Episode]:
         """What an earlier call has of the episodes of a round: all of them or, if it was cut off, none
         where a round is replayed, and else those that had ended."""
-        there = [place for place in places if place in self._rows]
-        if self._replayed and len(there) < len(places):
+        kept = [place for place in keys if place in self._rows]
+        if self._replayed and len(kept) < len(keys):
             return {}
-        return {place: to_episode(self._rows[place]) for place in there}
+        return {place: to_episode(self._rows[place]) for place in kept}
 
     @property
     def ids(self) -> Collection[str]:
@@ -61,29 +63,29 @@ class EpisodeFolder:
         """The number after that of the last task that an earlier call has kept."""
         return 1 + max((task for task, _ in self._rows), default=-1)
 
-    def add(self, place: Place, episode: Episode, id: str) -> None:
+    def add(self, key: SampleKey, episode: Episode, id: str) -> None:
         """Keep an episode that has ended; it is on disk when this returns."""
-        line = files.json_text(to_row(episode, place, id)) + "\n"
+        line = files.dump_json(to_row(episode, key, id)) + "\n"
         with self._writing:
             self._file.write(line)
             self._file.flush()
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Put the episodes into their order, and write the result."""
-        path = self._folder / EPISODES
+        path = self._folder / EPISODES_FILE
         # of an episode that was played again, the last line counts
-        lines = {place_of(json.loads(line)): line for line in lines_of(path)}
+        lines = {sample_key(json.loads(line)): line for line in read_lines(path)}
         files.write(path, b"".join(lines[place] for place in sorted(lines)))
-        files.write(self._folder / RESULT, json.dumps(result, indent=2) + "\n")
+        files.write(self._folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
 
 
-def _has_failed(row: Mapping[str, Any]) -> bool:
+def _has_failed_call(row: Mapping[str, Any]) -> bool:
     """Whether the call of an endpoint failed in this episode. It is played again."""
     return any(decision["completion"].get("failure") for decision in row["decisions"])
 
 
 @contextmanager
-def opened(
+def open_episode_folder(
     folder: Path, config: Mapping[str, Any], *, resume: bool, replayed: bool
 ) -> Iterator[EpisodeFolder]:
     """The folder of an evaluation, held for this process. ``replayed``: rounds that were cut off are.
@@ -94,7 +96,7 @@ def opened(
     with run_folder.locked(folder, resume=resume):
         run_folder.prepare(folder, config, resume=resume)
         # a kill may have left a last line without its end
-        files.write(folder / EPISODES, b"".join(lines_of(folder / EPISODES)))
-        files.remove(folder / RESULT)
-        with files.append(folder / EPISODES) as file:
+        files.write(folder / EPISODES_FILE, b"".join(read_lines(folder / EPISODES_FILE)))
+        files.remove(folder / RESULT_FILE)
+        with files.open_for_append(folder / EPISODES_FILE) as file:
             yield EpisodeFolder(folder, file, replayed=replayed)

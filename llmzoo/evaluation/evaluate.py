@@ -13,25 +13,25 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.evaluation.collect import (
-    AT_ONCE,
-    Playable,
-    each,
-    id_of,
-    in_parts,
+    DEFAULT_CONCURRENCY,
+    PoliciesLike,
+    as_policy_mapping,
+    collect_chunks,
+    has_no_solution,
     is_scripted,
-    named_player,
-    whole_args,
-    without_solution,
+    resolve_policy,
+    task_label,
+    with_style_args,
 )
-from llmzoo.evaluation.episode_folder import opened
-from llmzoo.evaluation.statistics import Z95, mean_interval, of_clusters, pass_at
+from llmzoo.evaluation.episode_folder import open_episode_folder
+from llmzoo.evaluation.statistics import Z95, clustered_wilson_interval, mean_interval, pass_at_k
 from llmzoo.policies.base import Policy
 from llmzoo.policies.endpoint import EndpointPolicy
-from llmzoo.policies.settings import Sampled
+from llmzoo.policies.settings import SamplingPolicy
 from llmzoo.records import Episode
-from llmzoo.runs.run_folder import check_place
+from llmzoo.runs.run_folder import check_new_folder
 
-_MOST_NAMED = 20  # ids in a note; the result has all of them
+_MAX_NAMED = 20  # ids in a note; the result has all of them
 FEW_TASKS = 30  # with fewer, the interval is too wide to compare learners
 
 
@@ -97,18 +97,18 @@ class Evaluation:
             "ids": list(self.ids),
             "no_solution": list(self.no_solution),
             "solved": solved,
-            "pass_at": _by_k(self.pass_at),
-            "pass_at_ci95": _by_k(self.pass_at_ci95),
+            "pass_at": _with_string_keys(self.pass_at),
+            "pass_at_ci95": _with_string_keys(self.pass_at_ci95),
             "notes": list(self.notes),
         }
 
 
-def _by_k(values: Mapping[int, Any] | None) -> dict[str, Any] | None:
+def _with_string_keys(values: Mapping[int, Any] | None) -> dict[str, Any] | None:
     """With keys that JSON has too."""
     return None if values is None else {str(k): value for k, value in values.items()}
 
 
-def counted(evaluation: Mapping[str, Any]) -> str:
+def format_task_count(evaluation: Mapping[str, Any]) -> str:
     """``200 of 1319``: the tasks of an evaluation and of its split.
 
     Endless splits, and results of earlier versions, give the first number only.
@@ -119,7 +119,7 @@ def counted(evaluation: Mapping[str, Any]) -> str:
 
 def evaluate(
     env: str | Callable[[], AECEnv],
-    policy: Playable,
+    policy: PoliciesLike,
     *,
     tasks: int | Literal["all"] = 200,
     split: str = "test",
@@ -129,7 +129,7 @@ def evaluate(
     env_args: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
-    concurrency: int = AT_ONCE,
+    concurrency: int = DEFAULT_CONCURRENCY,
     ended: Callable[[Episode], object] | None = None,
 ) -> Evaluation:
     """Play each of the first ``tasks`` tasks of a split, or ``"all"``; see :func:`llmzoo.collect`.
@@ -147,9 +147,9 @@ def evaluate(
     32 calls in a row fail later, over a minute or more, or if no call for an agent has been answered at the end.
     """
     if out is not None and not resume:
-        check_place(Path(out))
-    player, name = named_player(policy, env, seed=seed, split=split, env_args=env_args)
-    started, before = time.monotonic(), _usage(player)
+        check_new_folder(Path(out))
+    player, name = resolve_policy(policy, env, seed=seed, split=split, env_args=env_args)
+    started, before = time.monotonic(), _endpoint_usage(player)
     args = dict(env_args or {})
     options: dict[str, Any] = {
         **{"tasks": tasks, "split": split, "seed": seed, "greedy": greedy},
@@ -159,15 +159,19 @@ def evaluate(
         kept = None
         if out is not None:
             config = {"env": str(env), "policy": name, "samples": samples, **options}
-            config["policies"] = _told(player)
-            config["env_args"] = whole_args(env, player, args) if isinstance(env, str) else args
-            kept = stack.enter_context(
-                opened(Path(out), config, resume=resume, replayed=not is_billed(player))
+            config["policies"] = _policy_settings(player)
+            config["env_args"] = (
+                with_style_args(env, player, args) if isinstance(env, str) else args
             )
-        parts = in_parts(env, player, **options, repeats=samples, ended=ended, kept=kept)
+            kept = stack.enter_context(
+                open_episode_folder(
+                    Path(out), config, resume=resume, replayed=not is_billed(player)
+                )
+            )
+        parts = collect_chunks(env, player, **options, repeats=samples, ended=ended, kept=kept)
         episodes = [episode for part in parts for episode in part]
-        result = _summed_up(episodes, player, samples)
-        usage = _usage(player)
+        result = _summarize(episodes, player, samples)
+        usage = _endpoint_usage(player)
         used = {name: usage[name] - before[name] for name in usage} if is_billed(player) else None
         evaluation = Evaluation(
             policy=name,
@@ -184,23 +188,25 @@ def evaluate(
     return evaluation
 
 
-def _told(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
+def _policy_settings(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
     """What plays each agent, as far as an evaluation that goes on has to find it unchanged."""
-    told = {}
-    for agent, policy in each(player).items():
-        model = policy if isinstance(policy, Sampled) else None
-        sampling, chat = model and model.sampling_of(agent), model and model.chat_of(agent)
-        told[agent] = {
+    settings = {}
+    for agent, policy in as_policy_mapping(player).items():
+        model = policy if isinstance(policy, SamplingPolicy) else None
+        sampling, chat = model and model.sampling_for(agent), model and model.chat_for(agent)
+        settings[agent] = {
             "policy": policy.name,
             "sampling": sampling and asdict(sampling),
             "chat": chat and asdict(chat),
         }
-    return told
+    return settings
 
 
-def _usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
+def _endpoint_usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
     """Tokens that endpoints have read and written so far."""
-    endpoints = {id(p): p for p in each(player).values() if isinstance(p, EndpointPolicy)}
+    endpoints = {
+        id(p): p for p in as_policy_mapping(player).values() if isinstance(p, EndpointPolicy)
+    }
     return {
         "read": sum(policy.tokens_read for policy in endpoints.values()),
         "written": sum(policy.tokens_written for policy in endpoints.values()),
@@ -209,10 +215,10 @@ def _usage(player: Policy | Mapping[str, Policy]) -> dict[str, int]:
 
 def is_billed(player: Policy | Mapping[str, Policy]) -> bool:
     """Whether answers come from a server whose calls are not repeated without need."""
-    return any(isinstance(policy, EndpointPolicy) for policy in each(player).values())
+    return any(isinstance(policy, EndpointPolicy) for policy in as_policy_mapping(player).values())
 
 
-def _summed_up(
+def _summarize(
     episodes: Sequence[Episode], player: Policy | Mapping[str, Policy], samples: int
 ) -> dict[str, Any]:
     """The fields of an :class:`Evaluation` that the episodes give, a task's samples together."""
@@ -223,8 +229,8 @@ def _summed_up(
         by_content.setdefault(episode.info.get("task_id", number // samples), []).append(episode)
     agents = tuple(episodes[0].totals)
     returns = {a: tuple(episode.totals[a] for episode in episodes) for a in agents}
-    ids = tuple(id_of(episode, number // samples) for number, episode in enumerate(episodes))
-    unanswered = [without_solution(episode, player) for episode in episodes]
+    ids = tuple(task_label(episode, number // samples) for number, episode in enumerate(episodes))
+    unanswered = [has_no_solution(episode, player) for episode in episodes]
     decisions = [decision for episode in episodes for decision in episode.decisions]
     return {
         "env": episodes[0].env_id,
@@ -241,10 +247,12 @@ def _summed_up(
             dict.fromkeys(id for id, missing in zip(ids, unanswered, strict=True) if missing)
         ),
         "success": sum(solved) / count,
-        "success_ci95": of_clusters([[e.success for e in es] for es in by_content.values()], Z95),
+        "success_ci95": clustered_wilson_interval(
+            [[e.success for e in es] for es in by_content.values()], Z95
+        ),
         "solved": solved,
-        **_of_samples(by_content.values(), samples),
-        **_outcomes([e.info["outcomes"] for e in episodes if "outcomes" in e.info]),
+        **_pass_at_metrics(by_content.values(), samples),
+        **_outcome_rates([e.info["outcomes"] for e in episodes if "outcomes" in e.info]),
         "mean_return": {a: sum(returns[a]) / count for a in agents},
         "return_ci95": {
             a: mean_interval([[e.totals[a] for e in es] for es in by_content.values()])
@@ -262,7 +270,7 @@ def _summed_up(
     }
 
 
-def _of_samples(by_content: Iterable[Sequence[Episode]], samples: int) -> dict[str, Any]:
+def _pass_at_metrics(by_content: Iterable[Sequence[Episode]], samples: int) -> dict[str, Any]:
     """``pass_at`` with its intervals, and ``majority``; ``by_content``: the episodes of each distinct
     task, which may stand several times in its set."""
     if samples == 1:
@@ -270,33 +278,33 @@ def _of_samples(by_content: Iterable[Sequence[Episode]], samples: int) -> dict[s
     clusters = [[es[i : i + samples] for i in range(0, len(es), samples)] for es in by_content]
     widths = sorted({*(2**i for i in range(samples.bit_length()) if 2**i <= samples), samples})
     each_k = {
-        k: [[pass_at(k, sum(e.success for e in es), samples) for es in own] for own in clusters]
+        k: [[pass_at_k(k, sum(e.success for e in es), samples) for es in own] for own in clusters]
         for k in widths
     }
     tasks = [of_task for own in clusters for of_task in own]
-    known = [right for right in map(_majority, tasks) if right is not None]
+    majorities = [right for right in map(_is_majority_right, tasks) if right is not None]
     return {
         "pass_at": {k: sum(map(sum, rates)) / len(tasks) for k, rates in each_k.items()},
-        "pass_at_ci95": {k: _within_one(mean_interval(rates)) for k, rates in each_k.items()},
-        "majority": sum(known) / len(tasks) if known else None,
+        "pass_at_ci95": {k: _clamp_to_unit(mean_interval(rates)) for k, rates in each_k.items()},
+        "majority": sum(majorities) / len(tasks) if majorities else None,
     }
 
 
-def _within_one(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+def _clamp_to_unit(ends: tuple[float, float] | None) -> tuple[float, float] | None:
     return ends and (max(0.0, ends[0]), min(1.0, ends[1]))
 
 
-def _majority(of_task: Sequence[Episode]) -> bool | None:
+def _is_majority_right(task_episodes: Sequence[Episode]) -> bool | None:
     """Whether the most common answer is right, the earliest of those as common; None without any."""
-    answers = [e.info.get("answer") for e in of_task]
+    answers = [e.info.get("answer") for e in task_episodes]
     given = Counter(answer for answer in answers if answer is not None)
     if not given:
         return None
     chosen = max(given, key=lambda answer: given[answer])
-    return of_task[answers.index(chosen)].success
+    return task_episodes[answers.index(chosen)].success
 
 
-def _outcomes(outcomes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+def _outcome_rates(outcomes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """``win_rate`` and ``draws``; ``outcomes``: for each task, "won", "drawn" or "lost" per agent."""
     if not outcomes:
         return {"win_rate": None, "draws": None}
@@ -330,10 +338,10 @@ def _notes(result: Mapping[str, Any], info: Mapping[str, Any], split: str) -> It
             f"{result['left_out']}"
         )
     if unsolved:
-        more = f" and {len(unsolved) - _MOST_NAMED} more" if len(unsolved) > _MOST_NAMED else ""
+        more = f" and {len(unsolved) - _MAX_NAMED} more" if len(unsolved) > _MAX_NAMED else ""
         yield (
             "tasks without a known solution, which got no answer and count as not solved: "
-            f"{len(unsolved)} of {tasks} ({', '.join(unsolved[:_MOST_NAMED])}{more})"
+            f"{len(unsolved)} of {tasks} ({', '.join(unsolved[:_MAX_NAMED])}{more})"
         )
     if result["refused"]:
         yield (

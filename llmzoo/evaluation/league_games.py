@@ -11,7 +11,7 @@ import numpy as np
 from llmzoo.errors import CheckpointError
 from llmzoo.evaluation.ratings import Floats
 from llmzoo.evaluation.standings import Interval
-from llmzoo.evaluation.statistics import Z95, mean_interval, of_clusters
+from llmzoo.evaluation.statistics import Z95, clustered_wilson_interval, mean_interval
 from llmzoo.records import Episode
 
 _DIGITS = 6  # of returns and shares
@@ -33,13 +33,14 @@ class Games:
     @staticmethod
     def of(episodes: Sequence[Episode]) -> Games:
         agents = tuple(episodes[0].totals)
-        said = [decision for episode in episodes for decision in episode.decisions]
+        decisions = [decision for episode in episodes for decision in episode.decisions]
         return Games(
             ids=tuple(str(episode.info.get("task_id", episode.seed)) for episode in episodes),
             returns={a: tuple(round(e.totals[a], _DIGITS) for e in episodes) for a in agents},
-            answers={a: sum(d.agent == a for d in said) for a in agents},
+            answers={a: sum(d.agent == a for d in decisions) for a in agents},
             errors={
-                a: sum(d.agent == a and bool(d.info.get("error")) for d in said) for a in agents
+                a: sum(d.agent == a and bool(d.info.get("error")) for d in decisions)
+                for a in agents
             },
         )
 
@@ -69,7 +70,7 @@ class Games:
         return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
 
 
-class Table:
+class GameTable:
     """The games of a league by player and deal.
 
     ``points`` [distinct deals, n, n]: what i won against j in the games of a deal, in both orders.
@@ -80,52 +81,61 @@ class Table:
         ids = next(iter(results.values())).ids
         self.deals = len(ids)
         numbers = {id: number for number, id in enumerate(dict.fromkeys(ids))}
-        self.of_deal = [numbers[id] for id in ids]
+        self.deal_numbers = [numbers[id] for id in ids]
         self.points: Floats = np.zeros((len(numbers), count, count))
         for (i, j), games in results.items():
             for pair, agent in (((i, j), agents[0]), ((j, i), agents[1])):
-                for deal, point in zip(self.of_deal, games.points(agent), strict=True):
+                for deal, point in zip(self.deal_numbers, games.points(agent), strict=True):
                     self.points[(deal, *pair)] += point
 
-    def in_order(self) -> Iterator[tuple[int, int, float]]:
+    def iter_games(self) -> Iterator[tuple[int, int, float]]:
         """All games, deal by deal: the players and the points of the first."""
         points = {pair: games.points(self.agents[0]) for pair, games in self.results.items()}
         for deal in range(self.deals):
             yield from ((i, j, points[i, j][deal]) for i, j in points)
 
-    def of_player(self, i: int) -> dict[str, Any]:
+    def player_results(self, i: int) -> dict[str, Any]:
         others = [j for j in range(self.count) if j != i]
-        taken = [(self.results[i, j], 0) for j in others] + [
+        games_by_position = [(self.results[i, j], 0) for j in others] + [
             (self.results[j, i], 1) for j in others
         ]
         of_position = [
-            [x for games, position in taken if position == s for x in games.points(self.agents[s])]
+            [
+                x
+                for games, position in games_by_position
+                if position == s
+                for x in games.points(self.agents[s])
+            ]
             for s in (0, 1)
         ]
-        returns = self._cluster([games.returns[self.agents[position]] for games, position in taken])
-        said = sum(games.answers[self.agents[position]] for games, position in taken)
-        wrong = sum(games.errors[self.agents[position]] for games, position in taken)
+        returns = self._cluster(
+            [games.returns[self.agents[position]] for games, position in games_by_position]
+        )
+        answers = sum(games.answers[self.agents[position]] for games, position in games_by_position)
+        wrong = sum(games.errors[self.agents[position]] for games, position in games_by_position)
         mean = sum(map(sum, returns)) / sum(map(len, returns))
         return {
-            **self._scored([games.points(self.agents[position]) for games, position in taken]),
+            **self._scored(
+                [games.points(self.agents[position]) for games, position in games_by_position]
+            ),
             "by_position": {
                 agent: round(sum(xs) / len(xs), _DIGITS)
                 for agent, xs in zip(self.agents, of_position, strict=True)
             },
             "mean_return": round(mean, _DIGITS),
-            "return_ci95": _round(mean_interval(returns) or (mean, mean)),
-            "errors": round(wrong / max(1, said), _DIGITS),
+            "return_ci95": _round_interval(mean_interval(returns) or (mean, mean)),
+            "errors": round(wrong / max(1, answers), _DIGITS),
         }
 
-    def of_pair(self, i: int, j: int) -> dict[str, Any]:
+    def pair_results(self, i: int, j: int) -> dict[str, Any]:
         games = ((self.results[i, j], 0), (self.results[j, i], 1))
         means = [
             sum(sum(one.returns[self.agents[abs(position - which)]]) for one, position in games)
             / (2 * self.deals)
             for which in (0, 1)
         ]
-        scored = self._scored([one.points(self.agents[position]) for one, position in games])
-        return {**scored, "mean_return": _round((means[0], means[1]))}
+        score = self._scored([one.points(self.agents[position]) for one, position in games])
+        return {**score, "mean_return": _round_interval((means[0], means[1]))}
 
     def _scored(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:
         """Games won, drawn and lost, and the score, from one or more sequences of points by deal."""
@@ -137,17 +147,17 @@ class Table:
             "drawn": points.count(0.5),
             "lost": points.count(0.0),
             "score": round(sum(points) / len(points), _DIGITS),
-            "score_ci95": _round(of_clusters(halves, Z95)),
+            "score_ci95": _round_interval(clustered_wilson_interval(halves, Z95)),
         }
 
     def _cluster(self, series: Sequence[Sequence[float]]) -> list[list[float]]:
         """The values of each distinct deal."""
         clusters: list[list[float]] = [[] for _ in self.points]
         for values in series:
-            for deal, value in zip(self.of_deal, values, strict=True):
+            for deal, value in zip(self.deal_numbers, values, strict=True):
                 clusters[deal].append(value)
         return clusters
 
 
-def _round(ends: Interval) -> Interval:
+def _round_interval(ends: Interval) -> Interval:
     return round(ends[0], _DIGITS), round(ends[1], _DIGITS)

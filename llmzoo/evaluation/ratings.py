@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 ELO = 400 / math.log(10)  # points of a difference of 1 in r
 PRIOR = 1.0  # games that each player is taken to have won, and lost, against the average player
 RESAMPLES = 1000
-_AT_ONCE = 100  # of them
-_STEPS = 200  # of Newton's method; a handful is enough
+_BATCH_SIZE = 100  # of them
+_MAX_ITERATIONS = 200  # of Newton's method; a handful is enough
 # of a step: the difference of two ratings changes by less than log 2, and so the second derivatives by less than
 # a factor of 2, and the likelihood grows in every step
-_LONGEST = 1 / 3
-_CLOSE = 1e-10
+_MAX_STEP_SIZE = 1 / 3
+_TOLERANCE = 1e-10
 
 
 def bradley_terry(
@@ -36,17 +36,17 @@ def bradley_terry(
     the ratings is 0.
     """
     ratings = np.zeros(wins.shape[:-1])
-    for _ in range(_STEPS):
+    for _ in range(_MAX_ITERATIONS):
         slope, curvature = _derivatives(ratings, wins, won, lost)
         step = np.linalg.solve(curvature, slope[..., None])[..., 0]
         longest = np.abs(step).max(axis=-1, keepdims=True)
-        ratings = ratings + step * np.minimum(1.0, _LONGEST / np.maximum(longest, _CLOSE))
-        if longest.max() < _CLOSE:
+        ratings = ratings + step * np.minimum(1.0, _MAX_STEP_SIZE / np.maximum(longest, _TOLERANCE))
+        if longest.max() < _TOLERANCE:
             break
     return ratings - ratings.mean(axis=-1, keepdims=True)
 
 
-def resampled(points: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+def bootstrap_ratings(points: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
     """Ratings [resamples, n] under other weights of the deals: the Bayesian bootstrap (D. B. Rubin, 1981).
 
     ``points`` [deals, n, n]: what i won against j in the games of a deal, draws as half. A deal has the same weight
@@ -54,15 +54,15 @@ def resampled(points: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> F
     of the prior have weights too. So the interval of a player who won everything is as wide as so many games
     allow, where resampling what was seen would find no spread.
     """
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     deals, count, _ = points.shape
     found = []
-    for start in range(0, resamples, _AT_ONCE):
-        some = min(_AT_ONCE, resamples - start)
-        wins = (chance.exponential(size=(some, deals)) @ points.reshape(deals, -1)).reshape(
+    for start in range(0, resamples, _BATCH_SIZE):
+        some = min(_BATCH_SIZE, resamples - start)
+        wins = (rng.exponential(size=(some, deals)) @ points.reshape(deals, -1)).reshape(
             some, count, count
         )
-        won, lost = PRIOR * chance.exponential(size=(2, some, count))
+        won, lost = PRIOR * rng.exponential(size=(2, some, count))
         found.append(bradley_terry(wins, won=won, lost=lost))
     return np.concatenate(found)
 
@@ -87,10 +87,10 @@ def _derivatives(
 ) -> tuple[Floats, Floats]:
     """The gradient of the log-likelihood, and minus its second derivatives."""
     games = wins + np.swapaxes(wins, -1, -2)
-    chance = _sigmoid(ratings[..., :, None] - ratings[..., None, :])
+    win_probability = _sigmoid(ratings[..., :, None] - ratings[..., None, :])
     average = _sigmoid(ratings)
-    slope = (wins - games * chance).sum(axis=-1) + won - (won + lost) * average
-    information = games * chance * np.swapaxes(chance, -1, -2)
+    slope = (wins - games * win_probability).sum(axis=-1) + won - (won + lost) * average
+    information = games * win_probability * np.swapaxes(win_probability, -1, -2)
     own = information.sum(axis=-1) + (won + lost) * average * (1 - average)
     return slope, own[..., None] * np.eye(ratings.shape[-1]) - information
 

@@ -15,8 +15,8 @@ from llmzoo import registry
 from llmzoo.errors import ConfigError
 from llmzoo.learners.episode_rows import read_rows, to_episode
 from llmzoo.policies import ScriptedPolicy
-from llmzoo.policies.base import Request
-from llmzoo.rollout.episodes import episodes
+from llmzoo.policies.base import PolicyRequest
+from llmzoo.rollout.episodes import play_episodes
 from llmzoo.runs import run_folder
 from llmzoo.runs.trust import check_environment
 
@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rescored:
+class RescoredEpisode:
     """An episode judged again. ``why``: how it went otherwise than when it was played; "" if it did not.
 
     ``returns`` and ``success`` are ``before``, when it was played, and ``after``, now.
@@ -53,7 +53,7 @@ class Rescored:
 
 def rescore(
     folder: str | Path, *, env: str | None = None, env_args: Mapping[str, Any] | None = None
-) -> Iterator[Rescored]:
+) -> Iterator[RescoredEpisode]:
     """Judge every episode of an evaluation's folder again, in their order.
 
     Each is restarted, and the answers are played as they stand, whatever the prompts are now.
@@ -62,7 +62,7 @@ def rescore(
     its tasks are no longer the same, or if it names code, keys or servers that you do not name.
     """
     folder = Path(folder)
-    config = run_folder.saved_config(folder)
+    config = run_folder.read_config(folder)
     if config is None or not {"env", "env_args", "split"} <= config.keys():
         raise ConfigError(f"{folder} holds no evaluation: llmzoo eval --out FOLDER writes one")
     check_environment(folder, config, env, env_args)
@@ -77,29 +77,29 @@ def rescore(
     rows = sorted(read_rows(folder), key=lambda row: (row["task"], row["sample"]))
     workers = _WORKERS if make().metadata.get("slow_step") else 1
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(partial(_judge, make), rows)
+        yield from pool.map(partial(_rescore_row, make), rows)
 
 
-def _judge(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored:
+def _rescore_row(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> RescoredEpisode:
     before = to_episode(row)
-    waiting = {agent: [d.completion.text for d in before.of(agent)] for agent in before.agents}
-    longer: list[str] = []
+    remaining = {agent: [d.completion.text for d in before.of(agent)] for agent in before.agents}
+    out_of_answers: list[str] = []
 
-    def answer(request: Request) -> str:
-        if waiting.get(request.agent):
-            return waiting[request.agent].pop(0)
-        longer.append(request.agent)
+    def answer(request: PolicyRequest) -> str:
+        if remaining.get(request.agent):
+            return remaining[request.agent].pop(0)
+        out_of_answers.append(request.agent)
         return ""
 
-    (after,) = episodes(make, ScriptedPolicy(answer), [before.seed], tasks=[row["task"]])
+    (after,) = play_episodes(make, ScriptedPolicy(answer), [before.seed], tasks=[row["task"]])
     ids = [episode.info.get("task_id") for episode in (before, after)]
     if ids[0] != ids[1]:
         raise ConfigError(
             f"task {row['task']} was {ids[0]} and is {ids[1]} now: the set has changed, and its "
             "answers cannot be judged again"
         )
-    why = "it ends earlier now" if any(waiting.values()) else ""
-    return Rescored(
+    why = "it ends earlier now" if any(remaining.values()) else ""
+    return RescoredEpisode(
         task=row["task"],
         sample=row["sample"],
         id=row["id"],
@@ -107,5 +107,5 @@ def _judge(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored:
         success_after=after.success,
         returns_before=dict(before.totals),
         returns_after=dict(after.totals),
-        why=f"it goes on now: {longer[0]} had no more answers" if longer else why,
+        why=f"it goes on now: {out_of_answers[0]} had no more answers" if out_of_answers else why,
     )

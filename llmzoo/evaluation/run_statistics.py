@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 
-def crossed_bootstrap(
+def crossed_bootstrap_interval(
     runs: Sequence[Sequence[float]],
     ids: Sequence[Hashable] | None = None,
     *,
@@ -32,24 +32,26 @@ def crossed_bootstrap(
     For a difference between two ways to train, pass the differences of runs with the same seeds.
     """
     values = np.asarray(runs, dtype=float)
-    numbers = np.array(_numbered(ids)) if ids else np.arange(len(runs[0]))
+    numbers = np.array(_number_ids(ids)) if ids else np.arange(len(runs[0]))
     tasks = int(numbers.max()) + 1
     sums = np.stack([np.bincount(numbers, weights=row, minlength=tasks) for row in values])
     counts = np.bincount(numbers, minlength=tasks)
     rng = np.random.default_rng(seed)
-    of_runs = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=resamples)
-    of_tasks = rng.multinomial(tasks, np.full(tasks, 1 / tasks), size=resamples)
-    means = np.einsum("rs,rs->r", of_runs, of_tasks @ sums.T) / (len(sums) * (of_tasks @ counts))
+    run_counts = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=resamples)
+    task_counts = rng.multinomial(tasks, np.full(tasks, 1 / tasks), size=resamples)
+    means = np.einsum("rs,rs->r", run_counts, task_counts @ sums.T) / (
+        len(sums) * (task_counts @ counts)
+    )
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
 
 
-def _numbered(ids: Sequence[Hashable]) -> list[int]:
+def _number_ids(ids: Sequence[Hashable]) -> list[int]:
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(id, len(numbers)) for id in ids]
 
 
-def paired_runs(first: Sequence[float], second: Sequence[float]) -> float:
+def paired_t_test(first: Sequence[float], second: Sequence[float]) -> float:
     """The two-sided p-value of no difference, from the results of runs with the same seeds.
 
     Student's paired t test. With n runs it has n - 1 degrees of freedom, so three runs show only large
@@ -61,18 +63,18 @@ def paired_runs(first: Sequence[float], second: Sequence[float]) -> float:
     mean, deviation = fmean(differences), stdev(differences)
     if deviation == 0.0:
         return 1.0 if mean == 0.0 else 0.0
-    return student_p(mean / (deviation / math.sqrt(len(differences))), len(differences) - 1)
+    return student_t_p_value(mean / (deviation / math.sqrt(len(differences))), len(differences) - 1)
 
 
-def student_p(t: float, freedom: int) -> float:
-    """The chance that |T| is at least ``|t|``, for Student's T with ``freedom`` degrees of freedom
+def student_t_p_value(t: float, degrees_of_freedom: int) -> float:
+    """The chance that |T| is at least ``|t|``, for Student's T with ``degrees_of_freedom`` degrees of freedom
     (M. Abramowitz and I. Stegun, 1964, 26.7.3 and 26.7.4)."""
-    angle = math.atan(abs(t) / math.sqrt(freedom))
+    angle = math.atan(abs(t) / math.sqrt(degrees_of_freedom))
     square = math.cos(angle) ** 2
-    odd = freedom % 2
+    odd = degrees_of_freedom % 2
     term = math.cos(angle) if odd else 1.0
-    total = term if freedom > 1 else 0.0
-    for k in range(2 + odd, freedom - 1, 2):
+    total = term if degrees_of_freedom > 1 else 0.0
+    for k in range(2 + odd, degrees_of_freedom - 1, 2):
         term *= square * (k - 1) / k
         total += term
     inside = math.sin(angle) * total

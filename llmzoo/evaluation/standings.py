@@ -14,7 +14,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PlayerStanding:
     """A player's results against all others.
 
     ``rating``: on Elo's scale, where the mean of the players is 0. ``score``: the share of points, a draw being half
@@ -63,14 +63,14 @@ class League:
     seed: int
     deals: int
     distinct_deals: int
-    players: tuple[Standing, ...]  # in the order in which they were named
+    players: tuple[PlayerStanding, ...]  # in the order in which they were named
     matches: tuple[Match, ...]
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    def ranked(self) -> list[Standing]:
+    def ranking(self) -> list[PlayerStanding]:
         """The players, the strongest first."""
         return sorted(self.players, key=lambda player: -player.rating)
 
@@ -78,63 +78,63 @@ class League:
     def from_dict(row: Mapping[str, Any]) -> League:
         """Raises :class:`CheckpointError` for anything but what :meth:`to_dict` gave."""
         try:
-            players = tuple(_read(Standing, one) for one in row["players"])
-            matches = tuple(_read(Match, one) for one in row["matches"])
+            players = tuple(_parse_record(PlayerStanding, one) for one in row["players"])
+            matches = tuple(_parse_record(Match, one) for one in row["matches"])
             parts = {"players": players, "matches": matches, "notes": tuple(map(str, row["notes"]))}
             names = [player.name for player in players]
             if {(m.first, m.second) for m in matches} != {*combinations(names, 2)}:
                 raise ValueError("not every pair has played")
-            return _read(League, {**row, **parts}, known=parts)
+            return _parse_record(League, {**row, **parts}, known=parts)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"this is no result of a league: {error!r:.200}") from error
 
 
-Record = TypeVar("Record", Standing, Match, League)
+Record = TypeVar("Record", PlayerStanding, Match, League)
 
 
-def _read(cls: type[Record], row: Mapping[str, Any], known: Collection[str] = ()) -> Record:
+def _parse_record(cls: type[Record], row: Mapping[str, Any], known: Collection[str] = ()) -> Record:
     """A record from its JSON form; ``known``: fields that have their value already."""
     return cls(
         **{
             field.name: row[field.name]
             if field.name in known
-            else _READ[str(field.type)](row[field.name])
+            else _PARSERS[str(field.type)](row[field.name])
             for field in fields(cls)
         }
     )
 
 
-def _number(value: Any) -> float:
+def _parse_number(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is no number")
     return float(value)
 
 
-def _ends(value: Any) -> Interval:
-    low, high = map(_number, value)
+def _parse_interval(value: Any) -> Interval:
+    low, high = map(_parse_number, value)
     return low, high
 
 
 # by the type of a field
-_READ: Mapping[str, Callable[[Any], Any]] = {
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "str": str,
-    "int": lambda value: int(_number(value)),
-    "float": _number,
-    "Interval": _ends,
-    "Interval | None": lambda value: value if value is None else _ends(value),
+    "int": lambda value: int(_parse_number(value)),
+    "float": _parse_number,
+    "Interval": _parse_interval,
+    "Interval | None": lambda value: value if value is None else _parse_interval(value),
     "str | None": lambda value: value if value is None else str(value),
-    "int | None": lambda value: value if value is None else int(_number(value)),
-    "Mapping[str, float]": lambda value: {str(a): _number(x) for a, x in value.items()},
+    "int | None": lambda value: value if value is None else int(_parse_number(value)),
+    "Mapping[str, float]": lambda value: {str(a): _parse_number(x) for a, x in value.items()},
 }
 
 
 _COLUMNS = ("", "rating [95%]", "score", "won", "drawn", "lost", "mean return [95%]", "errors")
 
 
-def rows_of(league: League) -> list[list[str]]:
+def table_rows(league: League) -> list[list[str]]:
     """The names of the columns, and a row for each player, the strongest first."""
     rows = [list(_COLUMNS)]
-    for player in league.ranked():
+    for player in league.ranking():
         low, high = player.rating_ci95
         least, most = player.return_ci95
         rows.append(
@@ -147,20 +147,22 @@ def rows_of(league: League) -> list[list[str]]:
                 f"{player.errors:.1%}",
             ]
         )
-    skills = [player.openskill for player in league.ranked()]
-    beside = [f"{skill[0]:.1f} ± {skill[1]:.1f}" for skill in skills if skill is not None]
-    if len(beside) == len(skills):
-        return [[*row, told] for row, told in zip(rows, ["openskill", *beside], strict=True)]
+    skills = [player.openskill for player in league.ranking()]
+    openskill_cells = [f"{skill[0]:.1f} ± {skill[1]:.1f}" for skill in skills if skill is not None]
+    if len(openskill_cells) == len(skills):
+        return [
+            [*row, cell] for row, cell in zip(rows, ["openskill", *openskill_cells], strict=True)
+        ]
     return rows
 
 
-def table(league: League) -> str:
+def to_markdown(league: League) -> str:
     """The standings as a Markdown table."""
-    head, *rows = rows_of(league)
+    head, *rows = table_rows(league)
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
-    told = (
+    caption = (
         f"{league.env}, {league.split} split, seed {league.seed}: {league.deals} deals, each played twice by every pair, "
         "with sides exchanged. Ratings are Bradley-Terry's on Elo's scale (400 points: odds of ten to one), the mean "
         "of the players is 0; intervals are 95%, by distinct deals."
     )
-    return "\n".join([told, "", *lines, "", *(f"Note: {note}.\n" for note in league.notes)])
+    return "\n".join([caption, "", *lines, "", *(f"Note: {note}.\n" for note in league.notes)])

@@ -15,7 +15,7 @@ from typing import Any
 Z95 = 1.959964
 
 
-def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
+def wilson_interval(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%.
 
     Both may be effective numbers, which need not be integers (:func:`clustered`).
@@ -31,7 +31,9 @@ def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, floa
     return low, high
 
 
-def clustered(solved: Sequence[Sequence[bool]], z: float = Z95) -> tuple[float, float]:
+def repeated_success_interval(
+    solved: Sequence[Sequence[bool]], z: float = Z95
+) -> tuple[float, float]:
     """The interval of a success rate over several evaluations of the same tasks.
 
     ``solved[s][i]``: whether evaluation s solved task i. Results on one task under several seeds
@@ -45,18 +47,18 @@ def clustered(solved: Sequence[Sequence[bool]], z: float = Z95) -> tuple[float, 
     training between seeds.
     """
     results = [[one[i] for one in solved if i < len(one)] for i in range(max(map(len, solved)))]
-    return of_clusters(results, z)
+    return clustered_wilson_interval(results, z)
 
 
-def of_clusters(results: Sequence[Sequence[bool]], z: float) -> tuple[float, float]:
+def clustered_wilson_interval(results: Sequence[Sequence[bool]], z: float) -> tuple[float, float]:
     """The interval for correlated results within each sequence."""
     successes, trials = sum(map(sum, results)), sum(map(len, results))
     if successes in (0, trials):
-        return wilson(len(results) if successes else 0, len(results), z)
+        return wilson_interval(len(results) if successes else 0, len(results), z)
     rate = successes / trials
-    between = sum((sum(of_task) - rate * len(of_task)) ** 2 for of_task in results)
+    between = sum((sum(cluster) - rate * len(cluster)) ** 2 for cluster in results)
     effect = max(1.0, between / (trials * rate * (1 - rate)))
-    return wilson(successes / effect, trials / effect, z)
+    return wilson_interval(successes / effect, trials / effect, z)
 
 
 def mean_interval(
@@ -80,35 +82,35 @@ def mean_interval(
 def mean_returns(evaluation: Mapping[str, Any]) -> list[float]:
     """The return of each episode of an evaluation, in the mean over its agents; nan where it is not known."""
     return [
-        fmean(math.nan if value is None else value for value in of_episode)
-        for of_episode in zip(*evaluation["returns"].values(), strict=True)
+        fmean(math.nan if value is None else value for value in episode_returns)
+        for episode_returns in zip(*evaluation["returns"].values(), strict=True)
     ]
 
 
-def pooled(measured: Sequence[Mapping[str, Any]]) -> tuple[float, tuple[float, float]]:
+def pool_success(evaluations: Sequence[Mapping[str, Any]]) -> tuple[float, tuple[float, float]]:
     """The success rate over evaluations of the same tasks, and its interval (:func:`clustered`).
 
-    ``measured``: evaluations as written to files, with ``solved`` as a string of 0 and 1, and
+    ``evaluations``: evaluations as written to files, with ``solved`` as a string of 0 and 1, and
     ``ids``; without ids, tasks of the same number count as the same. If one lacks ``solved``, each
     distinct task counts once, which gives the widest possible interval.
     """
-    if all("solved" in one for one in measured):
-        named = all("ids" in one for one in measured)
+    if all("solved" in one for one in evaluations):
+        named = all("ids" in one for one in evaluations)
         results: dict[Any, list[bool]] = {}
-        for one in measured:
+        for one in evaluations:
             for name, mark in zip(
                 one["ids"] if named else range(len(one["solved"])), one["solved"], strict=True
             ):
                 results.setdefault(name, []).append(mark == "1")
         marks = list(results.values())
-        return sum(map(sum, marks)) / sum(map(len, marks)), of_clusters(marks, Z95)
-    rate = sum(one["success"] * one["tasks"] for one in measured)
-    rate /= sum(one["tasks"] for one in measured)
-    distinct = max(one["tasks"] for one in measured)
-    return rate, wilson(rate * distinct, distinct)
+        return sum(map(sum, marks)) / sum(map(len, marks)), clustered_wilson_interval(marks, Z95)
+    rate = sum(one["success"] * one["tasks"] for one in evaluations)
+    rate /= sum(one["tasks"] for one in evaluations)
+    distinct = max(one["tasks"] for one in evaluations)
+    return rate, wilson_interval(rate * distinct, distinct)
 
 
-def pass_at(k: int, solved: int, samples: int) -> float:
+def pass_at_k(k: int, solved: int, samples: int) -> float:
     """The chance that at least one of ``k`` samples of a task is right, when ``solved`` of ``samples``
     are: the unbiased estimate 1 - C(samples - solved, k) / C(samples, k) of Chen et al. (2021,
     arXiv 2107.03374).
@@ -122,7 +124,7 @@ def pass_at(k: int, solved: int, samples: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
+class PairedTest:
     """Two policies on the same tasks: the number of distinct tasks that each solved under more seeds
     than the other, and the p-value of no difference."""
 
@@ -131,16 +133,18 @@ class Paired:
     p_value: float  # exact, two-sided
 
 
-def paired(first: Sequence[bool], second: Sequence[bool]) -> Paired:
+def mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> PairedTest:
     """McNemar's exact test (Q. McNemar, 1947) of two evaluations of the same tasks.
 
     Under the null hypothesis, a task that only one policy solved is equally likely to be either's.
     Raises ``ValueError`` for different numbers of tasks.
     """
-    return paired_over_seeds([first], [second])
+    return paired_test_over_seeds([first], [second])
 
 
-def paired_over_seeds(first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]) -> Paired:
+def paired_test_over_seeds(
+    first: Sequence[Sequence[bool]], second: Sequence[Sequence[bool]]
+) -> PairedTest:
     """The same test for policies that were evaluated on the same tasks under several seeds.
 
     A task's difference is the number of seeds under which the first policy solved it minus that of
@@ -150,11 +154,11 @@ def paired_over_seeds(first: Sequence[Sequence[bool]], second: Sequence[Sequence
     Raises ``ValueError`` for different numbers of seeds or tasks.
     """
     seeds = list(zip(first, second, strict=True))
-    of_seeds = [[a - b for a, b in zip(one, other, strict=True)] for one, other in seeds]
-    return sign_flip([sum(of_task) for of_task in zip(*of_seeds, strict=True)])
+    differences = [[a - b for a, b in zip(one, other, strict=True)] for one, other in seeds]
+    return sign_flip_test([sum(of_task) for of_task in zip(*differences, strict=True)])
 
 
-def sign_flip(differences: Sequence[int]) -> Paired:
+def sign_flip_test(differences: Sequence[int]) -> PairedTest:
     """The test of :func:`paired_over_seeds` from each task's difference."""
     sums = {0: 1}  # sum of signed differences -> number of sign choices that give it
     for size in map(abs, filter(None, differences)):
@@ -164,14 +168,14 @@ def sign_flip(differences: Sequence[int]) -> Paired:
                 added[signed] = added.get(signed, 0) + count
         sums = added
     as_far = sum(count for value, count in sums.items() if abs(value) >= abs(sum(differences)))
-    return Paired(
+    return PairedTest(
         only_first=sum(difference > 0 for difference in differences),
         only_second=sum(difference < 0 for difference in differences),
         p_value=as_far / sum(sums.values()),
     )
 
 
-def bootstrap(
+def bootstrap_interval(
     clusters: Sequence[Sequence[float]], *, resamples: int = 10_000, seed: int = 0
 ) -> tuple[float, float]:
     """The 95% percentile interval of the mean of all values, from resampled clusters (B. Efron, 1979;
@@ -179,13 +183,13 @@ def bootstrap(
     import numpy as np
 
     sums, counts = np.array([(sum(values), len(values)) for values in clusters], dtype=float).T
-    drawn = np.random.default_rng(seed).integers(len(clusters), size=(resamples, len(clusters)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    indices = np.random.default_rng(seed).integers(len(clusters), size=(resamples, len(clusters)))
+    means = sums[indices].sum(axis=1) / counts[indices].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm_correction(p_values: Sequence[float]) -> list[float]:
     """p-values corrected for their number: the chance of any false positive among all of them stays
     below the level (S. Holm, 1979)."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])

@@ -19,13 +19,13 @@ from llmzoo import registry
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.policies import ScriptedPolicy
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.scripted import expert
 from llmzoo.records import Episode
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
-MOST_GENERATED = 200  # tasks that are looked at where a source has no end
-_AT_ONCE = 64
+MAX_GENERATED_TASKS = 200  # tasks that are looked at where a source has no end
+_BATCH_SIZE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def validate(
     for a source that cannot be opened and for an environment without scripted players.
     """
     arguments = {**(env_args or {}), "split": "all"}
-    if "on_bad_record" in (registry.arguments_of(registry.spec(env)) or {}):
+    if "on_bad_record" in (registry.argument_types(registry.spec(env)) or {}):
         arguments["on_bad_record"] = "skip"
     make = partial(registry.make, env, **arguments)
     first = make()
@@ -82,16 +82,19 @@ def validate(
     first.reset(seed=0)
     info = first.infos[first.agents[0]]
     count = info.get("tasks")
-    number = min(n for n in (tasks, count, None if count else MOST_GENERATED) if n is not None)
+    number = min(n for n in (tasks, count, None if count else MAX_GENERATED_TASKS) if n is not None)
     source = getattr(game, "tasks", None)
-    bad = [Fault(kind="bad record", where=w, what=x) for w, x in _bad(getattr(source, "bad", ()))]
-    known = _play(make, number, expert().answer, ended)
+    bad = [
+        Fault(kind="bad record", where=w, what=x)
+        for w, x in _parse_bad_records(getattr(source, "bad", ()))
+    ]
+    known = _play_tasks(make, number, expert().answer, ended)
     faults = [
         *bad,
-        *_references(known),
-        *_wrong(make, known, ended),
-        *_twice(known),
-        *_leaks(make, known, count),
+        *_check_references(known),
+        *_check_wrong_answers(make, known, ended),
+        *_find_duplicates(known),
+        *_find_leaks(make, known, count),
     ]
     return Validation(
         env=env,
@@ -103,28 +106,30 @@ def validate(
     )
 
 
-def _bad(messages: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parse_bad_records(messages: Sequence[str]) -> Iterator[tuple[str, str]]:
     for message in messages:
         where, _, what = message.partition(": ")
         yield where, what
 
 
-def _play(
+def _play_tasks(
     make: Callable[[], AECEnv],
     number: int,
-    answer: Callable[[Request], str],
+    answer: Callable[[PolicyRequest], str],
     ended: Callable[[Episode], object] | None,
 ) -> list[Episode]:
     """The episodes of the first ``number`` tasks."""
     played: list[Episode] = []
-    for start in range(0, number, _AT_ONCE):
-        numbers = range(start, min(number, start + _AT_ONCE))
+    for start in range(0, number, _BATCH_SIZE):
+        numbers = range(start, min(number, start + _BATCH_SIZE))
         note = None if ended is None else (lambda _, episode: ended(episode))
-        played += episodes(make, ScriptedPolicy(answer), numbers, tasks=numbers, ended=note)
+        played += play_episodes(
+            make, ScriptedPolicy(answer), numbers, tasks=numbers, on_episode_end=note
+        )
     return played
 
 
-def _name(episode: Episode) -> str:
+def _task_name(episode: Episode) -> str:
     return str(episode.info.get("task_name", episode.seed))
 
 
@@ -132,13 +137,13 @@ def _is_unsolved(episode: Episode) -> bool:
     return any(decision.completion.refused for decision in episode.decisions)
 
 
-def _references(known: Sequence[Episode]) -> Iterator[Fault]:
+def _check_references(known: Sequence[Episode]) -> Iterator[Fault]:
     for episode in known:
         if _is_unsolved(episode):
-            yield Fault(kind="no reference", where=_name(episode), what=KINDS["no reference"])
+            yield Fault(kind="no reference", where=_task_name(episode), what=KINDS["no reference"])
         elif not episode.success:
-            said = "; ".join(_errors(episode)) or "it is read, and does not solve the task"
-            yield Fault(kind="reference fails", where=_name(episode), what=said)
+            reason = "; ".join(_errors(episode)) or "it is read, and does not solve the task"
+            yield Fault(kind="reference fails", where=_task_name(episode), what=reason)
 
 
 def _errors(episode: Episode) -> list[str]:
@@ -146,7 +151,7 @@ def _errors(episode: Episode) -> list[str]:
     return list(dict.fromkeys(str(error) for error in errors if error))
 
 
-def _wrong(
+def _check_wrong_answers(
     make: Callable[[], AECEnv],
     known: Sequence[Episode],
     ended: Callable[[Episode], object] | None,
@@ -165,16 +170,18 @@ def _wrong(
         }
         for episode in known
     }
-    answers: dict[str, Callable[[Request], str]] = {
+    answers: dict[str, Callable[[PolicyRequest], str]] = {
         "nothing": lambda request: "",
         "the reference, spoiled": lambda request: spoiled[request.seed].get(request.agent, ""),
     }
-    for said, answer in answers.items():
-        for episode, reference in zip(_play(make, len(known), answer, ended), known, strict=True):
+    for description, answer in answers.items():
+        for episode, reference in zip(
+            _play_tasks(make, len(known), answer, ended), known, strict=True
+        ):
             texts = {d.completion.text for d in reference.decisions}
             same = texts.issuperset(d.completion.text for d in episode.decisions)
             if episode.success and not same:
-                yield Fault(kind="wrong answer passes", where=_name(episode), what=said)
+                yield Fault(kind="wrong answer passes", where=_task_name(episode), what=description)
 
 
 def _spoil(text: str, *, answer: bool) -> str:
@@ -185,35 +192,37 @@ def _spoil(text: str, *, answer: bool) -> str:
     return re.sub(r"\d+", lambda number: str(int(number[0]) + 1), text) if answer else text
 
 
-def _twice(known: Sequence[Episode]) -> Iterator[Fault]:
+def _find_duplicates(known: Sequence[Episode]) -> Iterator[Fault]:
     first: dict[Any, str] = {}
     for episode in known:
         id = episode.info.get("task_id")
-        if id is not None and id in first and first[id] != _name(episode):
-            yield Fault(kind="duplicate", where=_name(episode), what=f"the same as {first[id]}")
-        first.setdefault(id, _name(episode))
+        if id is not None and id in first and first[id] != _task_name(episode):
+            yield Fault(
+                kind="duplicate", where=_task_name(episode), what=f"the same as {first[id]}"
+            )
+        first.setdefault(id, _task_name(episode))
 
 
-def _leaks(
+def _find_leaks(
     make: Callable[..., AECEnv], known: Sequence[Episode], count: int | None
 ) -> Iterator[Fault]:
     """Tasks of the test split whose prompt is that of a training task but for case and punctuation."""
     if count is None:  # generators keep the splits apart by what a task is, and the kit checks that
         return
-    names = {_name(episode): _bare(episode) for episode in known}
-    tests = _names_of(make, "test")
+    names = {_task_name(episode): _normalized_prompt(episode) for episode in known}
+    tests = _task_names(make, "test")
     trained = {names[name]: name for name in names if name not in tests}
     for name in names:
         if name in tests and names[name] in trained:
             yield Fault(kind="leak", where=name, what=f"all but {trained[names[name]]}")
 
 
-def _bare(episode: Episode) -> str:
+def _normalized_prompt(episode: Episode) -> str:
     prompts = chain(*(d.observation for d in episode.decisions[:1]))
     return re.sub(r"[\W_]+", " ", "".join(prompts)).casefold()
 
 
-def _names_of(make: Callable[..., AECEnv], split: str) -> set[str]:
+def _task_names(make: Callable[..., AECEnv], split: str) -> set[str]:
     try:
         game = make(split=split).unwrapped
     except ConfigError:  # a small set may have no task in a split

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmzoo.export.folders import Exported, export_run
+from llmzoo.export.folders import ExportResult, export_run
 from llmzoo.export.hub import push_to_hub
 
-__all__ = ["Exported", "export_run", "push_to_hub"]
+__all__ = ["ExportResult", "export_run", "push_to_hub"]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import MissingExtraError
-from llmzoo.evaluation.evaluate import counted
-from llmzoo.export.description import Described
+from llmzoo.evaluation.evaluate import format_task_count
+from llmzoo.export.description import RunDescription
 from llmzoo.version import __version__
 
 
-def card_of(run: Described, name: str) -> str:
+def render_card(run: RunDescription, name: str) -> str:
     """The text of ``README.md``: the hub's metadata, and what a reader wants to know.
 
     ``name``: the model's name, under which the hub lists its results.
@@ -42,7 +42,7 @@ def card_of(run: Described, name: str) -> str:
             kind=_kind(run),
             agents=_agents(run),
             evaluations=[(what, evaluation) for what, evaluation in evaluations if evaluation],
-            counted=counted,
+            counted=format_task_count,
             messages=json.dumps(_messages(run), ensure_ascii=False),
             settings=json.dumps(run.config, indent=2),
         )
@@ -51,7 +51,7 @@ def card_of(run: Described, name: str) -> str:
     return str(ModelCard(f"---\n{_metadata(run, name).to_yaml()}\n---\n\n{body}").content)
 
 
-def _metadata(run: Described, name: str) -> Any:
+def _metadata(run: RunDescription, name: str) -> Any:
     from huggingface_hub import EvalResult, ModelCardData
 
     adapters = any(part.is_adapter for part in run.parts)
@@ -80,13 +80,13 @@ def _metadata(run: Described, name: str) -> Any:
     )
 
 
-def _kind(run: Described) -> str:
+def _kind(run: RunDescription) -> str:
     if len(run.parts) == 1:
         return "A LoRA adapter" if run.parts[0].is_adapter else "A language model"
     return "LoRA adapters" if any(part.is_adapter for part in run.parts) else "Language models"
 
 
-def _agents(run: Described) -> str:
+def _agents(run: RunDescription) -> str:
     if len(run.parts) == 1 and run.parts[0].name == "policy":
         return "one policy for all agents"
     names = ", ".join(f"`{part.name}`" for part in run.parts)
@@ -99,7 +99,7 @@ def _agents(run: Described) -> str:
     return f"trained: {names}" + ("" if arrangement in ("separate", "lora") else others)
 
 
-def _messages(run: Described) -> list[dict[str, str]]:
+def _messages(run: RunDescription) -> list[dict[str, str]]:
     """A conversation as the run gave it to a chat template."""
     system = run.config.get("system")
     first = [] if system is None else [{"role": "system", "content": system}]

@@ -32,9 +32,9 @@ def copy_policy(source: Path, target: Path) -> None:
     Raises :class:`CheckpointError` if it contains a link or a device.
     """
     files.check_tree(source)
-    files.check_indexes(source)
-    _copy(source, target)
-    config = files.read_object(target / "config.json") or {}
+    files.check_weight_indexes(source)
+    _copy_model_files(source, target)
+    config = files.read_json_object(target / "config.json") or {}
     if "auto_map" in config:
         warnings.warn(
             f"the model in {source} needs its own Python code, which is not exported: copy the code "
@@ -50,12 +50,12 @@ def copy_base(source: Path, target: Path) -> None:
     """
     if not (source / "config.json").is_file() or not any(source.glob("*.safetensors")):
         raise CheckpointError(f"{source} holds no model with weights in safetensors files")
-    _copy(source, target)
+    _copy_model_files(source, target)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_model_files(source: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    left = []
+    skipped = []
     for path in sorted(source.iterdir()):
         if path.is_dir() and path.name == _TEMPLATES:
             (target / _TEMPLATES).mkdir()
@@ -64,17 +64,17 @@ def _copy(source: Path, target: Path) -> None:
         elif _NAMES.fullmatch(path.name) and path.is_file():
             shutil.copyfile(path, target / path.name)
         else:
-            left.append(path.name)
-    strange = [name for name in left if name not in ("log.jsonl", "recipe.json", "README.md")]
-    if strange:
-        shown = ", ".join(map(ascii, strange[:8]))
+            skipped.append(path.name)
+    unexpected = [name for name in skipped if name not in ("log.jsonl", "recipe.json", "README.md")]
+    if unexpected:
+        names = ", ".join(map(ascii, unexpected[:8]))
         warnings.warn(
-            f"not exported, because no model file has such a name: {shown} in {source}",
+            f"not exported, because no model file has such a name: {names} in {source}",
             stacklevel=3,
         )
 
 
-def safe_name(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Whether a policy's name is harmless in paths, Markdown and code."""
     return re.fullmatch(r"\w[\w .-]{0,63}", name) is not None
 
@@ -84,9 +84,9 @@ def hub_id(base: str) -> str | None:
     return base if _HUB_ID.fullmatch(base) and not os.path.lexists(base) else None
 
 
-def base_in(folder: Path) -> str | None:
+def read_adapter_base(folder: Path) -> str | None:
     """The base that the adapter in a folder names; None if the folder has no adapter."""
-    config = files.read_object(folder / "adapter_config.json")
+    config = files.read_json_object(folder / "adapter_config.json")
     if config is None:
         return None
     base = config.get("base_model_name_or_path")
@@ -95,10 +95,10 @@ def base_in(folder: Path) -> str | None:
     return base
 
 
-def without_base(folder: Path) -> None:
+def remove_base(folder: Path) -> None:
     """Remove the base from the adapter's configuration; the export contains it."""
     path = folder / "adapter_config.json"
-    config = files.read_object(path)
+    config = files.read_json_object(path)
     files.write(
         path, json.dumps({**(config or {}), "base_model_name_or_path": None}, indent=2) + "\n"
     )

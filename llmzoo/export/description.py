@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.export.copying import hub_id
-from llmzoo.files import read_object
+from llmzoo.files import read_json_object
 from llmzoo.models.model_catalog import MODEL_CATALOG, TINY
 from llmzoo.policies import run_models
 from llmzoo.runs import run_folder
@@ -32,7 +32,7 @@ class ExportedPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class RunDescription:
     """A run at one of its checkpoints.
 
     ``hub_base``: the models on the hub that the policies started from. ``started_from``: all models
@@ -53,30 +53,30 @@ class Described:
     after: Mapping[str, Any] | None
 
 
-def described(
+def describe_run(
     run: Path, checkpoint: Path, parts: Sequence[ExportedPolicy], adapter_base: str | None
-) -> Described:
+) -> RunDescription:
     """The description of a run at a checkpoint; ``parts`` are its policies."""
-    config = run_folder.settings(run)
-    step = run_models.step_of(checkpoint)
-    starts = list(dict.fromkeys(_start(config, part.name) for part in parts))
+    config = run_folder.require_config(run)
+    step = run_models.snapshot_step(checkpoint)
+    starts = list(dict.fromkeys(_starting_model(config, part.name) for part in parts))
     terse = any(part.model_config.get("llmzoo_prompt") == "terse" for part in parts)
-    return Described(
+    return RunDescription(
         run=run.name,
         step=step,
         config=_without_secrets(config),
         parts=tuple(parts),
         adapter_base=adapter_base,
         hub_base=tuple(filter(None, map(_hub_base, starts))),
-        started_from=", ".join(map(_named, starts)),
+        started_from=", ".join(map(_describe_model, starts)),
         prompt_style=str(config["env_args"].get("prompt") or ("terse" if terse else "full")),
-        max_new_tokens=run_folder.answer_limit_of(run),
-        before=read_object(run / "before.json"),
-        after=_measure(run, checkpoint, step),
+        max_new_tokens=run_folder.max_new_tokens_for(run),
+        before=read_json_object(run / "before.json"),
+        after=_find_evaluation(run, checkpoint, step),
     )
 
 
-def _start(config: Mapping[str, Any], policy: str) -> str:
+def _starting_model(config: Mapping[str, Any], policy: str) -> str:
     """The model that a policy started from. A shared policy starts from the run's model."""
     own = config.get("agent_args", {}).get(policy, {})
     named = config.get("model_args", {}).get(policy, {})
@@ -90,7 +90,7 @@ def _hub_base(start: str) -> str | None:
     return None if start == TINY else hub_id(start)
 
 
-def _named(start: str) -> str:
+def _describe_model(start: str) -> str:
     """The model in words. Folders are given by their name only, without the path to them."""
     if start == TINY:
         return "llmzoo's embedded model (`tiny`)"
@@ -102,13 +102,13 @@ def _named(start: str) -> str:
     return f"`{start}`" if hub_id(start) else f"the folder `{Path(start).name}`"
 
 
-def _measure(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
+def _find_evaluation(run: Path, checkpoint: Path, step: int) -> Mapping[str, Any] | None:
     """The evaluation of a checkpoint: the final one of the run, or one during it."""
     if checkpoint == run_models.newest_checkpoint(run):
-        ended = read_object(run / "after.json")
-        if ended is not None:
-            return ended
-    rows = [row for row in run_folder.metrics(run, "eval") if row["step"] == step]
+        final = read_json_object(run / "after.json")
+        if final is not None:
+            return final
+    rows = [row for row in run_folder.read_metrics(run, "eval") if row["step"] == step]
     return rows[-1] if rows else None
 
 

@@ -7,10 +7,17 @@ from pathlib import Path
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError, MissingExtraError
-from llmzoo.export.card import card_of
-from llmzoo.export.copying import base_in, copy_base, copy_policy, hub_id, safe_name, without_base
-from llmzoo.export.description import ExportedPolicy, described
-from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched
+from llmzoo.export.card import render_card
+from llmzoo.export.copying import (
+    copy_base,
+    copy_policy,
+    hub_id,
+    is_safe_name,
+    read_adapter_base,
+    remove_base,
+)
+from llmzoo.export.description import ExportedPolicy, describe_run
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched_folder
 from llmzoo.policies import run_models
 
 BASE = "base"  # the folder of a base that is not on the hub
@@ -18,7 +25,7 @@ _ADAPTER = "adapter_config.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportResult:
     """The folders that an export has written."""
 
     folder: Path
@@ -29,7 +36,7 @@ class Exported:
 
 def export_run(
     run: str | Path, out: str | Path, *, step: int | None = None, base: str | Path | None = None
-) -> Exported:
+) -> ExportResult:
     """Write the trained policies of a run into a new folder, with a model card.
 
     A single policy is written to the folder itself, several to one subfolder each, named after
@@ -51,24 +58,26 @@ def export_run(
         raise CheckpointError(f"{run} is no run folder with checkpoints{remedy}")
     if out.exists():
         raise ConfigError(f"{out} exists already: choose another folder")
-    checkpoint = _checkpoint(run, step)
+    checkpoint = _find_checkpoint(run, step)
     subfolders = _subfolders(checkpoint)
-    partial = out.with_name(f"{files.WRITING}{out.name}")
-    files.fresh_folder(partial)
+    partial = out.with_name(f"{files.TEMPORARY_PREFIX}{out.name}")
+    files.recreate_folder(partial)
     try:
         for name, subfolder in subfolders.items():
             copy_policy(checkpoint / name, partial / subfolder)
         folders = [partial / subfolder for subfolder in subfolders.values()]
-        base_name = _settle_base(folders, None if base is None else Path(base), partial / BASE)
-        parts = [_part(name, subfolder, partial) for name, subfolder in subfolders.items()]
+        base_name = _resolve_base(folders, None if base is None else Path(base), partial / BASE)
+        parts = [
+            _describe_policy(name, subfolder, partial) for name, subfolder in subfolders.items()
+        ]
         files.write(partial / "README.md", _card(run, checkpoint, parts, base_name, out.name))
         partial.rename(out)
     except BaseException:
         files.remove(partial)
         raise
-    return Exported(
+    return ExportResult(
         folder=out,
-        step=run_models.step_of(checkpoint),
+        step=run_models.snapshot_step(checkpoint),
         policies={name: out / subfolder for name, subfolder in subfolders.items()},
         base=out / BASE if base_name == BASE else None,
     )
@@ -76,8 +85,8 @@ def export_run(
 
 def _subfolders(checkpoint: Path) -> dict[str, str]:
     """The folder of each policy in the export; a single policy is the export itself."""
-    names = run_models.policies_in(checkpoint)
-    unsafe = [name for name in names if not safe_name(name)]
+    names = run_models.list_policy_names(checkpoint)
+    unsafe = [name for name in names if not is_safe_name(name)]
     if unsafe:
         raise CheckpointError(f"{checkpoint} has a policy with the name {unsafe[0]!a}")
     return {name: "" if len(names) == 1 else name for name in names}
@@ -87,7 +96,7 @@ def _card(
     run: Path, checkpoint: Path, parts: list[ExportedPolicy], base_name: str | None, name: str
 ) -> str:
     try:
-        return card_of(described(run, checkpoint, parts, base_name), name)
+        return render_card(describe_run(run, checkpoint, parts, base_name), name)
     except LlmzooError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -96,30 +105,30 @@ def _card(
         ) from error
 
 
-def _checkpoint(run: Path, step: int | None) -> Path:
+def _find_checkpoint(run: Path, step: int | None) -> Path:
     if step is None:
         return run_models.newest_checkpoint(run)
     checkpoint = run / run_models.CHECKPOINTS / f"step_{step:06d}"
-    there = run_models.checkpoints_in(checkpoint.parent)
-    if checkpoint not in there:
-        steps = ", ".join(str(int(path.name[5:])) for path in there)
+    checkpoints = run_models.list_checkpoints(checkpoint.parent)
+    if checkpoint not in checkpoints:
+        steps = ", ".join(str(int(path.name[5:])) for path in checkpoints)
         raise CheckpointError(f"{run} keeps no checkpoint of iteration {step}; it has {steps}")
-    return run_models.checked(checkpoint)
+    return run_models.validate_checkpoint(checkpoint)
 
 
-def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
+def _resolve_base(folders: list[Path], given: Path | None, copy_to: Path) -> str | None:
     """The hub id of the adapters' base, or ``base`` if it is copied; None without adapters.
 
     Adapters whose base is copied no longer name it.
     """
-    named = {folder: base for folder in folders if (base := base_in(folder)) is not None}
+    named = {folder: base for folder in folders if (base := read_adapter_base(folder)) is not None}
     if not named:
         if given is not None:
             raise ConfigError("this run has no adapters: leave out --base")
         return None
     source = given
     if source is None:
-        known = {base: _known(base) for base in named.values()}
+        known = {base: _local_base(base) for base in named.values()}
         hub_ids = {None if known[base] else hub_id(base) for base in known}
         if len(hub_ids) == 1 and None not in hub_ids:
             return hub_ids.pop()
@@ -135,18 +144,18 @@ def _settle_base(folders: list[Path], given: Path | None, copy_to: Path) -> str 
             raise CheckpointError(f"the adapters have several bases: {', '.join(sorted(known))}")
     copy_base(source, copy_to)
     for folder in named:
-        without_base(folder)
+        remove_base(folder)
     return BASE
 
 
-def _known(base: str) -> Path | None:
+def _local_base(base: str) -> Path | None:
     """The folder of a base that llmzoo ships or has fetched; None for others.
 
     The package with the embedded model may have been installed elsewhere when the run was written.
     """
     if base == TINY or Path(base).parts[-4:] == _embedded_folder().parts[-4:]:
         return _embedded_folder()
-    return fetched(base) if base in MODEL_CATALOG else None
+    return fetched_folder(base) if base in MODEL_CATALOG else None
 
 
 def _embedded_folder() -> Path:
@@ -157,7 +166,7 @@ def _embedded_folder() -> Path:
     return TINY_FOLDER
 
 
-def _part(name: str, subfolder: str, folder: Path) -> ExportedPolicy:
+def _describe_policy(name: str, subfolder: str, folder: Path) -> ExportedPolicy:
     """The description of the policy in a subfolder."""
     from llmzoo.models.loading import PreTrainedTokenizerFast, load_tokenizer
 
@@ -177,7 +186,7 @@ def _part(name: str, subfolder: str, folder: Path) -> ExportedPolicy:
 def _model_config(folder: Path, base: Path) -> dict[str, object]:
     """The configuration of the model, or of an adapter's base if that was copied."""
     for path in (folder / "config.json", base / "config.json"):
-        config = files.read_object(path)
+        config = files.read_json_object(path)
         if config is not None:
             return config
     return {}

@@ -14,15 +14,15 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation.episode_folder import RESULT
-from llmzoo.learners.episode_rows import EPISODES, read_rows
+from llmzoo.evaluation.episode_folder import RESULT_FILE
+from llmzoo.learners.episode_rows import EPISODES_FILE, read_rows
 from llmzoo.runs import run_folder
 from llmzoo.version import __version__
 
 
 def is_evaluation(folder: str | Path) -> bool:
     """Whether a folder has the episodes of an evaluation."""
-    return (Path(folder) / EPISODES).is_file()
+    return (Path(folder) / EPISODES_FILE).is_file()
 
 
 def export_evaluation(folder: str | Path, out: str | Path) -> Path:
@@ -36,13 +36,13 @@ def export_evaluation(folder: str | Path, out: str | Path) -> Path:
         raise ConfigError(f"an evaluation is exported to a file that ends in .json, got {out}")
     if out.exists():
         raise ConfigError(f"{out} exists: choose another --out")
-    result = files.read_object(folder / RESULT)
-    config = run_folder.saved_config(folder)
+    result = files.read_json_object(folder / RESULT_FILE)
+    config = run_folder.read_config(folder)
     if result is None or config is None:
         raise ConfigError(f"{folder} was cut off: llmzoo eval --out {folder} --resume ends it")
     samples = [_sample(row, result["policy"]) for row in read_rows(folder)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    files.write(out, files.json_text(_log(config, result, samples)) + "\n")
+    files.write(out, files.dump_json(_log(config, result, samples)) + "\n")
     return out
 
 
@@ -93,17 +93,29 @@ def _score(name: str, metrics: Mapping[str, float]) -> dict[str, Any]:
 def _sample(row: Mapping[str, Any], model: str) -> dict[str, Any]:
     messages = []
     for decision in row["decisions"]:
-        told = {"agent": decision["agent"], "turn": decision["turn"], "reward": decision["reward"]}
-        read = {"role": "user", "content": str(decision["observation"]), "metadata": told}
-        said = {"role": "assistant", "content": decision["completion"]["text"], "metadata": told}
-        messages += [read, said | {"model": model}]
+        metadata = {
+            "agent": decision["agent"],
+            "turn": decision["turn"],
+            "reward": decision["reward"],
+        }
+        user_message = {
+            "role": "user",
+            "content": str(decision["observation"]),
+            "metadata": metadata,
+        }
+        assistant_message = {
+            "role": "assistant",
+            "content": decision["completion"]["text"],
+            "metadata": metadata,
+        }
+        messages += [user_message, assistant_message | {"model": model}]
     return {
         "id": row["id"],
         "epoch": row["sample"] + 1,
         "input": messages[0]["content"] if messages else "",
         "target": "",
         "messages": messages,
-        "output": {"model": model, "choices": _last(messages)},
+        "output": {"model": model, "choices": _final_choices(messages)},
         "scores": {
             "success": {"value": float(row["success"])},
             "return": {"value": dict(row["totals"])},
@@ -112,5 +124,5 @@ def _sample(row: Mapping[str, Any], model: str) -> dict[str, Any]:
     }
 
 
-def _last(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _final_choices(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"message": messages[-1], "stop_reason": "stop"}] if messages else []

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.registry import is_path, load_object, load_path
+from llmzoo.registry import is_import_path, load_object, load_user_object
 
 LEARNERS = {
     "at_grpo": "llmzoo.learners.at_grpo:ATGRPO",
@@ -60,13 +60,13 @@ CONFIGS = {
 ENV_DEFAULTS = {"grpo": {"num_agents": 1}, "ppo": {"num_agents": 1}}
 
 
-def _known() -> dict[str, str]:
+def _known_learners() -> dict[str, str]:
     return {p.name: p.value for p in entry_points(group="llmzoo.learners")} | LEARNERS
 
 
 def list_learners() -> list[str]:
     """The names of all learners, in alphabetical order."""
-    return sorted(_known())
+    return sorted(_known_learners())
 
 
 def learner_class(name: str) -> Any:
@@ -75,9 +75,9 @@ def learner_class(name: str) -> Any:
     Its attribute ``Config`` is its configuration dataclass. Raises :class:`UnknownNameError`, or
     :class:`ConfigError` for a path without a learner.
     """
-    if is_path(name):
-        return _check(load_path(name, "learner"), name)
-    known = _known()
+    if is_import_path(name):
+        return _check_learner(load_user_object(name, "learner"), name)
+    known = _known_learners()
     if name not in known:
         raise UnknownNameError("learner", name, known)
     try:
@@ -109,17 +109,17 @@ def learner_config(name: str) -> Any:
 
 def learner_summary(name: str) -> str:
     """The first line of what a learner says of itself, read without importing it."""
-    module, _, cls = _known()[name].partition(":")
+    module, _, cls = _known_learners()[name].partition(":")
     found = find_spec(module)
     if found is None or found.origin is None:
         return ""
     tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == cls]
-    said = ast.get_docstring(classes[0]) if classes else None
-    return (said or "").strip().partition("\n")[0]
+    docstring = ast.get_docstring(classes[0]) if classes else None
+    return (docstring or "").strip().partition("\n")[0]
 
 
-def _check(loaded: Any, path: str) -> Any:
+def _check_learner(loaded: Any, path: str) -> Any:
     """``loaded``; raises :class:`ConfigError` unless it is a class that the loop can drive."""
     missing = [name for name in ("Config", "rollout") if not hasattr(loaded, name)]
     if missing or not isinstance(loaded, type):

@@ -14,7 +14,7 @@ from llmzoo.learners.updates.actor_critic import ActorCriticUpdater
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
-from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.episodes import episode_rollout
 from llmzoo.rollout.scheduler import Rollout
 
 
@@ -32,7 +32,7 @@ class ActorCritic(Learner):
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.central:
             _check_state(env)
-        episode = yield from play_episode(env, seed, with_state=self.central)
+        episode = yield from episode_rollout(env, seed, with_state=self.central)
         return Batch.played(episode)
 
     def updater(

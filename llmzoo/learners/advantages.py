@@ -34,10 +34,10 @@ def greedy_baseline(returns: Tensor, greedy: float) -> Tensor:
     return returns - greedy
 
 
-def redrawn_baseline(returns: Tensor, redrawn: Tensor) -> Tensor:
+def counterfactual_baseline(returns: Tensor, counterfactual: Tensor) -> Tensor:
     """A_k = R_k - mean return with the agent's own answer drawn again, the others' kept: the idea of COMA
     (arXiv 1705.08926). [K], [K] -> [K]."""
-    return returns - redrawn
+    return returns - counterfactual
 
 
 def max_baseline(returns: Tensor) -> Tensor:
@@ -55,23 +55,23 @@ def success_weighted(returns: Tensor) -> Tensor:
     return (shares - mean) / mean if mean > 0 else torch.zeros_like(returns)
 
 
-def _negligible(spread: Tensor, values: Tensor, eps: float) -> bool:
+def _is_negligible(spread: Tensor, values: Tensor, eps: float) -> bool:
     """Whether a spread is no more than rounding leaves of equal values of this size."""
     return bool(spread <= eps * values.abs().max().clamp_min(1))
 
 
-def normalized(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor:
+def normalize_by_std(advantages: Tensor, returns: Tensor, eps: float = 1e-6) -> Tensor:
     """Advantages over the (biased) standard deviation of the group's returns + eps. [K] -> [K].
 
     A group whose returns are all the same gives zeros rather than amplified rounding errors.
     """
     spread = returns.std(correction=0)
-    if _negligible(spread, returns, eps):
+    if _is_negligible(spread, returns, eps):
         return torch.zeros_like(advantages)
     return advantages / (spread + eps)
 
 
-def whitened(advantages: Tensor, eps: float = 1e-6) -> Tensor:
+def whiten(advantages: Tensor, eps: float = 1e-6) -> Tensor:
     """(A - mean) / (std + eps) over a whole batch, [M] -> [M]: mean 0, standard deviation 1.
 
     PPO implementations do so, and REINFORCE++ (arXiv 2501.03262) instead of a group's deviation.
@@ -82,6 +82,6 @@ def whitened(advantages: Tensor, eps: float = 1e-6) -> Tensor:
         return torch.zeros_like(advantages)
     centred = advantages - advantages.sum() / len(advantages)
     spread = ((centred**2).sum() / len(advantages)).sqrt()
-    if _negligible(spread, advantages, eps):
+    if _is_negligible(spread, advantages, eps):
         return torch.zeros_like(advantages)
     return centred / (spread + eps)

@@ -73,7 +73,7 @@ class Learner:
         return False
 
     @property
-    def needs_differences(self) -> bool:
+    def needs_return_variance(self) -> bool:
         """Whether an agent learns nothing while all answers to a prompt are paid alike."""
         return True
 

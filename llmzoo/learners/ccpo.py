@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from llmzoo.learners.advantages import redrawn_baseline
+from llmzoo.learners.advantages import counterfactual_baseline
 from llmzoo.learners.configs.groups import CCPOConfig, GroupConfig
 from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
@@ -43,4 +43,4 @@ class CCPO(JointLearner):
 
     def credit(self, group: Group) -> Tensor:
         assert group.redrawn, "the rollout of this group drew no answers again"
-        return redrawn_baseline(torch.tensor(group.returns), torch.tensor(group.redrawn))
+        return counterfactual_baseline(torch.tensor(group.returns), torch.tensor(group.redrawn))

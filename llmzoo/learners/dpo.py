@@ -51,7 +51,7 @@ class DPO(Learner):
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.config.preferences is not None:
-            return _nothing()
+            return _empty_rollout()
         return joint_rollout(self.config, env, seed, trained)
 
     def updater(
@@ -97,7 +97,7 @@ class MADPO(Learner):
         return MADPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
 
 
-def _nothing() -> Rollout:
+def _empty_rollout() -> Rollout:
     """A rollout that plays nothing."""
     yield from ()
     return Batch()

@@ -15,53 +15,53 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError
-from llmzoo.records import Completion, Decision, Episode, fields_of, with_tuples
+from llmzoo.records import Completion, Decision, Episode, field_values, lists_to_tuples
 from llmzoo.spaces import Conversation
 
-EPISODES = "episodes.jsonl"
-Place = tuple[int, int]  # a task's number, and which of its samples
-_CONVERSATION = ("messages", "tools")
+EPISODES_FILE = "episodes.jsonl"
+SampleKey = tuple[int, int]  # a task's number, and which of its samples
+_CONVERSATION_FIELDS = ("messages", "tools")
 
 
-def to_row(episode: Episode, place: Place, id: str) -> dict[str, Any]:
+def to_row(episode: Episode, key: SampleKey, id: str) -> dict[str, Any]:
     """An episode as a JSON object. What it was and gave comes first, then its decisions."""
-    task, sample = place
+    task, sample = key
     row: dict[str, Any] = {"task": task, "sample": sample, "id": id}
-    decisions = [decision_row(d, fields_of(d.completion)) for d in episode.decisions]
-    return {**row, **fields_of(episode), "decisions": decisions}
+    decisions = [decision_to_row(d, field_values(d.completion)) for d in episode.decisions]
+    return {**row, **field_values(episode), "decisions": decisions}
 
 
 def to_episode(row: Mapping[str, Any]) -> Episode:
     """The episode that :func:`to_row` wrote; what infos hold comes back as plain JSON."""
     decisions = [
-        decision_of(decision, Completion(**with_tuples(decision["completion"])))
+        decision_from_row(decision, Completion(**lists_to_tuples(decision["completion"])))
         for decision in row["decisions"]
     ]
     own = {field.name: row[field.name] for field in fields(Episode)}
-    return Episode(**{**with_tuples(own), "decisions": tuple(decisions)})
+    return Episode(**{**lists_to_tuples(own), "decisions": tuple(decisions)})
 
 
-def decision_row(decision: Decision, completion: Any) -> dict[str, Any]:
+def decision_to_row(decision: Decision, completion: Any) -> dict[str, Any]:
     """A decision's fields, with ``completion`` for its own, and the messages of a conversation."""
-    row = {**fields_of(decision), "completion": completion}
+    row = {**field_values(decision), "completion": completion}
     if isinstance(decision.observation, Conversation):
-        row |= {name: getattr(decision.observation, name) for name in _CONVERSATION}
+        row |= {name: getattr(decision.observation, name) for name in _CONVERSATION_FIELDS}
     return row
 
 
-def decision_of(row: Mapping[str, Any], completion: Completion) -> Decision:
+def decision_from_row(row: Mapping[str, Any], completion: Completion) -> Decision:
     """The decision that :func:`decision_row` wrote."""
-    own = {name: row[name] for name in row if name not in _CONVERSATION}
+    own = {name: row[name] for name in row if name not in _CONVERSATION_FIELDS}
     if "messages" in row:
-        said = (tuple(row[name]) for name in _CONVERSATION)
-        own["observation"] = Conversation(row["observation"], *said)
+        conversation = (tuple(row[name]) for name in _CONVERSATION_FIELDS)
+        own["observation"] = Conversation(row["observation"], *conversation)
     own["paid_after"] = tuple((at, amount) for at, amount in row["paid_after"])
-    return Decision(**{**with_tuples(own), "completion": completion})
+    return Decision(**{**lists_to_tuples(own), "completion": completion})
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file of episodes; see :func:`llmzoo.files.lines_of`."""
-    return files.lines_of(path, longest=files.LARGEST_EPISODE)
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file of episodes; see :func:`llmzoo.files.iter_lines`."""
+    return files.iter_lines(path, max_line_bytes=files.MAX_EPISODE_BYTES)
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -69,12 +69,12 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
     Raises :class:`CheckpointError` if there is no such file, or for a line that is no episode.
     """
-    path = path / EPISODES if path.is_dir() else path
+    path = path / EPISODES_FILE if path.is_dir() else path
     if not path.exists():
         raise CheckpointError(
             f"{path} does not exist: llmzoo eval --out FOLDER or llmzoo gateway --out FOLDER writes one"
         )
-    for number, line in enumerate(lines_of(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         try:
             row = json.loads(line)
             to_episode(row)
@@ -88,20 +88,20 @@ def load_episodes(path: str | Path) -> list[Episode]:
 
     ``path``: the folder, or its ``episodes.jsonl``. Raises :class:`CheckpointError` for anything else.
     """
-    return [to_episode(row) for row in sorted(read_rows(Path(path)), key=place_of)]
+    return [to_episode(row) for row in sorted(read_rows(Path(path)), key=sample_key)]
 
 
-def place_of(row: Mapping[str, Any]) -> Place:
+def sample_key(row: Mapping[str, Any]) -> SampleKey:
     return row["task"], row["sample"]
 
 
-def holds_episodes(source: str) -> bool:
+def has_episodes(source: str) -> bool:
     """Whether this is a file of whole episodes, or a folder that has one."""
     path = Path(source)
-    path = path / EPISODES if path.is_dir() else path
+    path = path / EPISODES_FILE if path.is_dir() else path
     if path.suffix != ".jsonl" or not path.is_file():
         return False
-    first = next(lines_of(path), b"")
+    first = next(read_lines(path), b"")
     try:
         row = json.loads(first)
     except (ValueError, RecursionError):

@@ -18,19 +18,19 @@ from torch import Tensor
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
-from llmzoo.learners.advantages import normalized, whitened
+from llmzoo.learners.advantages import normalize_by_std, whiten
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.rae import RoleMeans
-from llmzoo.learners.updates.credits import ScoredGroup, sampled_only
-from llmzoo.learners.updates.passes import PartLoss, passes
+from llmzoo.learners.updates.credits import ScoredGroup, keep_sampled
+from llmzoo.learners.updates.passes import MicrobatchLoss, train_on_batch
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
     PolicyGradientUpdater,
-    named,
+    prefix_metrics,
     surrogate_loss,
 )
-from llmzoo.learners.updates.replay import Replay
+from llmzoo.learners.updates.replay import ReplayBuffer
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
@@ -85,30 +85,30 @@ class GroupLearner(Learner):
 
     def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         """Groups with their advantages. Completions that no model sampled enter no baseline."""
-        judged = [ScoredGroup(group, self._normalize(group)) for group in sampled_only(groups)]
-        return self._whiten(judged) if self.config.whiten and judged else judged
+        scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]
+        return self._whiten(scored) if self.config.whiten and scored else scored
 
-    def weighed(self, judged: list[ScoredGroup]) -> list[ScoredGroup]:
+    def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
         """The groups with their advantages as far as a group counts; here all count the same."""
-        return judged
+        return scored
 
     def _normalize(self, group: Group) -> Tensor:
         """The credit over its deviation, for GDPO (arXiv 2601.05242) of each part of the reward by itself."""
         if not self.config.normalize:
             return self.credit(group)
-        parts = group.by_part() if self.config.normalize == "parts" else [group]
-        divided = [normalized(self.credit(p), torch.tensor(p.returns)) for p in parts]
+        parts = group.split_by_component() if self.config.normalize == "parts" else [group]
+        divided = [normalize_by_std(self.credit(p), torch.tensor(p.returns)) for p in parts]
         return torch.stack(divided).sum(dim=0)
 
-    def _whiten(self, judged: Sequence[ScoredGroup]) -> list[ScoredGroup]:
+    def _whiten(self, scored: Sequence[ScoredGroup]) -> list[ScoredGroup]:
         """Advantages whitened over the batch. Groups without credit get none by that, where the mean is 0."""
-        flat = whitened(torch.cat([c.advantages for c in judged]))
-        shares = flat.split([len(c.advantages) for c in judged])
+        flat = whiten(torch.cat([c.advantages for c in scored]))
+        shares = flat.split([len(c.advantages) for c in scored])
         return [
             c
             if self.uses_group_baseline and not c.advantages.any()
             else ScoredGroup(c.group, share)
-            for c, share in zip(judged, shares, strict=True)
+            for c, share in zip(scored, shares, strict=True)
         ]
 
     def loss(
@@ -156,7 +156,7 @@ class GroupUpdater(PolicyGradientUpdater):
             learner.config, policies, agent_policies, total_steps=total_steps, configs=configs
         )
         self.roles = RoleMeans()
-        self.replays = {name: Replay(config.replay) for name, config in configs.items()}
+        self.replays = {name: ReplayBuffer(config.replay) for name, config in configs.items()}
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
@@ -164,7 +164,7 @@ class GroupUpdater(PolicyGradientUpdater):
         for name, policy in self.policies.items():
             mine = [g for g in batch.groups if self.agent_policies[g.agent] is policy]
             learned = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
-            metrics |= named(name, learned, self.policies)
+            metrics |= prefix_metrics(name, learned, self.policies)
         return metrics
 
     def _update(
@@ -176,53 +176,52 @@ class GroupUpdater(PolicyGradientUpdater):
         def config_of(agent: str) -> GroupConfig:
             return learner.for_agent(agent).config
 
-        credited = self._credited(learner, sampled_only(groups))
-        informed = sum(bool(c.advantages.any()) for c in credited)
-        metrics = {"informative": informed / max(1, len(credited))}
+        scored = self._score_groups(learner, keep_sampled(groups))
+        informed = sum(bool(c.advantages.any()) for c in scored)
+        metrics = {"informative": informed / max(1, len(scored))}
         if config.zero_variance_groups != "keep":
             kept = [
                 c
-                for c in credited
+                for c in scored
                 if c.group.differs or config_of(c.group.agent).zero_variance_groups == "keep"
             ]
-            metrics["dropped_groups"] = len(credited) - len(kept)
-            credited = kept
+            metrics["dropped_groups"] = len(scored) - len(kept)
+            scored = kept
         if config.mask_truncated:
-            credited = [
-                _without_truncated(c) if config_of(c.group.agent).mask_truncated else c
-                for c in credited
+            scored = [
+                _drop_truncated(c) if config_of(c.group.agent).mask_truncated else c for c in scored
             ]
-            credited = [c for c in credited if c.group.completions]
-        self.used += credited
+            scored = [c for c in scored if c.group.completions]
+        self.used += scored
         if config.replay:
-            credited = self.replays[name].mixed(credited)
-        return metrics | passes(
+            scored = self.replays[name].mixed(scored)
+        return metrics | train_on_batch(
             policy,
             [self.optimizers[name]],
-            credited,
+            scored,
             self._loss(name, policy),
             config,
             rng,
-            include_zero_advantage=config.learns_from_all,
+            include_zero_advantage=config.includes_zero_advantage,
             loss_of=learner.for_agent,
         )
 
-    def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
+    def _loss(self, name: str, policy: TransformersPolicy) -> MicrobatchLoss:
         return partial(self.learners[name].loss, policy, reference=self.references.get(name))
 
-    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
+    def _score_groups(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
         """The groups with their advantages, each judged by the learner of its agent, in their order."""
-        credited: list[ScoredGroup] = []
-        for own, mine in by_learner(learner, groups, lambda group: group.agent):
-            shaped = returns.reshaped(mine, own.config.rewards)
+        scored: list[ScoredGroup] = []
+        for own, mine in group_by_learner(learner, groups, lambda group: group.agent):
+            shaped = returns.transform_returns(mine, own.config.rewards)
             decay = own.config.role_baseline
-            credited += (
+            scored += (
                 own.credited(shaped)
                 if decay is None
-                else own.weighed(self.roles.credited(shaped, decay))
+                else own.weight_groups(self.roles.credited(shaped, decay))
             )
         places = {group.key: place for place, group in enumerate(groups)}
-        return sorted(credited, key=lambda c: places[c.group.key])
+        return sorted(scored, key=lambda c: places[c.group.key])
 
     def save(self, folder: Path) -> None:
         super().save(folder)
@@ -252,7 +251,7 @@ class GroupUpdater(PolicyGradientUpdater):
 Item = TypeVar("Item", Group, ScoredGroup)
 
 
-def by_learner(
+def group_by_learner(
     learner: GroupLearner, items: Sequence[Item], agent: Callable[[Item], str]
 ) -> list[tuple[GroupLearner, list[Item]]]:
     """The items of each agent's learner; ``agent``: whose an item is."""
@@ -263,10 +262,10 @@ def by_learner(
     return list(found.values())
 
 
-def _without_truncated(credited: ScoredGroup) -> ScoredGroup:
+def _drop_truncated(scored: ScoredGroup) -> ScoredGroup:
     """DAPO's overlong filtering (arXiv 2503.14476): truncated answers count in the baseline only."""
-    whole = [i for i, c in enumerate(credited.group.completions) if not c.truncated]
-    return ScoredGroup(credited.group.only(whole), credited.advantages[whole])
+    whole = [i for i, c in enumerate(scored.group.completions) if not c.truncated]
+    return ScoredGroup(scored.group.select(whole), scored.advantages[whole])
 
 
 class JointLearner(GroupLearner):
@@ -283,12 +282,12 @@ class JointLearner(GroupLearner):
     redraws: int = 0
 
     def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
-        return self.weighed(super().credited(groups))
+        return self.weight_groups(super().credited(groups))
 
-    def weighed(self, judged: list[ScoredGroup]) -> list[ScoredGroup]:
+    def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
         if not self.config.weigh_by_reach:
-            return judged
-        return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in judged]
+            return scored
+        return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in scored]
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         options = {"with_greedy": self.needs_greedy, "redraws": self.redraws}

@@ -36,17 +36,17 @@ def sequence_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> 
     return mean.detach() + (logprobs - logprobs.detach())
 
 
-def per_token(advantages: Tensor) -> Tensor:
+def expand_per_token(advantages: Tensor) -> Tensor:
     """Advantages of answers [N] as a column [N, 1]; those of tokens [N, C] as they are."""
     return advantages.unsqueeze(-1) if advantages.dim() == 1 else advantages
 
 
-def policy_gradient(logprobs: Tensor, advantages: Tensor) -> Tensor:
+def policy_gradient_loss(logprobs: Tensor, advantages: Tensor) -> Tensor:
     """-A log pi per token [N, C]; ``advantages`` is [N] or [N, C]. REINFORCE (Williams, 1992)."""
-    return -per_token(advantages) * logprobs
+    return -expand_per_token(advantages) * logprobs
 
 
-def truncated_importance(log_ratio: Tensor, cap: float) -> Tensor:
+def truncated_importance_weight(log_ratio: Tensor, cap: float) -> Tensor:
     """min(pi / mu, cap) of each token [N, C], a constant: the weight of a token that mu sampled.
 
     Times the loss of :func:`policy_gradient` it corrects for a sampler that is not quite the policy, with
@@ -57,7 +57,9 @@ def truncated_importance(log_ratio: Tensor, cap: float) -> Tensor:
     return log_ratio.detach().exp().clamp(max=cap)
 
 
-def clipped_ratio(log_ratio: Tensor, advantages: Tensor, low: float, high: float) -> Tensor:
+def clipped_surrogate_loss(
+    log_ratio: Tensor, advantages: Tensor, low: float, high: float
+) -> Tensor:
     """PPO's pessimistic surrogate per token [N, C]: -min(r A, clip(r, 1-low, 1+high) A).
 
     ``r = exp(log_ratio)``, of tokens or of sequences; ``advantages`` is [N] or [N, C]. At the first
@@ -65,7 +67,7 @@ def clipped_ratio(log_ratio: Tensor, advantages: Tensor, low: float, high: float
     ``high`` of its own as in DAPO (arXiv 2503.14476).
     """
     ratio = torch.exp(log_ratio)
-    weights = per_token(advantages)
+    weights = expand_per_token(advantages)
     return -torch.minimum(ratio * weights, ratio.clamp(1 - low, 1 + high) * weights)
 
 
@@ -77,7 +79,7 @@ def dual_clip(loss: Tensor, advantages: Tensor, bound: float) -> Tensor:
     its gradient is zero. ``advantages`` is [N] or [N, C]. Ye et al. (arXiv 1912.09729), who use 3.
     """
     assert bound > 1, bound
-    weights = per_token(advantages)
+    weights = expand_per_token(advantages)
     return torch.where(weights < 0, torch.minimum(loss, -bound * weights), loss)
 
 

@@ -10,7 +10,7 @@ from llmzoo.errors import ConfigError, check_names
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.learners.groups import GroupLearner
-from llmzoo.learners.per_agent import PerAgent
+from llmzoo.learners.per_agent import PerAgentLearner
 
 
 def build_learner(
@@ -46,7 +46,7 @@ def build_learner(
     if not own:
         return run
     assert isinstance(run, GroupLearner)
-    return PerAgent(run, own)
+    return PerAgentLearner(run, own)
 
 
 def _configure(cls: Any, values: Mapping[str, Any], what: str) -> Any:

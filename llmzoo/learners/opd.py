@@ -17,7 +17,7 @@ from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.configs.groups import GroupConfig, OPDConfig
 from llmzoo.learners.groups import JointLearner
 from llmzoo.learners.updates.distillation import DistillationUpdater
-from llmzoo.learners.updates.teachers import teachers_of
+from llmzoo.learners.updates.teachers import assign_teachers
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
@@ -48,13 +48,13 @@ class OPD(JointLearner):
     config: OPDConfig
 
     @property
-    def needs_differences(self) -> bool:
+    def needs_return_variance(self) -> bool:
         return False
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         if isinstance(self.config.teacher, Mapping):
             check_names("agent that learns from a teacher", self.config.teacher, trained)
-        teachers_of(self.config.teacher, list(trained))
+        assign_teachers(self.config.teacher, list(trained))
 
     def credit(self, group: Group) -> Tensor:
         """The advantage of each completion by its return alone, before ``reward_weight``."""

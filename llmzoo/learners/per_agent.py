@@ -12,7 +12,7 @@ from torch import Tensor
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.configs.optimizer import OptimizerConfig
-from llmzoo.learners.groups import GroupLearner, JointLearner, by_learner, joint_rollout
+from llmzoo.learners.groups import GroupLearner, JointLearner, group_by_learner, joint_rollout
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies.transformers import TransformersPolicy
@@ -20,13 +20,13 @@ from llmzoo.records import Batch
 from llmzoo.rollout.scheduler import Rollout
 
 # options of the update of a policy's weights, in which the agents that share them agree
-_OF_UPDATES = (
+_UPDATE_OPTIONS = (
     *(field.name for field in fields(OptimizerConfig)),
     *("max_update_kl", "importance_cap", "epochs", "minibatches", "tokens_at_once", "replay"),
 )
 
 
-class PerAgent(GroupLearner):
+class PerAgentLearner(GroupLearner):
     """Credit: of each agent by its own learner, since no baseline looks beyond a group of one agent.
 
     ``learners``: of agents by their names; ``others``: of all other agents. A tree gives each agent groups of
@@ -40,7 +40,7 @@ class PerAgent(GroupLearner):
         self.others, self.learners = others, dict(learners)
         for agent, learner in self.learners.items():
             _check_tree(agent, learner, others)
-        super().__init__(_common([*self.learners.values(), others]))
+        super().__init__(_merge_configs([*self.learners.values(), others]))
 
     def of(self, agents: Collection[str]) -> GroupLearner:
         own = {agent: self.for_agent(agent) for agent in agents}
@@ -48,15 +48,15 @@ class PerAgent(GroupLearner):
         if all(learner is first for learner in rest):
             return first
         for agent, learner in own.items():
-            for name in _OF_UPDATES:
+            for name in _UPDATE_OPTIONS:
                 values = getattr(first.config, name), getattr(learner.config, name)
                 if values[0] != values[1]:
                     raise ConfigError(
                         f"{agent} shares its weights with {next(iter(own))}, and both have one update: "
                         f"{name} is {values[1]} and {values[0]}; make them equal, or use policies='separate'"
                     )
-        shared = PerAgent(first, own)
-        given = {name: getattr(first.config, name) for name in _OF_UPDATES}
+        shared = PerAgentLearner(first, own)
+        given = {name: getattr(first.config, name) for name in _UPDATE_OPTIONS}
         shared.config = replace(shared.config, **given)
         return shared
 
@@ -84,7 +84,7 @@ class PerAgent(GroupLearner):
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         return any(
             learner.wants_more(replace(batch, groups=tuple(groups)), rounds)
-            for learner, groups in by_learner(self, batch.groups, lambda group: group.agent)
+            for learner, groups in group_by_learner(self, batch.groups, lambda group: group.agent)
         )
 
     def loss(
@@ -125,11 +125,11 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
             )
 
 
-def _common(learners: Sequence[GroupLearner]) -> GroupConfig:
+def _merge_configs(learners: Sequence[GroupLearner]) -> GroupConfig:
     """What an update asks of a configuration for several learners: what any of them needs."""
     configs = [learner.config for learner in learners]
 
-    def needed(name: str, unused: Any) -> Any:
+    def first_used(name: str, unused: Any) -> Any:
         return next((v for c in configs if (v := getattr(c, name)) != unused), unused)
 
     clips = [config.clip for config in configs]
@@ -137,9 +137,9 @@ def _common(learners: Sequence[GroupLearner]) -> GroupConfig:
         group_size=configs[0].group_size,
         gamma=configs[0].gamma,
         clip=None if None in clips else clips[0],
-        kl=needed("kl", 0.0),
-        entropy=needed("entropy", 0.0),
-        role_baseline=needed("role_baseline", None),
-        zero_variance_groups=needed("zero_variance_groups", "keep"),
-        mask_truncated=needed("mask_truncated", False),
+        kl=first_used("kl", 0.0),
+        entropy=first_used("entropy", 0.0),
+        role_baseline=first_used("role_baseline", None),
+        zero_variance_groups=first_used("zero_variance_groups", "keep"),
+        mask_truncated=first_used("mask_truncated", False),
     )

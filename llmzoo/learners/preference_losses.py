@@ -20,7 +20,7 @@ from llmzoo.learners.configs.preferences import LossOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairLogProbs:
     """Log-probabilities of M pairs under the policy and under the reference, and their lengths.
 
     All tensors are [M, 2], but ``token_logps``, which is the sum of the chosen answers'
@@ -65,97 +65,97 @@ class Pairs:
         return per_token[:, 0] - per_token[:, 1]
 
 
-def sigmoid(pairs: Pairs) -> Tensor:
+def sigmoid(pairs: PairLogProbs) -> Tensor:
     """-log sigma(m): DPO (arXiv 2305.18290)."""
     return -logsigmoid(pairs.margin)
 
 
-def sigmoid_norm(pairs: Pairs) -> Tensor:
+def sigmoid_norm(pairs: PairLogProbs) -> Tensor:
     """-log sigma of the margin per token: length-normalised DPO (arXiv 2411.15124)."""
     return -logsigmoid(pairs.mean_margin)
 
 
-def hinge(pairs: Pairs) -> Tensor:
+def hinge(pairs: PairLogProbs) -> Tensor:
     """max(0, 1 - m): SLiC (arXiv 2305.10425)."""
     return torch.relu(1 - pairs.margin)
 
 
-def ipo(pairs: Pairs) -> Tensor:
+def ipo(pairs: PairLogProbs) -> Tensor:
     """(m / beta - 1 / (2 beta))^2 of the margin per token: IPO (arXiv 2310.12036)."""
     beta = pairs.options.beta
     return (pairs.mean_margin / beta - 1 / (2 * beta)) ** 2
 
 
-def exo_pair(pairs: Pairs) -> Tensor:
+def exo_pair(pairs: PairLogProbs) -> Tensor:
     """KL of (sigma(m), sigma(-m)) to (1 - e, e), e the label smoothing: EXO (arXiv 2402.00856)."""
     epsilon, margin = pairs.options.label_smoothing, pairs.margin
     chosen = margin.sigmoid() * (logsigmoid(margin) - math.log1p(-epsilon))
     return chosen + (-margin).sigmoid() * (logsigmoid(-margin) - math.log(epsilon))
 
 
-def nca_pair(pairs: Pairs) -> Tensor:
+def nca_pair(pairs: PairLogProbs) -> Tensor:
     """-log sigma(c) - (log sigma(-c) + log sigma(-r)) / 2: NCA (arXiv 2402.05369)."""
     chosen, rejected = pairs.ratios.unbind(dim=1)
     return -logsigmoid(chosen) - 0.5 * (logsigmoid(-chosen) + logsigmoid(-rejected))
 
 
-def robust(pairs: Pairs) -> Tensor:
+def robust(pairs: PairLogProbs) -> Tensor:
     """DPO's loss made unbiased where a share e of labels is wrong (arXiv 2403.00409)."""
     epsilon, margin = pairs.options.label_smoothing, pairs.margin
     clean = -(1 - epsilon) * logsigmoid(margin)
     return (clean + epsilon * logsigmoid(-margin)) / (1 - 2 * epsilon)
 
 
-def bco_pair(pairs: Pairs) -> Tensor:
+def bco_pair(pairs: PairLogProbs) -> Tensor:
     """-log sigma(c) - log sigma(-r): BCO without its shift (arXiv 2404.04656)."""
     chosen, rejected = pairs.ratios.unbind(dim=1)
     return -logsigmoid(chosen) - logsigmoid(-rejected)
 
 
-def sppo_hard(pairs: Pairs) -> Tensor:
+def sppo_hard(pairs: PairLogProbs) -> Tensor:
     """((c - 1/2)^2 + (r + 1/2)^2) / beta^2: SPPO with certain wins (arXiv 2405.00675)."""
     chosen, rejected = pairs.ratios.unbind(dim=1)
     return ((chosen - 0.5) ** 2 + (rejected + 0.5) ** 2) / pairs.options.beta**2
 
 
-def aot(pairs: Pairs) -> Tensor:
+def aot(pairs: PairLogProbs) -> Tensor:
     """DPO of the sorted margins of policy and reference: AOT, paired (arXiv 2406.05882)."""
     own = (pairs.logps[:, 0] - pairs.logps[:, 1]).sort().values
     other = (pairs.reference[:, 0] - pairs.reference[:, 1]).sort().values
-    return _smooth(pairs.options.beta * (own - other), pairs.options.label_smoothing)
+    return _smoothed_sigmoid_loss(pairs.options.beta * (own - other), pairs.options.label_smoothing)
 
 
-def aot_unpaired(pairs: Pairs) -> Tensor:
+def aot_unpaired(pairs: PairLogProbs) -> Tensor:
     """DPO of the sorted log-ratios of the chosen and of the rejected (arXiv 2406.05882)."""
     chosen, rejected = pairs.ratios.sort(dim=0).values.unbind(dim=1)
-    return _smooth(chosen - rejected, pairs.options.label_smoothing)
+    return _smoothed_sigmoid_loss(chosen - rejected, pairs.options.label_smoothing)
 
 
-def apo_zero(pairs: Pairs) -> Tensor:
+def apo_zero(pairs: PairLogProbs) -> Tensor:
     """1 - sigma(c) + sigma(r): APO for chosen answers better than the model's (arXiv 2408.06266)."""
     chosen, rejected = pairs.ratios.sigmoid().unbind(dim=1)
     return 1 - chosen + rejected
 
 
-def apo_down(pairs: Pairs) -> Tensor:
+def apo_down(pairs: PairLogProbs) -> Tensor:
     """sigma(c) + 1 - sigma(c - r): APO for chosen answers worse than the model's (arXiv 2408.06266)."""
     chosen, rejected = pairs.ratios.unbind(dim=1)
     return chosen.sigmoid() + 1 - (chosen - rejected).sigmoid()
 
 
-def discopop(pairs: Pairs) -> Tensor:
+def discopop(pairs: PairLogProbs) -> Tensor:
     """A mixture of -log sigma(m) and exp(-m), weighed by sigma(m / tau) (arXiv 2406.08414)."""
     margin = pairs.margin
     share = (margin / pairs.options.discopop_tau).sigmoid()
     return -logsigmoid(margin) * (1 - share) + (-margin).exp() * share
 
 
-def sft(pairs: Pairs) -> Tensor:
+def sft(pairs: PairLogProbs) -> Tensor:
     """The cross-entropy of the chosen answers' tokens, the same for every pair."""
     return -pairs.token_logps.expand(len(pairs.logps))
 
 
-def _smooth(margin: Tensor, epsilon: float) -> Tensor:
+def _smoothed_sigmoid_loss(margin: Tensor, epsilon: float) -> Tensor:
     return -logsigmoid(margin) * (1 - epsilon) - logsigmoid(-margin) * epsilon
 
 
@@ -174,10 +174,10 @@ _LOSSES = (
     ),
     *(ipo, aot, aot_unpaired, sft, sigmoid_norm),
 )
-LOSSES: Mapping[str, Callable[[Pairs], Tensor]] = {loss.__name__: loss for loss in _LOSSES}
+LOSSES: Mapping[str, Callable[[PairLogProbs], Tensor]] = {loss.__name__: loss for loss in _LOSSES}
 
 
-def pair_losses(pairs: Pairs) -> Tensor:
+def pair_losses(pairs: PairLogProbs) -> Tensor:
     """The weighed sum of the losses [M]."""
     names = pairs.options.losses
     weights = pairs.options.loss_weights or (1.0,) * len(names)

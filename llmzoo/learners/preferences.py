@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from llmzoo.errors import ConfigError, MissingExtraError
 
-Choice = Literal["gap", "random", "all"]
+PairChoice = Literal["gap", "random", "all"]
 COLUMNS = ("prompt", "chosen", "rejected")
 _LOADERS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
 _ROUNDING = 1e-6  # returns closer than this, relative to their size, are the same
@@ -21,7 +21,7 @@ _ROUNDING = 1e-6  # returns closer than this, relative to their size, are the sa
 
 def choose_pairs(
     returns: Sequence[float],
-    choice: Choice,
+    choice: PairChoice,
     *,
     rng: random.Random,
     min_gap: float = 0.0,
@@ -48,7 +48,7 @@ def choose_pairs(
     return [max(usable, key=lambda pair: returns[pair[0]] - returns[pair[1]])]
 
 
-def candidates(count: int, choice: Choice) -> int:
+def count_candidate_pairs(count: int, choice: PairChoice) -> int:
     """The largest possible number of pairs of ``count`` answers, without ties."""
     every = count * (count - 1) // 2
     return every if choice == "all" else min(1, every)
@@ -74,11 +74,11 @@ def load_preferences(source: str) -> list[dict[str, Any]]:
     if not rows:
         raise ConfigError(f"{source} has no rows")
     for number, row in enumerate(rows, start=1):
-        _check(row, f"{source}:{number}")
+        _check_row(row, f"{source}:{number}")
     return rows
 
 
-def conversational(row: Mapping[str, Any]) -> bool:
+def is_conversational(row: Mapping[str, Any]) -> bool:
     """Whether a row is of messages rather than of texts."""
     return not isinstance(row["prompt"], str)
 
@@ -105,11 +105,11 @@ def _load(source: str) -> Any:
         ) from error
 
 
-def _check(row: Mapping[str, Any], where: str) -> None:
+def _check_row(row: Mapping[str, Any], where: str) -> None:
     wanted = "a text" if isinstance(row["prompt"], str) else "a list of messages"
     for name in COLUMNS:
         value = row[name]
-        good = isinstance(value, str) if wanted == "a text" else _messages(value)
+        good = isinstance(value, str) if wanted == "a text" else _is_message_list(value)
         if not good or not value:
             raise ConfigError(
                 f"{where}: {name} must be {wanted} with something in it, got {value!r}. The three "
@@ -119,7 +119,7 @@ def _check(row: Mapping[str, Any], where: str) -> None:
         raise ConfigError(f"{where}: chosen and rejected are the same")
 
 
-def _messages(value: Any) -> bool:
+def _is_message_list(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(m, dict) and isinstance(m.get("role"), str) and isinstance(m.get("content"), str)
         for m in value

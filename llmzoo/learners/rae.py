@@ -39,14 +39,14 @@ class RoleMeans:
 
     def credited(self, groups: Sequence[Group], decay: float) -> list[ScoredGroup]:
         """The groups with their advantages, role by role; then the means move."""
-        judged: list[ScoredGroup] = []
+        scored: list[ScoredGroup] = []
         for agent in dict.fromkeys(group.agent for group in groups):
             mine = [group for group in groups if group.agent == agent]
             returns = torch.tensor([value for group in mine for value in group.returns])
             mean = self.means.get(agent, 0.0)
             advantages, self.means[agent] = role_advantages(returns, mean, decay)
-            judged += map(ScoredGroup, mine, advantages.split([len(g.returns) for g in mine]))
-        return judged
+            scored += map(ScoredGroup, mine, advantages.split([len(g.returns) for g in mine]))
+        return scored
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(self.means))

@@ -69,7 +69,7 @@ def unit_variance() -> ReturnFunction:
     return apply
 
 
-def standardised() -> ReturnFunction:
+def standardise() -> ReturnFunction:
     """R' = (R - mean) / std of all returns in the batch. Under mareinforce: a baseline.
 
     Under a group baseline it does what :func:`unit_variance` does. Without one, the batch's mean
@@ -103,12 +103,12 @@ FUNCTIONS: dict[str, Callable[..., ReturnFunction]] = {
     "clamp": clamp,
     "scale": scale,
     "shift": shift,
-    "standardised": standardised,
+    "standardised": standardise,
     "unit_variance": unit_variance,
 }
 
 
-def parse(spec: Sequence[str]) -> ReturnFunction:
+def parse_reward_functions(spec: Sequence[str]) -> ReturnFunction:
     """The function that a configuration describes, such as ``["shift -0.5", "clamp -1 1"]``.
 
     Each entry is a name of ``FUNCTIONS`` and its numbers, separated by spaces. Entries are applied
@@ -116,10 +116,10 @@ def parse(spec: Sequence[str]) -> ReturnFunction:
     """
     if isinstance(spec, str):
         raise ConfigError(f"reward functions are a list, write [{spec!r}] rather than {spec!r}")
-    return compose(*map(_parse_one, spec))
+    return compose(*map(_parse_reward_function, spec))
 
 
-def reshaped(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
+def transform_returns(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
     """The groups after functions of their returns, those of greedy and redrawn answers included."""
     if not spec:
         return groups
@@ -127,14 +127,14 @@ def reshaped(groups: Sequence[Group], spec: Sequence[str]) -> Sequence[Group]:
 
     greedy = [torch.tensor([g.greedy]) for g in groups if g.greedy is not None]
     redrawn = [torch.tensor(g.redrawn) for g in groups if g.redrawn]
-    change = parse(spec)
+    change = parse_reward_functions(spec)
     shaped = iter(change([*(torch.tensor(g.returns) for g in groups), *greedy, *redrawn]))
     changed = [replace(g, returns=tuple(next(shaped).tolist())) for g in groups]
     changed = [g if g.greedy is None else replace(g, greedy=next(shaped).item()) for g in changed]
     return [replace(g, redrawn=tuple(next(shaped).tolist())) if g.redrawn else g for g in changed]
 
 
-def _parse_one(entry: str) -> ReturnFunction:
+def _parse_reward_function(entry: str) -> ReturnFunction:
     words = entry.split() if isinstance(entry, str) else []
     if not words:
         raise ConfigError(f"a reward function is a text such as 'scale 2', got {entry!r}")

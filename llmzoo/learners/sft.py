@@ -13,11 +13,11 @@ from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.rows import SFTConfig
-from llmzoo.learners.updates.sft import Demonstrations, SFTUpdater, demonstrators
+from llmzoo.learners.updates.sft import Demonstrations, SFTUpdater, demonstration_policies
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Episode
-from llmzoo.rollout.episodes import play_episode
+from llmzoo.rollout.episodes import episode_rollout
 from llmzoo.rollout.scheduler import Rollout
 
 
@@ -59,13 +59,13 @@ class SFT(Learner):
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         if self.demonstrations is not None:  # taken now, so that lines have them in their order
-            return _read(self.demonstrations.next(seed))
-        return _play(env, seed)
+            return _replay_demonstration(self.demonstrations.next_episode(seed))
+        return _play_episode(env, seed)
 
     def skip(self, seeds: Sequence[int]) -> None:
         if self.demonstrations is not None:
             for seed in seeds:
-                self.demonstrations.next(seed)
+                self.demonstrations.next_episode(seed)
 
     def state_dict(self) -> dict[str, Any]:
         return {} if self.demonstrations is None else self.demonstrations.state_dict()
@@ -75,7 +75,7 @@ class SFT(Learner):
             self.demonstrations.load_state_dict(state)
 
     def players(self, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
-        return demonstrators(self.config, agent_policies)
+        return demonstration_policies(self.config, agent_policies)
 
     def updater(
         self,
@@ -92,10 +92,10 @@ class SFT(Learner):
         )
 
 
-def _play(env: AECEnv, seed: int) -> Rollout:
-    return Batch.played((yield from play_episode(env, seed)))
+def _play_episode(env: AECEnv, seed: int) -> Rollout:
+    return Batch.played((yield from episode_rollout(env, seed)))
 
 
-def _read(episode: Episode) -> Rollout:
+def _replay_demonstration(episode: Episode) -> Rollout:
     yield from ()  # nothing is asked of anybody
     return Batch.played(episode)

@@ -37,14 +37,14 @@ FIELDS: Mapping[str, type] = {
 _LOADERS = {".jsonl": "json", ".json": "json", ".parquet": "parquet"}
 
 
-def rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
+def to_rows(episodes: Sequence[Episode], *, policy: str = "") -> list[Row]:
     """A row for each decision, episode after episode."""
     table: list[Row] = []
     for episode in episodes:
         returns = episode.returns()
-        following = _next_observations(episode)
+        next_observations = _next_observations(episode)
         for decision, following_text, returned in zip(
-            episode.decisions, following, returns, strict=True
+            episode.decisions, next_observations, returns, strict=True
         ):
             table.append(
                 {
@@ -74,36 +74,36 @@ def _next_observations(episode: Episode) -> list[str]:
     return texts[::-1]
 
 
-def by_episode(rows: Sequence[Row]) -> list[list[Row]]:
+def split_by_episode(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of each episode.
 
     A new episode begins when the environment, the seed or the player changes, or when a turn of an
     agent repeats.
     """
-    parts: list[list[Row]] = []
+    groups: list[list[Row]] = []
     before: tuple[Any, ...] = ()
     turns: set[tuple[str, int]] = set()
     for row in rows:
-        of_episode = (row["env"], row["seed"], row["policy"])
+        episode_key = (row["env"], row["seed"], row["policy"])
         turn = (row["agent"], row["turn"])
-        if not parts or of_episode != before or turn in turns:
-            parts.append([])
+        if not groups or episode_key != before or turn in turns:
+            groups.append([])
             turns = set()
-        before = of_episode
+        before = episode_key
         turns.add(turn)
-        parts[-1].append(row)
-    return parts
+        groups[-1].append(row)
+    return groups
 
 
-def episodes(rows: Sequence[Row]) -> list[Episode]:
+def to_episodes(rows: Sequence[Row]) -> list[Episode]:
     """The episodes of the rows, as if just played; :func:`rows` gives the same rows again.
 
     Whatever a row does not contain is empty: infos, states, and the tokens of completions.
     """
-    return [_episode(part) for part in by_episode(rows)]
+    return [_to_episode(part) for part in split_by_episode(rows)]
 
 
-def _episode(part: Sequence[Row]) -> Episode:
+def _to_episode(part: Sequence[Row]) -> Episode:
     decisions = tuple(
         Decision(
             agent=row["agent"],
@@ -127,7 +127,7 @@ def _episode(part: Sequence[Row]) -> Episode:
     )
 
 
-def kept(
+def filter_mask(
     rows: Sequence[Row],
     *,
     min_return: float | None = None,
@@ -143,7 +143,7 @@ def kept(
     differ in scale.
     """
     candidates: dict[str, list[tuple[int, float]]] = {}  # of each agent: number and return
-    numbered = [(number, row) for number, part in enumerate(by_episode(rows)) for row in part]
+    numbered = [(number, row) for number, part in enumerate(split_by_episode(rows)) for row in part]
     for number, row in numbered:
         agent, returned = row["agent"], row["episode_return"]
         passes = (row["success"] or not success) and (min_return is None or returned >= min_return)
@@ -158,7 +158,7 @@ def kept(
     return [(row["agent"], number) in chosen for number, row in numbered]
 
 
-def filtered(
+def filter_rows(
     rows: Sequence[Row],
     *,
     min_return: float | None = None,
@@ -166,7 +166,7 @@ def filtered(
     success: bool = False,
 ) -> list[Row]:
     """The rows that pass; see :func:`kept`."""
-    flags = kept(rows, min_return=min_return, top=top, success=success)
+    flags = filter_mask(rows, min_return=min_return, top=top, success=success)
     return [row for row, flag in zip(rows, flags, strict=True) if flag]
 
 
@@ -177,17 +177,17 @@ def save(path: str | Path, rows: Sequence[Row]) -> None:
     :func:`load` would refuse.
     """
     path = Path(path)
-    checked = list(_check(rows, "the rows to save"))
+    checked = list(_validate_rows(rows, "the rows to save"))
     if path.suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in checked)
     elif path.suffix == ".parquet":
-        datasets = _datasets(path)
+        datasets = _import_datasets(path)
         columns = {name: [row[name] for row in checked] for name in FIELDS}
         types = {str: "string", int: "int64", float: "float64", bool: "bool"}
         features = {name: datasets.Value(types[kind]) for name, kind in FIELDS.items()}
         table = datasets.Dataset.from_dict(columns, features=datasets.Features(features))
-        with _no_bars(datasets):
+        with _hide_progress_bars(datasets):
             table.to_parquet(path)
     else:
         raise ConfigError(f"trajectories are saved as .jsonl or .parquet, not as {path.name}")
@@ -200,12 +200,12 @@ def load(source: str | Path) -> list[Row]:
     field, for malformed rows, and for a source that cannot be read.
     """
     path = Path(source)
-    datasets = _datasets(source)
+    datasets = _import_datasets(source)
     if path.suffix in _LOADERS and not path.is_file():
         raise ConfigError(f"trajectories: there is no file {source}")
     try:
         if path.suffix in _LOADERS:
-            with _no_bars(datasets):
+            with _hide_progress_bars(datasets):
                 loaded = datasets.load_dataset(
                     _LOADERS[path.suffix], data_files=str(path), split="train"
                 )
@@ -216,13 +216,13 @@ def load(source: str | Path) -> list[Row]:
             f"the trajectories {source} cannot be loaded ({type(error).__name__}: {error}); give a "
             ".jsonl, .json or .parquet file, or a hub id"
         ) from error
-    read = list(_check(loaded, str(source)))
+    read = list(_validate_rows(loaded, str(source)))
     if not read:
         raise ConfigError(f"{source} has no rows")
     return read
 
 
-def _datasets(source: str | Path) -> Any:
+def _import_datasets(source: str | Path) -> Any:
     try:
         import datasets
     except ModuleNotFoundError as error:
@@ -231,7 +231,7 @@ def _datasets(source: str | Path) -> Any:
 
 
 @contextmanager
-def _no_bars(datasets: Any) -> Iterator[None]:
+def _hide_progress_bars(datasets: Any) -> Iterator[None]:
     """Hide the progress bars of ``datasets``; the files are small."""
     shown = not datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
@@ -242,7 +242,7 @@ def _no_bars(datasets: Any) -> Iterator[None]:
             datasets.enable_progress_bars()
 
 
-def _check(given: Any, source: str) -> Iterator[Row]:
+def _validate_rows(given: Any, source: str) -> Iterator[Row]:
     """Each row with exactly the known fields; whole numbers are taken for ``float`` fields."""
     for number, row in enumerate(given, start=1):
         checked: Row = {}
@@ -255,8 +255,8 @@ def _check(given: Any, source: str) -> Iterator[Row]:
             value: Any = row[name]
             if kind is float and type(value) is int:
                 value = float(value)
-            endless = isinstance(value, float) and not math.isfinite(value)
-            if type(value) is not kind or endless:
+            not_finite = isinstance(value, float) and not math.isfinite(value)
+            if type(value) is not kind or not_finite:
                 raise ConfigError(
                     f"{source}, row {number}: {name!r} must be a"
                     f"{'n int' if kind is int else f' {kind.__name__}'}, got {value!r}"

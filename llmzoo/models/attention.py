@@ -14,11 +14,11 @@ from typing import Any, Protocol
 from torch import Tensor
 from transformers import AttentionInterface
 
-NAME = "llmzoo_layout"
+ATTENTION_NAME = "llmzoo_layout"
 
 # families with causal attention over all earlier tokens, rotary positions, and no other interaction
 # between tokens; the tests compare each with its own attention
-FAMILIES = frozenset(
+SUPPORTED_FAMILIES = frozenset(
     {
         *("llama", "mistral", "qwen2", "qwen3", "qwen2_moe", "qwen3_moe"),
         *("phi3", "gemma", "olmo2", "smollm3", "starcoder2"),
@@ -36,9 +36,9 @@ class Layout(Protocol):
         ...
 
 
-def supported(config: Any) -> bool:
+def is_supported(config: Any) -> bool:
     """Whether layouts can replace the attention of a model with this configuration."""
-    if config.model_type not in FAMILIES:
+    if config.model_type not in SUPPORTED_FAMILIES:
         return False
     entries = vars(config)  # some families lack these entries; to_dict would copy all
     kinds = entries.get("layer_types")
@@ -52,13 +52,13 @@ def head_size(config: Any) -> int:
     return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
-def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
+def run_with_layout(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
     """The last hidden states [T, H] of a flat row of token ids [T] at ``positions`` [T].
 
     ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a model
     without an output layer.
     """
-    with led_to_layouts(model.config):
+    with use_layouts(model.config):
         states: Tensor = (
             model.get_decoder()(
                 input_ids=ids.unsqueeze(0),
@@ -71,17 +71,17 @@ def run(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
 
 
 @contextmanager
-def led_to_layouts(config: Any) -> Iterator[None]:
+def use_layouts(config: Any) -> Iterator[None]:
     """Within this context the model with this configuration uses the layout passed to its call."""
     before = config._attn_implementation
-    config._attn_implementation = NAME
+    config._attn_implementation = ATTENTION_NAME
     try:
         yield
     finally:
         config._attn_implementation = before
 
 
-def _attention(
+def _layout_attention(
     module: Any,
     query: Tensor,
     key: Tensor,
@@ -97,4 +97,4 @@ def _attention(
     return layout.attend(module.layer_idx, query, key, value, scaling), None
 
 
-AttentionInterface.register(NAME, _attention)
+AttentionInterface.register(ATTENTION_NAME, _layout_attention)

@@ -28,7 +28,7 @@ from llmzoo.models import attention
 Compile = Literal["auto", "on", "off"]
 
 
-def is_compiled(model: Any, compile: Compile) -> bool:
+def should_compile(model: Any, compile: Compile) -> bool:
     """Whether the likelihoods of a model are to run as compiled code.
 
     ``auto``: on a GPU with Triton. On a CPU less is saved, and compiling takes a minute: see
@@ -42,7 +42,7 @@ def is_compiled(model: Any, compile: Compile) -> bool:
     if compile == "off":
         return False
     on_cpu = model.device.type == "cpu"
-    supported = attention.supported(model.config)
+    supported = attention.is_supported(model.config)
     compiler = _cpp_compiler() is not None if on_cpu else find_spec("triton") is not None
     if compile == "auto":
         return supported and compiler and not on_cpu
@@ -61,13 +61,13 @@ def _cpp_compiler() -> str | None:
 
 
 @contextmanager
-def compiled_layers(model: nn.Module) -> Iterator[None]:
+def compile_layers(model: nn.Module) -> Iterator[None]:
     """Within this context the layers of a model run as compiled code."""
-    _leave_attention_alone()
+    _disable_attention_compilation()
     layers = [m for m in model.modules() if isinstance(m, GradientCheckpointingLayer)]
     for layer in layers:
         # the instance's attribute hides the class's method until it is deleted
-        layer.forward = _compiled(type(layer).forward).__get__(layer)
+        layer.forward = _compile_forward(type(layer).forward).__get__(layer)
     try:
         yield
     finally:
@@ -76,12 +76,12 @@ def compiled_layers(model: nn.Module) -> Iterator[None]:
 
 
 @cache
-def _compiled(forward: Callable[..., Any]) -> Callable[..., Any]:
+def _compile_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Callable[..., Any] = torch.compile(forward, dynamic=True)
     return compiled
 
 
 @cache
-def _leave_attention_alone() -> None:
-    function = AttentionInterface()[attention.NAME]
-    AttentionInterface.register(attention.NAME, torch.compiler.disable(function))
+def _disable_attention_compilation() -> None:
+    function = AttentionInterface()[attention.ATTENTION_NAME]
+    AttentionInterface.register(attention.ATTENTION_NAME, torch.compiler.disable(function))

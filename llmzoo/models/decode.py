@@ -36,7 +36,7 @@ _FIRST_READ, _READ_EVERY = 2, 8
 
 
 @dataclass(slots=True)
-class Tokens:
+class SampledTokens:
     """One sampled row: ids and log-probabilities as sampled, end-of-sequence included."""
 
     ids: list[int]
@@ -60,11 +60,11 @@ class Rows(Protocol):
         ...
 
 
-Finished = Callable[[int, list[Tokens]], None]  # a prompt's index, and its rows
+OnFinished = Callable[[int, list[SampledTokens]], None]  # a prompt's index, and its rows
 Result = TypeVar("Result")
 
 
-def _ignore(prompt: int, rows: list[Tokens]) -> None:
+def _ignore_finished(prompt: int, rows: list[SampledTokens]) -> None:
     """The default of ``finished``: the caller waits for all rows."""
 
 
@@ -82,14 +82,14 @@ def sample(
     cuda_graphs: bool = True,
     adapters: Sequence[str] = (),
     adapter_of: Sequence[int] | None = None,
-    stopped: Callable[[list[int]], bool] | None = None,
-    finished: Finished = _ignore,
+    has_stopped: Callable[[list[int]], bool] | None = None,
+    on_finished: OnFinished = _ignore_finished,
     cancelled: Callable[[int], bool] | None = None,
-) -> list[list[Tokens]]:
+) -> list[list[SampledTokens]]:
     """Sample K rows for each prompt.
 
     ``keys``: one number per prompt. It fixes the prompt's noise, whatever else is in the batch.
-    ``stopped(ids)``: whether a stop string has appeared. ``finished``: called once per prompt, as
+    ``has_stopped(ids)``: whether a stop string has appeared. ``on_finished``: called once per prompt, as
     soon as all its rows are known to be complete. ``cancelled(prompt)``: asked for each token; if
     true, the prompt's rows stay unfinished. Equal neighbouring prompts are read once. ``cuda_graphs``: on
     a GPU, sample by :mod:`llmzoo.models.static_rows` if it fits the model. ``adapters``: the names of
@@ -104,7 +104,7 @@ def sample(
     uniforms = Uniforms(keys, group_size, model.device)
     prompts_read, counts = [prompt for _, prompt, _ in runs], [n * group_size for *_, n in runs]
     rows: Rows | None = None
-    if cuda_graphs and attention.supported(model.config):
+    if cuda_graphs and attention.is_supported(model.config):
         rows = make_static_rows(
             model,
             prompts_read,
@@ -116,12 +116,12 @@ def sample(
             adapter_of=[adapter for adapter, _, _ in runs],
         )
     if rows is None and len(adapters) > 1:
-        found = []
+        sampled_rows = []
         for number in sorted(set(adapter_of)):
             lora.activate(model, adapters[number])
             first, count = adapter_of.index(number), adapter_of.count(number)
             own = slice(first, first + count)
-            found += sample(
+            sampled_rows += sample(
                 model,
                 prompts[own],
                 group_size,
@@ -131,15 +131,17 @@ def sample(
                 keys=keys[own],
                 greedy=greedy,
                 cuda_graphs=cuda_graphs,
-                stopped=stopped,
-                finished=_shifted(finished, first),
-                cancelled=None if cancelled is None else _shifted(cancelled, first),
+                has_stopped=has_stopped,
+                on_finished=_with_offset(on_finished, first),
+                cancelled=None if cancelled is None else _with_offset(cancelled, first),
             )
-        return found
+        return sampled_rows
     if rows is None:
-        decoder = _decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
+        decoder = _make_decoder(model, prompts_read, counts, sampling.max_new_tokens, pad_id)
         rows = DynamicRows(decoder, sampling, uniforms, greedy=greedy)
-    growth = _Growth(len(prompts), group_size, set(eos_ids), stopped, finished, cancelled)
+    growth = _GrowingRows(
+        len(prompts), group_size, set(eos_ids), has_stopped, on_finished, cancelled
+    )
     batch = growth.alive
     on_cpu = model.device.type == "cpu"  # where a read costs nothing
     left, count = sampling.max_new_tokens, 1 if on_cpu else _FIRST_READ
@@ -147,7 +149,7 @@ def sample(
     while growth.alive and (left or unread):
         if left:
             count = min(count, left)
-            unread.append((batch, _send(rows.grow(count))))
+            unread.append((batch, _copy_to_host(rows.grow(count))))
             left, count = left - count, 1 if on_cpu else min(2 * count, _READ_EVERY)
         if on_cpu or not left or len(unread) > 1:
             grown, read = unread.popleft()
@@ -160,27 +162,27 @@ def sample(
     return growth.finish()
 
 
-def _shifted(call: Callable[..., Result], first: int) -> Callable[..., Result]:
+def _with_offset(call: Callable[..., Result], first: int) -> Callable[..., Result]:
     """``call``, whose first argument counts prompts, for the prompts from ``first`` on."""
     return lambda prompt, *rows: call(first + prompt, *rows)
 
 
-def _send(found: Tensor) -> Callable[[], Any]:
+def _copy_to_host(tensor: Tensor) -> Callable[[], Any]:
     """Send a tensor to the host, which does not wait. Calling the result waits, and gives the numbers."""
-    if found.device.type == "cpu":
-        return found.tolist
-    here = found.to("cpu", non_blocking=True)
+    if tensor.device.type == "cpu":
+        return tensor.tolist
+    here = tensor.to("cpu", non_blocking=True)
     arrived = torch.cuda.Event()
-    arrived.record(torch.cuda.current_stream(found.device))
+    arrived.record(torch.cuda.current_stream(tensor.device))
 
-    def read() -> Any:
+    def wait_and_read() -> Any:
         arrived.synchronize()
         return here.tolist()
 
-    return read
+    return wait_and_read
 
 
-class _Growth:
+class _GrowingRows:
     """The growing rows of all prompts, ``group_size`` per prompt.
 
     ``alive``: the indices of the rows to sample for. Rows that have ended leave it in groups, since
@@ -192,15 +194,15 @@ class _Growth:
         prompts: int,
         group_size: int,
         eos: set[int],
-        stopped: Callable[[list[int]], bool] | None,
-        finished: Finished,
+        has_stopped: Callable[[list[int]], bool] | None,
+        on_finished: OnFinished,
         cancelled: Callable[[int], bool] | None,
     ):
-        self.rows = [Tokens([], [], False) for _ in range(prompts * group_size)]
+        self.rows = [SampledTokens([], [], False) for _ in range(prompts * group_size)]
         self.alive = list(range(len(self.rows)))
         self._growing = [group_size] * prompts  # the number of unfinished rows of each prompt
         self._group_size, self._eos = group_size, eos
-        self._stopped, self._finished, self._cancelled = stopped, finished, cancelled
+        self._stopped, self._on_finished, self._cancelled = has_stopped, on_finished, cancelled
 
     def append(self, batch: Sequence[int], steps: Sequence[Sequence[Sequence[float]]]) -> None:
         """Append what was sampled in some steps for the rows of ``batch``.
@@ -214,7 +216,7 @@ class _Growth:
                 if not self.rows[at].ended:
                     token, logprob = sampled[at]
                     self._append(at, int(token), logprob)
-            left = self._unfinished()
+            left = self._rows_to_continue()
             if not left or len(left) < _COMPACT_BELOW * len(self.alive):
                 self.alive = left
             if not left:
@@ -229,9 +231,9 @@ class _Growth:
             prompt = at // self._group_size
             self._growing[prompt] -= 1
             if not self._growing[prompt]:
-                self._finished(prompt, self._of(prompt))
+                self._on_finished(prompt, self._of(prompt))
 
-    def _unfinished(self) -> list[int]:
+    def _rows_to_continue(self) -> list[int]:
         """The rows of ``alive`` that must go on."""
         gone: set[int] = set()
         if self._cancelled is not None:
@@ -241,22 +243,22 @@ class _Growth:
         k = self._group_size
         return [at for at in self.alive if not self.rows[at].ended and at // k not in gone]
 
-    def finish(self) -> list[list[Tokens]]:
+    def finish(self) -> list[list[SampledTokens]]:
         """The rows of each prompt. Reports those cut off by the token limit or given up."""
         for prompt, growing in enumerate(self._growing):
             if growing:
-                self._finished(prompt, self._of(prompt))
+                self._on_finished(prompt, self._of(prompt))
         return [self._of(prompt) for prompt in range(len(self._growing))]
 
-    def _of(self, prompt: int) -> list[Tokens]:
+    def _of(self, prompt: int) -> list[SampledTokens]:
         return self.rows[prompt * self._group_size : (prompt + 1) * self._group_size]
 
 
-def _decoder(
+def _make_decoder(
     model: Any, prompts: Sequence[tuple[int, ...]], counts: Sequence[int], room: int, pad_id: int
 ) -> Decoder:
     """A decoder of ``counts[b]`` rows after ``prompts[b]``; with shared prefixes if the model allows."""
-    if attention.supported(model.config):
+    if attention.is_supported(model.config):
         return SharedPrefixDecoder(model, prompts, counts, room)
     if recurrent.carries_state(model):
         return recurrent.RereadDecoder(model, prompts, counts)
@@ -288,7 +290,7 @@ class Sampler(Protocol):
         *,
         keys: Sequence[int],
         greedy: bool = False,
-    ) -> list[list[Tokens]]:
+    ) -> list[list[SampledTokens]]:
         """Sample ``group_size`` rows for each prompt. Ids include the token that ended the row.
 
         Log-probabilities are under the sampling distribution. ``keys``: one number per prompt. It
@@ -296,7 +298,7 @@ class Sampler(Protocol):
         """
         ...
 
-    def sync(self) -> None:
+    def sync_weights(self) -> None:
         """Take over the policy's current weights and discard everything computed with older ones."""
         ...
 

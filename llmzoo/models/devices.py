@@ -16,14 +16,14 @@ def check_device(device: str | None) -> None:
         return
     if not _NAME.fullmatch(device):
         raise ConfigError(f"device must be cpu, cuda, cuda:NUMBER or mps, got {device!r}")
-    if ranks.launched() > 1:
+    if ranks.launched_process_count() > 1:
         raise ConfigError(
             "device is for one process: each of several takes the GPU of its own number; "
             "CUDA_VISIBLE_DEVICES chooses which GPUs there are"
         )
 
 
-def device_here(device: str | None) -> str:
+def resolve_device(device: str | None) -> str:
     """The device as torch names it; None is the first GPU of CUDA, or the CPU without one.
 
     Raises :class:`ConfigError` for a device that torch does not have here.
@@ -33,10 +33,10 @@ def device_here(device: str | None) -> str:
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device is None:
         return "cuda" if gpus else "cpu"
-    there = ["cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in range(gpus))]
-    there += ["mps"] if torch.backends.mps.is_available() else []
-    if device not in there:
+    available = ["cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in range(gpus))]
+    available += ["mps"] if torch.backends.mps.is_available() else []
+    if device not in available:
         raise ConfigError(
-            f"torch has no device {device} here, only {', '.join(there)}; llmzoo info lists them"
+            f"torch has no device {device} here, only {', '.join(available)}; llmzoo info lists them"
         )
     return device

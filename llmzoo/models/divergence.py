@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from llmzoo.models.scoring import at_once
+from llmzoo.models.scoring import tokens_per_chunk
 
 _LEAST = torch.finfo(torch.float32).min
 
@@ -42,7 +42,7 @@ def _kl(one: Tensor, other: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class TeacherPrediction:
     """What a teacher predicts before some tokens: its ``states`` [M, H], and its output layer, which is
     ``weight`` [V, H] and ``bias`` [V]. ``at`` [M]: which tokens of all, one completion after the other."""
 
@@ -53,10 +53,10 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DistillationTarget:
     """The predictions that a likelihood is compared with, together for all its tokens."""
 
-    predictions: Sequence[Prediction]
+    predictions: Sequence[TeacherPrediction]
     beta: float
 
     def divergence(
@@ -86,7 +86,7 @@ class Target:
         result = torch.zeros(len(states), device=states.device)
         options: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
         for p in self.predictions:
-            most = at_once(states.device, len(p.weight))
+            most = tokens_per_chunk(states.device, len(p.weight))
             rows = states[p.at]
             if len(rows) <= most:
                 found = [piece(rows, p.states, p.weight, p.bias)]

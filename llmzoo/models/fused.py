@@ -11,7 +11,7 @@ asks for, and why a packed row has it (sources of PyTorch 2.13, ``torch/_inducto
 - No length that is a multiple of 128: other lengths are masked at the end (``IS_DIVISIBLE``). The
   length differs from call to call; ``torch.compile`` marks it dynamic after the second one.
 - One dtype for queries, keys and values, or the backward pass raises. Under autocast
-  :func:`llmzoo.models.attention._attention` casts them alike.
+  :func:`llmzoo.models.attention._layout_attention` casts them alike.
 - A number of query heads that is a multiple of the key-value heads, with ``enable_gqa``.
 - float32 is multiplied as TF32 only if ``torch.set_float32_matmul_precision`` allows it.
 
@@ -76,7 +76,7 @@ def tree_mask(last: Tensor, device: torch.device) -> BlockMask:
     total = len(last)
     reach = last.to(device)
 
-    def sees(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+    def can_attend(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return (key <= query) & (query <= reach[key])
 
     first = torch.arange(0, total, BLOCK)
@@ -88,7 +88,7 @@ def tree_mask(last: Tensor, device: torch.device) -> BlockMask:
         pairs.sum(1, dtype=torch.int32)[None, None].to(device),
         order.int()[None, None].to(device),
         BLOCK_SIZE=BLOCK,
-        mask_mod=sees,
+        mask_mod=can_attend,
         seq_lengths=(total, total),
     )
 

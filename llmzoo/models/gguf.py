@@ -18,8 +18,12 @@ from gguf.quants import dequantize
 from safetensors.numpy import save_file
 from transformers import AutoConfig, AutoTokenizer, LlamaConfig
 
-_WHOLE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-_LAYER = {
+_MODEL_TENSORS = {
+    "token_embd": "model.embed_tokens",
+    "output_norm": "model.norm",
+    "output": "lm_head",
+}
+_LAYER_TENSORS = {
     "attn_norm": "input_layernorm",
     "attn_q": "self_attn.q_proj",
     "attn_k": "self_attn.k_proj",
@@ -32,7 +36,7 @@ _LAYER = {
 }
 
 
-def convert(source: Path, folder: Path) -> None:
+def convert_gguf(source: Path, folder: Path) -> None:
     """Write configuration, tokenizer and float32 weights of the model in ``source`` into ``folder``.
 
     Raises ``ValueError`` for a model of another architecture than Llama's, and ``OSError`` for a full
@@ -46,13 +50,13 @@ def convert(source: Path, folder: Path) -> None:
     config.save_pretrained(str(folder))
     tokenizer = AutoTokenizer.from_pretrained(**where, trust_remote_code=False)
     weights = _weights(source, config)
-    with _os_errors():
+    with _raise_os_errors():
         tokenizer.save_pretrained(str(folder))
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 @contextmanager
-def _os_errors() -> Iterator[None]:
+def _raise_os_errors() -> Iterator[None]:
     """The libraries in Rust report a full disk by a plain exception: raise ``OSError`` instead."""
     try:
         yield
@@ -73,15 +77,15 @@ def _weights(source: Path, config: LlamaConfig) -> dict[str, np.ndarray]:
     weights = {}
     for tensor in GGUFReader(source).tensors:
         *block, part, kind = tensor.name.split(".")  # blk.3.attn_q.weight
-        name = f"model.layers.{block[1]}.{_LAYER[part]}" if block else _WHOLE[part]
+        name = f"model.layers.{block[1]}.{_LAYER_TENSORS[part]}" if block else _MODEL_TENSORS[part]
         values = dequantize(tensor.data, tensor.tensor_type)
         if part in heads:
-            values = _halves_first(values, heads[part])
+            values = _reorder_rotary_rows(values, heads[part])
         weights[f"{name}.{kind}"] = np.ascontiguousarray(values)
     return weights
 
 
-def _halves_first(rows: np.ndarray, heads: int) -> np.ndarray:
+def _reorder_rotary_rows(rows: np.ndarray, heads: int) -> np.ndarray:
     """Rows of a projection in transformers' order.
 
     The rotary embedding turns pairs of a head's rows. llama.cpp stores the two rows of a pair next to

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from llmzoo.errors import NoGraphWarning
+from llmzoo.errors import CudaGraphWarning
 
 Step = Callable[[], None]
 
@@ -18,7 +18,7 @@ _CAPTURING = threading.RLock()
 _WARM_UP = 2  # runs before the capture, in which libraries set up what they need
 
 
-def captured(step: Step, device: torch.device) -> Step | None:
+def capture_cuda_graph(step: Step, device: torch.device) -> Step | None:
     """``step`` as a CUDA graph; None if the device is no GPU, or if it cannot be captured.
 
     ``step`` reads and writes tensors that stay where they are, has no result, and never asks the device
@@ -38,34 +38,34 @@ def captured(step: Step, device: torch.device) -> Step | None:
 
 
 def _capture(step: Step, device: torch.device) -> Step:
-    here = torch.cuda.current_stream(device)
+    current_stream = torch.cuda.current_stream(device)
     # torch leaves the capture's stream current where a capture fails
-    with torch.cuda.device(device), torch.cuda.stream(here):
-        aside = torch.cuda.Stream(device)
-        aside.wait_stream(here)
-        with torch.cuda.stream(aside):
+    with torch.cuda.device(device), torch.cuda.stream(current_stream):
+        side_stream = torch.cuda.Stream(device)
+        side_stream.wait_stream(current_stream)
+        with torch.cuda.stream(side_stream):
             for _ in range(_WARM_UP):
                 step()
-        here.wait_stream(aside)
-        pool, stream, _ = _shared(device)
-        replay: Step = _record(step, pool, stream).replay
+        current_stream.wait_stream(side_stream)
+        pool, stream, _ = _shared_resources(device)
+        replay: Step = _record_graph(step, pool, stream).replay
     return replay
 
 
 @cache
-def _shared(device: torch.device) -> tuple[Any, Any, Any]:
+def _shared_resources(device: torch.device) -> tuple[Any, Any, Any]:
     """What the graphs of a device share: their memory, since none needs what it computed after it has run,
     the stream of captures, and a first graph, which keeps the memory alive when all others are gone."""
     pool, stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
     number = torch.zeros(1, device=device)
-    return pool, stream, _record(lambda: _increase(number), pool, stream)
+    return pool, stream, _record_graph(lambda: _increase(number), pool, stream)
 
 
 def _increase(number: torch.Tensor) -> None:
     number.add_(number * 2)
 
 
-def _record(step: Step, pool: Any, stream: Any) -> Any:
+def _record_graph(step: Step, pool: Any, stream: Any) -> Any:
     graph = torch.cuda.CUDAGraph()
     # other threads may go on using the device
     with (
@@ -81,6 +81,6 @@ def _record(step: Step, pool: Any, stream: Any) -> Any:
 def _warn_once(reason: str) -> None:
     warnings.warn(
         f"a decoding step cannot be captured as a CUDA graph, and runs without: {reason}",
-        NoGraphWarning,
+        CudaGraphWarning,
         stacklevel=4,
     )

@@ -23,13 +23,13 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
 from llmzoo.models import attention, recurrent
-from llmzoo.models.compiling import compiled_layers
-from llmzoo.models.packing import PackedTexts, Segments, packed
-from llmzoo.models.padded import left_pad, positions_of, whole_rows
+from llmzoo.models.compiling import compile_layers
+from llmzoo.models.packing import PackedTexts, Segments, pack_groups
+from llmzoo.models.padded import completion_logits, left_pad, token_positions
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.scoring import score, score_logits
 
-_LEAST_HEAD = 16  # numbers of a head that fused.py can read
+_MIN_HEAD_SIZE = 16  # numbers of a head that fused.py can read
 _CHECKPOINT: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
 _Around = Callable[[], AbstractContextManager[None]]
 
@@ -70,33 +70,35 @@ def likelihood(
     """The likelihood of ``completions[b]`` after ``prompts[b]``, with rows in that order.
 
     ``recompute``: turns gradient checkpointing on. It is called before each run of a layer; see
-    :func:`recomputed_layers`. ``compiled``: with gradients, the layers run as compiled code
+    :func:`checkpoint_layers`. ``compiled``: with gradients, the layers run as compiled code
     (:mod:`.compiling`).
     """
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
-    if attention.supported(model.config) and _packable(model):
+    if attention.is_supported(model.config) and _can_pack(model):
         row = _pack(prompts, completions, model.device)
         compiled_code = (
-            compiled_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
+            compile_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
-        with compiled_code, _layers(model, recompute) as again:
-            states = attention.run(model, row.ids, row.positions, row)[row.predicts]
+        with compiled_code, _forward_context(model, recompute) as recomputes:
+            states = attention.run_with_layout(model, row.ids, row.positions, row)[row.predicts]
         chosen, entropy, tops = score(
             model.get_output_embeddings(),
             states,
             targets,
             sampling,
             vocabulary=model.config.vocab_size,
-            recompute=again,
+            recompute=recomputes,
             top=top,
         )
     else:
-        with _head_inputs(model) as read, _layers(model, recompute) as again:
-            rows_of = recurrent.whole_rows if recurrent.carries_state(model) else whole_rows
-            logits, slots = rows_of(model, prompts, completions, pad_id)
+        with _record_head_inputs(model) as read, _forward_context(model, recompute) as recomputes:
+            get_logits = (
+                recurrent.completion_logits if recurrent.carries_state(model) else completion_logits
+            )
+            logits, slots = get_logits(model, prompts, completions, pad_id)
         states = read[0].flatten(0, 1)[slots]
-        scored = partial(checkpoint, score_logits, **_CHECKPOINT) if again else score_logits
+        scored = partial(checkpoint, score_logits, **_CHECKPOINT) if recomputes else score_logits
         chosen, entropy, tops = scored(logits, targets, sampling, top)
     cells = Segments([len(ids) for ids in rows], model.device)
     mask = cells.real.float()
@@ -109,9 +111,9 @@ def likelihood(
     )
 
 
-def _packable(model: Any) -> bool:
+def _can_pack(model: Any) -> bool:
     """Whether there is a kernel for packed rows on the model's device."""
-    return model.device.type == "cpu" or attention.head_size(model.config) >= _LEAST_HEAD
+    return model.device.type == "cpu" or attention.head_size(model.config) >= _MIN_HEAD_SIZE
 
 
 def _pack(
@@ -120,7 +122,7 @@ def _pack(
     device: torch.device,
 ) -> Any:
     if device.type == "cpu":
-        return packed(prompts, completions, device)
+        return pack_groups(prompts, completions, device)
     from llmzoo.models.fused import PackedTree  # takes seconds to import; unused on a CPU
 
     return PackedTree(prompts, completions, device)
@@ -139,29 +141,31 @@ def last_states(
     The last state of a text predicts its continuation, like ``hidden[:, 0]`` of a likelihood.
     ``model``: may lack an output layer. ``recompute``: as for :func:`likelihood`.
     """
-    if attention.supported(model.config):
+    if attention.is_supported(model.config):
         packed = PackedTexts(texts, model.device)
-        with _layers(model, recompute):
-            states = attention.run(model, packed.ids, packed.positions, packed)
+        with _forward_context(model, recompute):
+            states = attention.run_with_layout(model, packed.ids, packed.positions, packed)
         width = packed.segments.width
-        cells = _tails([b * width + len(text) for b, text in enumerate(texts)], counts)
+        cells = _tail_indices([b * width + len(text) for b, text in enumerate(texts)], counts)
         return states[packed.segments.source[cells.to(model.device)]]
     if recurrent.carries_state(model):
         ids, mask = (part.to(model.device) for part in recurrent.right_pad(texts, pad_id))
-        with _layers(model, recompute):
+        with _forward_context(model, recompute):
             states = model.get_decoder()(input_ids=ids, attention_mask=mask, use_cache=False)
-        tails = _tails([b * ids.shape[1] + len(text) for b, text in enumerate(texts)], counts)
+        tails = _tail_indices(
+            [b * ids.shape[1] + len(text) for b, text in enumerate(texts)], counts
+        )
         return states.last_hidden_state.flatten(0, 1)[tails.to(model.device)]
     ids, mask = left_pad(texts, pad_id, model.device)
-    with _layers(model, recompute):
+    with _forward_context(model, recompute):
         padded: Tensor = model.get_decoder()(
-            input_ids=ids, attention_mask=mask, position_ids=positions_of(mask), use_cache=False
+            input_ids=ids, attention_mask=mask, position_ids=token_positions(mask), use_cache=False
         ).last_hidden_state
-    tails = _tails([(b + 1) * ids.shape[1] for b in range(len(texts))], counts)
+    tails = _tail_indices([(b + 1) * ids.shape[1] for b in range(len(texts))], counts)
     return padded.flatten(0, 1)[tails.to(model.device)]
 
 
-def _tails(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
+def _tail_indices(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
     """The ``counts[b]`` indices before each of the ``ends``."""
     return torch.tensor(
         [at for end, count in zip(ends, counts, strict=True) for at in range(end - count, end)],
@@ -170,25 +174,25 @@ def _tails(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
 
 
 @contextmanager
-def _layers(model: Any, recompute: Callable[[], None] | None) -> Iterator[bool]:
+def _forward_context(model: Any, recompute: Callable[[], None] | None) -> Iterator[bool]:
     """The context of a forward pass. Yields whether the backward pass runs the layers again."""
     if recompute is None or not torch.is_grad_enabled():
         yield False
         return
-    prepare, layouts = recompute, attention.supported(model.config)
+    prepare, layouts = recompute, attention.is_supported(model.config)
 
     @contextmanager
     def around() -> Iterator[None]:
         prepare()
-        with attention.led_to_layouts(model.config) if layouts else nullcontext():
+        with attention.use_layouts(model.config) if layouts else nullcontext():
             yield
 
-    with recomputed_layers(model, around):
+    with checkpoint_layers(model, around):
         yield True
 
 
 @contextmanager
-def _head_inputs(model: Any) -> Iterator[list[Tensor]]:
+def _record_head_inputs(model: Any) -> Iterator[list[Tensor]]:
     """Collect the input [rows, tokens, H] of the output layer at each forward pass."""
     read: list[Tensor] = []
     handle = model.get_output_embeddings().register_forward_pre_hook(
@@ -201,7 +205,7 @@ def _head_inputs(model: Any) -> Iterator[list[Tensor]]:
 
 
 @contextmanager
-def recomputed_layers(model: nn.Module, around: _Around) -> Iterator[None]:
+def checkpoint_layers(model: nn.Module, around: _Around) -> Iterator[None]:
     """Gradient checkpointing: within this context each layer keeps only its inputs.
 
     The backward pass runs the layers again (Chen et al., arXiv 1604.06174). ``around`` is entered
@@ -246,5 +250,5 @@ def _checkpoint(
     return checkpoint(run, *inputs, **_CHECKPOINT)
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """A ``recompute`` for layers that depend only on their inputs."""

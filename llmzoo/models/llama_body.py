@@ -24,18 +24,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from llmzoo.models.lora import factored_weight, is_mergeable, merged_weight
-from llmzoo.models.precision import FULL
+from llmzoo.models.precision import FULL_PRECISION
 
 _FAMILIES = frozenset({"llama", "mistral", "qwen2", "qwen3", "smollm3"})
 # weights; on a CPU a larger model gains little, and the copies of its weights are large
-_MOST = 2**26
+_MAX_CPU_WEIGHTS = 2**26
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 Adapter = str | None  # its name; None: the model as it computes
 
 
-class _Product:
+class _LinearProduct:
     """h @ weight.T + bias, for h [N, I], and what an adapter of rank r adds that is not merged."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, *factors: Tensor):
@@ -47,43 +47,43 @@ class _Product:
         self._bias, self._factors = bias, factors
 
     @classmethod
-    def stacked(cls, products: Sequence[_Product]) -> _Product:
+    def stack(cls, products: Sequence[_LinearProduct]) -> _LinearProduct:
         """The products of several adapters of one model."""
         first = products[0]
         if len(products) == 1:
             return first
-        if first._weight.dtype in FULL:
+        if first._weight.dtype in FULL_PRECISION:
             return cls(torch.stack([each._weight for each in products]), first._bias)
         rank = max(each._rank for each in products)
         if not rank:
             return first
-        downs, ups = zip(*(each._padded_factors(rank) for each in products), strict=True)
+        downs, ups = zip(*(each._pad_factors(rank) for each in products), strict=True)
         return cls(first._weight, first._bias, torch.stack(downs), torch.stack(ups))
 
     def __call__(self, h: Tensor) -> Tensor:
         if self._weight.ndim == 2:
             found = F.linear(h, self._weight, self._bias)
         else:
-            found = _times(h, self._columns)
+            found = _matmul(h, self._columns)
             if self._bias is not None:
                 found.add_(self._bias)
         return self._adapted(found, h)
 
-    def plus(self, x: Tensor, h: Tensor) -> Tensor:
+    def add_to(self, x: Tensor, h: Tensor) -> Tensor:
         """``x`` [N, O] and the product, without a bias; under autocast in the format of ``x``."""
-        return self._adapted(_plus(x, h, self._columns), h)
+        return self._adapted(_add_matmul(x, h, self._columns), h)
 
     def _adapted(self, found: Tensor, h: Tensor) -> Tensor:
         if not self._factors:
             return found
         down, up = self._factors
-        return _plus(found, _times(h, down), up)
+        return _add_matmul(found, _matmul(h, down), up)
 
     @property
     def _rank(self) -> int:
         return self._factors[0].shape[1] if self._factors else 0
 
-    def _padded_factors(self, rank: int) -> tuple[Tensor, Tensor]:
+    def _pad_factors(self, rank: int) -> tuple[Tensor, Tensor]:
         """The factors with zeros up to a rank: [I, rank] and [rank, O]."""
         outputs, inputs = self._weight.shape
         down, up = self._weight.new_zeros(inputs, rank), self._weight.new_zeros(rank, outputs)
@@ -91,11 +91,11 @@ class _Product:
             down[:, : self._rank], up[: self._rank] = self._factors
         return down, up
 
-    def owned(self) -> _Product:
+    def clone(self) -> _LinearProduct:
         bias = None if self._bias is None else self._bias.clone()
-        return _Product(self._weight.clone(), bias, *(each.clone() for each in self._factors))
+        return _LinearProduct(self._weight.clone(), bias, *(each.clone() for each in self._factors))
 
-    def copy_(self, other: _Product) -> None:
+    def copy_(self, other: _LinearProduct) -> None:
         self._weight.copy_(other._weight)
         if self._bias is not None and other._bias is not None:
             self._bias.copy_(other._bias)
@@ -106,16 +106,16 @@ class _Product:
 @dataclass(frozen=True, slots=True)
 class _Layer:
     norm: Tensor
-    qkv: _Product  # to [(A + 2 kv) * D], with the query's part scaled unless it is normalized
+    qkv: _LinearProduct  # to [(A + 2 kv) * D], with the query's part scaled unless it is normalized
     qk_norm: Tensor | None  # [A + kv, D], with the query's part scaled
     rotates: bool
-    out: _Product
+    out: _LinearProduct
     mlp_norm: Tensor
-    gate_up: _Product
-    down: _Product
+    gate_up: _LinearProduct
+    down: _LinearProduct
     act: Callable[[Tensor], Tensor]
 
-    def products(self) -> tuple[_Product, ...]:
+    def products(self) -> tuple[_LinearProduct, ...]:
         return self.qkv, self.out, self.gate_up, self.down
 
 
@@ -124,8 +124,8 @@ def gains_on_cpu(model: Any) -> bool:
     return (
         is_supported(model)
         and not torch.is_autocast_enabled(model.device.type)
-        and model.num_parameters() <= _MOST
-        and all(weights.dtype in FULL for weights in model.parameters())
+        and model.num_parameters() <= _MAX_CPU_WEIGHTS
+        and all(weights.dtype in FULL_PRECISION for weights in model.parameters())
     )
 
 
@@ -196,10 +196,10 @@ class LlamaBody:
         self._head = self._cast_head()
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
         self._adapters = adapters
-        self._layers = [_layer(layer, self.dtype, adapters) for layer in body.layers]
+        self._layers = [_copy_layer(layer, self.dtype, adapters) for layer in body.layers]
         if owned:
             self._layers = [
-                replace(each, out=each.out.owned(), down=each.down.owned()) for each in self._layers
+                replace(each, out=each.out.clone(), down=each.down.clone()) for each in self._layers
             ]
         self._norm, self._eps = body.norm.weight, body.norm.variance_epsilon
         self.head_size = body.layers[0].self_attn.head_dim
@@ -210,7 +210,7 @@ class LlamaBody:
     def refresh(self) -> None:
         """Copy the model's current weights again, to where the copies are; they must be owned."""
         for old, layer in zip(self._layers, self._body.layers, strict=True):
-            new = _layer(layer, self.dtype, self._adapters)
+            new = _copy_layer(layer, self.dtype, self._adapters)
             for product, other in zip(old.products(), new.products(), strict=True):
                 product.copy_(other)
             if old.qk_norm is not None and new.qk_norm is not None:
@@ -245,30 +245,30 @@ class LlamaBody:
         for number, layer in enumerate(self._layers):
             h = F.rms_norm(x, (size,), layer.norm, self._eps).to(to)
             qkv = layer.qkv(h).view(n, -1, d)
-            turned, value = qkv.split([self.heads + kv, kv], dim=1)
+            rotated, value = qkv.split([self.heads + kv, kv], dim=1)
             if layer.qk_norm is not None:
-                turned = F.rms_norm(turned, (d,), None, self._eps) * layer.qk_norm
+                rotated = F.rms_norm(rotated, (d,), None, self._eps) * layer.qk_norm
             if layer.rotates:
-                turned = _rotate(turned.to(cos.dtype), cos, low, high)
-            query, key = turned.to(to).split([self.heads, kv], dim=1)
-            x = layer.out.plus(x, attend(number, query, key, value))
+                rotated = _rotate(rotated.to(cos.dtype), cos, low, high)
+            query, key = rotated.to(to).split([self.heads, kv], dim=1)
+            x = layer.out.add_to(x, attend(number, query, key, value))
             h = F.rms_norm(x, (size,), layer.mlp_norm, self._eps).to(to)
             gate, up = layer.gate_up(h).chunk(2, dim=-1)
-            x = layer.down.plus(x, layer.act(gate).mul_(up))
+            x = layer.down.add_to(x, layer.act(gate).mul_(up))
         return F.rms_norm(x, (size,), self._norm, self._eps)
 
 
-def _times(h: Tensor, weights: Tensor) -> Tensor:
+def _matmul(h: Tensor, weights: Tensor) -> Tensor:
     """h @ weights: [N, I] and [I, O], or [S, I, O] of S adapters."""
     if weights.ndim == 2:
         return h @ weights
     return torch.bmm(h.unflatten(0, (len(weights), -1)), weights).flatten(0, 1)
 
 
-def _plus(x: Tensor, h: Tensor, weights: Tensor) -> Tensor:
+def _add_matmul(x: Tensor, h: Tensor, weights: Tensor) -> Tensor:
     """x + h @ weights; under autocast in the format of ``x``."""
     if x.dtype != h.dtype:
-        return x + _times(h, weights)
+        return x + _matmul(h, weights)
     if weights.ndim == 2:
         return torch.addmm(x, h, weights)
     x, h = (each.unflatten(0, (len(weights), -1)) for each in (x, h))
@@ -277,12 +277,12 @@ def _plus(x: Tensor, h: Tensor, weights: Tensor) -> Tensor:
 
 def _rotate(x: Tensor, cos: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Rotary positions: x cos + (-second half, first half) sin, [N, heads, D]."""
-    turned = x * cos
+    rotated = x * cos
     first, second = x.chunk(2, dim=-1)
-    into_first, into_second = turned.chunk(2, dim=-1)
+    into_first, into_second = rotated.chunk(2, dim=-1)
     into_first.addcmul_(second, low, value=-1)
     into_second.addcmul_(first, high)
-    return turned
+    return rotated
 
 
 def _qk_norms(attention: Any) -> list[Any]:
@@ -290,7 +290,7 @@ def _qk_norms(attention: Any) -> list[Any]:
     return [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
 
 
-def _layer(layer: Any, dtype: torch.dtype, adapters: Sequence[Adapter]) -> _Layer:
+def _copy_layer(layer: Any, dtype: torch.dtype, adapters: Sequence[Adapter]) -> _Layer:
     at, mlp = layer.self_attn, layer.mlp
     norms = [norm.weight for norm in _qk_norms(at)]
     scaling = 1.0 if norms else at.scaling
@@ -301,42 +301,42 @@ def _layer(layer: Any, dtype: torch.dtype, adapters: Sequence[Adapter]) -> _Laye
         qk_norm = torch.cat([of_heads[0] * at.scaling, of_heads[1]])
     return _Layer(
         norm=layer.input_layernorm.weight,
-        qkv=_product([at.q_proj, at.k_proj, at.v_proj], dtype, adapters, scaling),
+        qkv=_make_product([at.q_proj, at.k_proj, at.v_proj], dtype, adapters, scaling),
         qk_norm=qk_norm,
         rotates=bool(getattr(at, "use_rope", True)),
-        out=_product([at.o_proj], dtype, adapters),
+        out=_make_product([at.o_proj], dtype, adapters),
         mlp_norm=layer.post_attention_layernorm.weight,
-        gate_up=_product([mlp.gate_proj, mlp.up_proj], dtype, adapters),
-        down=_product([mlp.down_proj], dtype, adapters),
+        gate_up=_make_product([mlp.gate_proj, mlp.up_proj], dtype, adapters),
+        down=_make_product([mlp.down_proj], dtype, adapters),
         act=mlp.act_fn,
     )
 
 
-def _product(
+def _make_product(
     projections: Sequence[Any],
     dtype: torch.dtype,
     adapters: Sequence[Adapter],
     scaling: float = 1.0,
-) -> _Product:
+) -> _LinearProduct:
     """The product of several projections of the same input, the first one scaled."""
     scales = [scaling] + [1.0] * (len(projections) - 1)
     biases = [each.bias for each in projections]
-    bias = None if biases[0] is None else _stack(biases, scales).to(dtype)
+    bias = None if biases[0] is None else _concatenate(biases, scales).to(dtype)
 
-    def with_adapter(adapter: Adapter) -> _Product:
-        if dtype in FULL:
+    def with_adapter(adapter: Adapter) -> _LinearProduct:
+        if dtype in FULL_PRECISION:
             merged = [merged_weight(each, adapter) for each in projections]
-            return _Product(_stack(merged, scales), bias)
+            return _LinearProduct(_concatenate(merged, scales), bias)
         factored = [factored_weight(each, adapter) for each in projections]
         weights, downs, ups = zip(*factored, strict=True)
         factors = torch.cat(downs).T, torch.block_diag(*map(mul, ups, scales)).T
         used = [each.contiguous().to(dtype) for each in factors if each.numel()]
-        return _Product(_stack(weights, scales).to(dtype), bias, *used)
+        return _LinearProduct(_concatenate(weights, scales).to(dtype), bias, *used)
 
-    return _Product.stacked([with_adapter(adapter) for adapter in adapters])
+    return _LinearProduct.stack([with_adapter(adapter) for adapter in adapters])
 
 
-def _stack(tensors: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
+def _concatenate(tensors: Sequence[Tensor], scales: Sequence[float]) -> Tensor:
     """All in one; a single one is not copied."""
     scaled = [t if scale == 1.0 else t * scale for t, scale in zip(tensors, scales, strict=True)]
     return scaled[0] if len(scaled) == 1 else torch.cat(scaled)

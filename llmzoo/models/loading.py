@@ -24,64 +24,64 @@ from transformers.models.auto.tokenization_auto import get_tokenizer_config
 from transformers.utils import logging
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import is_sharded, named_weights, put_into
-from llmzoo.envs.hub import quick_failure
+from llmzoo.distributed.sharding import is_sharded, load_weights, named_weights
+from llmzoo.envs.hub import offline_if_unreachable
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.files import LARGEST_OF_MODEL, check_indexes
+from llmzoo.files import MAX_MODEL_JSON_BYTES, check_weight_indexes
 from llmzoo.models import tensor_io
-from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched_folder
 
 TINY_FOLDER = Path(__file__).parent / "tiny" / "weights"
 
 
-_MOST_NAMED = 3  # missing weights in an error
+_MAX_NAMED = 3  # missing weights in an error
 # settings that determine the number of layers and the sizes of weights
 _LAYERS = ("num_hidden_layers", "n_layer")
 _SIZES = ("hidden_size", "intermediate_size", "vocab_size", "n_embd", "num_experts")
 
 
-def source_of(name: str) -> str:
+def resolve_source(name: str) -> str:
     """The folder of the embedded model or of a fetched one; any other name is a folder or a hub id.
 
     Raises :class:`ConfigError` for a model that has not been fetched.
     """
     if name == TINY:
         return str(TINY_FOLDER)
-    return str(fetched(name)) if name in MODEL_CATALOG else name
+    return str(fetched_folder(name)) if name in MODEL_CATALOG else name
 
 
 @contextmanager
-def no_bars() -> Iterator[None]:
+def hide_progress_bars() -> Iterator[None]:
     """Silence transformers' progress bars within this context; they would disturb ours."""
-    shown = logging.is_progress_bar_enabled()
+    was_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
+        if was_enabled:
             logging.enable_progress_bar()
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
+def report_load_errors(name: str) -> Iterator[None]:
     """Report errors in a model's files, which may come from somebody else, as :class:`ConfigError`.
 
     That is raised for files that transformers or peft cannot load, for pipes and devices, and for a
     model that needs code of its own.
     """
-    check_files(name)
+    check_model_files(name)
     try:
-        with nullcontext() if os.path.isdir(name) else quick_failure():
+        with nullcontext() if os.path.isdir(name) else offline_if_unreachable():
             yield
     except (LlmzooError, torch.OutOfMemoryError):
         raise
     except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise cannot_load(name, error) from error
+        raise load_error(name, error) from error
     except (RuntimeError, SafetensorError, ImportError) as error:
-        raise cannot_load(name, error) from error
+        raise load_error(name, error) from error
 
 
-def check_files(name: str) -> None:
+def check_model_files(name: str) -> None:
     """Raise :class:`ConfigError` for a folder that directly holds a pipe, a device, a huge JSON file,
     or an index of files outside the folder."""
     if not os.path.isdir(name):
@@ -93,23 +93,27 @@ def check_files(name: str) -> None:
             raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
             raise ConfigError(f"{path} is no plain file: {name} is not loaded as a model")
-        if path.suffix == ".json" and state.st_size > LARGEST_OF_MODEL:
-            raise ConfigError(f"{path} is larger than {LARGEST_OF_MODEL:,} bytes, and is not read")
+        if path.suffix == ".json" and state.st_size > MAX_MODEL_JSON_BYTES:
+            raise ConfigError(
+                f"{path} is larger than {MAX_MODEL_JSON_BYTES:,} bytes, and is not read"
+            )
     try:
-        check_indexes(Path(name))
+        check_weight_indexes(Path(name))
     except CheckpointError as error:
         raise ConfigError(str(error)) from None
 
 
-def cannot_load(name: str, error: Exception) -> ConfigError:
+def load_error(name: str, error: Exception) -> ConfigError:
     """A :class:`ConfigError` that explains an error of transformers or peft."""
-    said = " ".join(str(error).split())
-    if "trust_remote_code" in said:
+    message = " ".join(str(error).split())
+    if "trust_remote_code" in message:
         return ConfigError(
             f"the model {name} comes with Python code of its own, which is not run: read it, and "
             "give --trust_remote_code (trust_remote_code=True) if you trust it"
         )
-    return ConfigError(f"the model {name} cannot be loaded: {said[:300] or type(error).__name__}")
+    return ConfigError(
+        f"the model {name} cannot be loaded: {message[:300] or type(error).__name__}"
+    )
 
 
 def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False) -> Any:
@@ -120,7 +124,7 @@ def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False)
     """
     _check_sizes(Path(name))
     loader: Any = AutoModelForCausalLM
-    with no_bars():
+    with hide_progress_bars():
         model, report = loader.from_pretrained(
             name,
             dtype=dtype,
@@ -137,9 +141,9 @@ def load_causal_model(name: str, dtype: Any, *, trust_remote_code: bool = False)
         )
     missing = sorted(report["missing_keys"])
     if missing:
-        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        more = f" and {len(missing) - _MAX_NAMED} more" if len(missing) > _MAX_NAMED else ""
         raise ConfigError(
-            f"{name} lacks the weights {', '.join(missing[:_MOST_NAMED])}{more}: save the whole model "
+            f"{name} lacks the weights {', '.join(missing[:_MAX_NAMED])}{more}: save the whole model "
             "there again"
         )
     return model
@@ -188,16 +192,16 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> PreTrainedT
     return tokenizer
 
 
-def load_into(model: PreTrainedModel, folder: Path) -> None:
+def load_weights_into(model: PreTrainedModel, folder: Path) -> None:
     """Load the weights of a saved model into a model of the same shape, in place.
 
     Raises :class:`CheckpointError` if they are missing or do not fit.
     """
     if not (folder / "config.json").is_file():
         raise CheckpointError(f"{folder} holds no model (there is no config.json in it)")
-    check_indexes(folder)
+    check_weight_indexes(folder)
     loader: Any = type(model)
-    with no_bars():
+    with hide_progress_bars():
         saved, report = loader.from_pretrained(
             str(folder),
             dtype=model.dtype,
@@ -213,7 +217,7 @@ def load_into(model: PreTrainedModel, folder: Path) -> None:
     }:
         raise CheckpointError(f"{folder} holds a model of another shape")
     if is_sharded(model):
-        put_into(model, weights)
+        load_weights(model, weights)
     else:
         model.load_state_dict(weights)
 

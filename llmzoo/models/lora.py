@@ -25,18 +25,22 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
-from llmzoo.distributed.sharding import full_tensor, rebuild
+from llmzoo.distributed.sharding import build_unsharded, full_tensor
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, check_names
-from llmzoo.files import read_object
-from llmzoo.models.loading import TINY_FOLDER, check_files, load_causal_model, source_of
-from llmzoo.models.model_catalog import name_of
+from llmzoo.files import read_json_object
+from llmzoo.models.loading import TINY_FOLDER, check_model_files, load_causal_model, resolve_source
+from llmzoo.models.model_catalog import catalog_name
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
 # families whose kernels read some weights themselves, so that peft refuses adapters of them
-_FUSED = ("mamba", "mamba2", "falcon_mamba", "falcon_h1", "nemotron_h")
-_OURS = {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision"} | {
-    *("auto_mapping", "peft_version")
-}
+_FUSED_FAMILIES = ("mamba", "mamba2", "falcon_mamba", "falcon_h1", "nemotron_h")
+_RESERVED_OPTIONS = {
+    "task_type",
+    "peft_type",
+    "inference_mode",
+    "base_model_name_or_path",
+    "revision",
+} | {*("auto_mapping", "peft_version")}
 _CONFIG, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
@@ -49,7 +53,7 @@ def _peft() -> ModuleType:
 
 
 @contextmanager
-def _without_its_warning() -> Iterator[None]:
+def _ignore_peft_warning() -> Iterator[None]:
     """peft asks transformers in a way that transformers warns of; a user can do nothing about it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
@@ -72,7 +76,7 @@ def add_adapters(
     if not names or len(set(names)) < len(names):
         raise ConfigError(f"adapters need names of their own, got {list(names)}")
     adapters = {name: _adapter_name(name) for name in names}
-    with torch.random.fork_rng(_random_devices(base)), _without_its_warning():
+    with torch.random.fork_rng(_random_devices(base)), _ignore_peft_warning():
         torch.manual_seed(seed)
         first, *others = adapters.values()
         model = _peft().get_peft_model(base, config, adapter_name=first)
@@ -85,7 +89,7 @@ def add_adapters(
 
 def _lora_config(options: dict[str, Any], family: str) -> Any:
     peft = _peft()
-    known = {field.name for field in fields(peft.LoraConfig) if field.init} - _OURS
+    known = {field.name for field in fields(peft.LoraConfig) if field.init} - _RESERVED_OPTIONS
     check_names("LoRA option", options, known)
     if options.get("init_lora_weights", True) not in (True, "gaussian"):
         raise ConfigError(
@@ -95,7 +99,7 @@ def _lora_config(options: dict[str, Any], family: str) -> Any:
     for name, allowed in (("bias", "none"), ("layer_replication", None)):
         if options.get(name, allowed) != allowed:
             raise ConfigError(f"{name}={options[name]!r} changes the base, which policies share")
-    excluded = {"exclude_modules": ["out_proj", "conv1d"]} if family in _FUSED else {}
+    excluded = {"exclude_modules": ["out_proj", "conv1d"]} if family in _FUSED_FAMILIES else {}
     return peft.LoraConfig(**{**DEFAULTS, **excluded, **options}, task_type="CAUSAL_LM")
 
 
@@ -119,7 +123,7 @@ def is_peft(model: nn.Module) -> bool:
 def activate(model: Any, adapter: str) -> None:
     """Make ``adapter`` the one that the ``PeftModel`` computes with."""
     if model.active_adapter != adapter:
-        with _same_flags(model):
+        with _preserve_requires_grad(model):
             model.set_adapter(adapter)
 
 
@@ -143,12 +147,12 @@ def merged_weight(projection: Any, adapter: str | None = None) -> Tensor:
     if type(projection) is nn.Linear:
         return projection.weight
     weight: Tensor = projection.base_layer.weight
-    for name in _added_names(projection, adapter):
+    for name in _active_adapter_names(projection, adapter):
         weight = weight + projection.get_delta_weight(name)
     return weight
 
 
-def _added_names(projection: Any, adapter: str | None) -> list[str]:
+def _active_adapter_names(projection: Any, adapter: str | None) -> list[str]:
     """The adapters that a layer of peft adds to its base."""
     if projection.disable_adapters or projection.merged:
         return []
@@ -164,7 +168,7 @@ def factored_weight(projection: Any, adapter: str | None = None) -> tuple[Tensor
     weight, down, up = projection.weight, [], []
     if type(projection) is not nn.Linear:
         weight = projection.base_layer.weight
-        for name in _added_names(projection, adapter):
+        for name in _active_adapter_names(projection, adapter):
             down.append(projection.lora_A[name].weight)
             up.append(projection.lora_B[name].weight * projection.scaling[name])
     return (
@@ -175,10 +179,10 @@ def factored_weight(projection: Any, adapter: str | None = None) -> tuple[Tensor
 
 
 @contextmanager
-def bare(model: Any) -> Iterator[None]:
+def without_adapters(model: Any) -> Iterator[None]:
     """Within this context the ``PeftModel`` computes without any adapter."""
     layers = model.base_model  # model.disable_adapter would first inspect every layer
-    with _same_flags(model):
+    with _preserve_requires_grad(model):
         layers.disable_adapter_layers()
         try:
             yield
@@ -187,7 +191,7 @@ def bare(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _same_flags(model: nn.Module) -> Iterator[None]:
+def _preserve_requires_grad(model: nn.Module) -> Iterator[None]:
     flags = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
     try:
         yield
@@ -196,7 +200,7 @@ def _same_flags(model: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(flag)
 
 
-def own_parameters(model: nn.Module, adapter: str) -> dict[str, nn.Parameter]:
+def adapter_parameters(model: nn.Module, adapter: str) -> dict[str, nn.Parameter]:
     """The adapter's parameters by name: those with the adapter as a part of their dotted name."""
     return {n: p for n, p in model.named_parameters() if adapter in n.split(".")}
 
@@ -214,7 +218,7 @@ def parameter_count(model: Any) -> int:
 
 def has_no_effect(model: Any, adapter: str) -> bool:
     """Whether the bare base is the same, as with an adapter that was not trained yet."""
-    own = own_parameters(model, adapter)
+    own = adapter_parameters(model, adapter)
     # if one factor is zero, the product is; of adapters with other parameters it is not known
     factors = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B")
     plain = all(any(part in factors for part in name.split(".")) for name in own)
@@ -223,25 +227,25 @@ def has_no_effect(model: Any, adapter: str) -> bool:
     return plain and not bool(torch.stack([p.any() for p in switches]).any())  # a single read
 
 
-def frozen_copy(model: Any, adapter: str) -> str:
+def add_frozen_copy(model: Any, adapter: str) -> str:
     """Copy the adapter's current weights to a new frozen adapter, and return that one's name."""
-    own = own_parameters(model, adapter)
-    copied = f"{adapter}_start{len(model.peft_config)}"
-    with _same_flags(model), torch.random.fork_rng(_random_devices(model)):
-        model.add_adapter(copied, copy.deepcopy(model.peft_config[adapter]))
-    copies = own_parameters(model, copied)
+    own = adapter_parameters(model, adapter)
+    copy_name = f"{adapter}_start{len(model.peft_config)}"
+    with _preserve_requires_grad(model), torch.random.fork_rng(_random_devices(model)):
+        model.add_adapter(copy_name, copy.deepcopy(model.peft_config[adapter]))
+    copies = adapter_parameters(model, copy_name)
     with torch.no_grad():
         for name, parameter in own.items():
             parameter_copy = copies[
-                ".".join(copied if p == adapter else p for p in name.split("."))
+                ".".join(copy_name if p == adapter else p for p in name.split("."))
             ]
             parameter_copy.copy_(parameter)
             parameter_copy.requires_grad_(False)
     model.eval()
-    return copied
+    return copy_name
 
 
-def add_saved(model: Any, folder: str) -> str:
+def add_saved_adapter(model: Any, folder: str) -> str:
     """Add a saved adapter to the ``PeftModel``, frozen, and return its name there.
 
     Raises :class:`ConfigError` or :class:`CheckpointError` for a folder that does not fit the model.
@@ -249,26 +253,26 @@ def add_saved(model: Any, folder: str) -> str:
     config = _peft().PeftConfig.from_pretrained(folder)
     _check_ranks(folder, config.to_dict())
     name = f"saved{len(model.peft_config)}"
-    with _same_flags(model), torch.random.fork_rng(_random_devices(model)):
+    with _preserve_requires_grad(model), torch.random.fork_rng(_random_devices(model)):
         model.add_adapter(name, config)
     load_into_adapter(model, name, Path(folder))
-    for parameter in own_parameters(model, name).values():
+    for parameter in adapter_parameters(model, name).values():
         parameter.requires_grad_(False)
     model.eval()
     return name
 
 
-def stands_on(model: Any, name: str) -> bool:
+def is_based_on(model: Any, name: str) -> bool:
     """Whether ``name`` is the base of this ``PeftModel``, or a local folder with an adapter of it."""
     own = model.get_base_model().name_or_path
     if not is_adapter(name):
-        return _same_place(source_of(name), own)
-    saved = read_object(Path(name) / _CONFIG) or {}
-    base = _base_of(saved.get("base_model_name_or_path"))
-    return bool(base) and _same_place(str(base), own)
+        return _is_same_path(resolve_source(name), own)
+    saved = read_json_object(Path(name) / _CONFIG) or {}
+    base = _resolve_base(saved.get("base_model_name_or_path"))
+    return bool(base) and _is_same_path(str(base), own)
 
 
-def _same_place(one: str, other: str) -> bool:
+def _is_same_path(one: str, other: str) -> bool:
     return one == other or (
         os.path.isdir(one) and os.path.isdir(other) and os.path.samefile(one, other)
     )
@@ -289,16 +293,16 @@ def base_weights(model: Any) -> dict[str, Tensor]:
     }
 
 
-def whole_copy(model: Any, adapter: str | None) -> Any:
+def unsharded_copy(model: Any, adapter: str | None) -> Any:
     """An undivided copy of a ``PeftModel`` with a divided base, with only this adapter (None: any)."""
     base, chosen = model.get_base_model(), adapter or next(iter(model.peft_config))
-    plain = rebuild(base)
+    plain = build_unsharded(base)
     plain.load_state_dict(base_weights(model))
     config = copy.deepcopy(model.peft_config[chosen])
     adapted = _peft().get_peft_model(plain, config, adapter_name=chosen)
-    copies = own_parameters(adapted, chosen)
+    copies = adapter_parameters(adapted, chosen)
     with torch.no_grad():
-        for name, parameter in own_parameters(model, chosen).items():
+        for name, parameter in adapter_parameters(model, chosen).items():
             copies[name].copy_(parameter)
     return adapted
 
@@ -313,7 +317,7 @@ def save_adapter(model: Any, adapter: str, folder: Path) -> None:
     config = copy.deepcopy(model.peft_config[adapter])
     config.inference_mode = True
     base = model.get_base_model().name_or_path
-    config.base_model_name_or_path = name_of(base) or base or None
+    config.base_model_name_or_path = catalog_name(base) or base or None
     for name, value in vars(config).items():
         if isinstance(value, set):  # the order of a set differs between processes
             setattr(config, name, sorted(value))
@@ -343,7 +347,7 @@ def load_into_adapter(model: Any, adapter: str, folder: Path) -> None:
 
 def is_adapter(name: str) -> bool:
     """Whether a folder or hub id holds a peft adapter rather than a model."""
-    return find_adapter_config_file(source_of(name)) is not None
+    return find_adapter_config_file(resolve_source(name)) is not None
 
 
 def load_adapter(
@@ -357,13 +361,13 @@ def load_adapter(
     peft = _peft()
     config = peft.PeftConfig.from_pretrained(name)
     _check_ranks(name, config.to_dict())
-    source = base or _base_of(config.base_model_name_or_path)
+    source = base or _resolve_base(config.base_model_name_or_path)
     if not source:
         raise ConfigError(f"the adapter {name} does not say what its base is: give base=...")
     if source != name:
-        check_files(source)
+        check_model_files(source)
     model = load_causal_model(source, dtype, trust_remote_code=trust_remote_code)
-    with _without_its_warning():
+    with _ignore_peft_warning():
         adapted = peft.PeftModel.from_pretrained(
             model,
             name,
@@ -393,9 +397,9 @@ def _check_ranks(name: str, config: Mapping[str, Any]) -> None:
             )
 
 
-def _base_of(recorded: str | None) -> str | None:
+def _resolve_base(recorded: str | None) -> str | None:
     """The source of the base. The embedded model is found in this package, wherever it is installed,
     and a fetched model, which adapters name by its short name, in this user's cache."""
     if recorded and Path(recorded).parts[-4:] == TINY_FOLDER.parts[-4:]:
         return str(TINY_FOLDER)
-    return source_of(recorded) if recorded else None
+    return resolve_source(recorded) if recorded else None

@@ -14,7 +14,7 @@ import torch
 
 from llmzoo.errors import OutOfMemoryError
 
-_MOST = 32_768  # tokens; more fill no processor any better
+_MAX_TOKENS = 32_768  # tokens; more fill no processor any better
 _CPU_BYTES, _GPU_SHARE = 4e9, 0.3  # of activations: bytes, the share of a GPU's memory
 _FREE_SHARE = 0.25  # of a machine's free memory; a pass takes about twice what it keeps
 _CGROUP = Path("/sys/fs/cgroup")
@@ -34,11 +34,11 @@ def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
     inner = getattr(config, "intermediate_size", None) or 4 * hidden
     layer = 12 * hidden + 4 * inner
     kept = config.num_hidden_layers * (hidden if recompute else layer) + layer * recompute
-    room = _room_here()
+    room = _activation_bytes()
     if model.device.type == "cuda":
         room = _GPU_SHARE * torch.cuda.get_device_properties(model.device).total_memory
     size = max(2, next(model.parameters()).element_size())
-    return max(1, min(_MOST, int(room / (kept * size))))
+    return max(1, min(_MAX_TOKENS, int(room / (kept * size))))
 
 
 def free_memory() -> int | None:
@@ -46,18 +46,21 @@ def free_memory() -> int | None:
 
     None where the system does not say.
     """
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", _read(_MEMINFO), re.MULTILINE)
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", _read_text(_MEMINFO), re.MULTILINE)
     if found is None:
         return None
     free = 1024 * int(found[1])
-    limit, used = _read(_CGROUP / "memory.max").strip(), _read(_CGROUP / "memory.current").strip()
+    limit, used = (
+        _read_text(_CGROUP / "memory.max").strip(),
+        _read_text(_CGROUP / "memory.current").strip(),
+    )
     if limit.isdigit() and used.isdigit():
         free = min(free, max(0, int(limit) - int(used)))
     return free
 
 
 @cache
-def _room_here() -> float:
+def _activation_bytes() -> float:
     """Bytes of activations, read once: all updates of a process are cut alike.
 
     It is a power of two below 4 GB, so that a resumed run finds the same on a machine that is used
@@ -69,7 +72,7 @@ def _room_here() -> float:
     return float(2 ** int(math.log2(max(2.0, _FREE_SHARE * free))))
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text()
     except OSError:
@@ -77,7 +80,7 @@ def _read(path: Path) -> str:
 
 
 @contextmanager
-def limited_by(setting: str, size: int, what: str, also: str) -> Iterator[None]:
+def explain_out_of_memory(setting: str, size: int, what: str, also: str) -> Iterator[None]:
     """Name the setting that bounds what runs inside, if it does not fit into a GPU's memory.
 
     ``size``: of what runs, in the unit of the setting. It may be below the setting's value, which

@@ -55,26 +55,26 @@ MODEL_CATALOG = {
 }
 
 
-def home() -> Path:
+def models_folder() -> Path:
     """The folder of fetched models: ``LLMZOO_HOME``, or else llmzoo's folder in the user's cache."""
     moved = os.environ.get(HOME_ENV)
     folder = Path(moved).expanduser() if moved else user_cache()
     return folder.absolute() / "models"
 
 
-def folder_of(name: str) -> Path:
+def catalog_folder(name: str) -> Path:
     """The folder that ``llmzoo fetch`` writes for a published model."""
-    return home() / name
+    return models_folder() / name
 
 
-def fetched(name: str) -> Path:
+def fetched_folder(name: str) -> Path:
     """The folder of a published model. Raises :class:`ConfigError` if it has not been fetched."""
-    folder = folder_of(name)
+    folder = catalog_folder(name)
     if not folder.is_dir():
         raise ConfigError(f"the model {name!r} is not in {folder.parent}: llmzoo fetch {name}")
     return folder
 
 
-def name_of(folder: str) -> str | None:
+def catalog_name(folder: str) -> str | None:
     """The published model whose folder this is; None for any other folder or name."""
-    return next((name for name in MODEL_CATALOG if Path(folder) == folder_of(name)), None)
+    return next((name for name in MODEL_CATALOG if Path(folder) == catalog_folder(name)), None)

@@ -25,7 +25,7 @@ _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
-def packs(sizes: Sequence[int], most: int) -> list[range]:
+def split_into_packs(sizes: Sequence[int], most: int) -> list[range]:
     """Split consecutive items with these sizes in tokens into packs of at most ``most`` tokens.
 
     An item larger than that is a pack of its own.
@@ -54,11 +54,11 @@ class Segments:
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
-        self._measure(lengths, device)
+        self._set_lengths(lengths, device)
         sizes = torch.tensor(self.lengths, dtype=torch.long)
         self.total = sum(lengths)
-        self._as_view = self.even
-        self.columns = _columns(lengths).to(device)
+        self._grid_is_view = self.even
+        self.columns = _column_indices(lengths).to(device)
         begins = sizes.cumsum(0) - sizes
         # padding repeats the first token; its values are arbitrary and must not be used
         cells = torch.where(self._real, begins.unsqueeze(1) + torch.arange(self.width), 0)
@@ -66,7 +66,7 @@ class Segments:
         self.slots = self._real.flatten().nonzero().squeeze(1).to(device)
         self.ends = (sizes.cumsum(0) - 1).to(device)
 
-    def _measure(self, lengths: Sequence[int], device: torch.device) -> None:
+    def _set_lengths(self, lengths: Sequence[int], device: torch.device) -> None:
         self.lengths = tuple(lengths)
         self.width = max(lengths, default=0)
         self.even = len(set(lengths)) < 2
@@ -78,16 +78,16 @@ class Segments:
     def grid(self, flat: Tensor) -> Tensor:
         """[T, ...] as [S, width, ...]."""
         shape = (len(self.lengths), self.width, *flat.shape[1:])
-        if self._as_view:
+        if self._grid_is_view:
             return flat.view(shape)
         return flat.index_select(0, self.source).view(shape)
 
     def flat(self, grid: Tensor) -> Tensor:
         """[S, width, ...] as [T, ...]."""
         flat = grid.flatten(0, 1)
-        return flat if self._as_view else flat.index_select(0, self.slots)
+        return flat if self._grid_is_view else flat.index_select(0, self.slots)
 
-    def outside(self, dtype: torch.dtype) -> Tensor | None:
+    def padding_mask(self, dtype: torch.dtype) -> Tensor | None:
         """The mask [S, width] to add to attention scores: -inf at padding. None without padding."""
         if self.even:
             return None
@@ -103,7 +103,7 @@ class SharedSegments(Segments):
     """
 
     def __init__(self, trie: Trie, paths: Sequence[Sequence[int]], device: torch.device):
-        self._measure([len(path) for path in paths], device)
+        self._set_lengths([len(path) for path in paths], device)
         self.total = len(trie)
         source: list[int] = []
         slots = [-1] * self.total
@@ -113,7 +113,7 @@ class SharedSegments(Segments):
                     slots[node] = slot
             source += path
             source += [0] * (self.width - len(path))
-        self._as_view = source == list(range(self.total))
+        self._grid_is_view = source == list(range(self.total))
         self.ids, self.columns, self.slots, self.source, self.ends = (
             torch.tensor(numbers, dtype=torch.long).to(device)
             for numbers in (trie.ids, trie.depths, slots, source, [path[-1] for path in paths])
@@ -143,10 +143,10 @@ class PackedTexts:
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float
     ) -> Tensor:
         """Outputs [B, P, H, D] for the texts as a padded grid."""
-        return _causal(query, key, value, scaling)
+        return _causal_attention(query, key, value, scaling)
 
 
-class Packed:
+class PackedGroups:
     """Prompts, and completions that attend to their own prompt and to themselves.
 
     ``ids`` and ``positions`` [T]: the model's input. A completion's last token predicts nothing, so
@@ -185,17 +185,17 @@ class Packed:
                 kept.append(path)
                 leaves.add(end)
         self.prompts = SharedSegments(trie, kept, device)
-        self.levels: list[_Level] = []
+        self.levels: list[_LengthLevel] = []
         ids, positions = [*trie.ids], [*trie.depths]
         begins = [0] * len(read)
-        for numbers in levels_of([len(answer) for answer in read]):
+        for numbers in group_by_length([len(answer) for answer in read]):
             for number in numbers:
                 begins[number] = len(ids)
                 after = len(kept[owners[number]])
                 positions += range(after, after + len(read[number]))
                 ids += read[number]
             lengths, its_owners = [len(read[n]) for n in numbers], [owners[n] for n in numbers]
-            self.levels.append(_Level(lengths, its_owners, len(kept), device))
+            self.levels.append(_LengthLevel(lengths, its_owners, len(kept), device))
         predicts: list[int] = []
         for end, place in places:
             if isinstance(place, int):
@@ -212,14 +212,14 @@ class Packed:
         # pieces of [T, heads, D]; a split joins its gradients once, slices would add them
         pieces = zip(*(x[0].transpose(0, 1).split(sizes) for x in (query, key, value)), strict=True)
         prompt = [self.prompts.grid(x) for x in next(pieces)]  # [B, P, heads, D]
-        parts = [self.prompts.flat(_causal(prompt[0], prompt[1], prompt[2], scaling))]
-        outside = self.prompts.outside(query.dtype)
+        parts = [self.prompts.flat(_causal_attention(prompt[0], prompt[1], prompt[2], scaling))]
+        outside = self.prompts.padding_mask(query.dtype)
         for level, own in zip(self.levels, pieces, strict=True):
             parts.append(level.attend(own, prompt[1:], outside, scaling))
         return torch.cat(parts).unsqueeze(0)
 
 
-def levels_of(lengths: Sequence[int]) -> list[list[int]]:
+def group_by_length(lengths: Sequence[int]) -> list[list[int]]:
     """The numbers of these texts in levels: none is shorter than half of the longest in its level."""
     levels: list[list[int]] = []
     longest = 0
@@ -231,7 +231,7 @@ def levels_of(lengths: Sequence[int]) -> list[list[int]]:
     return [sorted(level) for level in levels]
 
 
-class _Level:
+class _LengthLevel:
     """Completions of similar lengths, in the order of their prompts.
 
     ``lengths`` and ``owners``: of each completion, its tokens and its prompt among ``prompts`` of them.
@@ -263,11 +263,11 @@ class _Level:
         return self.answers.flat(self.groups.flat(out))
 
 
-def packed(
+def pack_groups(
     prompts: Sequence[Sequence[int]],
     completions: Sequence[Sequence[Sequence[int]]],
     device: torch.device,
-) -> Packed:
+) -> PackedGroups:
     """The layout that reads these groups fastest.
 
     Rows of a prompt and one completion whose prompts begin alike for the most part, as demonstrations
@@ -275,11 +275,13 @@ def packed(
     beginning in one matrix product with those of all others, and their keys are not copied for each of
     them. ``predicts`` leaves out what belongs to prompts.
     """
-    groups = beginnings(prompts) if all(len(group) == 1 for group in completions) else []
+    groups = (
+        group_by_shared_prefix(prompts) if all(len(group) == 1 for group in completions) else []
+    )
     shared = sum(length * len(rows) for length, rows in groups)
     if 2 * shared <= sum(map(len, prompts)):
-        return Packed(prompts, completions, device)
-    row = Packed(
+        return PackedGroups(prompts, completions, device)
+    row = PackedGroups(
         [prompts[rows[0]][:length] for length, rows in groups],
         [[[*prompts[r][length:], *completions[r][0]] for r in rows] for length, rows in groups],
         device,
@@ -296,7 +298,7 @@ def packed(
     return row
 
 
-def beginnings(prompts: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
+def group_by_shared_prefix(prompts: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
     """Groups of prompts that share at least half of their tokens: how many, and the prompts' places.
 
     Empty if a prompt goes on from another one, as in a conversation: their tokens are shared further.
@@ -320,14 +322,14 @@ def beginnings(prompts: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
     return groups
 
 
-def _columns(lengths: Sequence[int]) -> Tensor:
+def _column_indices(lengths: Sequence[int]) -> Tensor:
     """The index of each token in its piece, on the host: 0, 1, ... up to each of the lengths."""
     sizes = torch.tensor(lengths, dtype=torch.long)
     begins = sizes.cumsum(0) - sizes
     return torch.arange(sum(lengths)) - begins.repeat_interleave(sizes)
 
 
-def _causal(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
+def _causal_attention(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
     """Causal attention inside each segment [S, W, H, D]; padding on the right has no effect."""
     query, key, value = (x.transpose(1, 2) for x in (query, key, value))
     out = F.scaled_dot_product_attention(
@@ -386,7 +388,7 @@ class _SharedPrompt(torch.autograd.Function):
         )
         near = _flash_backward(grad, *blocks.near, out, total, 0.0, True, scale=ctx.scaling)
         dquery = blocks.answer(blocks.as_near(far[0]) + near[0])
-        dkey, dvalue = (blocks.answer(blocks.over_groups(x)) for x in near[1:])
+        dkey, dvalue = (blocks.answer(blocks.sum_over_groups(x)) for x in near[1:])
         dprompt = (x.transpose(1, 2) for x in far[1:])
         return dquery, dkey, dvalue, *dprompt, None, None
 
@@ -410,7 +412,7 @@ class _Blocks:
         self.kv = key.shape[3]
         self.g = heads // self.kv
         near = self.rows(query)
-        self.near = (near, self._repeated(key), self._repeated(value))
+        self.near = (near, self._repeat_heads(key), self._repeat_heads(value))
         self.far = (self.as_far(near), prompt_key.transpose(1, 2), prompt_value.transpose(1, 2))
         self.mask = None if outside is None else outside[:, None, None, :]
 
@@ -432,10 +434,10 @@ class _Blocks:
         x = x.reshape(self.b, self.kv, self.g, self.k, self.c, -1).permute(0, 3, 1, 2, 4, 5)
         return x.reshape(self.b * self.k, self.kv * self.g, self.c, -1)
 
-    def _repeated(self, x: Tensor) -> Tensor:
+    def _repeat_heads(self, x: Tensor) -> Tensor:
         """[B, K, C, H/G, D] as [B*K, H, C, D], each head G times."""
         return self.rows(x).repeat_interleave(self.g, dim=1)
 
-    def over_groups(self, x: Tensor) -> Tensor:
+    def sum_over_groups(self, x: Tensor) -> Tensor:
         """The sum over each head's G copies: [B*K, H, C, D] as [B*K, H/G, C, D]."""
         return x.unflatten(1, (self.kv, self.g)).sum(2)

@@ -27,7 +27,7 @@ class CacheDecoder:
     ):
         self._model = model
         ids, mask = left_pad(prompts, pad_id, model.device)
-        positions = positions_of(mask)
+        positions = token_positions(mask)
         self._cache = DynamicCache(config=model.config)
         logits = model(
             input_ids=ids,
@@ -59,7 +59,7 @@ class CacheDecoder:
         self.logits, self._mask, self._next = self.logits[kept], self._mask[kept], self._next[kept]
 
 
-def whole_rows(
+def completion_logits(
     model: Any,
     prompts: Sequence[Sequence[int]],
     completions: Sequence[Sequence[Sequence[int]]],
@@ -85,14 +85,14 @@ def whole_rows(
     logits: Tensor = model(
         input_ids=torch.cat([prompt_ids, answers.to(model.device)], dim=1),
         attention_mask=mask,
-        position_ids=positions_of(mask),
+        position_ids=token_positions(mask),
         use_cache=False,
         logits_to_keep=longest,
     ).logits
     return logits.flatten(0, 1)[cells.slots], cells.slots
 
 
-def positions_of(mask: Tensor) -> Tensor:
+def token_positions(mask: Tensor) -> Tensor:
     """The positions [N, T] of tokens under an attention mask [N, T] with padding on the left."""
     return (mask.cumsum(dim=1) - 1).clamp_min(0)
 

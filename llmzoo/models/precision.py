@@ -14,13 +14,13 @@ from llmzoo.errors import CheckpointError, ConfigError
 
 Precision = Literal["float32", "bf16_autocast", "bf16"]
 
-WEIGHTS: Mapping[str, torch.dtype] = {
+WEIGHT_DTYPES: Mapping[str, torch.dtype] = {
     "float32": torch.float32,
     "bf16_autocast": torch.float32,
     "bf16": torch.bfloat16,
 }
 
-FULL = (torch.float32, torch.float64)  # formats that do not round small updates away
+FULL_PRECISION = (torch.float32, torch.float64)  # formats that do not round small updates away
 
 
 # names in torch.cpu.get_capabilities of processors' instructions for bfloat16
@@ -29,9 +29,9 @@ _BF16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
 
 def weight_dtype(precision: str) -> torch.dtype:
     """The format of the weights. Raises :class:`ConfigError` for an unknown precision."""
-    if precision not in WEIGHTS:
-        raise ConfigError(f"precision is one of {', '.join(WEIGHTS)}; got {precision!r}")
-    return WEIGHTS[precision]
+    if precision not in WEIGHT_DTYPES:
+        raise ConfigError(f"precision is one of {', '.join(WEIGHT_DTYPES)}; got {precision!r}")
+    return WEIGHT_DTYPES[precision]
 
 
 def has_bf16(device: torch.device) -> bool:
@@ -89,33 +89,33 @@ class MasterWeights:
     def __init__(self, parameters: Iterable[Parameter]):
         self.weights = list(parameters)
         self.masters = [
-            p if p.dtype in FULL else Parameter(p.detach().float()) for p in self.weights
+            p if p.dtype in FULL_PRECISION else Parameter(p.detach().float()) for p in self.weights
         ]
 
-    def _copied(self) -> list[tuple[str, Parameter, Parameter]]:
+    def _copies(self) -> list[tuple[str, Parameter, Parameter]]:
         """Key in a saved state, the model's weight and its master, for each master that is a copy."""
         pairs = enumerate(zip(self.weights, self.masters, strict=True))
         return [(str(n), weight, master) for n, (weight, master) in pairs if weight is not master]
 
     @torch.no_grad()
-    def gradients(self) -> None:
+    def collect_gradients(self) -> None:
         """Add the weights' gradients to the masters' in float32, and remove them from the weights."""
-        for _, weight, master in self._copied():
+        for _, weight, master in self._copies():
             if weight.grad is not None:
                 moved = weight.grad.float()
                 master.grad = moved if master.grad is None else master.grad + moved
                 weight.grad = None
 
     @torch.no_grad()
-    def publish(self) -> None:
+    def copy_to_model(self) -> None:
         """Write the masters into the model's weights, rounded to nearest, and clear their gradients."""
-        for _, weight, master in self._copied():
+        for _, weight, master in self._copies():
             weight.copy_(master)
             master.grad = None
 
     def state_dict(self) -> dict[str, Tensor]:
         """The masters that are copies, by number, for a checkpoint."""
-        return {name: master.detach().clone() for name, _, master in self._copied()}
+        return {name: master.detach().clone() for name, _, master in self._copies()}
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
@@ -123,9 +123,9 @@ class MasterWeights:
 
         Raises :class:`CheckpointError` if it was saved for other parameters.
         """
-        wanted = {name: master.shape for name, _, master in self._copied()}
+        wanted = {name: master.shape for name, _, master in self._copies()}
         if {name: tensor.shape for name, tensor in state.items()} != wanted:
             raise CheckpointError("these master weights were saved for other parameters")
-        for name, _, master in self._copied():
+        for name, _, master in self._copies():
             master.copy_(state[name])
-        self.publish()
+        self.copy_to_model()

@@ -32,10 +32,10 @@ class SharedPrefixDecoder:
         self, model: Any, prompts: Sequence[Sequence[int]], counts: Sequence[int], room: int
     ):
         self._model = model
-        self._lean = llama_body.LlamaBody(model) if llama_body.gains_on_cpu(model) else None
-        self._room, self._grown = room, 0
-        read = KeptPrompts(prompts, model.device)
-        states = attention.run(model, read.ids, read.positions, read)
+        self._llama_body = llama_body.LlamaBody(model) if llama_body.gains_on_cpu(model) else None
+        self._room, self._token_count = room, 0
+        read = CachedPrompts(prompts, model.device)
+        states = attention.run_with_layout(model, read.ids, read.positions, read)
         self._prompts: Segments = read.segments
         self._prefixes = read.kept
         # layer -> the rows' own keys and values [B, kv, R, ., D]
@@ -46,12 +46,14 @@ class SharedPrefixDecoder:
 
     def step(self, tokens: Tensor) -> None:
         """Append a token [N] to each row."""
-        positions = self._starts + self._grown
-        if self._lean is None:
-            states = attention.run(self._model, tokens, positions, self)
+        positions = self._starts + self._token_count
+        if self._llama_body is None:
+            states = attention.run_with_layout(self._model, tokens, positions, self)
         else:
-            states = self._lean.states(tokens, self._lean.rotation(positions), self._attend)
-        self._grown += 1
+            states = self._llama_body.states(
+                tokens, self._llama_body.rotation(positions), self._attend
+            )
+        self._token_count += 1
         self.logits = self._head(states)
 
     def keep(self, rows: Sequence[int]) -> None:
@@ -73,7 +75,10 @@ class SharedPrefixDecoder:
         # the old slot of each row, in the new grid
         positions = self._rows.grid(slots)
         self._own = {
-            layer: (_taken(keys, positions, before.width), _taken(values, positions, before.width))
+            layer: (
+                _take_rows(keys, positions, before.width),
+                _take_rows(values, positions, before.width),
+            )
             for layer, (keys, values) in self._own.items()
         }
 
@@ -110,7 +115,7 @@ class SharedPrefixDecoder:
 
     def _grow(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """The layer's own keys and values [B, kv, R, t, D], one token longer."""
-        at = self._grown
+        at = self._token_count
         key, value = (self._rows.grid(x).transpose(1, 2) for x in (key, value))  # [B, kv, R, D]
         if layer not in self._own:
             shape = (*key.shape[:3], min(_FIRST_ROOM, self._room), key.shape[3])
@@ -131,7 +136,7 @@ class SharedPrefixDecoder:
         self._starts = self._indices([self._prompts.lengths[b] for b in prompt_of])
         counts = [len(list(same)) for _, same in groupby(prompt_of)]
         self._rows = Segments(counts, self._model.device)
-        outside = self._prompts.outside(self._model.dtype)
+        outside = self._prompts.padding_mask(self._model.dtype)
         self._outside = None if outside is None else outside.unsqueeze(1)  # [B, 1, P]
 
     def _indices(self, numbers: Sequence[int]) -> Tensor:
@@ -142,12 +147,12 @@ class SharedPrefixDecoder:
         return logits
 
 
-def _taken(kept: Tensor, positions: Tensor, width: int) -> Tensor:
+def _take_rows(kept: Tensor, positions: Tensor, width: int) -> Tensor:
     """Rows of ``kept`` [B, kv, R, ., D] at ``positions`` [B', R'], numbered over all prompts."""
     return kept[positions // width, :, positions % width].transpose(1, 2).contiguous()
 
 
-class KeptPrompts(PackedTexts):
+class CachedPrompts(PackedTexts):
     """Prompts that keep each layer's keys [B, kv, D, P] and values [B, kv, P, D]."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], device: torch.device):

@@ -55,7 +55,7 @@ class RereadDecoder:
         return torch.stack([read[row] for row in range(len(lengths))])
 
 
-def whole_rows(
+def completion_logits(
     model: Any,
     prompts: Sequence[Sequence[int]],
     completions: Sequence[Sequence[Sequence[int]]],

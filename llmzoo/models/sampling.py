@@ -11,10 +11,10 @@ from torch.nn import functional as F
 from llmzoo.models.noise import noise_key
 from llmzoo.models.sampling_settings import Sampling
 
-__all__ = ["Sampling", "Uniforms", "draw", "sample_tokens", "warp"]
+__all__ = ["Sampling", "Uniforms", "sample_by_inversion", "sample_tokens", "warp"]
 
 _BLOCK = 256  # tokens summed at once; a longer sum would round rare tokens away
-_DRAWN_AT_ONCE = 64  # tokens of a row whose numbers are drawn together
+_NOISE_BLOCK = 64  # tokens of a row whose numbers are drawn together
 
 
 def warp(logits: Tensor, sampling: Sampling, keep: Tensor | None = None) -> Tensor:
@@ -51,12 +51,12 @@ def sample_tokens(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -
     ``uniforms`` [N]: the rows' noise; None: the likeliest token of each.
     """
     logprobs = warp(logits, sampling)
-    ids = logprobs.argmax(dim=-1) if uniforms is None else draw(logprobs, uniforms)
+    ids = logprobs.argmax(dim=-1) if uniforms is None else sample_by_inversion(logprobs, uniforms)
     chosen = logprobs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
     return torch.stack([ids.double(), chosen.double()])
 
 
-def draw(logprobs: Tensor, uniforms: Tensor) -> Tensor:
+def sample_by_inversion(logprobs: Tensor, uniforms: Tensor) -> Tensor:
     """Draw a token id [N] for each row of log-probabilities [N, V] from numbers ``uniforms`` [N].
 
     This inverts the cumulative distribution in float64, first over blocks of tokens, then inside the
@@ -64,12 +64,14 @@ def draw(logprobs: Tensor, uniforms: Tensor) -> Tensor:
     """
     n, v = logprobs.shape
     probabilities = F.pad(logprobs.exp(), (0, -v % _BLOCK)).view(n, -1, _BLOCK)
-    block, left = _passed(probabilities.sum(-1, dtype=torch.float64), uniforms)
-    within, _ = _passed(probabilities[torch.arange(n, device=block.device), block].double(), left)
+    block, left = _locate_share(probabilities.sum(-1, dtype=torch.float64), uniforms)
+    within, _ = _locate_share(
+        probabilities[torch.arange(n, device=block.device), block].double(), left
+    )
     return block * _BLOCK + within
 
 
-def _passed(masses: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+def _locate_share(masses: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
     """The index at which the cumulative sum of ``masses`` [N, M] passes ``share`` [N] of the total.
 
     Also returns how far into that mass the share lies. Both shares are in [0, 1).
@@ -97,20 +99,18 @@ class Uniforms:
 
     def at(self, step: int) -> Tensor:
         """The numbers of all rows at ``step``: float64 [keys * K]."""
-        block, column = divmod(step, _DRAWN_AT_ONCE)
+        block, column = divmod(step, _NOISE_BLOCK)
         if block != self._block:
             self._block, self._numbers = block, self._drawn(block)
         return self._numbers[column]
 
     def block(self, step: int) -> Tensor | None:
         """The numbers [64, keys * K] from ``step`` on, if 64 steps begin with it; else None."""
-        number, column = divmod(step, _DRAWN_AT_ONCE)
+        number, column = divmod(step, _NOISE_BLOCK)
         return self._drawn(number) if column == 0 else None
 
     def _drawn(self, block: int) -> Tensor:
-        numbers = torch.empty(
-            len(self._keys), self._group_size, _DRAWN_AT_ONCE, dtype=torch.float64
-        )
+        numbers = torch.empty(len(self._keys), self._group_size, _NOISE_BLOCK, dtype=torch.float64)
         for row, key in zip(numbers, self._keys, strict=True):
             self._generator.manual_seed(noise_key(key, "block", block))
             row.uniform_(generator=self._generator)

@@ -8,10 +8,10 @@ from llmzoo.errors import ConfigError
 
 # below, sampling is greedy up to rounding, and logits / temperature can overflow float32; above, it is
 # uniform
-COLDEST, HOTTEST = 1e-4, 100.0
-SMALLEST_TOP_P = 1e-6  # less rounds to 0 in float32, and no token would be left
-MOST_TOKENS = 2**20
-MOST_STOPS, LONGEST_STOP = 64, 1000  # number of strings, characters of each
+MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-4, 100.0
+MIN_TOP_P = 1e-6  # less rounds to 0 in float32, and no token would be left
+MAX_TOKENS = 2**20
+MAX_STOPS, MAX_STOP_LENGTH = 64, 1000  # number of strings, characters of each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +34,19 @@ class Sampling:
     stop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not COLDEST <= self.temperature <= HOTTEST:  # NaN too
+        if not MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE:  # NaN too
             raise ConfigError(
-                f"temperature is {COLDEST:g} to {HOTTEST:g}, got {self.temperature:g}; for the most "
+                f"temperature is {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, got {self.temperature:g}; for the most "
                 "likely answer ask for greedy"
             )
-        if not SMALLEST_TOP_P <= self.top_p <= 1:
-            raise ConfigError(f"top_p must be in [{SMALLEST_TOP_P:g}, 1], got {self.top_p}")
+        if not MIN_TOP_P <= self.top_p <= 1:
+            raise ConfigError(f"top_p must be in [{MIN_TOP_P:g}, 1], got {self.top_p}")
         if not 0 <= self.top_k < 2**31:
             raise ConfigError(f"top_k must be at least 0 and below 2**31, got {self.top_k}")
-        if not 1 <= self.max_new_tokens <= MOST_TOKENS:
-            raise ConfigError(f"max_new_tokens is 1 to {MOST_TOKENS}, got {self.max_new_tokens}")
-        if len(self.stop) > MOST_STOPS or not all(0 < len(s) <= LONGEST_STOP for s in self.stop):
+        if not 1 <= self.max_new_tokens <= MAX_TOKENS:
+            raise ConfigError(f"max_new_tokens is 1 to {MAX_TOKENS}, got {self.max_new_tokens}")
+        if len(self.stop) > MAX_STOPS or not all(0 < len(s) <= MAX_STOP_LENGTH for s in self.stop):
             raise ConfigError(
-                f"stop takes at most {MOST_STOPS} strings, each of 1 to {LONGEST_STOP} characters; "
+                f"stop takes at most {MAX_STOPS} strings, each of 1 to {MAX_STOP_LENGTH} characters; "
                 "an empty one would end every answer before it begins"
             )

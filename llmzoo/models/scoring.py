@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llmzoo.models.precision import FULL
+from llmzoo.models.precision import FULL_PRECISION
 from llmzoo.models.sampling import Sampling, warp
 
 # logits computed at once: 32 MiB of float32 on a CPU, little more than its caches; else 256 MiB
@@ -39,10 +39,10 @@ def score(
     fit in one piece, or with ``recompute``, the backward pass computes them again. ``top`` asks for
     the third score, which costs another pass over the logits.
     """
-    most = at_once(states.device, vocabulary)
+    most = tokens_per_chunk(states.device, vocabulary)
     if len(targets) <= most and not recompute:
         return score_logits(head(states), targets, sampling, top)
-    if _is_unfiltered(sampling) and _is_product(head, states):
+    if _is_unfiltered(sampling) and _is_plain_product(head, states):
         weights = head.get_parameter("weight")
         scores: Scores = _ProductScore.apply(
             states, weights, targets, sampling.temperature, most, top
@@ -60,7 +60,7 @@ def score(
     return torch.cat(chosen), torch.cat(entropy), torch.cat(tops) if top else None
 
 
-def at_once(device: torch.device, vocabulary: int) -> int:
+def tokens_per_chunk(device: torch.device, vocabulary: int) -> int:
     """The tokens whose logits over the vocabulary are computed together."""
     return max(1, (_CPU_LOGITS if device.type == "cpu" else _LOGITS) // vocabulary)
 
@@ -69,13 +69,13 @@ def _is_unfiltered(sampling: Sampling) -> bool:
     return sampling.top_k == 0 and sampling.top_p == 1.0
 
 
-def _is_product(head: nn.Module, states: Tensor) -> bool:
+def _is_plain_product(head: nn.Module, states: Tensor) -> bool:
     """Whether logits are a plain product of states and a matrix, not in half precision."""
     return (
         type(head) is nn.Linear
         and head.bias is None
         and states.dtype == head.weight.dtype
-        and states.dtype in FULL
+        and states.dtype in FULL_PRECISION
         and not torch.is_autocast_enabled(states.device.type)
     )
 
@@ -164,9 +164,9 @@ class _ProductScore(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         states, weights, targets, entropy = ctx.saved_tensors
-        of_states = torch.empty_like(states)
+        grad_states = torch.empty_like(states)
         # a head under adapters is frozen
-        of_weights = torch.zeros_like(weights) if ctx.needs_input_grad[1] else None
+        grad_weights = torch.zeros_like(weights) if ctx.needs_input_grad[1] else None
         for at in range(0, len(states), ctx.most):
             piece = slice(at, at + ctx.most)
             logits = (states[piece] @ weights.T).div_(ctx.temperature)
@@ -176,10 +176,10 @@ class _ProductScore(torch.autograd.Function):
                 entropy[piece],
                 *(None if x is None else x[piece] / ctx.temperature for x in grads[:2]),
             )
-            torch.mm(grad, weights, out=of_states[piece])
-            if of_weights is not None:
-                of_weights.addmm_(grad.T, states[piece])
-        return of_states, of_weights, None, None, None, None
+            torch.mm(grad, weights, out=grad_states[piece])
+            if grad_weights is not None:
+                grad_weights.addmm_(grad.T, states[piece])
+        return grad_states, grad_weights, None, None, None, None
 
 
 def _logit_gradient(

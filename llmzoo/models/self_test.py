@@ -13,8 +13,8 @@ from llmzoo.models.decode import sample
 from llmzoo.models.likelihood import likelihood
 from llmzoo.models.sampling_settings import Sampling
 
-_FAR = 0.1  # of a log-probability; rounding of float32 is far below
-_known: set[type] = set()  # the classes that have passed
+_MAX_DIFFERENCE = 0.1  # of a log-probability; rounding of float32 is far below
+_checked_families: set[type] = set()  # the classes that have passed
 
 
 def check_family(model: Any, name: str) -> None:
@@ -23,14 +23,14 @@ def check_family(model: Any, name: str) -> None:
     In half precision, where rounding can be as large as a mistake, a difference is a warning.
 
     Four tokens after each of two prompts are sampled and scored, once for each class of models in this
-    process. The tests compare the families of :data:`llmzoo.models.attention.FAMILIES`.
+    process. The tests compare the families of :data:`llmzoo.models.attention.SUPPORTED_FAMILIES`.
     """
     family = type(model.get_base_model() if hasattr(model, "get_base_model") else model)
-    if attention.supported(model.config) or family in _known:
+    if attention.is_supported(model.config) or family in _checked_families:
         return
     what = f"{name!r} is of a family ({model.config.model_type}) that"
     try:
-        apart = _apart(model)
+        difference = _max_logprob_difference(model)
     except torch.OutOfMemoryError:
         raise  # says nothing of the family
     except (
@@ -42,19 +42,19 @@ def check_family(model: Any, name: str) -> None:
         ValueError,
     ) as e:
         raise ConfigError(f"{what} cannot be sampled here: {type(e).__name__}: {e!s:.300}") from e
-    if not apart < _FAR:
+    if not difference < _MAX_DIFFERENCE:
         why = (
             f"{what} would learn from wrong numbers: log-probabilities of its samples and of its "
-            f"likelihood differ by {apart:.3g}"
+            f"likelihood differ by {difference:.3g}"
         )
         if model.dtype not in (torch.float16, torch.bfloat16):
             raise ConfigError(why)
         warnings.warn(f"{why}, if that is not rounding: compare in float32", stacklevel=2)
-    _known.add(family)
+    _checked_families.add(family)
 
 
 @torch.no_grad()
-def _apart(model: Any) -> float:
+def _max_logprob_difference(model: Any) -> float:
     """The largest difference of a token's log-probability, as sampled and as scored."""
     sampling = Sampling(max_new_tokens=4)
     size = model.get_input_embeddings().num_embeddings

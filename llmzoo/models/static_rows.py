@@ -18,10 +18,10 @@ from torch import Tensor
 from llmzoo.distributed.sharding import is_sharded
 from llmzoo.models import attention, llama_body, lora
 from llmzoo.models.llama_body import LlamaBody
-from llmzoo.models.prefix import KeptPrompts
+from llmzoo.models.prefix import CachedPrompts
 from llmzoo.models.sampling import Uniforms
 from llmzoo.models.sampling_settings import Sampling
-from llmzoo.models.static_step import Shape, StaticStep
+from llmzoo.models.static_step import StaticStep, StepShape
 
 _WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
 _KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
@@ -35,7 +35,7 @@ def gains_on_gpu(model: Any) -> bool:
 
     Sharded weights are gathered somewhere else each time, where a graph would not find them.
     """
-    return model.device.type == "cuda" and _steps_of(model).gains(model)
+    return model.device.type == "cuda" and _step_pool_for(model).gains(model)
 
 
 def make_static_rows(
@@ -56,14 +56,16 @@ def make_static_rows(
     """
     if not prompts or not gains_on_gpu(model):
         return None
-    known = _steps_of(model)
+    known = _step_pool_for(model)
     if len(adapters) > 1 and not known.shares(model, adapters):
         return None
     adapter_of = [0] * len(prompts) if adapter_of is None else adapter_of
     lengths = [len(prompt) for prompt in prompts]
-    shape = Shape.of(counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters)))
+    shape = StepShape.of(
+        counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters))
+    )
     size = shape.tokens * llama_body.cache_bytes(model)
-    if shape.slots > _WASTE * sum(counts) or size > _STEP_SHARE * _memory(model.device):
+    if shape.slots > _WASTE * sum(counts) or size > _STEP_SHARE * _total_memory(model.device):
         return None
     steps = known.current(model, adapters)
     rows = StaticRows(steps, shape, lengths, counts, adapter_of, sampling, uniforms, greedy=greedy)
@@ -76,8 +78,8 @@ class StaticRows:
 
     def __init__(
         self,
-        steps: _Steps,
-        shape: Shape,
+        steps: _StepPool,
+        shape: StepShape,
         lengths: Sequence[int],
         counts: Sequence[int],
         adapter_of: Sequence[int],
@@ -104,8 +106,8 @@ class StaticRows:
             own = [b for b, adapter in enumerate(self._adapter_of) if adapter == number]
             if adapters:
                 lora.activate(model, adapters[number])
-            kept = KeptPrompts([prompts[b] for b in own], self._device)
-            states = attention.run(model, kept.ids, kept.positions, kept)
+            kept = CachedPrompts([prompts[b] for b in own], self._device)
+            states = attention.run_with_layout(model, kept.ids, kept.positions, kept)
             places = self._indices([self._places[b] for b in own])
             self._step.read(places, kept.kept)
             logits = model.get_output_embeddings()(states[kept.ends])
@@ -118,7 +120,7 @@ class StaticRows:
     def grow(self, count: int) -> Tensor:
         begun = self._count
         for _ in range(count):
-            self._draw_noise()
+            self._load_noise()
             if self._count:
                 self._step.run()
             else:
@@ -134,7 +136,7 @@ class StaticRows:
         lengths = [self._lengths[b] for b in counts]
         adapter_of = [self._adapter_of[b] for b in counts]
         others_places = self._indices([self._places[b] for b in counts])
-        shape = Shape.of(
+        shape = StepShape.of(
             [*counts.values()], lengths, old.shape.room, adapter_of, old.shape.adapters
         )
         if shape.slots > _SHRINKS * old.shape.slots:
@@ -144,15 +146,15 @@ class StaticRows:
         self._begin(shape, lengths, [*counts.values()], adapter_of, own)
         places = self._indices(self._places)
         self._step.take(old, self._slots, before[kept], places, others_places, own)
-        self._steps.give_back(old, *self._settings)
+        self._steps.release(old, *self._settings)
 
     def close(self) -> None:
         """Give the step back. No call follows."""
-        self._steps.give_back(self._step, *self._settings)
+        self._steps.release(self._step, *self._settings)
 
     def _begin(
         self,
-        shape: Shape,
+        shape: StepShape,
         lengths: Sequence[int],
         counts: Sequence[int],
         adapter_of: Sequence[int],
@@ -166,7 +168,7 @@ class StaticRows:
         self._step = self._steps.taken(shape, *self._settings)
         self._step.begin(dict(zip(self._places, lengths, strict=True)), own)
 
-    def _draw_noise(self) -> None:
+    def _load_noise(self) -> None:
         """Bring the numbers of the tokens that are sampled next, as many as are drawn together."""
         numbers = self._uniforms.block(self._count)
         if numbers is not None and not self._settings[1]:
@@ -179,58 +181,60 @@ class StaticRows:
         return torch.tensor(numbers, device=self._device)
 
 
-class _Steps:
+class _StepPool:
     """The steps of a model with some adapters, and the copy of its weights that they share."""
 
     def __init__(self, model: Any, adapters: Sequence[str]):
         self.body = LlamaBody(model, adapters or (None,), owned=True)
         self.device = model.device
-        self._number = next(_NUMBERS)
+        self._number = next(_POOL_IDS)
         finalize(self, _forget, self._number)
 
-    def taken(self, shape: Shape, sampling: Sampling, greedy: bool) -> StaticStep:
+    def taken(self, shape: StepShape, sampling: Sampling, greedy: bool) -> StaticStep:
         """A step that nobody else uses until it is given back."""
         with _LOCK:
-            found = _WAITING.pop(self._key(shape, sampling, greedy), None)
+            found = _IDLE_STEPS.pop(self._key(shape, sampling, greedy), None)
         if found is None:
             found = StaticStep(self.body, shape, sampling, greedy=greedy, device=self.device)
         return found
 
-    def give_back(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
+    def release(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
         """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
-        most = _KEPT_SHARE * _memory(self.device)
+        most = _KEPT_SHARE * _total_memory(self.device)
         with _LOCK:
-            _WAITING[self._key(step.shape, sampling, greedy)] = step
-            while len(_WAITING) > 1 and sum(each.size for each in [*_WAITING.values()]) > most:
-                _WAITING.popitem(last=False)
+            _IDLE_STEPS[self._key(step.shape, sampling, greedy)] = step
+            while (
+                len(_IDLE_STEPS) > 1 and sum(each.size for each in [*_IDLE_STEPS.values()]) > most
+            ):
+                _IDLE_STEPS.popitem(last=False)
 
-    def _key(self, shape: Shape, sampling: Sampling, greedy: bool) -> tuple[Any, ...]:
+    def _key(self, shape: StepShape, sampling: Sampling, greedy: bool) -> tuple[Any, ...]:
         return self._number, shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
 
 
-_NUMBERS = numbers_from()
+_POOL_IDS = numbers_from()
 _LOCK = threading.RLock()  # a finalizer may run anywhere, also where the lock is held
-_WAITING: OrderedDict[tuple[Any, ...], StaticStep] = OrderedDict()  # the one used last is last
+_IDLE_STEPS: OrderedDict[tuple[Any, ...], StaticStep] = OrderedDict()  # the one used last is last
 
 
 def _forget(steps: int) -> None:
     """Drop the steps of a model that is gone."""
     with _LOCK:
-        for key in [key for key in [*_WAITING] if key[0] == steps]:
-            _WAITING.pop(key, None)
+        for key in [key for key in [*_IDLE_STEPS] if key[0] == steps]:
+            _IDLE_STEPS.pop(key, None)
 
 
-def waiting_steps() -> list[StaticStep]:
+def idle_steps() -> list[StaticStep]:
     """The steps of all models that wait for their next call."""
     with _LOCK:
-        return [*_WAITING.values()]
+        return [*_IDLE_STEPS.values()]
 
 
 class _ModelSteps:
     """What is known of a model as long as its weights are where they are: a graph reads some of them there."""
 
     def __init__(self, model: Any):
-        self.places = _places(model)
+        self.places = _weight_addresses(model)
         # their state says what the layers of a ``PeftModel`` compute with
         self._adapted = [
             layer
@@ -240,8 +244,8 @@ class _ModelSteps:
         self._sharded = is_sharded(model)
         self._weights = sum(p.numel() * p.element_size() for p in model.parameters())
         self._answers: dict[Any, bool] = {}
-        self._alone: dict[Any, _Steps] = {}
-        self._joint: dict[Any, _Steps] = {}
+        self._alone: dict[Any, _StepPool] = {}
+        self._joint: dict[Any, _StepPool] = {}
 
     def gains(self, model: Any) -> bool:
         key = self._state(model)
@@ -256,7 +260,7 @@ class _ModelSteps:
         copies = (
             2 * adapters if adapters > 1 else 1
         )  # of each alone, and of those that share a step
-        if copies * self._weights > _WEIGHTS_SHARE * _memory(model.device):
+        if copies * self._weights > _WEIGHTS_SHARE * _total_memory(model.device):
             return False
         return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in (
             "dynamic",
@@ -270,7 +274,7 @@ class _ModelSteps:
             self._answers[key] = llama_body.is_shared(model, adapters)
         return self._answers[key]
 
-    def current(self, model: Any, adapters: Sequence[str]) -> _Steps:
+    def current(self, model: Any, adapters: Sequence[str]) -> _StepPool:
         """The steps of several adapters, or of the model as it computes, with a copy of its current weights."""
         if adapters:  # of one set of them, since others are other copies of the same weights
             key: Any = tuple(adapters), torch.is_autocast_enabled(model.device.type)
@@ -282,7 +286,7 @@ class _ModelSteps:
         if key in known:
             known[key].body.refresh()
         else:
-            known[key] = _Steps(model, adapters)
+            known[key] = _StepPool(model, adapters)
         return known[key]
 
     def _state(self, model: Any) -> tuple[Any, ...]:
@@ -292,21 +296,21 @@ class _ModelSteps:
         )
 
 
-_KNOWN: WeakKeyDictionary[Any, _ModelSteps] = WeakKeyDictionary()
+_POOLS: WeakKeyDictionary[Any, _ModelSteps] = WeakKeyDictionary()
 
 
-def _steps_of(model: Any) -> _ModelSteps:
-    known = _KNOWN.get(model)
-    if known is None or known.places != _places(model):
-        known = _KNOWN[model] = _ModelSteps(model)
+def _step_pool_for(model: Any) -> _ModelSteps:
+    known = _POOLS.get(model)
+    if known is None or known.places != _weight_addresses(model):
+        known = _POOLS[model] = _ModelSteps(model)
     return known
 
 
-def _places(model: Any) -> tuple[int, ...]:
+def _weight_addresses(model: Any) -> tuple[int, ...]:
     return tuple(weights.data_ptr() for weights in model.parameters())
 
 
-def _memory(device: torch.device) -> float:
+def _total_memory(device: torch.device) -> float:
     """Bytes of a GPU. On a CPU, where only tests come here, any number."""
     if device.type != "cuda":
         return 2.0**33

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from llmzoo.models.graphs import captured
+from llmzoo.models.graphs import capture_cuda_graph
 from llmzoo.models.llama_body import LlamaBody
 from llmzoo.models.sampling import sample_tokens
 from llmzoo.models.sampling_settings import Sampling
@@ -24,7 +24,7 @@ _LEAST_PROMPT, _LEAST_ROOM = 64, 32  # tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class StepShape:
     """Sizes that many calls share: rounded up, so that few steps serve them all."""
 
     prompts: int  # B
@@ -41,17 +41,17 @@ class Shape:
         room: int,
         adapter_of: Sequence[int],
         adapters: int,
-    ) -> Shape:
+    ) -> StepShape:
         """For ``counts[b]`` rows after a prompt of ``lengths[b]`` tokens: the next powers of two.
 
         ``adapter_of[b]``: which of the ``adapters`` the prompt has.
         """
         share = max(Counter(adapter_of).values())
         return cls(
-            adapters * _power(share),
-            _power(max(counts)),
-            max(_LEAST_PROMPT, _power(max(lengths))),
-            max(_LEAST_ROOM, _power(room)),
+            adapters * _next_power_of_two(share),
+            _next_power_of_two(max(counts)),
+            max(_LEAST_PROMPT, _next_power_of_two(max(lengths))),
+            max(_LEAST_ROOM, _next_power_of_two(room)),
             adapters,
         )
 
@@ -74,7 +74,7 @@ class Shape:
         return self.slots * self.room + self.prompts * self.prompt
 
 
-def _power(number: int) -> int:
+def _next_power_of_two(number: int) -> int:
     """The next power of two."""
     return int(1 << (number - 1).bit_length())
 
@@ -91,7 +91,7 @@ class StaticStep:
     def __init__(
         self,
         body: LlamaBody,
-        shape: Shape,
+        shape: StepShape,
         sampling: Sampling,
         *,
         greedy: bool,
@@ -118,7 +118,7 @@ class StaticStep:
         self.size = sum(each.numel() * each.element_size() for each in caches)
         self._cos, self._sin = body.rotation(torch.arange(p + c, device=device))
         self._device = device
-        self._graph = captured(self._step, device)
+        self._graph = capture_cuda_graph(self._step, device)
 
     @property
     def is_captured(self) -> bool:
@@ -168,10 +168,10 @@ class StaticStep:
     def _step(self) -> None:
         self._mask.index_fill_(3, self.last + self.shape.prompt, 0.0)
         positions = self._starts + self.last
-        turned = self._cos.index_select(0, positions), self._sin.index_select(0, positions)
+        rotation = self._cos.index_select(0, positions), self._sin.index_select(0, positions)
         # the body casts by itself: autocast would keep what it casts, which belongs to the graph
         with torch.autocast(self._device.type, enabled=False):
-            states = self._body.states(self._token, turned, self._attend)
+            states = self._body.states(self._token, rotation, self._attend)
             logits = self._body.logits(states)
         self.last.add_(1)
         self.sample(logits)

@@ -32,20 +32,20 @@ def save(
     if not any(map(is_dtensor, tensors.values())):
         if ranks.rank() == 0:
             contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
-            save_file(contiguous, folder / f"{name}.safetensors", metadata=_plain(metadata))
+            save_file(contiguous, folder / f"{name}.safetensors", metadata=_plain_dict(metadata))
         return
-    files = [_file(name, part) for part in range(ranks.world())]
+    files = [_shard_file_name(name, part) for part in range(ranks.world_size())]
     own: dict[str, Tensor] = {}
     index: dict[str, str] = {}
     size = 0
     for number, (key, tensor) in enumerate(tensors.items()):
-        keeper = number % ranks.world()
+        keeper = number % ranks.world_size()
         full = full_tensor(tensor).cpu()  # collective: every rank calls it, one keeps the result
         index[key] = files[keeper]
         size += full.nbytes
         if keeper == ranks.rank():
             own[key] = full.contiguous()
-    save_file(own, folder / files[ranks.rank()], metadata=_plain(metadata))
+    save_file(own, folder / files[ranks.rank()], metadata=_plain_dict(metadata))
     if ranks.rank() == 0:
         text = json.dumps({"metadata": {"total_size": size}, "weight_map": index})
         (folder / f"{name}.safetensors.index.json").write_text(text)
@@ -58,17 +58,17 @@ def load(folder: Path, name: str) -> Mapping[str, Tensor]:
     Raises ``FileNotFoundError`` if there are none.
     """
     index = folder / f"{name}.safetensors.index.json"
-    plain_files.check_indexes(folder)
+    plain_files.check_weight_indexes(folder)
     if index.exists():
         files = set(json.loads(index.read_text())["weight_map"].values())
     elif (folder / f"{name}.safetensors").exists():
         files = {f"{name}.safetensors"}
     else:
         raise FileNotFoundError(f"{folder} holds no {name}.safetensors")
-    return _Stored([folder / file for file in sorted(files)])
+    return _LazyTensors([folder / file for file in sorted(files)])
 
 
-class _Stored(Mapping[str, Tensor]):
+class _LazyTensors(Mapping[str, Tensor]):
     def __init__(self, files: list[Path]):
         opened = [safe_open(str(file), framework="pt") for file in files]
         self._file_of = {key: file for file in opened for key in file.keys()}  # noqa: SIM118
@@ -84,9 +84,9 @@ class _Stored(Mapping[str, Tensor]):
         return len(self._file_of)
 
 
-def _file(name: str, part: int) -> str:
-    return f"{name}-{part + 1:05d}-of-{ranks.world():05d}.safetensors"
+def _shard_file_name(name: str, part: int) -> str:
+    return f"{name}-{part + 1:05d}-of-{ranks.world_size():05d}.safetensors"
 
 
-def _plain(metadata: Mapping[str, str] | None) -> dict[str, str] | None:
+def _plain_dict(metadata: Mapping[str, str] | None) -> dict[str, str] | None:
     return None if metadata is None else dict(metadata)

@@ -22,7 +22,7 @@ _FREE = 0.5  # a core of which others use less is free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class CpuUsage:
     """Seconds since a fixed time. ``busy`` and ``stolen``: over all cores; ``own``: of this process."""
 
     clock: float
@@ -31,7 +31,7 @@ class Usage:
     own: float
 
 
-def usage() -> Usage | None:
+def read_cpu_usage() -> CpuUsage | None:
     """The machine's counters now; None where the kernel does not offer them."""
     try:
         user, nice, system, _, _, irq, softirq, steal = map(
@@ -40,7 +40,7 @@ def usage() -> Usage | None:
     except (OSError, ValueError):
         return None
     second = os.sysconf("SC_CLK_TCK")
-    return Usage(
+    return CpuUsage(
         clock=time.monotonic(),
         busy=(user + nice + system + irq + softirq) / second,
         stolen=steal / second,
@@ -48,7 +48,7 @@ def usage() -> Usage | None:
     )
 
 
-def warning(before: Usage, after: Usage, *, cores: int, threads: int) -> str:
+def contention_warning(before: CpuUsage, after: CpuUsage, *, cores: int, threads: int) -> str:
     """What to tell the user about the time between two readings; "" if there is nothing to say."""
     seconds = after.clock - before.clock
     if threads == 1 or seconds < _SHORTEST:
@@ -73,10 +73,10 @@ def warn_if_cpu_contended() -> Iterator[None]:
     The number of threads stays as it is. It decides how sums are rounded, so a run that chose it by
     the load of the moment could not be repeated or resumed exactly.
     """
-    before = usage()
+    before = read_cpu_usage()
     yield
-    after = usage()
+    after = read_cpu_usage()
     if before is not None and after is not None:
         cores, threads = os.cpu_count() or 1, torch.get_num_threads()
-        if text := warning(before, after, cores=cores, threads=threads):
+        if text := contention_warning(before, after, cores=cores, threads=threads):
             warnings.warn(text, stacklevel=3)

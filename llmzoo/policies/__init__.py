@@ -13,12 +13,18 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from llmzoo.endpoints import PREFIX
-from llmzoo.envs.hub import quick_failure
+from llmzoo.endpoints import ENDPOINT_PREFIX
+from llmzoo.envs.hub import offline_if_unreachable
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched
-from llmzoo.policies.base import Player, Policy, Request, ScriptedPolicy, policies_by_agent
-from llmzoo.policies.scripted import amateur, expert, human, mixed, oracle, random_text, silent
+from llmzoo.models.model_catalog import MODEL_CATALOG, TINY, fetched_folder
+from llmzoo.policies.base import (
+    BoundPolicy,
+    Policy,
+    PolicyRequest,
+    ScriptedPolicy,
+    policies_by_agent,
+)
+from llmzoo.policies.scripted import amateur, expert, human, mixture, oracle, random_text, silent
 from llmzoo.registry import is_remote, load_object
 
 SCRIPTED = {
@@ -39,7 +45,7 @@ def load(name: str, **options: Any) -> Policy:
     """
     if name in SCRIPTED:
         return SCRIPTED[name]()
-    if name.startswith(PREFIX):
+    if name.startswith(ENDPOINT_PREFIX):
         from llmzoo.policies.endpoint import EndpointPolicy
 
         return EndpointPolicy.load(name, **options)
@@ -75,7 +81,7 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
     try:
         from transformers import AutoConfig
 
-        from llmzoo.models.loading import TINY_FOLDER, cannot_load, check_files
+        from llmzoo.models.loading import TINY_FOLDER, check_model_files, load_error
         from llmzoo.models.lora import is_adapter
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the model {name!r}", "train", error.name) from error
@@ -88,19 +94,19 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
             )
         return
     if name in MODEL_CATALOG:
-        fetched(name)
+        fetched_folder(name)
         return
     known = [*SCRIPTED, TINY, *MODEL_CATALOG]
     if difflib.get_close_matches(name, known, n=1, cutoff=0.75) and not Path(name).exists():
         raise UnknownNameError("policy or model", name, known)
-    check_files(name)
+    check_model_files(name)
     try:
-        with nullcontext() if Path(name).is_dir() else quick_failure():
+        with nullcontext() if Path(name).is_dir() else offline_if_unreachable():
             if not is_adapter(name):
                 AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code)
     except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
         if "trust_remote_code" in str(error):
-            raise cannot_load(name, error) from None
+            raise load_error(name, error) from None
         reason = " ".join(str(error).split())[:200]
         raise ConfigError(
             f"no policy or model {name!r}: it is none of {', '.join(known)}, no folder with a "
@@ -110,9 +116,9 @@ def check_model(name: str, *, trust_remote_code: bool = False) -> None:
 
 __all__ = [
     "SCRIPTED",
-    "Player",
+    "BoundPolicy",
     "Policy",
-    "Request",
+    "PolicyRequest",
     "ScriptedPolicy",
     "amateur",
     "check_model",
@@ -120,7 +126,7 @@ __all__ = [
     "human",
     "load",
     "load_model",
-    "mixed",
+    "mixture",
     "oracle",
     "policies_by_agent",
     "random_text",

@@ -18,7 +18,7 @@ from llmzoo.records import Completion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PolicyRequest:
     """An agent that waits for an answer.
 
     ``env``: the environment in its current state, for scripted players that look behind the prompt.
@@ -49,7 +49,7 @@ class Policy(Protocol):
     prompt_style: str | None
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         """``group_size`` completions for each request, in order.
 
@@ -73,7 +73,7 @@ class StreamingPolicy:
     """
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         """See :meth:`Policy.respond`."""
         return self.respond_streaming(
@@ -82,7 +82,7 @@ class StreamingPolicy:
 
     def respond_streaming(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
@@ -99,7 +99,7 @@ class StreamingPolicy:
     @staticmethod
     def respond_jointly(
         policies: Sequence[Any],
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
@@ -111,7 +111,7 @@ class StreamingPolicy:
 
 def respond_streaming(
     policy: Policy,
-    requests: Sequence[Request],
+    requests: Sequence[PolicyRequest],
     group_size: int = 1,
     *,
     greedy: bool = False,
@@ -131,17 +131,17 @@ def respond_streaming(
 class RoutedPolicy(StreamingPolicy):
     """A policy that passes each request on to one of several policies."""
 
-    def route(self, request: Request) -> Policy:
+    def route(self, request: PolicyRequest) -> Policy:
         """The policy that answers ``request``."""
         raise NotImplementedError
 
-    def received(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
+    def process_completions(self, policy: Policy, answers: list[Completion]) -> list[Completion]:
         """Called with a request's answers, which ``policy`` gave."""
         return answers
 
     def respond_streaming(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
@@ -153,9 +153,11 @@ class RoutedPolicy(StreamingPolicy):
             policy = self.route(request)
             routes.setdefault(id(policy), (policy, []))[1].append(index)
         for policy, indices in routes.values():
-            told = partial(self._told, policy, indices, answers, on_complete)
+            on_routed_complete = partial(self._told, policy, indices, answers, on_complete)
             part = [requests[index] for index in indices]
-            respond_streaming(policy, part, group_size, greedy=greedy, on_complete=told)
+            respond_streaming(
+                policy, part, group_size, greedy=greedy, on_complete=on_routed_complete
+            )
         return answers
 
     def _told(
@@ -169,7 +171,7 @@ class RoutedPolicy(StreamingPolicy):
     ) -> None:
         """Note the answers to the request that is ``number`` among those of ``policy``."""
         index = indices[number]
-        answers[index] = self.received(policy, group)
+        answers[index] = self.process_completions(policy, group)
         on_complete(index, answers[index])
 
 
@@ -180,26 +182,27 @@ class ScriptedPolicy:
     that is marked as refused.
     """
 
-    def __init__(self, answer: Callable[[Request], str], name: str = "scripted"):
+    def __init__(self, answer: Callable[[PolicyRequest], str], name: str = "scripted"):
         self.name = name
         self.prompt_style: str | None = None
         self.answer = answer
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         return [
-            [self._completion(_nth(request, i)) for i in range(group_size)] for request in requests
+            [self._completion(_with_sample_seed(request, i)) for i in range(group_size)]
+            for request in requests
         ]
 
-    def _completion(self, request: Request) -> Completion:
+    def _completion(self, request: PolicyRequest) -> Completion:
         try:
             return Completion(text=self.answer(request))
         except NoSolutionError:
             return Completion(text="", refused=True)
 
 
-class Player:
+class BoundPolicy:
     """A scripted policy bound to one environment: ``player(observation, agent)`` returns an answer."""
 
     def __init__(self, env: AECEnv, policy: ScriptedPolicy):
@@ -212,11 +215,11 @@ class Player:
         """The answer of ``agent``; by default of the agent whose turn it is."""
         agent = agent or self.env.agent_selection
         seen = self.env.observe(agent) if observation is None else observation
-        request = Request(agent=agent, observation=seen or "", env=self.env)
+        request = PolicyRequest(agent=agent, observation=seen or "", env=self.env)
         return self._policy.answer(request)
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         return self._policy.respond(requests, group_size, greedy=greedy)
 
@@ -224,7 +227,7 @@ class Player:
 AgentPolicies = Mapping[str, Policy]
 
 
-def answer_limit(model: str) -> int:
+def default_max_new_tokens(model: str) -> int:
     """The default ``max_new_tokens`` of the model called ``model``."""
     return 64 if model == TINY else 256
 
@@ -242,12 +245,12 @@ def policies_by_agent(policy: Policy | AgentPolicies, agents: Sequence[str]) -> 
     return {agent: policy[agent] for agent in agents}
 
 
-def _nth(request: Request, i: int) -> Request:
+def _with_sample_seed(request: PolicyRequest, i: int) -> PolicyRequest:
     """The request for the i-th of several answers, with its own seed."""
     return request if i == 0 else replace(request, seed=request.seed + i * 1_000_003)
 
 
-def request_rng(request: Request) -> random.Random:
+def request_rng(request: PolicyRequest) -> random.Random:
     """A random generator that depends on this request only."""
     return random.Random(f"{request.seed}/{request.agent}/{request.observation}")
 
@@ -264,10 +267,10 @@ class NoiseKeys:
     def reseed(self, seed: int) -> None:
         self.seed, self._asked = seed, 0
 
-    def keys(self, requests: Sequence[Request]) -> list[int]:
+    def keys(self, requests: Sequence[PolicyRequest]) -> list[int]:
         return [self._key(request) for request in requests]
 
-    def _key(self, request: Request) -> int:
+    def _key(self, request: PolicyRequest) -> int:
         if request.key is not None:
             return request.key
         if request.noise is not None:

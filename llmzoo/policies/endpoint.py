@@ -15,34 +15,42 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmzoo.endpoints import (
     AUTO,
+    ENDPOINT_PREFIX,
     OPENAI_URL,
-    PREFIX,
     Endpoint,
-    connect,
-    connect_async,
-    parse,
+    make_async_client,
+    make_client,
+    parse_endpoint,
 )
-from llmzoo.errors import ConfigError, EndpointError, printable
-from llmzoo.policies.base import Request
-from llmzoo.policies.settings import Chat, Sampled, Sampling
+from llmzoo.errors import ConfigError, EndpointError, escape_unprintable
+from llmzoo.policies.base import PolicyRequest
+from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion
-from llmzoo.thoughts import answer_in, marks_of
+from llmzoo.thoughts import marks_ending_with, strip_thoughts
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
 
 T = TypeVar("T")
-_LONGEST_PAUSE_S = 60.0
-_DEAD_AT_FIRST, _DEAD_LATER = 8, 32  # failed calls in a row, before and after the first answer
-_AWAY_S = 60.0  # that a server which has answered may be away, such as for a restart
-_LATER = (408, 409, 429)  # statuses below 500 that another attempt may fix
-_FORM = (400, 422, 500, 501)  # statuses of servers that do not support several answers per call
+_MAX_PAUSE_S = 60.0
+_DEAD_BEFORE_ANSWER, _DEAD_AFTER_ANSWER = (
+    8,
+    32,
+)  # failed calls in a row, before and after the first answer
+_MAX_AWAY_S = 60.0  # that a server which has answered may be away, such as for a restart
+_RETRY_STATUSES = (408, 409, 429)  # statuses below 500 that another attempt may fix
+_UNSUPPORTED_N_STATUSES = (
+    400,
+    422,
+    500,
+    501,
+)  # statuses of servers that do not support several answers per call
 # OpenAI's codes for a fault of one prompt, and how other servers say that it is too long
 _PROMPT_CODES = ("context_length_exceeded", "content_filter", "content_policy_violation")
 _TOO_LONG = re.compile(r"context.{0,10}(length|size|window)", re.IGNORECASE)
 
 
-class EndpointPolicy(Sampled):
+class EndpointPolicy(SamplingPolicy):
     """A model behind an endpoint for any number of agents. Needs the extra ``openai``.
 
     Parameters
@@ -105,9 +113,11 @@ class EndpointPolicy(Sampled):
         given = any(c.chat_template_args for c in (self.chat, *self.chats.values()))
         if given and endpoint.base_url == OPENAI_URL:
             raise ConfigError("OpenAI's own API takes no chat_template_args: servers of models do")
-        connect(endpoint).close()  # a missing package or key shows now, not in the middle of play
+        make_client(
+            endpoint
+        ).close()  # a missing package or key shows now, not in the middle of play
         at = "" if endpoint.base_url == OPENAI_URL else f"@{endpoint.base_url}"
-        self.name = f"{PREFIX}{endpoint.model}{at}"
+        self.name = f"{ENDPOINT_PREFIX}{endpoint.model}{at}"
         self.endpoint = endpoint
         self.sampling = sampling
         self.samplings = dict(samplings or {})
@@ -115,9 +125,9 @@ class EndpointPolicy(Sampled):
         self.retries = retries
         self.backoff_s = backoff_s
         self.answers_failed = 0
-        self.calls_failed = 0  # in a row
-        self.dead_after = _DEAD_AT_FIRST
-        self.answered_at = -math.inf  # by the clock of time.monotonic
+        self.consecutive_failures = 0  # in a row
+        self.dead_after = _DEAD_BEFORE_ANSWER
+        self.last_success_at = -math.inf  # by the clock of time.monotonic
         self.thoughts_unclosed = 0
         self.left_out: set[str] = set()  # parameters that this server is asked without
         self.tokens_read = self.tokens_written = 0  # as the server counts them
@@ -127,8 +137,8 @@ class EndpointPolicy(Sampled):
         cls, name: str, *, timeout_s: float = 60.0, api_key_env: str | None = AUTO, **options: Any
     ) -> EndpointPolicy:
         """The policy called ``openai:MODEL`` or ``openai:MODEL@BASE_URL``; see
-        :func:`llmzoo.endpoints.parse`."""
-        return cls(parse(name, timeout_s=timeout_s, api_key_env=api_key_env), **options)
+        :func:`llmzoo.endpoints.parse_endpoint`."""
+        return cls(parse_endpoint(name, timeout_s=timeout_s, api_key_env=api_key_env), **options)
 
     def count(self, reply: Any) -> None:
         """Add the tokens that a server says it read and wrote; many say nothing."""
@@ -139,15 +149,15 @@ class EndpointPolicy(Sampled):
                 setattr(self, counter, getattr(self, counter) + tokens)
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
-        return _run(self._respond(requests, group_size, greedy))
+        return _run_coroutine(self._respond(requests, group_size, greedy))
 
     async def _respond(
-        self, requests: Sequence[Request], group_size: int, greedy: bool
+        self, requests: Sequence[PolicyRequest], group_size: int, greedy: bool
     ) -> list[list[Completion]]:
-        async with connect_async(self.endpoint) as client:
-            calls = _Round(self, client)
+        async with make_async_client(self.endpoint) as client:
+            calls = _CallBatch(self, client)
             tasks = [asyncio.ensure_future(calls.answers(r, group_size, greedy)) for r in requests]
             try:
                 return await asyncio.gather(*tasks)
@@ -156,10 +166,10 @@ class EndpointPolicy(Sampled):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    def body(self, request: Request, n: int, greedy: bool) -> dict[str, Any]:
+    def body(self, request: PolicyRequest, n: int, greedy: bool) -> dict[str, Any]:
         """The arguments of one call for ``n`` answers."""
         messages = [{"role": "user", "content": str(request.observation)}]
-        chat = self.chat_of(request.agent)
+        chat = self.chat_for(request.agent)
         if chat.system is not None:
             messages.insert(0, {"role": "system", "content": chat.system})
         body: dict[str, Any] = {"model": self.endpoint.model, "messages": messages}
@@ -168,7 +178,7 @@ class EndpointPolicy(Sampled):
             extra["chat_template_kwargs"] = dict(chat.chat_template_args)
         if n > 1:
             body["n"] = n
-        sampling = self.sampling_of(request.agent)
+        sampling = self.sampling_for(request.agent)
         if sampling is not None:
             renamed = "max_tokens" in self.left_out
             body["max_completion_tokens" if renamed else "max_tokens"] = sampling.max_new_tokens
@@ -185,15 +195,15 @@ class EndpointPolicy(Sampled):
             body["temperature"] = 0.0
         return body
 
-    def completion(self, said: Said, chat: Chat) -> Completion:
+    def completion(self, choice: ReplyChoice, chat: Chat) -> Completion:
         """A choice as a completion, without its thoughts."""
         end = chat.thought_end
-        if said.thoughts_apart or end == "none":
-            return Completion(text=said.text, truncated=said.truncated)
+        if choice.thoughts_separate or end == "none":
+            return Completion(text=choice.text, truncated=choice.truncated)
         text = (
-            answer_in(said.text)
+            strip_thoughts(choice.text)
             if end is None
-            else answer_in(said.text, [marks_of(end)], inside=True)
+            else strip_thoughts(choice.text, [marks_ending_with(end)], starts_in_thought=True)
         )
         if text is None:
             if self.thoughts_unclosed == 0:
@@ -204,57 +214,57 @@ class EndpointPolicy(Sampled):
                     stacklevel=2,
                 )
             self.thoughts_unclosed += 1
-        return Completion(text=text or "", truncated=said.truncated)
+        return Completion(text=text or "", truncated=choice.truncated)
 
     def failed(self, why: str, *, refused: bool = False) -> Completion:
         """The empty completion of a failed call. ``refused``: because of this prompt."""
         if self.answers_failed == 0:
             warnings.warn(
-                f"{self.name}: a call failed ({printable(why)}); it is answered with an empty text and not "
+                f"{self.name}: a call failed ({escape_unprintable(why)}); it is answered with an empty text and not "
                 "trained on, as are later ones; answers_failed counts them",
                 stacklevel=2,
             )
         self.answers_failed += 1
         return Completion(text="", refused=refused, failure="" if refused else why)
 
-    def call_answered(self) -> None:
+    def record_success(self) -> None:
         """Note that the endpoint is there."""
-        self.calls_failed, self.dead_after = 0, _DEAD_LATER
-        self.answered_at = time.monotonic()
+        self.consecutive_failures, self.dead_after = 0, _DEAD_AFTER_ANSWER
+        self.last_success_at = time.monotonic()
 
-    def call_failed(self, why: str) -> None:
+    def record_failure(self, why: str) -> None:
         """Count a call whose attempts have all failed; raises :class:`EndpointError` for a dead endpoint."""
-        self.calls_failed += 1
-        away = time.monotonic() - self.answered_at
-        if self.calls_failed >= self.dead_after and away >= _AWAY_S:
+        self.consecutive_failures += 1
+        away = time.monotonic() - self.last_success_at
+        if self.consecutive_failures >= self.dead_after and away >= _MAX_AWAY_S:
             raise EndpointError(
-                f"{self.name} does not answer: {self.calls_failed} calls in a row failed, the last one "
+                f"{self.name} does not answer: {self.consecutive_failures} calls in a row failed, the last one "
                 f"with: {why}. Check that the server runs at this address"
             )
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReplyChoice:
     """One choice of a reply. ``thoughts_apart``: the server returned thoughts separately."""
 
     text: str
     truncated: bool
-    thoughts_apart: bool
+    thoughts_separate: bool
 
 
-class _Failed(Exception):
+class _CallError(Exception):
     """A call without an answer.
 
     ``form``: asking for a single answer may help. ``refused``: because of this prompt.
     """
 
-    def __init__(self, why: str, *, form: bool = False, refused: bool = False):
+    def __init__(self, why: str, *, single_may_work: bool = False, refused: bool = False):
         super().__init__(why)
-        self.form = form
+        self.form = single_may_work
         self.refused = refused
 
 
-class _Round:
+class _CallBatch:
     """The calls of one ``respond``, with at most ``policy.workers`` in flight."""
 
     def __init__(self, policy: EndpointPolicy, client: AsyncOpenAI):
@@ -263,33 +273,37 @@ class _Round:
         self.slots = asyncio.Semaphore(policy.workers)
         self.chance = random.Random()  # spreads the attempts, without the global generator
 
-    async def answers(self, request: Request, group_size: int, greedy: bool) -> list[Completion]:
+    async def answers(
+        self, request: PolicyRequest, group_size: int, greedy: bool
+    ) -> list[Completion]:
         """All answers of a group: by one call if the server supports it, else by one call each."""
         completions: list[Completion] = []
-        together = group_size > 1 and "n" not in self.policy.left_out
-        if together:
+        in_one_call = group_size > 1 and "n" not in self.policy.left_out
+        if in_one_call:
             try:
                 completions = (await self._call(request, group_size, greedy))[:group_size]
-            except _Failed as failure:
+            except _CallError as failure:
                 if not failure.form:
-                    return [self._failed(failure) for _ in range(group_size)]
-        alone = await asyncio.gather(
+                    return [self._failed_completion(failure) for _ in range(group_size)]
+        singles = await asyncio.gather(
             *(self._one(request, greedy) for _ in range(group_size - len(completions)))
         )
-        if together and any(not isinstance(answer, _Failed) for answer in alone):
+        if in_one_call and any(not isinstance(answer, _CallError) for answer in singles):
             self.policy.left_out.add("n")
-        return completions + [self._failed(a) if isinstance(a, _Failed) else a for a in alone]
+        return completions + [
+            self._failed_completion(a) if isinstance(a, _CallError) else a for a in singles
+        ]
 
-    def _failed(self, failure: _Failed) -> Completion:
+    def _failed_completion(self, failure: _CallError) -> Completion:
         return self.policy.failed(str(failure), refused=failure.refused)
 
-    async def _one(self, request: Request, greedy: bool) -> Completion | _Failed:
+    async def _one(self, request: PolicyRequest, greedy: bool) -> Completion | _CallError:
         try:
             return (await self._call(request, 1, greedy))[0]
-        except _Failed as failure:
+        except _CallError as failure:
             return failure
 
-    async def _call(self, request: Request, n: int, greedy: bool) -> list[Completion]:
+    async def _call(self, request: PolicyRequest, n: int, greedy: bool) -> list[Completion]:
         """The answers of one call: at least one, at most n. Raises ``_Failed``."""
         import openai
 
@@ -298,48 +312,48 @@ class _Round:
         async with self.slots:
             while True:
                 body = policy.body(request, n, greedy)
-                form, asked_pause = False, 0.0
+                single_may_work, asked_pause = False, 0.0
                 try:
                     create = self.client.chat.completions.create(**body)
                     reply = await asyncio.wait_for(create, policy.endpoint.timeout_s)
-                    said = _read(reply)
+                    choices = _parse_choices(reply)
                     policy.count(reply)
-                    policy.call_answered()
-                    chat = policy.chat_of(request.agent)
-                    return [policy.completion(one, chat) for one in said]
+                    policy.record_success()
+                    chat = policy.chat_for(request.agent)
+                    return [policy.completion(one, chat) for one in choices]
                 except openai.APIStatusError as error:
                     status = error.status_code
                     why = f"status {status}: {policy.endpoint.refusal(error)}"
-                    form = n > 1 and status in _FORM
-                    if _can_do_without(error, body):
+                    single_may_work = n > 1 and status in _UNSUPPORTED_N_STATUSES
+                    if _refuses_optional_parameter(error, body):
                         policy.left_out.add(str(error.param))
                         continue
-                    if _about_the_prompt(error):
-                        policy.call_answered()
-                        raise _Failed(why, refused=True) from error
-                    if status < 500 and status not in _LATER:
-                        if form:
-                            raise _Failed(why, form=True) from error
+                    if _refuses_this_prompt(error):
+                        policy.record_success()
+                        raise _CallError(why, refused=True) from error
+                    if status < 500 and status not in _RETRY_STATUSES:
+                        if single_may_work:
+                            raise _CallError(why, single_may_work=True) from error
                         raise ConfigError(f"{policy.name} refuses to answer: {why}") from None
                     asked_pause = _retry_after(error)
                 except asyncio.TimeoutError:
                     why = f"no answer within {policy.endpoint.timeout_s:g} s"
                 except openai.OpenAIError as error:  # no connection
                     why = f"{type(error).__name__}: {error.__cause__ or error}"
-                    why = policy.endpoint.without_key(why)[:300]
+                    why = policy.endpoint.redact_key(why)[:300]
                 except (ValueError, RecursionError) as error:
-                    why = policy.endpoint.without_key(f"no chat completion: {error}")[:300]
+                    why = policy.endpoint.redact_key(f"no chat completion: {error}")[:300]
                 if attempt == policy.retries:
                     why = f"{why}, at attempt {attempt + 1}"
-                    if not form:  # otherwise single answers are asked for
-                        policy.call_failed(why)
-                    raise _Failed(why, form=form)
+                    if not single_may_work:  # otherwise single answers are asked for
+                        policy.record_failure(why)
+                    raise _CallError(why, single_may_work=single_may_work)
                 pause = policy.backoff_s * 2**attempt * self.chance.uniform(0.75, 1.0)
-                await asyncio.sleep(min(max(pause, asked_pause), _LONGEST_PAUSE_S))
+                await asyncio.sleep(min(max(pause, asked_pause), _MAX_PAUSE_S))
                 attempt += 1
 
 
-def _read(reply: Any) -> list[Said]:
+def _parse_choices(reply: Any) -> list[ReplyChoice]:
     """The answers in a reply; raises ``ValueError`` for any other body.
 
     The client checks no types, so a malformed body shows only when its fields are read.
@@ -352,18 +366,18 @@ def _read(reply: Any) -> list[Said]:
         raise ValueError("a body of another form") from error
     if not choices:
         raise ValueError("no choices")
-    said = []
+    parsed = []
     for content, extra, (_, reason) in zip(contents, extras, choices, strict=True):
         if not isinstance(content, (str, type(None))):
             raise ValueError(f"content of type {type(content).__name__}")
         # tokenizers cannot read lone surrogates
         text = (content or "").encode("utf-8", "replace").decode("utf-8")
-        apart = bool(extra.get("reasoning_content") or extra.get("reasoning"))
-        said.append(Said(text, reason == "length", apart))
-    return said
+        thoughts_separate = bool(extra.get("reasoning_content") or extra.get("reasoning"))
+        parsed.append(ReplyChoice(text, reason == "length", thoughts_separate))
+    return parsed
 
 
-def _can_do_without(error: APIStatusError, body: Mapping[str, Any]) -> bool:
+def _refuses_optional_parameter(error: APIStatusError, body: Mapping[str, Any]) -> bool:
     """Whether the server refuses a parameter that the call does not need."""
     if error.status_code not in (400, 422):
         return False
@@ -372,7 +386,7 @@ def _can_do_without(error: APIStatusError, body: Mapping[str, Any]) -> bool:
     return error.param == "max_tokens" and "max_tokens" in body
 
 
-def _about_the_prompt(error: APIStatusError) -> bool:
+def _refuses_this_prompt(error: APIStatusError) -> bool:
     """Whether the server refuses this prompt, not every prompt."""
     if error.status_code == 413 or error.code in _PROMPT_CODES:
         return True
@@ -388,7 +402,7 @@ def _retry_after(error: APIStatusError) -> float:
     return seconds if seconds > 0 else 0.0  # not so for NaN
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def _run_coroutine(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, even inside a running event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()

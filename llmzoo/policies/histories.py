@@ -19,7 +19,7 @@ from llmzoo.spaces import Conversation
 Ids = tuple[int, ...]
 Messages = Sequence[Mapping[str, Any]]
 
-_KEPT = 2**15  # answers that are remembered
+_MAX_REMEMBERED = 2**15  # answers that are remembered
 _Prompt = tuple[str | None, bytes]  # an agent, and the key of a conversation
 
 
@@ -40,32 +40,34 @@ class Histories:
         self, agent: str, conversation: Conversation, text: str, prompt: Ids, ids: Ids
     ) -> None:
         """``ids``, which say ``text``, were sampled after ``prompt``, which is ``conversation``."""
-        answer = (agent, _keys(conversation.messages)[-1]), text
-        self._counts[answer[0]] += answer not in self._answers
-        self._answers[answer] = prompt, ids
-        self._answers.move_to_end(answer)
-        if len(self._answers) > _KEPT:
+        entry = (agent, _prefix_keys(conversation.messages)[-1]), text
+        self._counts[entry[0]] += entry not in self._answers
+        self._answers[entry] = prompt, ids
+        self._answers.move_to_end(entry)
+        if len(self._answers) > _MAX_REMEMBERED:
             (oldest, _), _ = self._answers.popitem(last=False)
             self._counts[oldest] -= 1
             if not self._counts[oldest]:
                 del self._counts[oldest]
 
-    def sampled(self, agent: str | None, messages: Messages) -> dict[int, tuple[Ids, Ids]]:
+    def sampled_completions(
+        self, agent: str | None, messages: Messages
+    ) -> dict[int, tuple[Ids, Ids]]:
         """By index in ``messages``: the prompt before each answer of ``agent``, and its tokens."""
         known: dict[int, tuple[Ids, Ids]] = {}
         if not self._answers:
             return known
-        for index, (message, key) in enumerate(zip(messages, _keys(messages), strict=False)):
+        for index, (message, key) in enumerate(zip(messages, _prefix_keys(messages), strict=False)):
             if message["role"] != "assistant" or (agent, key) not in self._counts:
                 continue  # others are examples, or another agent's
             answer = self._answers.get(((agent, key), message["content"]))
             if answer is None:
-                self.breaks(f"is not what was sampled: {message['content']!r:.80}")
+                self.record_break(f"is not what was sampled: {message['content']!r:.80}")
             else:
                 known[index] = answer
         return known
 
-    def breaks(self, why: str) -> None:
+    def record_break(self, why: str) -> None:
         if not self.broken:
             warnings.warn(
                 f"an answer in a conversation {why}. It is read as the text that it is now, and the "
@@ -75,12 +77,12 @@ class Histories:
         self.broken += 1
 
 
-def _keys(messages: Messages) -> list[bytes]:
+def _prefix_keys(messages: Messages) -> list[bytes]:
     """A key of each beginning of a conversation, from that without a message to the whole."""
-    read = hashlib.blake2b(digest_size=16)
-    keys = [read.digest()]
+    digest = hashlib.blake2b(digest_size=16)
+    keys = [digest.digest()]
     for message in messages:
-        said = json.dumps(message, sort_keys=True)
-        read.update(said.encode("utf-8", "surrogatepass"))
-        keys.append(read.digest())
+        encoded = json.dumps(message, sort_keys=True)
+        digest.update(encoded.encode("utf-8", "surrogatepass"))
+        keys.append(digest.digest())
     return keys

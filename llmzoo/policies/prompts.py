@@ -21,13 +21,13 @@ from llmzoo.policies.histories import Histories, Ids
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.template_bounds import render_bounded
 from llmzoo.spaces import Conversation
-from llmzoo.thoughts import FAMILIES, Marks, answer_in, marks_of
+from llmzoo.thoughts import THOUGHT_MARKS, ThoughtMarks, marks_ending_with, strip_thoughts
 
 _PROBE = "probe"
-_CUTS = range(0xE000, 0xF900)  # private-use characters
+_SEPARATORS = range(0xE000, 0xF900)  # private-use characters
 
 
-class Prompts:
+class PromptFormatter:
     """The prompts of one agent with the settings ``chat``, for the model called ``name``.
 
     Raises :class:`ConfigError` for settings that the tokenizer's chat template does not use.
@@ -41,7 +41,7 @@ class Prompts:
         self._template: str | None = template
         self._arguments = dict(chat.chat_template_args or {})
         self._check_settings()
-        around, after = self._around()
+        around, after = self._template_text()
         added = [
             (token.content, number) for number, token in tokenizer.added_tokens_decoder.items()
         ]
@@ -49,20 +49,20 @@ class Prompts:
             *(n for n, token in tokenizer.added_tokens_decoder.items() if token.special),
             *tokenizer.all_special_ids,
         }
-        self.marks = _marks(chat.thought_end, [text for text, _ in added], template or "")
+        self.marks = _find_marks(chat.thought_end, [text for text, _ in added], template or "")
         marks = (self.marks.opens, self.marks.closes) if self.marks else ()
         control = [
             text
             for text, number in added
             if number in self.special or text in marks or (text in around and not text.isspace())
         ]
-        self._control = _pattern(control)
-        self._control_of_turns = _pattern([text for text in control if text not in marks])
+        self._control = _control_pattern(control)
+        self._turn_control = _control_pattern([text for text in control if text not in marks])
         # special tokens that are parts of marks; decoding would drop them
-        self._marking: set[int] = set()
+        self._mark_token_ids: set[int] = set()
         if self.marks is not None:
             both = (self.marks.opens or "") + self.marks.closes
-            self._marking = {n for text, n in added if n in self.special and text in both}
+            self._mark_token_ids = {n for text, n in added if n in self.special and text in both}
         # if both marks are tokens, an opening one opens a thought wherever it occurs
         numbers = dict(added)
         self._mark_ids = tuple(numbers[mark] for mark in marks if mark in numbers)
@@ -78,16 +78,16 @@ class Prompts:
         """
         if not isinstance(text, Conversation):
             if self._template is None:
-                return tuple(self._raw(_pieces(self._control, text)))
-            return self.conversation([{"role": "user", "content": text}], generation_prompt=True)
-        if histories is not None and (known := histories.sampled(agent, text.messages)):
-            ids = self._continue(text, known)
+                return tuple(self._encode_with_added_tokens(_split_at_control(self._control, text)))
+            return self.encode_messages([{"role": "user", "content": text}], generation_prompt=True)
+        if histories is not None and (known := histories.sampled_completions(agent, text.messages)):
+            ids = self._encode_continuation(text, known)
             if ids is not None:
                 return ids
-            histories.breaks("is not repeated by the chat template as it was sampled")
-        return self.conversation(text.messages, generation_prompt=True, tools=text.tools)
+            histories.record_break("is not repeated by the chat template as it was sampled")
+        return self.encode_messages(text.messages, generation_prompt=True, tools=text.tools)
 
-    def conversation(
+    def encode_messages(
         self,
         messages: Sequence[Mapping[str, Any]],
         *,
@@ -98,56 +98,62 @@ class Prompts:
 
         A model without a chat template reads their contents.
         """
-        said = [dict(message) for message in messages]
-        cut = _unused(said)
-        text = self._split_and_rendered(said, cut, generation_prompt, tools)
+        copies = [dict(message) for message in messages]
+        separator = _unused_character(copies)
+        text = self._render_split(copies, separator, generation_prompt, tools)
         if self._template is None:
-            return tuple(self._raw(text.split(cut)))
-        return tuple(self._joined(text.split(cut)))
+            return tuple(self._encode_with_added_tokens(text.split(separator)))
+        return tuple(self._encode_pieces(text.split(separator)))
 
-    def _continue(self, text: Conversation, known: Mapping[int, tuple[Ids, Ids]]) -> Ids | None:
+    def _encode_continuation(
+        self, text: Conversation, known: Mapping[int, tuple[Ids, Ids]]
+    ) -> Ids | None:
         """The token ids of a conversation in which the messages with these indices are sampled ones.
 
         None if what is before one of them is not the prompt that it was sampled after.
         """
-        said = [dict(message) for message in text.messages]
-        cut = _unused(said)
-        mark = _unused(said, but=cut)
+        messages = [dict(message) for message in text.messages]
+        separator = _unused_character(messages)
+        mark = _unused_character(messages, excluded=separator)
         for index in known:
-            said[index]["content"] = mark
-        rendered = self._split_and_rendered(said, cut, True, text.tools)
+            messages[index]["content"] = mark
+        rendered = self._render_split(messages, separator, True, text.tools)
         first, *rest = rendered.split(mark)
         if len(rest) != len(known):
             return None
-        ids = [*(self._raw if self._template is None else self._joined)(first.split(cut))]
+        ids = [
+            *(self._encode_with_added_tokens if self._template is None else self._encode_pieces)(
+                first.split(separator)
+            )
+        ]
         for part, (prompt, answer) in zip(rest, known.values(), strict=True):
             if tuple(ids) != prompt:
                 return None
-            after = self._joined(["", *part.split(cut)])
+            after = self._encode_pieces(["", *part.split(separator)])
             ended = after[:1] == [answer[-1]]  # the end of the turn was sampled
             ids += [*answer, *after[ended:]]
         return tuple(ids)
 
-    def _split_and_rendered(
+    def _render_split(
         self,
-        said: list[dict[str, Any]],
-        cut: str,
+        messages: list[dict[str, Any]],
+        separator: str,
         generation_prompt: bool,
         tools: Sequence[Mapping[str, Any]],
     ) -> str:
-        """The text of messages, which are changed, with ``cut`` inside of control tokens."""
+        """The text of messages, which are changed, with ``separator`` inside of control tokens."""
         if tools and "tools" not in (self._template or ""):
-            said.insert(0, {"role": "system", "content": json.dumps(list(tools))})
+            messages.insert(0, {"role": "system", "content": json.dumps(list(tools))})
             tools = ()
-        if self.chat.system is not None and said[0]["role"] != "system":
-            said.insert(0, {"role": "system", "content": self.chat.system})
-        for message in said:
+        if self.chat.system is not None and messages[0]["role"] != "system":
+            messages.insert(0, {"role": "system", "content": self.chat.system})
+        for message in messages:
             own = message["role"] == "assistant"  # the model's, thoughts included
-            control = self._control_of_turns if own else self._control
-            message["content"] = cut.join(_pieces(control, message["content"]))
+            control = self._turn_control if own else self._control
+            message["content"] = separator.join(_split_at_control(control, message["content"]))
         if self._template is None:
-            return _contents(said)
-        return self._render(said, generation_prompt, tools)
+            return _join_contents(messages)
+        return self._render(messages, generation_prompt, tools)
 
     def written(self, text: str) -> Ids:
         """The token ids of a text as the model's answer, without the end-of-sequence token.
@@ -155,45 +161,45 @@ class Prompts:
         The only control tokens are those around thoughts. If the prompt has opened a thought that
         the text does not close, it is closed first.
         """
-        ids = self._joined(_pieces(self._control_of_turns, text))
+        ids = self._encode_pieces(_split_at_control(self._turn_control, text))
         if self.opened and self.marks is not None and self.marks.closes not in text:
-            ids = self._ids(f"{self.marks.closes}\n\n") + ids
+            ids = self._tokenize(f"{self.marks.closes}\n\n") + ids
         return tuple(ids)
 
     def answer(self, ids: Sequence[int]) -> str | None:
         """The answer in the sampled ``ids``, after the thoughts; None if a thought is still open."""
         if self.marks is None:
             return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
-        kept = [n for n in ids if n in self._marking or n not in self.special]
+        kept = [n for n in ids if n in self._mark_token_ids or n not in self.special]
         text = str(self.tokenizer.decode(kept, skip_special_tokens=False))
         if len(self._mark_ids) == 2:
-            opens, closes = (_last(ids, mark) for mark in self._mark_ids)
+            opens, closes = (_last_index(ids, mark) for mark in self._mark_ids)
             if opens > closes:
                 return None
-        return answer_in(text, [self.marks], inside=self.opened)
+        return strip_thoughts(text, [self.marks], starts_in_thought=self.opened)
 
-    def _ids(self, text: str, *, special: bool = False) -> list[int]:
+    def _tokenize(self, text: str, *, special: bool = False) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
 
-    def _joined(self, pieces: Sequence[str]) -> list[int]:
+    def _encode_pieces(self, pieces: Sequence[str]) -> list[int]:
         """The concatenated token ids of pieces, each tokenised on its own."""
-        ids = self._ids(pieces[0])
-        line = self._ids("\n") if len(pieces) > 1 else []
+        ids = self._tokenize(pieces[0])
+        line = self._tokenize("\n") if len(pieces) > 1 else []
         for piece in pieces[1:]:
             # some tokenizers put a space before a text, but not after a line break
-            after_line = self._ids("\n" + piece)
+            after_line = self._tokenize("\n" + piece)
             repeated = after_line[: len(line)] == line
-            ids += after_line[len(line) :] if repeated else self._ids(piece)
+            ids += after_line[len(line) :] if repeated else self._tokenize(piece)
         return ids
 
-    def _raw(self, pieces: Sequence[str]) -> list[int]:
+    def _encode_with_added_tokens(self, pieces: Sequence[str]) -> list[int]:
         """Like ``_joined``, with the tokens that the tokenizer adds around a text."""
-        whole = self._ids("".join(pieces[:1]), special=True)
+        whole = self._tokenize("".join(pieces[:1]), special=True)
         if len(pieces) == 1:
             return whole
-        first = self._ids(pieces[0])
+        first = self._tokenize(pieces[0])
         at = next(n for n in range(len(whole)) if whole[n : n + len(first)] == first)
-        return [*whole[:at], *self._joined(pieces), *whole[at + len(first) :]]
+        return [*whole[:at], *self._encode_pieces(pieces), *whole[at + len(first) :]]
 
     def _render(
         self,
@@ -213,7 +219,7 @@ class Prompts:
 
         return render_bounded(render, self._name)
 
-    def _around(self) -> tuple[str, str]:
+    def _template_text(self) -> tuple[str, str]:
         """The template's own text around the texts of every role, and after a prompt."""
         if self._template is None:
             return "", ""
@@ -230,8 +236,8 @@ class Prompts:
         around = [text.replace(system or "", "")]
         for roles in (("system", "user"), ("user", "assistant", "user"), ("user", "tool")):
             with suppress(TemplateError):  # some know no system prompt, or no tools
-                said = [{"role": role, "content": _PROBE} for role in roles]
-                around.append(self._render(said, False))
+                probes = [{"role": role, "content": _PROBE} for role in roles]
+                around.append(self._render(probes, False))
         return "\0".join(around), text.rpartition(_PROBE)[2]
 
     def _check_settings(self) -> None:
@@ -254,13 +260,13 @@ class Prompts:
                 )
 
 
-def _unused(messages: Sequence[Mapping[str, Any]], but: str = "") -> str:
+def _unused_character(messages: Sequence[Mapping[str, Any]], excluded: str = "") -> str:
     """A character that no message holds."""
-    everything = but.join(message["content"] for message in messages) + but
-    return next(chr(n) for n in _CUTS if chr(n) not in everything)
+    everything = excluded.join(message["content"] for message in messages) + excluded
+    return next(chr(n) for n in _SEPARATORS if chr(n) not in everything)
 
 
-def _contents(messages: Sequence[Mapping[str, Any]]) -> str:
+def _join_contents(messages: Sequence[Mapping[str, Any]]) -> str:
     """Messages as paragraphs. An answer follows its prompt directly, as it was sampled."""
     text = ""
     for number, message in enumerate(messages):
@@ -271,34 +277,36 @@ def _contents(messages: Sequence[Mapping[str, Any]]) -> str:
     return text
 
 
-def _marks(thought_end: str | None, added: Sequence[str], template: str) -> Marks | None:
+def _find_marks(
+    thought_end: str | None, added: Sequence[str], template: str
+) -> ThoughtMarks | None:
     """The marks of a thought: from the setting, the vocabulary or the chat template; None: none."""
     if thought_end == "none":
         return None
     if thought_end is not None:
-        return marks_of(thought_end)
-    known = [marks for marks in FAMILIES if marks.closes in added]
-    known += [marks for marks in FAMILIES if marks.closes in template]
+        return marks_ending_with(thought_end)
+    known = [marks for marks in THOUGHT_MARKS if marks.closes in added]
+    known += [marks for marks in THOUGHT_MARKS if marks.closes in template]
     return known[0] if known else None
 
 
-def _last(ids: Sequence[int], number: int) -> int:
+def _last_index(ids: Sequence[int], number: int) -> int:
     """The last index of ``number`` in ``ids``; -1 if it does not occur."""
     return max((index for index, n in enumerate(ids) if n == number), default=-1)
 
 
-def _is_open(text: str, marks: Marks) -> bool:
+def _is_open(text: str, marks: ThoughtMarks) -> bool:
     """Whether a thought is open at the end of the template's text."""
     return marks.opens is None or text.rfind(marks.opens) > text.rfind(marks.closes)
 
 
-def _pattern(texts: Sequence[str]) -> re.Pattern[str]:
+def _control_pattern(texts: Sequence[str]) -> re.Pattern[str]:
     # a single character cannot be split
     longer = [re.escape(text) for text in texts if len(text) > 1]
     return re.compile("|".join(longer) or r"(?!)")
 
 
-def _pieces(control: re.Pattern[str], text: str) -> list[str]:
+def _split_at_control(control: re.Pattern[str], text: str) -> list[str]:
     """Split a text so that no piece holds a control token: after the first character of each."""
     pieces = []
     while (match := control.search(text)) is not None:

@@ -19,7 +19,7 @@ def is_run(name: str | Path) -> bool:
     return os.path.isdir(Path(name) / CHECKPOINTS)
 
 
-def run_of(name: str | Path) -> Path | None:
+def find_run(name: str | Path) -> Path | None:
     """The run that a name stands for, or of which it names a checkpoint or a copy; None for others."""
     path = Path(name)
     if is_run(path):
@@ -28,23 +28,23 @@ def run_of(name: str | Path) -> Path | None:
     return run if path.parent.name in (CHECKPOINTS, OPPONENTS) and is_run(run) else None
 
 
-def snapshots(run: str | Path) -> dict[int, Path]:
+def list_snapshots(run: str | Path) -> dict[int, Path]:
     """What a run has kept of its policies, by iteration: checkpoints, and copies for opponents."""
-    both = [*copies_in(Path(run)), *checkpoints_in(Path(run) / CHECKPOINTS)]
-    return dict(sorted({step_of(path): path for path in both}.items()))
+    both = [*list_opponent_copies(Path(run)), *list_checkpoints(Path(run) / CHECKPOINTS)]
+    return dict(sorted({snapshot_step(path): path for path in both}.items()))
 
 
-def copies_in(run: Path) -> list[Path]:
+def list_opponent_copies(run: Path) -> list[Path]:
     """The frozen copies that a run has kept for opponents (``000120``), sorted by iteration."""
     return sorted(path for path in (run / OPPONENTS).glob("[0-9]*") if path.is_dir())
 
 
-def step_of(snapshot: Path) -> int:
+def snapshot_step(snapshot: Path) -> int:
     """The iterations that were done when a checkpoint or a copy was made."""
     return int(snapshot.name.removeprefix("step_"))
 
 
-def names_of(folders: Sequence[Path]) -> list[str]:
+def shortest_unique_names(folders: Sequence[Path]) -> list[str]:
     """The shortest end of each folder's path that no other folder has."""
     parts = [folder.resolve().parts for folder in folders]
     length = 1
@@ -53,7 +53,7 @@ def names_of(folders: Sequence[Path]) -> list[str]:
     return ["/".join(part[-length:]) for part in parts]
 
 
-def checkpoints_in(folder: Path) -> list[Path]:
+def list_checkpoints(folder: Path) -> list[Path]:
     """The complete checkpoints in a folder (``step_000120``), sorted by iteration."""
     matches = {path: re.fullmatch(r"step_(\d{6,12})", path.name) for path in folder.glob("step_*")}
     numbered = [(int(name[1]), path) for path, name in matches.items() if name is not None]
@@ -62,25 +62,25 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 def newest_checkpoint(run: str | Path) -> Path:
     """The newest checkpoint; raises :class:`CheckpointError` if there is none, or one with links."""
-    checkpoints = checkpoints_in(Path(run) / CHECKPOINTS)
+    checkpoints = list_checkpoints(Path(run) / CHECKPOINTS)
     if not checkpoints:
         raise CheckpointError(f"{run} has no checkpoint yet")
-    return checked(checkpoints[-1])
+    return validate_checkpoint(checkpoints[-1])
 
 
-def checked(checkpoint: Path) -> Path:
+def validate_checkpoint(checkpoint: Path) -> Path:
     """The checkpoint; raises :class:`CheckpointError` if it contains a link or a device."""
     files.check_folder(checkpoint.parent)
     files.check_tree(checkpoint)
     return checkpoint
 
 
-def policies_in(checkpoint: Path) -> list[str]:
+def list_policy_names(checkpoint: Path) -> list[str]:
     """The names of the policies that a checkpoint holds."""
     return sorted(path.name for path in checkpoint.iterdir() if path.is_dir())
 
 
-def start_of(name: str, agent: str) -> str:
+def resolve_start_model(name: str, agent: str) -> str:
     """The model that an agent starts from: ``name`` itself, or the run's policy for the agent.
 
     In a run's newest checkpoint this is the policy that the run's ``policies`` names, the one named after
@@ -90,11 +90,11 @@ def start_of(name: str, agent: str) -> str:
     if not is_run(name):
         return name
     newest = newest_checkpoint(name)
-    mapping = (files.read_object(Path(name) / "config.json") or {}).get("policies")
+    mapping = (files.read_json_object(Path(name) / "config.json") or {}).get("policies")
     own = str(mapping.get(agent, agent)) if isinstance(mapping, dict) else agent
     own = own if files.is_name(own) else "policy"  # never a place outside the checkpoint
     for folder in (newest / own, newest / "policy"):
         if folder.is_dir():
             return str(folder)
-    folders = ", ".join(str(newest / policy) for policy in policies_in(newest))
+    folders = ", ".join(str(newest / policy) for policy in list_policy_names(newest))
     raise ConfigError(f"{name} trained no policy for agent {agent!r}: name one of {folders}")

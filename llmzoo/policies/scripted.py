@@ -7,29 +7,29 @@ import sys
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import NoPlayerError
-from llmzoo.policies.base import Player, Request, ScriptedPolicy, request_rng
+from llmzoo.errors import NoScriptedPolicyError
+from llmzoo.policies.base import BoundPolicy, PolicyRequest, ScriptedPolicy, request_rng
 
 
 def expert() -> ScriptedPolicy:
     """Each environment's own scripted expert, for any agent. It may look behind the prompt."""
-    return ScriptedPolicy(lambda request: _game(request).expert(request.agent), "oracle")
+    return ScriptedPolicy(lambda request: _text_env(request).expert(request.agent), "oracle")
 
 
 def amateur() -> ScriptedPolicy:
     """Each environment's own sloppy player."""
     return ScriptedPolicy(
-        lambda request: _game(request).amateur(request.agent, request_rng(request)),
+        lambda request: _text_env(request).amateur(request.agent, request_rng(request)),
         "amateur",
     )
 
 
-def mixed(expert_share: float) -> ScriptedPolicy:
+def mixture(expert_share: float) -> ScriptedPolicy:
     """The expert with probability ``expert_share`` at each decision, otherwise the amateur."""
 
-    def answer(request: Request) -> str:
+    def answer(request: PolicyRequest) -> str:
         rng = request_rng(request)
-        env = _game(request)
+        env = _text_env(request)
         if rng.random() < expert_share:
             return env.expert(request.agent)
         return env.amateur(request.agent, rng)
@@ -41,7 +41,7 @@ def random_text() -> ScriptedPolicy:
     """A random legal move where a game has a list of them, and otherwise short random strings from the
     action space's alphabet."""
 
-    def answer(request: Request) -> str:
+    def answer(request: PolicyRequest) -> str:
         rng = request_rng(request)
         random_move = getattr(request.env.unwrapped, "random_move", None)
         if random_move is not None:
@@ -61,13 +61,13 @@ def silent() -> ScriptedPolicy:
 def human() -> ScriptedPolicy:
     """A person who types. An empty line or the end of the input ends the answer; the first prompt
     says so."""
-    asked: list[Request] = []
+    requests: list[PolicyRequest] = []
 
-    def answer(request: Request) -> str:
+    def answer(request: PolicyRequest) -> str:
         print(f"\n--- {request.agent} ---\n{request.observation}", flush=True)
-        if not asked:
+        if not requests:
             print("(An empty line ends your answer.)", flush=True)
-        asked.append(request)
+        requests.append(request)
         lines: list[str] = []
         for line in sys.stdin:
             if not line.strip():
@@ -78,13 +78,13 @@ def human() -> ScriptedPolicy:
     return ScriptedPolicy(answer, "human")
 
 
-def _game(request: Request) -> TextEnv:
+def _text_env(request: PolicyRequest) -> TextEnv:
     env = request.env.unwrapped
     if not isinstance(env, TextEnv):
-        raise NoPlayerError(f"{env} is not of this suite and has no scripted players")
+        raise NoScriptedPolicyError(f"{env} is not of this suite and has no scripted players")
     return env
 
 
-def oracle(env: AECEnv) -> Player:
+def oracle(env: AECEnv) -> BoundPolicy:
     """The scripted expert of ``env``, playing every agent: ``env.step(player(observation, agent))``."""
-    return Player(env, expert())
+    return BoundPolicy(env, expert())

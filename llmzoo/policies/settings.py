@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling_settings import Sampling
 
-__all__ = ["Chat", "Sampled", "Sampling"]
+__all__ = ["Chat", "Sampling", "SamplingPolicy"]
 
-SampledT = TypeVar("SampledT", bound="Sampled")
+SamplingPolicyT = TypeVar("SamplingPolicyT", bound="SamplingPolicy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Chat:
             raise ConfigError("thought_end is a text that ends a thought, or 'none'; it is empty")
 
 
-class Sampled:
+class SamplingPolicy:
     """A policy with sampling settings: a model, in this process or elsewhere.
 
     ``sampling``: for agents without their own settings; None if an endpoint decides.
@@ -55,25 +55,27 @@ class Sampled:
         """The maximum number of tokens of a prompt and its answer together; None if unknown."""
         return None
 
-    def under(self: SampledT, sampling: Sampling) -> SampledT:
+    def with_sampling_for_all(self: SamplingPolicyT, sampling: Sampling) -> SamplingPolicyT:
         """This policy (same weights, same noise) with these settings for every agent."""
         other = copy.copy(self)
         other.sampling, other.samplings = sampling, {}
         return other
 
-    def cooled(self: SampledT, temperature: float) -> SampledT:
+    def with_max_temperature(self: SamplingPolicyT, temperature: float) -> SamplingPolicyT:
         """This policy (same weights, same noise) with no agent above this temperature."""
         other = copy.copy(self)
-        other.sampling = self.sampling and _cool(self.sampling, temperature)
-        other.samplings = {agent: _cool(own, temperature) for agent, own in self.samplings.items()}
+        other.sampling = self.sampling and _limit_temperature(self.sampling, temperature)
+        other.samplings = {
+            agent: _limit_temperature(own, temperature) for agent, own in self.samplings.items()
+        }
         return other
 
-    def sampling_of(self, agent: str) -> Sampling | None:
+    def sampling_for(self, agent: str) -> Sampling | None:
         return self.samplings.get(agent, self.sampling)
 
-    def chat_of(self, agent: str) -> Chat:
+    def chat_for(self, agent: str) -> Chat:
         return self.chats.get(agent, self.chat)
 
 
-def _cool(sampling: Sampling, temperature: float) -> Sampling:
+def _limit_temperature(sampling: Sampling, temperature: float) -> Sampling:
     return replace(sampling, temperature=min(temperature, sampling.temperature))

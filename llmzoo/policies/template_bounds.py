@@ -15,17 +15,17 @@ from typing import Any
 
 from llmzoo.errors import ConfigError
 
-SECONDS = 5.0
-LONGEST = 4 * 2**20  # characters of a prompt, or of a text that the template is making
-_QUICK_S = 0.02  # an ordinary rendering is over, and its texts are not measured
+MAX_SECONDS = 5.0
+MAX_CHARACTERS = 4 * 2**20  # characters of a prompt, or of a text that the template is making
+_GRACE_S = 0.02  # an ordinary rendering is over, and its texts are not measured
 _TEMPLATE = "<template>"  # the file name of what Jinja compiles from a text
 
 
-class _Bounds:
+class _RenderLimits:
     def __init__(self, name: str) -> None:
         self._name = name
         started = time.monotonic()
-        self._slow, self._end = started + _QUICK_S, started + SECONDS
+        self._slow, self._end = started + _GRACE_S, started + MAX_SECONDS
 
     def call(self, frame: FrameType, event: str, argument: Any) -> Any:
         """Trace the frames of the template, and none of others."""
@@ -37,7 +37,7 @@ class _Bounds:
     def line(self, frame: FrameType, event: str, argument: Any) -> Any:
         now = time.monotonic()
         if now > self._end:
-            raise self.error(f"runs for more than {SECONDS:g} seconds")
+            raise self.error(f"runs for more than {MAX_SECONDS:g} seconds")
         if now > self._slow:
             for value in frame.f_locals.values():
                 if isinstance(value, str):
@@ -45,8 +45,8 @@ class _Bounds:
         return self.line
 
     def check_length(self, text: str) -> None:
-        if len(text) > LONGEST:
-            raise self.error(f"makes a text of more than {LONGEST:,} characters")
+        if len(text) > MAX_CHARACTERS:
+            raise self.error(f"makes a text of more than {MAX_CHARACTERS:,} characters")
 
     def error(self, what: str) -> ConfigError:
         return ConfigError(
@@ -60,7 +60,7 @@ def render_bounded(render: Callable[[], str], name: str) -> str:
 
     Raises :class:`ConfigError` after ``SECONDS``, and for a text of more than ``LONGEST`` characters.
     """
-    bounds = _Bounds(name)
+    bounds = _RenderLimits(name)
     before = sys.gettrace()
     sys.settrace(bounds.call)
     try:

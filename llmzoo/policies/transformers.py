@@ -21,25 +21,25 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.models import attention, lora
-from llmzoo.models.compiling import Compile, is_compiled
-from llmzoo.models.decode import Finished, Sampler, Tokens, sample
-from llmzoo.models.devices import device_here
-from llmzoo.models.divergence import Target
+from llmzoo.models.compiling import Compile, should_compile
+from llmzoo.models.decode import OnFinished, SampledTokens, Sampler, sample
+from llmzoo.models.devices import resolve_device
+from llmzoo.models.divergence import DistillationTarget
 from llmzoo.models.likelihood import Likelihood, last_states, likelihood
 from llmzoo.models.loading import (
     TINY_FOLDER,
     eos_ids,
+    hide_progress_bars,
     load_causal_model,
-    load_into,
     load_tokenizer,
-    no_bars,
-    reading,
+    load_weights_into,
+    report_load_errors,
+    resolve_source,
     save_sharded,
-    source_of,
 )
-from llmzoo.models.memory import limited_by, tokens_at_once
+from llmzoo.models.memory import explain_out_of_memory, tokens_at_once
 from llmzoo.models.model_catalog import TINY
-from llmzoo.models.packing import packs
+from llmzoo.models.packing import split_into_packs
 from llmzoo.models.precision import (
     Precision,
     autocast,
@@ -50,24 +50,30 @@ from llmzoo.models.precision import (
 from llmzoo.models.self_test import check_family
 from llmzoo.models.static_rows import gains_on_gpu
 from llmzoo.models.threads import warn_if_cpu_contended
-from llmzoo.policies.base import NoiseKeys, OnComplete, Request, StreamingPolicy, answer_limit
+from llmzoo.policies.base import (
+    NoiseKeys,
+    OnComplete,
+    PolicyRequest,
+    StreamingPolicy,
+    default_max_new_tokens,
+)
 from llmzoo.policies.histories import Histories
-from llmzoo.policies.prompts import Prompts
-from llmzoo.policies.settings import Chat, Sampled, Sampling
+from llmzoo.policies.prompts import PromptFormatter
+from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.spaces import Conversation
 
-__all__ = ["TINY_FOLDER", "TransformersPolicy", "no_bars"]
+__all__ = ["TINY_FOLDER", "TransformersPolicy", "hide_progress_bars"]
 
 # read in one pass: their keys and values stay in memory, 3 GB for a model of 135 million weights
-_PROMPT_TOKENS = 2**16
-_FEWER_ROWS = (
+_PROMPT_TOKENS_PER_PASS = 2**16
+_MAX_ROWS_HINT = (
     "max_rows is an option of TransformersPolicy. In a run, lower max_new_tokens, episodes_per_step "
     "or the learner's group_size."
 )
 
 
-class TransformersPolicy(StreamingPolicy, Sampled):
+class TransformersPolicy(StreamingPolicy, SamplingPolicy):
     """A model and its tokenizer for any number of agents.
 
     Parameters
@@ -132,23 +138,23 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             cast_weights(model, precision)
         self.name = name
         # the embedded model's configuration says so; others have no such entries
-        told = model.config.to_dict()
-        self.prompt_style: str | None = told.get("llmzoo_prompt")
-        self.has_known_rates = told.get("llmzoo_rates") == "found"
+        settings = model.config.to_dict()
+        self.prompt_style: str | None = settings.get("llmzoo_prompt")
+        self.has_known_rates = settings.get("llmzoo_rates") == "found"
         # may be a PeftModel, which forwards all attributes to the model inside
         self.model = model
         self.adapter: str | None = _active_adapter(model)
         self.learning_rate = learning_rate
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
-        self.compiled = is_compiled(model, compile)
+        self.compiled = should_compile(model, compile)
         self.cuda_graphs = True  # on a GPU
         self.tokenizer = tokenizer
         self.sampling: Sampling = sampling or Sampling()
         self.samplings = dict(samplings or {})
         self.chat = chat or Chat(system=system)
         self.chats = dict(chats or {})
-        self._prompts: dict[str | None, Prompts] = {}
+        self._prompts: dict[str | None, PromptFormatter] = {}
         self.histories = Histories()
         self.max_rows = max_rows
         self.noise_keys = NoiseKeys(seed)
@@ -182,39 +188,39 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         of CUDA if there is one. Raises :class:`ConfigError` for models that cannot be loaded and for a
         device that is not there.
         """
-        device = device_here(device)
-        folder = source_of(name)
-        wanted: Any = dtype if precision is None else weight_dtype(precision)
+        device = resolve_device(device)
+        folder = resolve_source(name)
+        weight_format: Any = dtype if precision is None else weight_dtype(precision)
         if name == TINY:
-            wanted = "float32" if precision is None else wanted
-            options.setdefault("sampling", Sampling(max_new_tokens=answer_limit(name)))
+            weight_format = "float32" if precision is None else weight_format
+            options.setdefault("sampling", Sampling(max_new_tokens=default_max_new_tokens(name)))
         trust = {"trust_remote_code": trust_remote_code}
-        with reading(folder), warn_if_cpu_contended():
+        with report_load_errors(folder), warn_if_cpu_contended():
             if lora.is_adapter(folder):
-                model, base_source = lora.load_adapter(folder, base, wanted, **trust)
+                model, base_source = lora.load_adapter(folder, base, weight_format, **trust)
                 own = (Path(folder) / "tokenizer_config.json").exists()
                 tokenizer_from = folder if own else base_source
             elif base is not None:
                 raise ConfigError(f"{name} is not an adapter: base has no effect for it")
             else:
-                model, tokenizer_from = load_causal_model(folder, wanted, **trust), folder
+                model, tokenizer_from = load_causal_model(folder, weight_format, **trust), folder
             tokenizer = load_tokenizer(tokenizer_from, **trust)
         policy = cls(model.to(device), tokenizer, name=name, **options)
         warn_if_slow(policy.model.device, precision)
         check_family(policy.model, name)
         policy.precision = precision  # the weights have it already, and an adapter stays float32
         for agent in (None, *policy.chats):
-            policy.prompts_of(agent)  # raises now for settings that the model cannot use
+            policy.prompts_for(agent)  # raises now for settings that the model cannot use
         return policy
 
-    def sampling_of(self, agent: str) -> Sampling:
+    def sampling_for(self, agent: str) -> Sampling:
         return self.samplings.get(agent, self.sampling)
 
     @property
     def context(self) -> int:
         """The maximum number of tokens of a prompt and its answer together."""
-        read = _read_by(self.model)
-        return read if self.sampler is None else min(read, self.sampler.context)
+        model_context = _context_length(self.model)
+        return model_context if self.sampler is None else min(model_context, self.sampler.context)
 
     @property
     def tokens_at_once(self) -> int:
@@ -222,27 +228,27 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         return tokens_at_once(self.model, recompute=self.gradient_checkpointing)
 
     @property
-    def plain_head(self) -> bool:
+    def has_plain_head(self) -> bool:
         """Whether logits are known to be no more than a product of states and the output layer."""
         head: Any = self.model.get_output_embeddings()
-        return attention.supported(self.model.config) and lora.is_mergeable(head)
+        return attention.is_supported(self.model.config) and lora.is_mergeable(head)
 
-    def prompts_of(self, agent: str | None = None) -> Prompts:
+    def prompts_for(self, agent: str | None = None) -> PromptFormatter:
         """Formats the prompts of ``agent``; None: of an agent without its own settings."""
         if agent not in self.chats:
             agent = None
         if agent not in self._prompts:
             chat = self.chat if agent is None else self.chats[agent]
-            self._prompts[agent] = Prompts(self.tokenizer, chat, self.name)
+            self._prompts[agent] = PromptFormatter(self.tokenizer, chat, self.name)
         return self._prompts[agent]
 
     def encode(self, observation: str, agent: str | None = None) -> tuple[int, ...]:
         """The token ids of a prompt, through the chat template if there is one."""
-        return self.prompts_of(agent).encode(observation, self.histories, agent)
+        return self.prompts_for(agent).encode(observation, self.histories, agent)
 
     def respond_streaming(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
@@ -272,7 +278,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
     @staticmethod
     def respond_jointly(
         policies: Sequence[TransformersPolicy],
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
@@ -290,7 +296,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling, list[int]] = {}
         for index, (policy, request) in enumerate(zip(policies, requests, strict=True)):
-            sampling = policy.sampling_of(request.agent)
+            sampling = policy.sampling_for(request.agent)
             room = policy._room(sampling)
             if len(prompts[index]) == 0 or len(prompts[index]) > room:
                 policy._warn_too_long(len(prompts[index]), room)
@@ -303,9 +309,9 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             # similar lengths together need less padding; equal neighbours are read once
             indices.sort(key=lambda i: (policies[i].adapter or "", len(prompts[i]), prompts[i]))
 
-            def finished(
+            def on_finished(
                 n: int,
-                rows: list[Tokens],
+                rows: list[SampledTokens],
                 indices: list[int] = indices,
                 sampling: Sampling = sampling,
             ) -> None:
@@ -322,7 +328,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                 sampling,
                 [keys[i] for i in indices],
                 greedy,
-                finished,
+                on_finished,
                 [requests[i].cancelled for i in indices],
             )
         return answers
@@ -337,7 +343,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         *,
         top: bool = False,
         hidden: bool = False,
-        target: Target | None = None,
+        target: DistillationTarget | None = None,
     ) -> Likelihood:
         """Likelihoods of the groups' completions under this policy.
 
@@ -345,7 +351,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         state from which each token was predicted, for critics. ``target``: also return the
         divergence from it. The groups' agents must share their sampling settings.
         """
-        (sampling,) = {self.sampling_of(group.agent) for group in groups}
+        (sampling,) = {self.sampling_for(group.agent) for group in groups}
 
         def compute() -> tuple[Any, ...]:
             result = likelihood(
@@ -356,7 +362,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                 pad_id=self.pad_id,
                 top=top,
                 hidden=hidden or target is not None,
-                recompute=self._recompute(),
+                recompute=self._recompute_hook(),
                 compiled=self.compiled,
             )
             apart = None
@@ -372,29 +378,29 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             return result.logprobs, result.entropy, result.mask, result.top, kept, apart
 
         with self.ready():
-            return Likelihood(*sharding.run(self.model, compute))
+            return Likelihood(*sharding.run_with_weights(self.model, compute))
 
-    def predicted(self, groups: Sequence[Group]) -> tuple[Tensor, Tensor, Tensor | None]:
+    def states_and_head(self, groups: Sequence[Group]) -> tuple[Tensor, Tensor, Tensor | None]:
         """What is predicted before each of the groups' T tokens: states [T, H], and the weight [V, H] and
         bias [V] of the output layer, without gradients. Ranks that share a model call it with the model
-        :func:`gathered <llmzoo.distributed.sharding.gathered>`. The model has a ``plain_head``.
+        :func:`gathered <llmzoo.distributed.sharding.gather_weights>`. The model has a ``plain_head``.
         """
         head: Any = self.model.get_output_embeddings()
         with torch.no_grad():
-            now = self.likelihood(groups, hidden=True)
-            assert now.hidden is not None
+            current = self.likelihood(groups, hidden=True)
+            assert current.hidden is not None
             with self.ready():
                 weight = lora.merged_weight(head).detach()
                 if sharding.is_sharded(self.model):
                     weight = weight.clone()  # the whole weight is freed
-        return now.hidden[now.mask.bool()], weight, head.bias
+        return current.hidden[current.mask.bool()], weight, head.bias
 
     def prompt_hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
         """The hidden states [B, H] at the last tokens of prompts, as in ``likelihood(hidden=True)``.
 
         A prompt beyond the model's context is cut on the left.
         """
-        limit = _read_by(self.model)
+        limit = _context_length(self.model)
         cut = [prompt[-limit:] for prompt in prompts]
         parts = [cut[i : i + self.max_rows] for i in range(0, len(cut), self.max_rows)]
         with self.ready():
@@ -405,7 +411,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
     def parameters(self) -> list[Parameter]:
         """The parameters that this policy trains: its adapter's, or all unfrozen ones of the model."""
         if self.adapter is not None:
-            own = lora.own_parameters(self.model, self.adapter)
+            own = lora.adapter_parameters(self.model, self.adapter)
             return [p for p in own.values() if p.requires_grad]
         if lora.is_peft(self.model):
             return []  # the bare base, which others share
@@ -424,12 +430,12 @@ class TransformersPolicy(StreamingPolicy, Sampled):
     def frozen(self) -> TransformersPolicy:
         """A frozen copy of this policy with weights of its own: an adapter's within the shared model."""
         if self.adapter is not None:
-            return self.with_adapter(lora.frozen_copy(self.model, self.adapter))
-        frozen = copy.copy(self)
-        frozen.sampler = None  # its engine would follow the trained weights
+            return self.with_adapter(lora.add_frozen_copy(self.model, self.adapter))
+        other = copy.copy(self)
+        other.sampler = None  # its engine would follow the trained weights
         if not lora.is_peft(self.model):
-            frozen.model = sharding.copied(self.model).eval().requires_grad_(False)
-        return frozen
+            other.model = sharding.copy_model(self.model).eval().requires_grad_(False)
+        return other
 
     def activate(self) -> None:
         """Activate this policy's adapter, for code that uses ``model`` directly."""
@@ -451,7 +457,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         elif lora.is_peft(self.model):
             raise ConfigError(f"{self.name} is the bare base that adapters share: nothing to save")
         else:
-            with no_bars():
+            with hide_progress_bars():
                 self.model.save_pretrained(str(folder))
         if ranks.rank() == 0:
             self.tokenizer.save_pretrained(str(folder))
@@ -465,7 +471,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             if self.adapter is not None:
                 lora.load_into_adapter(self.model, self.adapter, Path(folder))
             else:
-                load_into(self.model, Path(folder))
+                load_weights_into(self.model, Path(folder))
         except LlmzooError:
             raise
         except (
@@ -536,8 +542,8 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         self.activate()
         bare = lora.is_peft(self.model) and self.adapter is None
         with (
-            lora.bare(self.model) if bare else nullcontext(),
-            autocast(sharding.device_of(self.model), self.precision),
+            lora.without_adapters(self.model) if bare else nullcontext(),
+            autocast(sharding.compute_device(self.model), self.precision),
         ):
             yield
 
@@ -549,25 +555,27 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         sampling: Sampling,
         keys: Sequence[int],
         greedy: bool,
-        finished: Finished,
+        on_finished: OnFinished,
         cancelled: Sequence[Event | None],
     ) -> None:
         """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
         of :data:`_PROMPT_TOKENS` at once. Prompts of one adapter are neighbours.
 
-        A prompt's rows are passed to ``finished``, with its index, as soon as they are complete or
+        A prompt's rows are passed to ``on_finished``, with its index, as soon as they are complete or
         its event in ``cancelled`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.
         """
         first = policies[0]
         if first.sampler is not None:
             batch = first.sampler.sample(prompts, group_size, sampling, keys=keys, greedy=greedy)
             for n, rows in enumerate(batch):
-                finished(n, rows)
+                on_finished(n, rows)
             return
         at_once = max(1, first.max_rows // group_size)
         parts = [
             pack[start : start + at_once]
-            for pack in packs([len(prompt) for prompt in prompts], _PROMPT_TOKENS)
+            for pack in split_into_packs(
+                [len(prompt) for prompt in prompts], _PROMPT_TOKENS_PER_PASS
+            )
             for start in range(0, len(pack), at_once)
         ]
         with first.ready():
@@ -575,7 +583,9 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                 count, here = len(part) * group_size, slice(part.start, part.stop)
                 adapters = [policy.adapter or "" for policy in policies[here]]
                 names = sorted(set(adapters))
-                with limited_by("max_rows", count, f"Sampling from {first.name!r}", _FEWER_ROWS):
+                with explain_out_of_memory(
+                    "max_rows", count, f"Sampling from {first.name!r}", _MAX_ROWS_HINT
+                ):
                     sample(
                         first.model,
                         prompts[here],
@@ -588,12 +598,12 @@ class TransformersPolicy(StreamingPolicy, Sampled):
                         cuda_graphs=first.cuda_graphs,
                         adapters=names if len(names) > 1 else (),
                         adapter_of=[names.index(adapter) for adapter in adapters],
-                        stopped=first._stopped(sampling),
-                        finished=partial(_counted_on, finished, part.start),
-                        cancelled=_any_set(cancelled[here]),
+                        has_stopped=first._stopped(sampling),
+                        on_finished=partial(_finish_with_offset, on_finished, part.start),
+                        cancelled=_cancellation_check(cancelled[here]),
                     )
 
-    def _recompute(self) -> Callable[[], None] | None:
+    def _recompute_hook(self) -> Callable[[], None] | None:
         """The preparation of a layer's second run under gradient checkpointing; else None."""
         return self.activate if self.gradient_checkpointing else None
 
@@ -615,24 +625,28 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         # a stop string may span tokens, so a window of the last ones is decoded
         window = max(len(stop) for stop in sampling.stop) + 8
 
-        def stopped(ids: list[int]) -> bool:
+        def has_stop_string(ids: list[int]) -> bool:
             text = self.tokenizer.decode(ids[-window:], skip_special_tokens=True)
             return any(stop in text for stop in sampling.stop)
 
-        return stopped
+        return has_stop_string
 
     def _completion(
-        self, prompt: tuple[int, ...], row: Tokens, sampling: Sampling, request: Request
+        self,
+        prompt: tuple[int, ...],
+        row: SampledTokens,
+        sampling: Sampling,
+        request: PolicyRequest,
     ) -> Completion:
         self.tokens_sampled += len(row.ids)
-        prompts = self.prompts_of(request.agent)
+        prompts = self.prompts_for(request.agent)
         text = prompts.answer(row.ids)
         if isinstance(request.observation, Conversation):
-            said = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
+            full_text = str(self.tokenizer.decode(row.ids, skip_special_tokens=True))
             ids = tuple(row.ids)
-            self.histories.remember(request.agent, request.observation, said, prompt, ids)
+            self.histories.remember(request.agent, request.observation, full_text, prompt, ids)
         if text is None:
-            self._count_unclosed(prompts)
+            self._count_unclosed_thought(prompts)
             text = ""
         cuts = [at for at in (text.find(stop) for stop in sampling.stop) if at >= 0]
         return Completion(
@@ -643,7 +657,7 @@ class TransformersPolicy(StreamingPolicy, Sampled):
             truncated=not row.ended,
         )
 
-    def _count_unclosed(self, prompts: Prompts) -> None:
+    def _count_unclosed_thought(self, prompts: PromptFormatter) -> None:
         if self.thoughts_unclosed == 0:
             assert prompts.marks is not None
             warnings.warn(
@@ -655,12 +669,14 @@ class TransformersPolicy(StreamingPolicy, Sampled):
         self.thoughts_unclosed += 1
 
 
-def _counted_on(finished: Finished, start: int, number: int, rows: list[Tokens]) -> None:
-    """Call ``finished`` with an index counted over all passes."""
-    finished(start + number, rows)
+def _finish_with_offset(
+    on_finished: OnFinished, start: int, number: int, rows: list[SampledTokens]
+) -> None:
+    """Call ``on_finished`` with an index counted over all passes."""
+    on_finished(start + number, rows)
 
 
-def _any_set(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
+def _cancellation_check(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
     """A function that tells whether a prompt's event is set; None if no prompt has one."""
     if all(event is None for event in events):
         return None
@@ -672,7 +688,7 @@ def _any_set(events: Sequence[Event | None]) -> Callable[[int], bool] | None:
     return is_set
 
 
-def _read_by(model: PreTrainedModel) -> int:
+def _context_length(model: PreTrainedModel) -> int:
     """The model's context in tokens. Some models have no limit."""
     return getattr(model.config, "max_position_embeddings", None) or 2**31
 

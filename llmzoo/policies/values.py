@@ -16,14 +16,14 @@ from torch import Tensor, nn
 
 from llmzoo.distributed import sharding
 from llmzoo.errors import ConfigError
-from llmzoo.models.likelihood import last_states, nothing
-from llmzoo.models.lora import is_peft, whole_copy
-from llmzoo.models.memory import limited_by
-from llmzoo.models.packing import Segments, packs
+from llmzoo.models.likelihood import do_nothing, last_states
+from llmzoo.models.lora import is_peft, unsharded_copy
+from llmzoo.models.memory import explain_out_of_memory
+from llmzoo.models.packing import Segments, split_into_packs
 from llmzoo.models.precision import Precision, autocast, cast_weights
 from llmzoo.policies.transformers import TransformersPolicy
 
-_SMALLER = "critic=value_head keeps no model of its own."
+_VALUE_HEAD_HINT = "critic=value_head keeps no model of its own."
 
 
 class ValueHead(nn.Module):
@@ -75,7 +75,7 @@ class CriticModel(nn.Module):
             raise ConfigError(f"outputs and tokens are at least 1, got {outputs} and {tokens}")
         cast_weights(body, precision)
         self.body = body.requires_grad_(True).eval()
-        self.head = ValueHead(body.config.hidden_size, outputs).to(sharding.device_of(body))
+        self.head = ValueHead(body.config.hidden_size, outputs).to(sharding.compute_device(body))
         self.tokens = tokens
         self.precision = precision
         self.gradient_checkpointing = gradient_checkpointing
@@ -87,12 +87,14 @@ class CriticModel(nn.Module):
     def of(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
         """A critic that starts from a copy of the policy's weights, with its adapter merged in."""
         if is_peft(policy.model):
-            divided = sharding.is_sharded(policy.model)
+            is_sharded = sharding.is_sharded(policy.model)
             copied = (
-                whole_copy(policy.model, policy.adapter) if divided else copy.deepcopy(policy.model)
+                unsharded_copy(policy.model, policy.adapter)
+                if is_sharded
+                else copy.deepcopy(policy.model)
             )
             return cls(_merge(copied, policy.adapter), **options)
-        return cls(sharding.copied(policy.model.base_model), **options)
+        return cls(sharding.copy_model(policy.model.base_model), **options)
 
     @classmethod
     def load(cls, name: str, *, device: str | None = None, **options: Any) -> CriticModel:
@@ -104,7 +106,9 @@ class CriticModel(nn.Module):
 
     def values(self, prompts: Sequence[Sequence[int]]) -> Tensor:
         """The values [B, O] at the last token of each text."""
-        return self._read([self._cut(prompt, 0) for prompt in prompts], [1] * len(prompts))
+        return self._read(
+            [self._truncate_left(prompt, 0) for prompt in prompts], [1] * len(prompts)
+        )
 
     def token_values(
         self,
@@ -120,10 +124,10 @@ class CriticModel(nn.Module):
         if width == 0:
             raise ValueError("none of the completions has a token")
         read = [
-            [*self._cut(prompt, max(0, len(ids) - 1)), *ids[:-1]]
+            [*self._truncate_left(prompt, max(0, len(ids) - 1)), *ids[:-1]]
             for prompt, ids in zip(prompts, completions, strict=True)
         ]
-        cells = Segments([len(ids) for ids in completions], sharding.device_of(self.body))
+        cells = Segments([len(ids) for ids in completions], sharding.compute_device(self.body))
         values = self._read(read, cells.lengths)[:, output]
         return cells.grid(values) * cells.real
 
@@ -132,27 +136,29 @@ class CriticModel(nn.Module):
         self.body.eval()
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # less padding
         values: list[Tensor] = []
-        for pack in packs([len(texts[i]) for i in order], self.tokens):
+        for pack in split_into_packs([len(texts[i]) for i in order], self.tokens):
             part = [order[i] for i in pack]
             states_of_part = partial(
                 last_states,
                 self.body,
                 [texts[i] for i in part],
                 [counts[i] for i in part],
-                recompute=nothing if self.gradient_checkpointing else None,
+                recompute=do_nothing if self.gradient_checkpointing else None,
             )
             size = sum(len(texts[i]) for i in part)
             with (
-                limited_by("tokens_at_once", size, "A pass of the critic", _SMALLER),
-                autocast(sharding.device_of(self.body), self.precision),
+                explain_out_of_memory(
+                    "tokens_at_once", size, "A pass of the critic", _VALUE_HEAD_HINT
+                ),
+                autocast(sharding.compute_device(self.body), self.precision),
             ):
-                states = sharding.run(self.body, states_of_part)
+                states = sharding.run_with_weights(self.body, states_of_part)
             values += self.head(states).split([counts[i] for i in part])
         return torch.cat(
-            [values for _, values in sorted(zip(order, values, strict=True), key=_first)]
+            [values for _, values in sorted(zip(order, values, strict=True), key=_first_item)]
         )
 
-    def _cut(self, prompt: Sequence[int], following: int) -> Sequence[int]:
+    def _truncate_left(self, prompt: Sequence[int], following: int) -> Sequence[int]:
         """The end of the prompt that fits into the context before ``following`` more tokens."""
         room = self.context - following
         if len(prompt) <= room:
@@ -178,5 +184,5 @@ def _merge(model: Any, adapter: str | None) -> Any:
     return plain.base_model
 
 
-def _first(pair: tuple[int, Tensor]) -> int:
+def _first_item(pair: tuple[int, Tensor]) -> int:
     return pair[0]

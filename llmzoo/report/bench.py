@@ -18,9 +18,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from llmzoo.evaluation.evaluate import counted
-from llmzoo.evaluation.statistics import pooled
-from llmzoo.report.style import save
+from llmzoo.evaluation.evaluate import format_task_count
+from llmzoo.evaluation.statistics import pool_success
+from llmzoo.report.style import save_figure
 
 Row = Mapping[str, Any]
 SELF_PLAY = (
@@ -30,7 +30,7 @@ SELF_PLAY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class BenchCell:
     """The runs of one learner on one environment, as means over the seeds."""
 
     before: float
@@ -48,15 +48,15 @@ def is_self_play(settings: Mapping[str, Any], evaluation: Mapping[str, Any]) -> 
     return bool(won) and settings.get("policies") != won[0]
 
 
-def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
+def summarize_cell(rows: Sequence[Row], env: str, learner: str) -> BenchCell | None:
     """The cell of an environment and a learner; None if no run has a success of its own."""
     runs = [row for row in rows if row["env"] == env and row["learner"] == learner]
     good = [row for row in runs if "error" not in row and not row.get("self_play")]
     if not good:
         return None
     trials = sum(row["tasks"] for row in good)
-    after, after_ci95 = pooled([{**row, "success": row["after"]} for row in good])
-    return Cell(
+    after, after_ci95 = pool_success([{**row, "success": row["after"]} for row in good])
+    return BenchCell(
         before=sum(row["before"] * row["tasks"] for row in good) / trials,
         after=after,
         after_ci95=after_ci95,
@@ -64,7 +64,7 @@ def cell(rows: Sequence[Row], env: str, learner: str) -> Cell | None:
     )
 
 
-def tokens(rows: Sequence[Row], learner: str) -> float | None:
+def mean_tokens(rows: Sequence[Row], learner: str) -> float | None:
     """The mean tokens of a learner's runs; None if a run has no number."""
     good = [row for row in rows if row["learner"] == learner and "error" not in row]
     if not good or any("tokens" not in row for row in good):
@@ -72,7 +72,7 @@ def tokens(rows: Sequence[Row], learner: str) -> float | None:
     return fmean(row["tokens"] for row in good)
 
 
-def below_budget(rows: Sequence[Row]) -> list[str]:
+def below_budget_notes(rows: Sequence[Row]) -> list[str]:
     """A sentence for each run that its steps ended before it had sampled its budget of tokens."""
     return [
         f"{row['learner']} on {row['env']}, seed {row['seed']}, had its {row['steps']} steps after "
@@ -82,36 +82,39 @@ def below_budget(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def grid(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+def table_grid(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """The head and the lines of the table: a line per learner, a column per environment."""
-    envs, learners = _in_order(rows, "env"), _in_order(rows, "learner")
-    means = {learner: tokens(rows, learner) for learner in learners}
+    envs, learners = _distinct_values(rows, "env"), _distinct_values(rows, "learner")
+    means = {learner: mean_tokens(rows, learner) for learner in learners}
     counted = any(mean is not None for mean in means.values())
     lines = []
     for learner, mean in means.items():
-        cells = [_write(cell(rows, env, learner), _absent(rows, env, learner)) for env in envs]
+        cells = [
+            _format_cell(summarize_cell(rows, env, learner), _empty_cell_text(rows, env, learner))
+            for env in envs
+        ]
         last = ["" if mean is None else f"{mean:,.0f}"] if counted else []
         lines.append([learner, *cells, *last])
     return ["learner", *envs, *(["tokens a run"] if counted else [])], lines
 
 
-def about(rows: Sequence[Row]) -> str:
+def table_caption(rows: Sequence[Row]) -> str:
     """What a cell of the table says."""
-    seeds = ", ".join(map(str, _in_order(rows, "seed")))
+    seeds = ", ".join(map(str, _distinct_values(rows, "seed")))
     return (
         "Success on held-out tasks after training, sampled, with its 95% interval by distinct tasks, "
         f"the mean over seeds ({seeds}); in brackets the same before."
     )
 
 
-def table(rows: Sequence[Row], command: str) -> str:
+def markdown_table(rows: Sequence[Row], command: str) -> str:
     """The table in Markdown."""
     good = [row for row in rows if "error" not in row]
-    head, body = grid(rows)
+    head, body = table_grid(rows)
     lines = [
         f"`{command}`",
         "",
-        about(rows),
+        table_caption(rows),
         "",
         f"| {' | '.join(head)} |",
         "|---" * len(head) + "|",
@@ -120,15 +123,15 @@ def table(rows: Sequence[Row], command: str) -> str:
     if good:
         lines += [
             "",
-            f"{_span(good, 'steps')} iterations a run, {_tasks(good)} tasks an evaluation.",
-            *(f"\n**{note[0].upper()}{note[1:]}.**" for note in below_budget(good)),
+            f"{_format_range(good, 'steps')} iterations a run, {_format_tasks(good)} tasks an evaluation.",
+            *(f"\n**{note[0].upper()}{note[1:]}.**" for note in below_budget_notes(good)),
             *(["", SELF_PLAY] if any(row.get("self_play") for row in good) else []),
-            *_alone(good),
+            *_single_agent_note(good),
         ]
     return "\n".join(lines) + "\n"
 
 
-def _span(rows: Sequence[Row], key: str) -> str:
+def _format_range(rows: Sequence[Row], key: str) -> str:
     """``"20"``, ``"20 or 40"``, or ``"20 to 60"`` for more values."""
     values = sorted({row[key] for row in rows})
     if len(values) > 2:
@@ -138,16 +141,16 @@ def _span(rows: Sequence[Row], key: str) -> str:
     return word.join(map(str, values))
 
 
-def _tasks(rows: Sequence[Row]) -> str:
+def _format_tasks(rows: Sequence[Row]) -> str:
     """``"50"``, or ``"50 of 779"`` with the size of the split, for each environment."""
     if all(row.get("split_tasks") is None for row in rows):
-        return _span(rows, "tasks")
-    return " or ".join(dict.fromkeys(map(counted, rows)))
+        return _format_range(rows, "tasks")
+    return " or ".join(dict.fromkeys(map(format_task_count, rows)))
 
 
-def _alone(rows: Sequence[Row]) -> list[str]:
+def _single_agent_note(rows: Sequence[Row]) -> list[str]:
     """A line that names the single-agent learners, if only some learners are."""
-    run_counts = dict.fromkeys(_in_order(rows, "learner"), 0)
+    run_counts = dict.fromkeys(_distinct_values(rows, "learner"), 0)
     for row in rows:
         run_counts[row["learner"]] = max(run_counts[row["learner"]], len(row["return_after"]))
     alone = [learner for learner, count in run_counts.items() if count == 1]
@@ -156,10 +159,10 @@ def _alone(rows: Sequence[Row]) -> list[str]:
     return ["", f"One agent alone, which is another task: {', '.join(alone)}."]
 
 
-def heatmap(rows: Sequence[Row], path: Path) -> Path:
+def save_heatmap(rows: Sequence[Row], path: Path) -> Path:
     """Draw success after training, with the gain in percentage points."""
-    envs, learners = _in_order(rows, "env"), _in_order(rows, "learner")
-    cells = [[cell(rows, env, learner) for env in envs] for learner in learners]
+    envs, learners = _distinct_values(rows, "env"), _distinct_values(rows, "learner")
+    cells = [[summarize_cell(rows, env, learner) for env in envs] for learner in learners]
     size = 2.2 + 1.6 * len(envs), 1.4 + 0.6 * len(learners)
     figure = Figure(figsize=size, dpi=130, layout="constrained")
     axes = figure.subplots()
@@ -169,7 +172,7 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
     axes.set_yticks(range(len(learners)), [_label(rows, learner) for learner in learners])
     for y, line in enumerate(cells):
         for x, entry in enumerate(line):
-            text = _absent(rows, envs[x], learners[y])
+            text = _empty_cell_text(rows, envs[x], learners[y])
             if entry is not None:
                 text = f"{entry.after:.0%}\n{100 * (entry.after - entry.before):+.0f}"
             dark = entry is not None and entry.after > 0.6
@@ -178,16 +181,16 @@ def heatmap(rows: Sequence[Row], path: Path) -> Path:
             )
     axes.set_title("success after training, and points gained", fontsize=9)
     figure.colorbar(image, ax=axes)
-    save(figure, path)
+    save_figure(figure, path)
     return path
 
 
 def _label(rows: Sequence[Row], learner: str) -> str:
-    mean = tokens(rows, learner)
+    mean = mean_tokens(rows, learner)
     return learner if mean is None else f"{learner}\n{mean / 1000:,.1f}k tokens"
 
 
-def _absent(rows: Sequence[Row], env: str, learner: str) -> str:
+def _empty_cell_text(rows: Sequence[Row], env: str, learner: str) -> str:
     """The text of an empty cell: all runs diverged or played themselves, or there was none."""
     tried = [row for row in rows if row["env"] == env and row["learner"] == learner]
     if any(row.get("self_play") for row in tried):
@@ -195,7 +198,7 @@ def _absent(rows: Sequence[Row], env: str, learner: str) -> str:
     return "failed" if tried else "not run"
 
 
-def _write(cell: Cell | None, absent: str) -> str:
+def _format_cell(cell: BenchCell | None, absent: str) -> str:
     if cell is None:
         return absent
     low, high = cell.after_ci95
@@ -203,6 +206,6 @@ def _write(cell: Cell | None, absent: str) -> str:
     return f"{cell.after:.1%} [{low:.1%}, {high:.1%}] ({cell.before:.1%}){failed}"
 
 
-def _in_order(rows: Sequence[Row], key: str) -> list[Any]:
+def _distinct_values(rows: Sequence[Row], key: str) -> list[Any]:
     """The distinct values of a key, in order of first appearance."""
     return list(dict.fromkeys(row[key] for row in rows if key in row))

@@ -15,19 +15,25 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation.statistics import bootstrap, holm, mean_returns, pooled, sign_flip
+from llmzoo.evaluation.statistics import (
+    bootstrap_interval,
+    holm_correction,
+    mean_returns,
+    pool_success,
+    sign_flip_test,
+)
 
-_FILES = ("result.json", "after.json")  # of an evaluation, of a run
-_NAMED = 3  # tasks in an error
+_EVALUATION_FILES = ("result.json", "after.json")  # of an evaluation, of a run
+_MAX_NAMED_TASKS = 3  # tasks in an error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class PairedComparison:
     """Two evaluations, task by task.
 
     ``more`` and ``less``: tasks that the first solved more and less often than the second.
     ``p_value``: of no difference in success, McNemar's exact test for one sample of each task and the
-    sign-flip test otherwise (:func:`llmzoo.evaluation.statistics.paired_over_seeds`). ``p_holm``: the
+    sign-flip test otherwise (:func:`llmzoo.evaluation.statistics.paired_test_over_seeds`). ``p_holm``: the
     same, corrected for the number of pairs. ``gain``: the difference of the mean returns, of an
     agent on average, with its bootstrap interval over tasks.
     """
@@ -56,26 +62,26 @@ class Comparison:
     split: str
     rates: Mapping[str, tuple[float, tuple[float, float]]]
     returns: Mapping[str, Mapping[str, float]]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairedComparison, ...]
     differ: Mapping[str, Mapping[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def read(source: str) -> dict[str, Any]:
+def load_evaluation(source: str) -> dict[str, Any]:
     """The evaluation in a folder or file. Raises :class:`ConfigError` if there is none."""
     path = Path(source)
-    candidates = [path / name for name in _FILES] if path.is_dir() else [path]
+    candidates = [path / name for name in _EVALUATION_FILES] if path.is_dir() else [path]
     for candidate in candidates:
-        found = files.read_object(candidate)
+        found = files.read_json_object(candidate)
         if found is None:
             continue
         if not {"ids", "solved", "returns", "env", "split"} <= found.keys():
             raise ConfigError(
                 f"{candidate} has no results of single tasks: evaluate again with this version"
             )
-        config = (files.read_object(path / "config.json") if path.is_dir() else None) or {}
+        config = (files.read_json_object(path / "config.json") if path.is_dir() else None) or {}
         return found | ({"env_args": config["env_args"]} if "env_args" in config else {})
     if (path / "episodes.jsonl").exists():
         raise ConfigError(f"{source} was cut off: llmzoo eval --out {source} --resume ends it")
@@ -91,29 +97,29 @@ def compare(evaluations: Mapping[str, Mapping[str, Any]]) -> Comparison:
     if len(names) < 2:
         raise ConfigError("compare needs two evaluations or more")
     for name in names[1:]:
-        _check(names[0], evaluations[names[0]], name, evaluations[name])
+        _check_same_tasks(names[0], evaluations[names[0]], name, evaluations[name])
     first = evaluations[names[0]]
     pairs = list(combinations(names, 2))
-    measured = [tested(evaluations[a], evaluations[b]) for a, b in pairs]
-    corrected = holm([one["p_value"] for one in measured])
+    measured = [compare_pair(evaluations[a], evaluations[b]) for a, b in pairs]
+    corrected = holm_correction([one["p_value"] for one in measured])
     return Comparison(
         env=first["env"],
         split=first["split"],
-        rates={name: pooled([one]) for name, one in evaluations.items()},
+        rates={name: pool_success([one]) for name, one in evaluations.items()},
         returns={name: dict(one["mean_return"]) for name, one in evaluations.items()},
         pairs=tuple(
-            Pair(first=a, second=b, p_holm=p, **one)
+            PairedComparison(first=a, second=b, p_holm=p, **one)
             for (a, b), one, p in zip(pairs, measured, corrected, strict=True)
         ),
-        differ=_differing(evaluations),
+        differ=_differing_env_args(evaluations),
     )
 
 
-def _differing(evaluations: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    told = {name: one["env_args"] for name, one in evaluations.items() if "env_args" in one}
+def _differing_env_args(evaluations: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    known_args = {name: one["env_args"] for name, one in evaluations.items() if "env_args" in one}
     values = {
-        arg: {name: args.get(arg) for name, args in told.items()}
-        for arg in dict.fromkeys(arg for args in told.values() for arg in args)
+        arg: {name: args.get(arg) for name, args in known_args.items()}
+        for arg in dict.fromkeys(arg for args in known_args.values() for arg in args)
         if arg != "split"
     }
     return {
@@ -123,7 +129,9 @@ def _differing(evaluations: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
     }
 
 
-def _check(name: str, one: Mapping[str, Any], other_name: str, other: Mapping[str, Any]) -> None:
+def _check_same_tasks(
+    name: str, one: Mapping[str, Any], other_name: str, other: Mapping[str, Any]
+) -> None:
     for key in ("env", "split", "source"):
         if one.get(key) != other.get(key):
             raise ConfigError(
@@ -135,33 +143,41 @@ def _check(name: str, one: Mapping[str, Any], other_name: str, other: Mapping[st
         only = [*(left - right), *(right - left)]
         raise ConfigError(
             f"{name} and {other_name} played different tasks: {len(left)} and {len(right)}, of which "
-            f"{len(left & right)} are the same; not in both are {', '.join(sorted(only)[:_NAMED])}"
-            f"{' and others' if len(only) > _NAMED else ''}. Evaluate both with the same --tasks"
+            f"{len(left & right)} are the same; not in both are {', '.join(sorted(only)[:_MAX_NAMED_TASKS])}"
+            f"{' and others' if len(only) > _MAX_NAMED_TASKS else ''}. Evaluate both with the same --tasks"
         )
 
 
-def tested(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def compare_pair(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a :class:`Pair` that two evaluations of the same tasks give: those of ``llmzoo eval``
     or, of several seeds, ``ids``, ``solved`` and ``returns`` one after another."""
-    solved, others = _by_task(one, _marks(one)), _by_task(other, _marks(other))
-    returns, returned = _by_task(one, mean_returns(one)), _by_task(other, mean_returns(other))
+    one_solved, other_solved = _by_task(one, _marks(one)), _by_task(other, _marks(other))
+    one_returns, other_returns = (
+        _by_task(one, mean_returns(one)),
+        _by_task(other, mean_returns(other)),
+    )
     # in whole numbers, so that the exact test can count: successes times the other's samples
     differences = [
-        round(sum(solved[id]) * len(others[id]) - sum(others[id]) * len(solved[id]))
-        for id in solved
+        round(
+            sum(one_solved[id]) * len(other_solved[id])
+            - sum(other_solved[id]) * len(one_solved[id])
+        )
+        for id in one_solved
     ]
-    test = sign_flip(differences)
-    gains = [fmean(returns[id]) - fmean(returned[id]) for id in returns]
-    weights = [len(returns[id]) for id in returns]  # a task that a set repeats counts as often
+    test = sign_flip_test(differences)
+    gains = [fmean(one_returns[id]) - fmean(other_returns[id]) for id in one_returns]
+    weights = [
+        len(one_returns[id]) for id in one_returns
+    ]  # a task that a set repeats counts as often
     clusters = [[gain] * weight for gain, weight in zip(gains, weights, strict=True)]
     return {
-        "tasks": len(solved),
-        "success": pooled([one])[0] - pooled([other])[0],
+        "tasks": len(one_solved),
+        "success": pool_success([one])[0] - pool_success([other])[0],
         "more": test.only_first,
         "less": test.only_second,
         "p_value": test.p_value,
         "gain": fmean(gain for cluster in clusters for gain in cluster),
-        "gain_ci95": bootstrap(clusters),
+        "gain_ci95": bootstrap_interval(clusters),
     }
 
 
@@ -182,7 +198,7 @@ COLUMNS = (
 )
 
 
-def rows_of(pairs: Sequence[Pair]) -> Iterator[list[str]]:
+def comparison_rows(pairs: Sequence[PairedComparison]) -> Iterator[list[str]]:
     """A row under :data:`COLUMNS` for each pair."""
     for pair in pairs:
         low, high = pair.gain_ci95
@@ -191,21 +207,21 @@ def rows_of(pairs: Sequence[Pair]) -> Iterator[list[str]]:
             f"{pair.success:+.1%}",
             str(pair.more),
             str(pair.less),
-            _p(pair.p_value),
-            _p(pair.p_holm),
+            _format_p_value(pair.p_value),
+            _format_p_value(pair.p_holm),
             f"{pair.gain:+.3f} [{low:+.3f}, {high:+.3f}]",
         ]
 
 
-def _p(value: float) -> str:
+def _format_p_value(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def draw(comparison: Comparison, path: Path) -> None:
+def plot_rates(comparison: Comparison, path: Path) -> None:
     """A picture of the success rates with their intervals."""
     from matplotlib.figure import Figure
 
-    from llmzoo.report.style import save
+    from llmzoo.report.style import save_figure
 
     names = list(comparison.rates)
     figure = Figure(figsize=(7, 0.5 * len(names) + 1.2), dpi=130, layout="constrained")
@@ -217,4 +233,4 @@ def draw(comparison: Comparison, path: Path) -> None:
     axes.set_xlim(0, 1)
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel(f"success on {comparison.env}, {comparison.split}; 95% intervals by task")
-    save(figure, path)
+    save_figure(figure, path)

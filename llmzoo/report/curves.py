@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from llmzoo.report import style
-from llmzoo.report.drawing import success
-from llmzoo.report.runs import read
-from llmzoo.report.series import groups
+from llmzoo.report.drawing import plot_success
+from llmzoo.report.runs import load_run
+from llmzoo.report.series import group_runs
 
 
 def plot_run(run: Path) -> Path:
@@ -17,14 +17,14 @@ def plot_run(run: Path) -> Path:
     intervals. For runs that learn from recorded episodes, success is that of these episodes; the
     line is left out if nothing was played.
     """
-    played = read(run, run.name)
+    played = load_run(run, run.name)
     config = played.config
-    figure = success(groups([played]))
+    figure = plot_success(group_runs([played]))
     title = (
         f"{config['learner']} on {config['env']}, model {config['model']}, seed {config['seed']}"
     )
     path = run / "curve.png"
-    with style.styled():
+    with style.figure_style():
         figure.suptitle(title, fontsize=10)
-        style.save(figure, path)
+        style.save_figure(figure, path)
     return path

@@ -19,18 +19,18 @@ from typing import Any, BinaryIO
 
 from llmzoo import registry
 from llmzoo.envs.base import TextEnv
-from llmzoo.envs.drawing.board import Sighting
+from llmzoo.envs.drawing.board import BoardInText
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.files import bounded_lines, opened
+from llmzoo.files import iter_bounded_lines, open_plain_file
 
-CHUNK = 400_000  # characters of JSON in a chunk
+CHUNK_CHARS = 400_000  # characters of JSON in a chunk
 # a text whole, or cut where it shows boards: {"text": as it is written, "board": rows of cells}
 Segments = str | list[str | dict[str, Any]]
-Draw = Callable[[str], Segments]
+SplitFn = Callable[[str], Segments]
 
 
 @dataclass(slots=True)
-class Played:
+class RecordedEpisodes:
     """``played.jsonl`` of one run, read as it grows.
 
     ``draw`` turns a prompt into what the page shows (:func:`drawer`). ``index`` has one row per
@@ -39,7 +39,7 @@ class Played:
     """
 
     path: Path
-    draw: Draw
+    draw: SplitFn
     index: list[dict[str, Any]] = field(default_factory=list)
     chunks: list[str] = field(default_factory=list)  # gzip in base64, all of them full
     unreadable: int = 0
@@ -51,7 +51,7 @@ class Played:
     def update(self) -> None:
         """Read what was added since the last call; everything if the file was replaced."""
         try:
-            with opened(self.path) as file:
+            with open_plain_file(self.path) as file:
                 self._update(file)
         except FileNotFoundError:
             self._start_over(-1)
@@ -60,14 +60,14 @@ class Played:
 
     def all_chunks(self) -> list[str]:
         """The full chunks and the one that is not full yet."""
-        return [*self.chunks, *([pack(_join(self._open))] if self._open else [])]
+        return [*self.chunks, *([gzip_base64(_join(self._open))] if self._open else [])]
 
     def _update(self, file: BinaryIO) -> None:
         state = os.fstat(file.fileno())
         if state.st_ino != self._inode or state.st_size < self._read:
             self._start_over(state.st_ino)
         file.seek(self._read)
-        for line in bounded_lines(file, self.path):
+        for line in iter_bounded_lines(file, self.path):
             if not line.endswith(b"\n"):  # still being written
                 break
             self._read += len(line)
@@ -82,7 +82,7 @@ class Played:
     def _add(self, line: bytes) -> None:
         try:
             record = json.loads(line)
-            row, body = index_row(record), dumps(body_of(record, self.draw))
+            row, body = index_row(record), compact_json(episode_body(record, self.draw))
         except (
             ValueError,
             LookupError,
@@ -97,8 +97,8 @@ class Played:
         self.index.append({**row, "chunk": len(self.chunks), "place": len(self._open)})
         self._open.append(body)
         self._length += len(body)
-        if self._length >= CHUNK:
-            self.chunks.append(pack(_join(self._open)))
+        if self._length >= CHUNK_CHARS:
+            self.chunks.append(gzip_base64(_join(self._open)))
             self._open, self._length = [], 0
 
 
@@ -109,8 +109,8 @@ def index_row(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "step": int(record["step"]),
         "seed": str(record["seed"]),  # JavaScript's numbers are too short for some
-        "success": number(record["success"]),
-        "returns": {str(agent): number(value) for agent, value in record["returns"].items()},
+        "success": json_number(record["success"]),
+        "returns": {str(agent): json_number(value) for agent, value in record["returns"].items()},
         "acted": list(dict.fromkeys(str(turn["agent"]) for turn in turns)),
         "turns": len(turns),
         "answers": len(answers),
@@ -119,13 +119,13 @@ def index_row(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def body_of(record: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
+def episode_body(record: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
     """The content of an episode that the page shows when it is selected."""
     return {
         "endings": [
             {
                 "success": bool(ending["success"]),
-                "totals": {str(k): number(v) for k, v in ending["totals"].items()},
+                "totals": {str(k): json_number(v) for k, v in ending["totals"].items()},
                 "decisions": ending.get("decisions"),
             }
             for ending in record.get("endings", [])
@@ -136,41 +136,41 @@ def body_of(record: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
                 "turn": int(turn["turn"]),
                 "path": node_path(turn.get("path")),
                 "prompt": draw(str(turn["prompt"])),
-                "answers": [_answer(answer, draw) for answer in turn["answers"]],
+                "answers": [_answer_body(answer, draw) for answer in turn["answers"]],
             }
             for turn in record["turns"]
         ],
     }
 
 
-def _answer(answer: Mapping[str, Any], draw: Draw) -> dict[str, Any]:
+def _answer_body(answer: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
     reply, error, sampled = answer.get("reply"), answer.get("error"), answer.get("sampled")
     return {
         "text": str(answer["text"]),
         "sampled": None if sampled is None else str(sampled),
-        "return": number(answer.get("return")),
-        "advantage": number(answer.get("advantage")),
+        "return": json_number(answer.get("return")),
+        "advantage": json_number(answer.get("advantage")),
         "tokens": answer.get("tokens"),
         "truncated": bool(answer.get("truncated")),
         "error": None if not error else str(error),
-        "parts": {str(k): number(v) for k, v in (answer.get("reward_parts") or {}).items()},
+        "parts": {str(k): json_number(v) for k, v in (answer.get("reward_parts") or {}).items()},
         "reply": None if reply is None else draw(str(reply)),
     }
 
 
-def drawer(env_id: str) -> Callable[[str], Segments]:
+def make_board_splitter(env_id: str) -> Callable[[str], Segments]:
     """A function that splits texts of this environment at the boards that they show.
 
     Only registered environments are used. A run folder cannot make the report import a
     ``module:name`` or call a server; texts of such environments stay whole.
     """
-    cls = class_of(env_id)
+    cls = env_class(env_id)
     if cls is None:
-        return _whole
-    return lambda text: cut(text, cls.boards_in(text))
+        return _keep_whole
+    return lambda text: split_at_boards(text, cls.find_boards(text))
 
 
-def cut(text: str, sightings: Sequence[Sighting]) -> Segments:
+def split_at_boards(text: str, sightings: Sequence[BoardInText]) -> Segments:
     """``text`` split at its boards; the whole text if it has none."""
     segments: list[str | dict[str, Any]] = []
     at = 0
@@ -195,24 +195,24 @@ def node_path(path: Any) -> str:
     return "" if path is None else str(path)
 
 
-def number(value: Any) -> float | int | str | None:
+def json_number(value: Any) -> float | int | str | None:
     """A number for JSON; ``"nan"`` and ``"inf"`` as texts."""
     if value is None:
         return None
     return value if math.isfinite(value) else str(value)
 
 
-def dumps(value: Any) -> str:
+def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def pack(text: str) -> str:
+def gzip_base64(text: str) -> str:
     """gzip, in base64. Halves of surrogate pairs, which UTF-8 cannot hold, go as JSON's escapes."""
     data = gzip.compress(text.encode("utf-8", "backslashreplace"), compresslevel=6, mtime=0)
     return base64.b64encode(data).decode("ascii")
 
 
-def packed_index(files: Sequence[Played]) -> str:
+def pack_index(files: Sequence[RecordedEpisodes]) -> str:
     """The index rows of all runs as columns; ``chunk`` is numbered over all runs."""
     columns: dict[str, list[Any]] = {"run": []}
     first = 0
@@ -222,10 +222,10 @@ def packed_index(files: Sequence[Played]) -> str:
             for name, value in row.items():
                 columns.setdefault(name, []).append(value + first if name == "chunk" else value)
         first += len(played.all_chunks())
-    return pack(dumps(columns))
+    return gzip_base64(compact_json(columns))
 
 
-def stamp(path: Path) -> tuple[int, int, int]:
+def file_stamp(path: Path) -> tuple[int, int, int]:
     """A value that changes with the file; zeros without a file."""
     try:
         state = os.stat(path)
@@ -238,7 +238,7 @@ def _join(bodies: Sequence[str]) -> str:
     return f"[{','.join(bodies)}]"
 
 
-def class_of(env_id: str) -> type[TextEnv] | None:
+def env_class(env_id: str) -> type[TextEnv] | None:
     """The class of a registered environment; None for code and for what is absent here."""
     if registry.is_remote(env_id) or registry.imports_code(env_id):
         return None
@@ -250,5 +250,5 @@ def class_of(env_id: str) -> type[TextEnv] | None:
     return type(env) if isinstance(env, TextEnv) else None
 
 
-def _whole(text: str) -> Segments:
+def _keep_whole(text: str) -> Segments:
     return text

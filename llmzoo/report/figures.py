@@ -12,10 +12,17 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 
 from llmzoo.report import style
-from llmzoo.report.drawing import Line, lines, success, time_of_group, time_of_groups, time_parts
-from llmzoo.report.league import ratings, wins
+from llmzoo.report.drawing import (
+    MetricLine,
+    plot_group_time,
+    plot_lines,
+    plot_mean_times,
+    plot_success,
+    time_keys,
+)
+from llmzoo.report.league import plot_ratings, plot_wins
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.report.series import RunGroup, groups, in_order
+from llmzoo.report.series import RunGroup, group_runs, sort_agents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +93,12 @@ class Plot:
     narrow: Callable[[], Figure] | None = None
 
 
-def plots(groups: Sequence[RunGroup]) -> list[Plot]:
+def make_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     """All figures of the runs: for each environment success, rewards, answers, learning, time."""
     envs = list(dict.fromkeys(group.env for group in groups))
     plots = []
     for env in envs:
-        for plot in _of_env([group for group in groups if group.env == env]):
+        for plot in _env_plots([group for group in groups if group.env == env]):
             several = len(envs) > 1
             name = f"{env} {plot.name}" if several else plot.name
             title = f"{plot.title}, {env}" if several else plot.title
@@ -103,31 +110,31 @@ def save_plots(runs: Sequence[RunData], folder: Path, form: Literal["png", "svg"
     """Save each figure of the report as ``FOLDER/NAME.FORM``, with its title."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for plot in plots(groups(runs)):
+    for plot in make_plots(group_runs(runs)):
         figure = plot.draw()
         path = folder / f"{plot.name}.{form}"
-        with style.styled():
+        with style.figure_style():
             figure.suptitle(plot.title, fontsize=10)
-            style.save(figure, path)
+            style.save_figure(figure, path)
         paths.append(path)
     return paths
 
 
-def _of_env(groups: Sequence[RunGroup]) -> list[Plot]:
-    narrow = partial(success, groups, style.NARROW)
-    draw = partial(success, groups)
+def _env_plots(groups: Sequence[RunGroup]) -> list[Plot]:
+    narrow = partial(plot_success, groups, style.NARROW)
+    draw = partial(plot_success, groups)
     return [
         Plot(name="success", section="Success", title="Success", draw=draw, narrow=narrow),
-        *_leagues(groups),
-        *_returns(groups),
-        *_reward_parts(groups),
-        *_measures(groups),
-        *_of_agents(groups),
-        *_time(groups),
+        *_league_plots(groups),
+        *_return_plots(groups),
+        *_reward_component_plots(groups),
+        *_measure_plots(groups),
+        *_agent_plots(groups),
+        *_time_plots(groups),
     ]
 
 
-def _leagues(groups: Sequence[RunGroup]) -> list[Plot]:
+def _league_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     """Ratings and results of each run's own league."""
     runs = [run for group in groups for run in group.runs]
     panels = []
@@ -135,8 +142,8 @@ def _leagues(groups: Sequence[RunGroup]) -> list[Plot]:
         if run.league is None:
             continue
         for name, title, draw in (
-            ("ratings", "Ratings", ratings),
-            ("wins", "Share of points", wins),
+            ("ratings", "Ratings", plot_ratings),
+            ("wins", "Share of points", plot_wins),
         ):
             several = len(runs) > 1
             panels.append(
@@ -151,34 +158,36 @@ def _leagues(groups: Sequence[RunGroup]) -> list[Plot]:
     return panels
 
 
-def _returns(groups: Sequence[RunGroup]) -> list[Plot]:
+def _return_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     """One figure with all agents of a group, or one for each agent with all groups."""
-    agents = _agents(groups, lambda row: row.get("return", {}))
+    agents = _sorted_agents(groups, lambda row: row.get("return", {}))
     y = "return (reward, undiscounted)"
     if len(groups) == 1:
-        drawn = [_line(agent, groups[0], "return", agent) for agent in agents]
+        drawn = [_make_line(agent, groups[0], "return", agent) for agent in agents]
         title = "Return of each agent"
-        plot = Plot(name="return", section="Rewards", title=title, draw=partial(lines, drawn, y))
+        plot = Plot(
+            name="return", section="Rewards", title=title, draw=partial(plot_lines, drawn, y)
+        )
         return [plot] if drawn else []
     return [
         Plot(
             name=f"return-{agent}",
             section="Rewards",
             title=f"Return of {agent}",
-            draw=partial(lines, [_line(g.label, g, "return", agent) for g in groups], y),
+            draw=partial(plot_lines, [_make_line(g.label, g, "return", agent) for g in groups], y),
         )
         for agent in agents
     ]
 
 
-def _reward_parts(groups: Sequence[RunGroup]) -> list[Plot]:
+def _reward_component_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     """A figure for each agent of each group, with a line for each part."""
     panels = []
     for number, group in enumerate(groups, start=1):
-        for agent in _agents([group], lambda row: row.get("agents", {})):
+        for agent in _sorted_agents([group], lambda row: row.get("agents", {})):
             path = ("agents", agent, "reward_parts")
-            parts = _names([group], partial(_within, path=path))
-            drawn = [_line(part, group, *path, part) for part in parts]
+            parts = _distinct_names([group], partial(_get_path, path=path))
+            drawn = [_make_line(part, group, *path, part) for part in parts]
             several = len(groups) > 1
             if drawn:
                 panels.append(
@@ -186,83 +195,83 @@ def _reward_parts(groups: Sequence[RunGroup]) -> list[Plot]:
                         name=f"reward-parts-{agent}" + (f"-{number}" if several else ""),
                         section="Rewards",
                         title=f"Reward parts of {agent}" + (f", {group.label}" if several else ""),
-                        draw=partial(lines, drawn, "reward (mean per answer)"),
+                        draw=partial(plot_lines, drawn, "reward (mean per answer)"),
                     )
                 )
     return panels
 
 
-def _measures(groups: Sequence[RunGroup]) -> list[Plot]:
+def _measure_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     """The other numbers of the rows; of several policies a line for each."""
-    keys = [k for k in _names(groups, _numbers) if k.rpartition("/")[2] not in HIDDEN]
+    keys = [k for k in _distinct_names(groups, _numeric_keys) if k.rpartition("/")[2] not in HIDDEN]
     by_name: dict[str, list[str]] = {}
     for key in keys:
-        by_name.setdefault(_base(key, groups), []).append(key)
+        by_name.setdefault(_metric_name(key, groups), []).append(key)
     others = [name for name in by_name if name not in MEASURES]
     panels = []
     for name in [*(known for known in MEASURES if known in by_name), *others]:
         measure = MEASURES.get(name, Measure(title=name, unit=""))
         drawn = [
-            _line(_label(group, key.removesuffix(name).rstrip("/"), groups), group, key)
+            _make_line(_line_label(group, key.removesuffix(name).rstrip("/"), groups), group, key)
             for group in groups
             for key in by_name[name]
             if any(is_finite(row.get(key)) for run in group.runs for row in run.train)
         ]
         if drawn:
-            panels.append(_measure(f"learning-{name}", measure, drawn))
+            panels.append(_make_measure_plot(f"learning-{name}", measure, drawn))
     return panels
 
 
-def _of_agents(groups: Sequence[RunGroup]) -> list[Plot]:
+def _agent_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     panels = []
     for key, measure in AGENT_SHARES.items():
         drawn = [
-            _line(_label(group, agent, groups), group, "agents", agent, key)
+            _make_line(_line_label(group, agent, groups), group, "agents", agent, key)
             for group in groups
-            for agent in _agents([group], partial(_with_number, key=key))
+            for agent in _sorted_agents([group], partial(_agents_with, key=key))
         ]
         if drawn:
-            panels.append(_measure(f"agents-{key}", measure, drawn))
+            panels.append(_make_measure_plot(f"agents-{key}", measure, drawn))
     return panels
 
 
-def _measure(name: str, measure: Measure, drawn: Sequence[Line]) -> Plot:
-    draw = partial(lines, drawn, measure.axis)
+def _make_measure_plot(name: str, measure: Measure, drawn: Sequence[MetricLine]) -> Plot:
+    draw = partial(plot_lines, drawn, measure.axis)
     return Plot(name=name, section=measure.section, title=measure.title, draw=draw)
 
 
-def _time(groups: Sequence[RunGroup]) -> list[Plot]:
-    timed = [group for group in groups if time_parts(group)]
+def _time_plots(groups: Sequence[RunGroup]) -> list[Plot]:
+    timed = [group for group in groups if time_keys(group)]
     if not timed:
         return []
     alone = len(timed) == 1
-    draw = partial(time_of_group, timed[0]) if alone else partial(time_of_groups, timed)
-    narrow = None if alone else partial(time_of_groups, timed, style.NARROW)
+    draw = partial(plot_group_time, timed[0]) if alone else partial(plot_mean_times, timed)
+    narrow = None if alone else partial(plot_mean_times, timed, style.NARROW)
     title = "Time of an iteration"
     return [Plot(name="time", section="Time", title=title, draw=draw, narrow=narrow)]
 
 
-def _base(key: str, groups: Sequence[RunGroup]) -> str:
+def _metric_name(key: str, groups: Sequence[RunGroup]) -> str:
     """``loss`` of ``planner_1/loss``; names that have a slash in TRL too, ``logps/chosen``, stay."""
     policy, slash, name = key.partition("/")
     agents = {a for g in groups for r in g.runs for row in r.train for a in row.get("return", {})}
     return name if slash and policy in agents else key
 
 
-def _label(group: RunGroup, agent: str, groups: Sequence[RunGroup]) -> str:
+def _line_label(group: RunGroup, agent: str, groups: Sequence[RunGroup]) -> str:
     """The label of a line: the agent, preceded by the group if there are several."""
     return agent if len(groups) == 1 else ", ".join(filter(None, [group.label, agent]))
 
 
-def _line(label: str, group: RunGroup, *path: str) -> Line:
-    return Line(label=label, runs=group.runs, value=partial(_value, path=path))
+def _make_line(label: str, group: RunGroup, *path: str) -> MetricLine:
+    return MetricLine(label=label, runs=group.runs, value=partial(_value, path=path))
 
 
 def _value(row: Row, path: Sequence[str]) -> Any:
-    return _within(row, path[:-1]).get(path[-1])
+    return _get_path(row, path[:-1]).get(path[-1])
 
 
-def _within(row: Row, path: Sequence[str]) -> Any:
+def _get_path(row: Row, path: Sequence[str]) -> Any:
     """The value at a path of keys; an empty mapping if there is none."""
     value: Any = row
     for key in path:
@@ -270,20 +279,20 @@ def _within(row: Row, path: Sequence[str]) -> Any:
     return value
 
 
-def _with_number(row: Row, key: str) -> list[str]:
+def _agents_with(row: Row, key: str) -> list[str]:
     """The agents of which a row has the number ``key``."""
     return [agent for agent, numbers in row.get("agents", {}).items() if key in numbers]
 
 
-def _numbers(row: Row) -> list[str]:
+def _numeric_keys(row: Row) -> list[str]:
     return [key for key, value in row.items() if type(value) in (int, float)]
 
 
-def _agents(groups: Sequence[RunGroup], of_row: Callable[[Row], Any]) -> list[str]:
-    return in_order(_names(groups, of_row))
+def _sorted_agents(groups: Sequence[RunGroup], of_row: Callable[[Row], Any]) -> list[str]:
+    return sort_agents(_distinct_names(groups, of_row))
 
 
-def _names(groups: Sequence[RunGroup], of_row: Callable[[Row], Any]) -> list[str]:
+def _distinct_names(groups: Sequence[RunGroup], of_row: Callable[[Row], Any]) -> list[str]:
     """All names that rows have, each once, by first appearance."""
     rows = (row for group in groups for run in group.runs for row in run.train)
     return list(dict.fromkeys(name for row in rows for name in of_row(row)))

@@ -7,48 +7,48 @@ from typing import Any
 
 from llmzoo.report import bench, bench_tests
 from llmzoo.report.runs import RunData
-from llmzoo.report.series import RunGroup, differences, labels
-from llmzoo.runs.run_folder import flat
+from llmzoo.report.series import RunGroup, differing_settings, group_labels
+from llmzoo.runs.run_folder import flatten
 
-_OF_TASKS = ("ids", "solved", "returns")
+_TASK_FIELDS = ("ids", "solved", "returns")
 
 
-def tables(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
+def outcome_tables(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
     """The table of success, and that of the paired tests, of the runs that have ended.
 
     Each is ``{"about", "head", "rows"}``. Nothing is returned for a single group, and no tests where
     files are damaged or of an earlier version.
     """
-    named = zip(groups, _names(groups), strict=True)
-    rows = [_row(run, *name) for group, name in named for run in group.runs if run.ended]
+    named = zip(groups, _env_and_learner_names(groups), strict=True)
+    rows = [_bench_row(run, *name) for group, name in named for run in group.runs if run.ended]
     if len(groups) < 2 or not rows:
         return []
-    head, lines = bench.grid(rows)
-    found = [{"about": bench.about(rows), "head": head, "rows": lines}]
+    head, lines = bench.table_grid(rows)
+    found = [{"about": bench.table_caption(rows), "head": head, "rows": lines}]
     try:
-        about, head, lines = bench_tests.grid(bench_tests.paired_tests(rows))
+        about, head, lines = bench_tests.tests_grid(bench_tests.run_paired_tests(rows))
     except (LookupError, TypeError, ValueError, ArithmeticError):
         return found
     return [*found, *([{"about": about, "head": head, "rows": lines}] if about else [])]
 
 
-def _names(groups: Sequence[RunGroup]) -> list[tuple[str, str]]:
+def _env_and_learner_names(groups: Sequence[RunGroup]) -> list[tuple[str, str]]:
     """The environment with the arguments that differ, and the learner with its own differences."""
     configs = [group.runs[0].config for group in groups]
     envs = []
     for config in configs:
         same = [c.get("env_args", {}) for c in configs if c["env"] == config["env"]]
-        own = dict(flat(config.get("env_args", {}), "."))
-        told = [f"{name}={own[name]}" for name in differences(same) if name in own]
-        envs.append(" ".join([str(config["env"]), *told]))
+        own = dict(flatten(config.get("env_args", {}), "."))
+        differing_args = [f"{name}={own[name]}" for name in differing_settings(same) if name in own]
+        envs.append(" ".join([str(config["env"]), *differing_args]))
     learners = [
         {**{k: v for k, v in config.items() if k != "env_args"}, "env": env}
         for config, env in zip(configs, envs, strict=True)
     ]
-    return [*zip(envs, labels(learners, [group.label for group in groups]), strict=True)]
+    return [*zip(envs, group_labels(learners, [group.label for group in groups]), strict=True)]
 
 
-def _row(run: RunData, env: str, learner: str) -> Mapping[str, Any]:
+def _bench_row(run: RunData, env: str, learner: str) -> Mapping[str, Any]:
     """A run that has ended, as a row of :mod:`llmzoo.report.bench`."""
     after: Mapping[str, Any] = run.after or {}
     before: Mapping[str, Any] = run.before or {}
@@ -64,5 +64,5 @@ def _row(run: RunData, env: str, learner: str) -> Mapping[str, Any]:
         "after": after["success"],
         "after_ci95": after["success_ci95"],
         "self_play": bench.is_self_play(run.config, after),
-        **{name: after[name] for name in _OF_TASKS if name in after},
+        **{name: after[name] for name in _TASK_FIELDS if name in after},
     }

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import CheckpointError, ConfigError, printable
+from llmzoo.errors import CheckpointError, ConfigError, escape_unprintable
 from llmzoo.evaluation.standings import League
-from llmzoo.files import lines_of, read_object
+from llmzoo.files import iter_lines, read_json_object
 from llmzoo.runs import provenance, run_folder
-from llmzoo.runs.run_folder import row_of
+from llmzoo.runs.run_folder import parse_row
 
 Row = Mapping[str, Any]
-LEAGUE = "league/league.json"  # where llmzoo league writes that of a single run
-DEPTH = 4  # levels of subfolders that are searched for runs
+LEAGUE_FILE = "league/league.json"  # where llmzoo league writes that of a single run
+MAX_DEPTH = 4  # levels of subfolders that are searched for runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class RunData:
         return trained + sum(row.get("seconds", 0.0) for row in self.evals)
 
 
-def find(paths: Iterable[str | Path]) -> list[Path]:
+def find_runs(paths: Iterable[str | Path]) -> list[Path]:
     """The run folders among ``paths`` and inside them, sorted by name.
 
     A folder of stages or of a bench gives all its runs. Raises :class:`ConfigError` for a folder that
@@ -76,7 +76,7 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
     for path in map(Path, paths):
         if not path.is_dir():
             raise ConfigError(f"there is no folder {path}: name a run folder of llmzoo train")
-        inside = _runs_in(path, DEPTH)
+        inside = _runs_in(path, MAX_DEPTH)
         if not inside:
             raise ConfigError(
                 f"{path} holds no run: a run folder has config.json, written by llmzoo train or fit"
@@ -87,20 +87,20 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
     return list(folders.values())
 
 
-def read(folder: Path, name: str) -> RunData:
+def load_run(folder: Path, name: str) -> RunData:
     """The run in a folder; raises :class:`ConfigError` for unreadable settings or metrics."""
     notes: list[str] = []
-    rows = _rows(folder / "metrics.jsonl", notes)
+    rows = _load_rows(folder / "metrics.jsonl", notes)
     by_kind: dict[str, dict[int, Row]] = {"train": {}, "eval": {}}
     for row in rows:
         by_kind.get(row["kind"], {})[row["step"]] = row
     train, evals = (
         tuple(row for _, row in sorted(by_kind[kind].items())) for kind in ("train", "eval")
     )
-    before: Row | None = _evaluation(folder / "before.json")
+    before: Row | None = _load_evaluation(folder / "before.json")
     if before is None and evals and evals[0]["step"] == 0:
         before = evals[0]
-    config = _legible(run_folder.settings(folder))
+    config = _make_printable(run_folder.require_config(folder))
     if "steps" in config and not is_finite(config["steps"]):
         raise ConfigError(f"{folder / 'config.json'}: steps is a number, not {config['steps']!r}")
     return RunData(
@@ -110,9 +110,9 @@ def read(folder: Path, name: str) -> RunData:
         train=train,
         evals=evals,
         before=before,
-        after=_evaluation(folder / "after.json"),
-        league=_league(folder / LEAGUE, notes),
-        starts=_starts(folder / provenance.NAME, notes),
+        after=_load_evaluation(folder / "after.json"),
+        league=_load_league(folder / LEAGUE_FILE, notes),
+        starts=_load_starts(folder / provenance.PROVENANCE_FILE, notes),
         notes=tuple(notes),
     )
 
@@ -131,24 +131,24 @@ def _is_run(folder: Path) -> bool:
     path = folder / "config.json"
     if not path.is_file():
         return False
-    config = _object(path)
+    config = _read_json(path)
     return config is not None and {"env", "learner"} <= set(config)
 
 
-def _object(path: Path) -> dict[str, Any] | None:
+def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        return _legible(read_object(path))
+        return _make_printable(read_json_object(path))
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
 
 
-def _legible(value: Any) -> Any:
+def _make_printable(value: Any) -> Any:
     """A value of JSON whose texts are printable: names of agents and metrics stand in figures."""
     if isinstance(value, Mapping):
-        return {printable(key): _legible(inner) for key, inner in value.items()}
+        return {escape_unprintable(key): _make_printable(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [*map(_legible, value)]
-    return printable(value) if isinstance(value, str) else value
+        return [*map(_make_printable, value)]
+    return escape_unprintable(value) if isinstance(value, str) else value
 
 
 # keys of rows and the types of their values; other numbers may be NaN or infinite, shown as gaps
@@ -156,7 +156,7 @@ _NUMBERS = ("tokens", "rollout_seconds", "update_seconds", "seconds", "tasks")
 _MAPPINGS = ("return", "agents", "greedy")
 
 
-def _has_form(row: Row) -> bool:
+def _is_valid_row(row: Row) -> bool:
     """Whether this looks like a row or an evaluation of a run."""
     return (
         all(is_finite(row[name]) for name in _NUMBERS if name in row)
@@ -166,10 +166,13 @@ def _has_form(row: Row) -> bool:
             isinstance(one.get("reward_parts", {}), Mapping)
             for one in row.get("agents", {}).values()
         )
-        and all(map(_is_leaf, _leaves(row)))
+        and all(map(_is_valid_leaf, _leaves(row)))
         and _is_share(row.get("success"))
-        and (row.get("kind") == "train" or (_is_measured(row) and bool(row.get("tasks", 0) >= 1)))
-        and ("greedy" not in row or _is_measured(row["greedy"]))
+        and (
+            row.get("kind") == "train"
+            or (_has_success_interval(row) and bool(row.get("tasks", 0) >= 1))
+        )
+        and ("greedy" not in row or _has_success_interval(row["greedy"]))
     )
 
 
@@ -177,7 +180,7 @@ def _is_share(value: Any) -> bool:
     return not is_finite(value) or bool(0 <= value <= 1)
 
 
-def _is_measured(row: Row) -> bool:
+def _has_success_interval(row: Row) -> bool:
     """Whether this has a success rate with its interval."""
     pair = row.get("success_ci95")
     return (
@@ -198,7 +201,7 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield one
 
 
-def _is_leaf(value: Any) -> bool:
+def _is_valid_leaf(value: Any) -> bool:
     return not isinstance(value, int) or abs(value) < 2**63
 
 
@@ -209,16 +212,16 @@ def is_finite(value: Any) -> bool:
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
-def _evaluation(path: Path) -> dict[str, Any] | None:
-    row = _object(path)
-    if row is not None and not _has_form(row):
+def _load_evaluation(path: Path) -> dict[str, Any] | None:
+    row = _read_json(path)
+    if row is not None and not _is_valid_row(row):
         raise ConfigError(f"{path} cannot be read: it has another form than an evaluation")
     return row
 
 
-def _starts(path: Path, notes: list[str]) -> tuple[Any, ...]:
+def _load_starts(path: Path, notes: list[str]) -> tuple[Any, ...]:
     try:
-        starts = _legible((read_object(path) or {}).get("starts", []))
+        starts = _make_printable((read_json_object(path) or {}).get("starts", []))
     except CheckpointError:
         starts = None
     if not isinstance(starts, list):
@@ -227,24 +230,24 @@ def _starts(path: Path, notes: list[str]) -> tuple[Any, ...]:
     return tuple(starts)
 
 
-def _league(path: Path, notes: list[str]) -> League | None:
+def _load_league(path: Path, notes: list[str]) -> League | None:
     try:
-        row = read_object(path)
-        return None if row is None else League.from_dict(_legible(row))
+        row = read_json_object(path)
+        return None if row is None else League.from_dict(_make_printable(row))
     except CheckpointError:
         notes.append(f"{path.parent.name}/{path.name} cannot be read")
         return None
 
 
-def _rows(path: Path, notes: list[str]) -> list[Row]:
+def _load_rows(path: Path, notes: list[str]) -> list[Row]:
     try:
-        lines = [*lines_of(path, whole=True)]
+        lines = [*iter_lines(path, keep_all=True)]
     except CheckpointError as error:
         raise ConfigError(str(error)) from error
     rows: list[Row] = [
         row
-        for row in map(_legible, map(row_of, lines))
-        if row and isinstance(row.get("kind"), str) and _has_form(row)
+        for row in map(_make_printable, map(parse_row, lines))
+        if row and isinstance(row.get("kind"), str) and _is_valid_row(row)
     ]
     lost = len(lines) - len(rows)
     if lines and not rows:

@@ -11,59 +11,64 @@ from typing import Any
 from llmzoo.errors import LlmzooError
 from llmzoo.learners import learner_config
 from llmzoo.policies import run_models
-from llmzoo.policies.base import answer_limit
-from llmzoo.registry import is_path
-from llmzoo.report.episodes import class_of
+from llmzoo.policies.base import default_max_new_tokens
+from llmzoo.registry import is_import_path
+from llmzoo.report.episodes import env_class
 from llmzoo.report.runs import RunData
-from llmzoo.report.series import differences
-from llmzoo.runs.run_folder import flat
+from llmzoo.report.series import differing_settings
+from llmzoo.runs.run_folder import flatten
 
 
-def table(runs: Sequence[RunData]) -> dict[str, Any]:
+def settings_table(runs: Sequence[RunData]) -> dict[str, Any]:
     """The settings that differ between runs; for one run, those that are not the defaults.
 
     ``values`` are effective: a setting that a run was not given has the default. None: the run's
     learner or environment has no such setting, or its code is not imported here.
     """
     if len(runs) == 1:
-        settings = {name: [value, default] for name, value, default in unusual(runs[0].config)}
+        settings = {
+            name: [value, default] for name, value, default in non_default_settings(runs[0].config)
+        }
         columns = ["this run", "default"]
     else:
-        own = [dict(flat(_plain(run.config), ".")) for run in runs]
-        known = [defaults(run.config) for run in runs]
+        own = [dict(flatten(_without_nulls(run.config), ".")) for run in runs]
+        known = [default_settings(run.config) for run in runs]
         settings = {
             name: [
                 one.get(name, known_of_run.get(name))
                 for one, known_of_run in zip(own, known, strict=True)
             ]
-            for name in differences([run.config for run in runs])
+            for name in differing_settings([run.config for run in runs])
         }
         settings = {k: v for k, v in settings.items() if any(value != v[0] for value in v)}
         columns = [run.name for run in runs]
     rows = [
-        {"name": name, "values": [None if value is None else _say(value) for value in values]}
+        {
+            "name": name,
+            "values": [None if value is None else _format_value(value) for value in values],
+        }
         for name, values in settings.items()
     ]
     return {"columns": columns, "rows": rows}
 
 
-def unusual(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+def non_default_settings(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     """(name, value, default) of the settings that differ from their defaults."""
-    known = defaults(config)
+    known = default_settings(config)
     return [
         (name, value, known.get(name))
-        for name, value in flat(_plain(config), ".")
+        for name, value in flatten(_without_nulls(config), ".")
         if name not in known or known[name] != value
     ]
 
 
-def effective(run: RunData) -> dict[str, Any]:
+def effective_settings(run: RunData) -> dict[str, Any]:
     """The settings as the run used them: with every option of the learner, also those not given."""
-    learner_args = {**_of_learner(run.config), **run.config.get("learner_args", {})}
+    learner_args = {**_learner_defaults(run.config), **run.config.get("learner_args", {})}
     logged = run.train[0].get("learning_rate") if run.train else None
     if learner_args.get("learning_rate", 0) is None and not learner_args.get("warmup"):
         learner_args["learning_rate"] = logged  # of the first step, so without a factor
-    limit = _null(run.config).get("max_new_tokens")
+    limit = _null_meanings(run.config).get("max_new_tokens")
     answer = run.config.get("max_new_tokens") or limit
     return {
         **run.config,
@@ -72,27 +77,29 @@ def effective(run: RunData) -> dict[str, Any]:
     }
 
 
-def defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+def default_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The defaults of a run with this model, learner and environment, by flat name."""
     from llmzoo.training import FitConfig  # with torch
 
     values = {
-        **{field.name: _default(field) for field in fields(FitConfig)},
-        "learner_args": _of_learner(config),
-        "env_args": _of_environment(config),
+        **{field.name: _field_default(field) for field in fields(FitConfig)},
+        "learner_args": _learner_defaults(config),
+        "env_args": _env_defaults(config),
     }
-    return dict(flat(json.loads(json.dumps(values, default=str)), ".")) | _null(config)
+    return dict(flatten(json.loads(json.dumps(values, default=str)), ".")) | _null_meanings(config)
 
 
-def _of_learner(config: Mapping[str, Any]) -> dict[str, Any]:
+def _learner_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a learner of llmzoo and their defaults."""
-    known = _config_of(str(config.get("learner")))
-    return {} if known is None else {option.name: _default(option) for option in fields(known)}
+    known = _find_learner_config(str(config.get("learner")))
+    return (
+        {} if known is None else {option.name: _field_default(option) for option in fields(known)}
+    )
 
 
-def _config_of(learner: str) -> Any:
+def _find_learner_config(learner: str) -> Any:
     """The configuration class of a learner of llmzoo; None for others, whose code is not imported."""
-    if is_path(learner):
+    if is_import_path(learner):
         return None
     try:
         return learner_config(learner)
@@ -100,9 +107,9 @@ def _config_of(learner: str) -> Any:
         return None
 
 
-def _of_environment(config: Mapping[str, Any]) -> dict[str, Any]:
+def _env_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a registered environment and their defaults."""
-    cls = class_of(str(config.get("env")))
+    cls = env_class(str(config.get("env")))
     parameters = {} if cls is None else inspect.signature(cls).parameters
     return {
         name: parameter.default
@@ -111,19 +118,19 @@ def _of_environment(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _null(config: Mapping[str, Any]) -> dict[str, Any]:
+def _null_meanings(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a null stands for, where that depends on the model."""
-    told: dict[str, Any] = {}
+    meanings: dict[str, Any] = {}
     model = str(config.get("model", ""))
     if model and not run_models.is_run(model):
-        told["max_new_tokens"] = answer_limit(model)
-    known = _config_of(str(config.get("learner")))
+        meanings["max_new_tokens"] = default_max_new_tokens(model)
+    known = _find_learner_config(str(config.get("learner")))
     if hasattr(known, "default_rates"):
-        told["learner_args.learning_rate"] = known.default_rates()
-    return told
+        meanings["learner_args.learning_rate"] = known.default_rates()
+    return meanings
 
 
-def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
     """Without the nulls that :func:`_null` explains: they are the defaults."""
     learner_args = {
         name: value
@@ -136,11 +143,11 @@ def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _default(field: Any) -> Any:
+def _field_default(field: Any) -> Any:
     if field.default is not MISSING:
         return field.default
     return None if field.default_factory is MISSING else field.default_factory()
 
 
-def _say(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

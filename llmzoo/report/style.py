@@ -56,12 +56,12 @@ _STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def figure_style() -> Iterator[None]:
     with matplotlib.rc_context(_STYLE):
         yield
 
 
-def blank(size: tuple[float, float], *, x: str, y: str) -> tuple[Figure, Axes]:
+def make_figure(size: tuple[float, float], *, x: str, y: str) -> tuple[Figure, Axes]:
     """A figure with one pair of axes and their labels."""
     figure = Figure(figsize=size, dpi=144, layout="constrained")
     axes = figure.subplots()
@@ -73,21 +73,21 @@ def blank(size: tuple[float, float], *, x: str, y: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def colour(number: int) -> str:
+def series_colour(number: int) -> str:
     return SERIES[number % len(SERIES)]
 
 
-def dash(number: int) -> str:
+def series_dash(number: int) -> str:
     """Solid for the first round of colours, dashed for the next."""
     return DASHES[number // len(SERIES) % len(DASHES)]
 
 
-def shortened(label: str) -> str:
+def shorten(label: str) -> str:
     """The label, cut to the available room."""
     return label if len(label) <= 44 else f"{label[:43]}…"
 
 
-def intervals(
+def plot_intervals(
     axes: Axes,
     at: Sequence[float],
     values: Sequence[float],
@@ -113,7 +113,7 @@ def intervals(
     )
 
 
-def legend(axes: Axes) -> None:
+def draw_legend(axes: Axes) -> None:
     """Draw the legend above the axes, in as many columns as fit; no legend without labels.
 
     The figure grows with the rows of the legend.
@@ -124,7 +124,7 @@ def legend(axes: Axes) -> None:
     figure = axes.get_figure(root=True)
     assert figure is not None
     width, height = figure.get_size_inches()
-    short = [shortened(label) for label in labels]
+    short = [shorten(label) for label in labels]
     # in points: an entry's line with its margins, and a character
     widths = [32 + 4.6 * len(label) for label in short]
     room = 72 * width - 24
@@ -144,7 +144,7 @@ def legend(axes: Axes) -> None:
     )
 
 
-def save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
     """Save a figure in the format of the file's ending."""
     form = path.suffix[1:]
     drawn = BytesIO()

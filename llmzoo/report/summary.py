@@ -6,41 +6,41 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from llmzoo.evaluation.evaluate import counted
+from llmzoo.evaluation.evaluate import format_task_count
 from llmzoo.report.bench import is_self_play
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.report.settings import effective
+from llmzoo.report.settings import effective_settings
 from llmzoo.training.sharpening import findings
 
 
-def heading(runs: Sequence[RunData]) -> tuple[str, str]:
+def page_heading(runs: Sequence[RunData]) -> tuple[str, str]:
     """The title of a report, and the line below it."""
     if len(runs) == 1:
         run = runs[0]
         config = run.config
         state = "" if run.ended else ", not ended"
-        told = [
+        details = [
             f"model {config.get('model', 'unknown')}",
             f"seed {config.get('seed', 'unknown')}",
             f"{run.steps:,} of {config.get('steps', run.steps):,} iterations{state}",
             str(run.folder),
         ]
-        return f"{config['learner']} on {config['env']}", " · ".join(told)
+        return f"{config['learner']} on {config['env']}", " · ".join(details)
     envs, learners = (
         [*dict.fromkeys(str(r.config[key]) for r in runs)] for key in ("env", "learner")
     )
     ended = sum(run.ended for run in runs)
     state = "all ended" if ended == len(runs) else f"{ended} of them ended"
     return (
-        f"{len(runs)} runs on {_listed(envs)}",
-        f"{_listed(learners)} · {state}",
+        f"{len(runs)} runs on {_join_names(envs)}",
+        f"{_join_names(learners)} · {state}",
     )
 
 
-def tiles(run: RunData) -> list[dict[str, str]]:
+def summary_tiles(run: RunData) -> list[dict[str, str]]:
     """The main numbers of one run."""
     last = run.after or (run.evals[-1] if run.evals else None)
-    before, after = rate(run.before), rate(last)
+    before, after = rate_texts(run.before), rate_texts(last)
     alone = last is None or not is_self_play(run.config, last)
     main = {
         "label": "Success on held-out tasks" if alone else "Won by the first agent, in self-play",
@@ -49,16 +49,18 @@ def tiles(run: RunData) -> list[dict[str, str]]:
     }
     if last is not run.before and run.before is not None and last is not None:
         main["value"] = f"{before['rate']} → {after['rate']}"
-        main["detail"] = f"{before['interval']} → {after['interval']}, on {counted(last)} tasks"
+        main["detail"] = (
+            f"{before['interval']} → {after['interval']}, on {format_task_count(last)} tasks"
+        )
     tiles = [main]
     if last is not None and "greedy" in last:
-        greedy = rate(last["greedy"])
+        greedy = rate_texts(last["greedy"])
         if last is not run.before and run.before is not None and "greedy" in run.before:
-            first = rate(run.before["greedy"])
+            first = rate_texts(run.before["greedy"])
             greedy = {name: f"{first[name]} → {greedy[name]}" for name in greedy}
         tiles.append({"label": "Greedy", "value": greedy["rate"], "detail": greedy["interval"]})
-    tiles.append({"label": "Tokens sampled", "value": short(run.tokens), "detail": ""})
-    tiles.append({"label": "Time", "value": duration(run.seconds), "detail": ""})
+    tiles.append({"label": "Tokens sampled", "value": format_count(run.tokens), "detail": ""})
+    tiles.append({"label": "Time", "value": format_duration(run.seconds), "detail": ""})
     return tiles
 
 
@@ -82,16 +84,16 @@ def run_row(run: RunData) -> dict[str, Any]:
         "learner": config["learner"],
         "seed": config.get("seed", "–"),
         "steps": f"{run.steps:,}" + ("" if run.steps == steps else f" of {steps:,}"),
-        "before": {**rate(run.before), "greedy": greedy_rate(run.before)},
-        "after": {**rate(run.after), "greedy": greedy_rate(run.after)},
+        "before": {**rate_texts(run.before), "greedy": greedy_rate_text(run.before)},
+        "after": {**rate_texts(run.after), "greedy": greedy_rate_text(run.after)},
         "tokens": f"{run.tokens:,}",
-        "time": duration(run.seconds),
+        "time": format_duration(run.seconds),
         "starts": json.dumps(run.starts, indent=2, ensure_ascii=False) if run.starts else "",
-        "config": json.dumps(effective(run), indent=2, ensure_ascii=False, default=str),
+        "config": json.dumps(effective_settings(run), indent=2, ensure_ascii=False, default=str),
     }
 
 
-def rate(evaluation: Row | None) -> dict[str, str]:
+def rate_texts(evaluation: Row | None) -> dict[str, str]:
     """``{"rate": "65.0%", "interval": "[58.2%, 71.3%]"}``; a dash where there is no evaluation."""
     if evaluation is None or not is_finite(evaluation.get("success")):
         return {"rate": "–", "interval": ""}
@@ -99,16 +101,16 @@ def rate(evaluation: Row | None) -> dict[str, str]:
     return {"rate": f"{evaluation['success']:.1%}", "interval": f"[{low:.1%}, {high:.1%}]"}
 
 
-def greedy_rate(evaluation: Row | None) -> str:
+def greedy_rate_text(evaluation: Row | None) -> str:
     """The success of the most likely answers; nothing where it was not measured."""
     return (
         ""
         if evaluation is None or "greedy" not in evaluation
-        else rate(evaluation["greedy"])["rate"]
+        else rate_texts(evaluation["greedy"])["rate"]
     )
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """``"52 s"``, ``"4 min 12 s"``, ``"3 h 20 min"``."""
     whole = round(seconds)
     if whole < 60:
@@ -118,14 +120,14 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def short(count: int) -> str:
+def format_count(count: int) -> str:
     """``"950"``, ``"12.3k"``, ``"4.57M"``."""
     if count < 10_000:
         return f"{count:,}"
     return f"{count / 1e3:.1f}k" if count < 1_000_000 else f"{count / 1e6:.2f}M"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """``"a, b and c"``; long lists are cut after three names."""
     if len(names) > 4:
         return f"{', '.join(names[:3])} and {len(names) - 3} more"

@@ -12,9 +12,9 @@ from llmzoo.report import style
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_DROPPED = {f"{_SVG}metadata", f"{_SVG}style"}
+_DROPPED_TAGS = {f"{_SVG}metadata", f"{_SVG}style"}
 # colour of a figure -> the page's variable for it, which differs in the dark
-VARIABLES = {
+CSS_VARIABLES = {
     style.INK: "--ink",
     style.MUTED: "--muted",
     style.GRID: "--grid",
@@ -23,22 +23,22 @@ VARIABLES = {
 }
 
 
-def inline(figure: Figure, name: str, title: str) -> str:
+def to_inline_svg(figure: Figure, name: str, title: str) -> str:
     """``<svg>`` for a page whose security policy allows no inline style.
 
     Styles become attributes, ids begin with ``name``, and colours are variables of the page. Screen
     readers read ``title``.
     """
     buffer = io.BytesIO()
-    with style.styled():
+    with style.figure_style():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     root = ElementTree.fromstring(buffer.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in _DROPPED:
+            if child.tag in _DROPPED_TAGS:
                 parent.remove(child)
     for element in root.iter():
-        _plain(element, re.sub(r"\W+", "-", name))
+        _inline_styles(element, re.sub(r"\W+", "-", name))
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
     root.set("role", "img")
@@ -47,14 +47,14 @@ def inline(figure: Figure, name: str, title: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _plain(element: ElementTree.Element, name: str) -> None:
+def _inline_styles(element: ElementTree.Element, name: str) -> None:
     element.tag = element.tag.removeprefix(_SVG)
     if element.tag == "svg":
         element.tag = f"{_SVG}svg"
     for declaration in element.attrib.pop("style", "").split(";"):
         key, colon, value = (part.strip() for part in declaration.partition(":"))
         if colon:
-            _declare(element, key, value)
+            _set_style_attribute(element, key, value)
     if _HREF in element.attrib:
         element.set("href", element.attrib.pop(_HREF))
     for key, value in element.attrib.items():
@@ -63,12 +63,12 @@ def _plain(element: ElementTree.Element, name: str) -> None:
         value = re.sub(r"url\(#", f"url(#{name}-", value)
         if key == "href":
             value = f"#{name}-{value.removeprefix('#')}"
-        if value in VARIABLES:
-            value = f"var({VARIABLES[value]})"
+        if value in CSS_VARIABLES:
+            value = f"var({CSS_VARIABLES[value]})"
         element.set(key, value)
 
 
-def _declare(element: ElementTree.Element, key: str, value: str) -> None:
+def _set_style_attribute(element: ElementTree.Element, key: str, value: str) -> None:
     """A declaration as an attribute. ``font`` has no attribute; its family is the page's."""
     if key == "font":
         size = re.search(r"([\d.]+)px", value)

@@ -12,42 +12,52 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from llmzoo.report import style
-from llmzoo.report.drawing import success_of
-from llmzoo.report.runs import Row, RunData, read
-from llmzoo.report.series import RunGroup, curve, evaluations, groups, window_of
+from llmzoo.report.drawing import row_success
+from llmzoo.report.runs import Row, RunData, load_run
+from llmzoo.report.series import (
+    RunGroup,
+    compute_curve,
+    evaluation_points,
+    group_runs,
+    smoothing_window,
+)
 
 
 def save_curves(folders: Sequence[Path], out: Path) -> list[Path]:
     """Draw ``curve-ENV.png`` in ``out`` for each environment of the runs. Runs without a single
     iteration are left out."""
-    runs = [read(folder, folder.name) for folder in folders if (folder / "config.json").exists()]
-    together = groups([run for run in runs if run.train])
+    runs = [
+        load_run(folder, folder.name) for folder in folders if (folder / "config.json").exists()
+    ]
+    run_groups = group_runs([run for run in runs if run.train])
     paths = []
-    for env in dict.fromkeys(group.env for group in together):
-        figure = by_tokens([group for group in together if group.env == env])
+    for env in dict.fromkeys(group.env for group in run_groups):
+        figure = plot_by_tokens([group for group in run_groups if group.env == env])
         name = re.sub(r"[:/]+", ".", env)  # as in the names of the runs
         path = out / f"curve-{name}.png"
-        with style.styled():
+        with style.figure_style():
             figure.suptitle(env, fontsize=10)
-            style.save(figure, path)
+            style.save_figure(figure, path)
         paths.append(path)
     return paths
 
 
-def by_tokens(groups: Sequence[RunGroup]) -> Figure:
+def plot_by_tokens(groups: Sequence[RunGroup]) -> Figure:
     """Success in play as a line, and on held-out tasks with 95% intervals by distinct tasks.
 
     Several seeds are drawn as their mean at the mean of their tokens, up to the iteration that all of
     them reached. Runs that learn from demonstrations have no line: nothing is played.
     """
-    with style.styled():
-        figure, axes = style.blank(
+    with style.figure_style():
+        figure, axes = style.make_figure(
             style.WIDE, x="tokens (sampled; of sft, demonstrated)", y="success (share)"
         )
         for number, group in enumerate(groups):
-            colour = style.colour(number)
-            at = {0: 0.0} | tokens_at(group.runs)
-            drawn = curve(group.runs, _played, window=window_of(group.runs), points=10**9)
+            colour = style.series_colour(number)
+            at = {0: 0.0} | mean_tokens_by_step(group.runs)
+            drawn = compute_curve(
+                group.runs, _played_success, window=smoothing_window(group.runs), points=10**9
+            )
             # beyond, seeds would drop out of the mean one by one
             shared = sum(step <= min(run.steps for run in group.runs) for step in drawn.steps)
             axes.plot(
@@ -55,11 +65,11 @@ def by_tokens(groups: Sequence[RunGroup]) -> Figure:
                 drawn.mean[:shared],
                 label=group.label,
                 color=colour,
-                linestyle=style.dash(number),
+                linestyle=style.series_dash(number),
                 linewidth=1.8,
             )
-            points = [point for point in evaluations(group.runs) if point.step in at]
-            style.intervals(
+            points = [point for point in evaluation_points(group.runs) if point.step in at]
+            style.plot_intervals(
                 axes,
                 [at[point.step] for point in points],
                 [point.success for point in points],
@@ -69,11 +79,11 @@ def by_tokens(groups: Sequence[RunGroup]) -> Figure:
         axes.set_ylim(-0.03, 1.03)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        style.legend(axes)
+        style.draw_legend(axes)
     return figure
 
 
-def tokens_at(runs: Sequence[RunData]) -> dict[int, float]:
+def mean_tokens_by_step(runs: Sequence[RunData]) -> dict[int, float]:
     """The mean tokens of the runs after each iteration that one of them has done."""
     found: dict[int, list[float]] = {}
     for run in runs:
@@ -83,5 +93,5 @@ def tokens_at(runs: Sequence[RunData]) -> dict[int, float]:
     return {step: fmean(totals) for step, totals in found.items()}
 
 
-def _played(row: Row) -> Any:
-    return None if row.get("demonstrated_tokens") else success_of(row)
+def _played_success(row: Row) -> Any:
+    return None if row.get("demonstrated_tokens") else row_success(row)

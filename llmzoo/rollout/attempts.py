@@ -17,8 +17,8 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.records import Completion
-from llmzoo.rollout.scheduler import Rollout, SampleRequest, request
-from llmzoo.rollout.stepping import WHOLE, StepRequest, by_part
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, build_request
+from llmzoo.rollout.stepping import TOTAL, StepRequest, rewards_by_component
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class Attempts:
 
     def total(self, agent: str) -> float:
         """All that ``agent`` was paid meanwhile."""
-        return sum(paid.get((agent, WHOLE), 0.0) for paid in self.paid)
+        return sum(paid.get((agent, TOTAL), 0.0) for paid in self.paid)
 
 
-def attempts_now(env: AECEnv, agents: Sequence[str]) -> int:
+def attempt_count(env: AECEnv, agents: Sequence[str]) -> int:
     """How often the agents that choose next answer in a row to what they read now."""
     declared: Mapping[str, int] = env.metadata.get("attempts") or {}
     return declared.get(agents[0], 1) if len(agents) == 1 else 1
 
 
-def attempt(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
+def sample_attempts(env: AECEnv, agent: str, count: int, seed: int) -> Rollout:
     """A part of a rollout: ``agent`` answers ``count`` times, and ``env`` is stepped with all answers."""
-    (completions,) = yield [SampleRequest(request(env, agent, seed), count)]
-    paid, infos = [], []
+    (completions,) = yield [SampleRequest(build_request(env, agent, seed), count)]
+    rewards, infos = [], []
     for completion in completions:
         before = dict(env.infos)
         step = yield StepRequest(env, (completion.text,))
-        paid.append(by_part(before, env.infos, step, [agent]))
+        rewards.append(rewards_by_component(before, env.infos, step, [agent]))
         infos.append(env.infos.get(agent, {}))
-    return Attempts(completions, paid, infos)
+    return Attempts(completions, rewards, infos)

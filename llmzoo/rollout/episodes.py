@@ -9,19 +9,26 @@ from pettingzoo import AECEnv
 
 from llmzoo.policies.base import Policy, policies_by_agent
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout.scheduler import Rollout, SampleRequest, request, rollout_keys, run, slow_steps
+from llmzoo.rollout.scheduler import (
+    Rollout,
+    SampleRequest,
+    build_request,
+    has_slow_steps,
+    rollout_keys,
+    run_rollouts,
+)
 from llmzoo.rollout.stepping import (
     StepRequest,
     agents_to_act,
-    failure_of,
     is_over,
+    is_success,
+    service_failure,
     skip_dead,
     step_each,
-    succeeded,
 )
 
 
-def episodes(
+def play_episodes(
     env_fn: Callable[[], AECEnv],
     policy: Policy | Mapping[str, Policy],
     seeds: Sequence[int],
@@ -29,13 +36,13 @@ def episodes(
     tasks: Sequence[int] | None = None,
     greedy: bool = False,
     env_id: str = "",
-    ended: Callable[[int, Episode], object] | None = None,
+    on_episode_end: Callable[[int, Episode], object] | None = None,
 ) -> list[Episode]:
     """Play one episode per seed.
 
     ``tasks`` gives each episode its task number (``reset(options={"task": i})``). All episodes are
     played in lockstep: each policy is called once a round for every agent that waits for it.
-    ``ended`` is called with each episode as it ends, and its place among the seeds.
+    ``on_episode_end`` is called with each episode as it ends, and its place among the seeds.
     """
     envs = [env_fn() for _ in seeds]
     numbers = tasks if tasks is not None else [None] * len(seeds)
@@ -43,23 +50,27 @@ def episodes(
         env.reset(seed=seed, options=None if number is None else {"task": number})
     agent_policies = policies_by_agent(policy, envs[0].possible_agents) if envs else {}
     rollouts = [
-        play_episode(env, seed, greedy=greedy, env_id=env_id)
+        episode_rollout(env, seed, greedy=greedy, env_id=env_id)
         for env, seed in zip(envs, seeds, strict=True)
     ]
-    if ended is not None:
-        rollouts = [_reporting_end(r, place, ended) for place, r in enumerate(rollouts)]
-    return run(rollouts, agent_policies, keys=rollout_keys(seeds), early=slow_steps(envs))
+    if on_episode_end is not None:
+        rollouts = [
+            _report_episode_end(r, place, on_episode_end) for place, r in enumerate(rollouts)
+        ]
+    return run_rollouts(
+        rollouts, agent_policies, keys=rollout_keys(seeds), early=has_slow_steps(envs)
+    )
 
 
-def _reporting_end(
-    rollout: Rollout, place: int, ended: Callable[[int, Episode], object]
+def _report_episode_end(
+    rollout: Rollout, place: int, on_episode_end: Callable[[int, Episode], object]
 ) -> Rollout:
     episode = yield from rollout
-    ended(place, episode)
+    on_episode_end(place, episode)
     return episode
 
 
-def play_episode(
+def episode_rollout(
     env: AECEnv, seed: int, *, greedy: bool = False, env_id: str = "", with_state: bool = False
 ) -> Rollout:
     """A rollout from the present state of ``env`` to the end; returns an :class:`Episode`.
@@ -70,14 +81,16 @@ def play_episode(
     final_state = ""
     skip_dead(env)
     while not is_over(env):
-        requests = [request(env, agent, seed) for agent in agents_to_act(env)]
+        requests = [build_request(env, agent, seed) for agent in agents_to_act(env)]
         state = str(env.state()) if with_state else ""
-        answers = yield [SampleRequest(asked, 1, greedy) for asked in requests]
-        paid = yield StepRequest(
-            env, tuple(completion.text for (completion,) in answers), step_each
+        completions = yield [SampleRequest(asked, 1, greedy) for asked in requests]
+        rewards_per_step = yield StepRequest(
+            env, tuple(completion.text for (completion,) in completions), step_each
         )
-        for asked, (completion,), rewards in zip(requests, answers, paid, strict=True):
-            record.decide(asked.agent, str(asked.observation), completion, state)
+        for asked, (completion,), rewards in zip(
+            requests, completions, rewards_per_step, strict=True
+        ):
+            record.add_decision(asked.agent, str(asked.observation), completion, state)
             record.pay(rewards)
         record.read([asked.agent for asked in requests])
         final_state = str(env.state()) if with_state else ""
@@ -116,7 +129,9 @@ class _EpisodeRecord:
         self.failure = ""
         self._latest: dict[str, dict[str, Any]] = {}  # decision of each agent
 
-    def decide(self, agent: str, observation: str, completion: Completion, state: str) -> None:
+    def add_decision(
+        self, agent: str, observation: str, completion: Completion, state: str
+    ) -> None:
         """Add a decision."""
         self.failure = self.failure or completion.failure
         turn = self._latest[agent]["turn"] + 1 if agent in self._latest else 0
@@ -145,8 +160,8 @@ class _EpisodeRecord:
         for agent in agents:  # simultaneous answers have taken effect only now
             self._latest[agent]["info"] = dict(env.infos.get(agent, {}))
         self.info = dict(next(iter(env.infos.values()), {}))
-        self.success = succeeded(env)
-        self.failure = self.failure or failure_of(env)
+        self.success = is_success(env)
+        self.failure = self.failure or service_failure(env)
         self.terminated = any(env.terminations.values())
         self.truncated = any(env.truncations.values())
         for agent in env.agents:

@@ -38,23 +38,23 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.policies.base import Policy, Request, StreamingPolicy, ignore_completion
+from llmzoo.policies.base import Policy, PolicyRequest, StreamingPolicy, ignore_completion
 from llmzoo.records import Completion
-from llmzoo.rollout.stepping import Clock, RemoteHost, StepRequest, host_of
+from llmzoo.rollout.stepping import RemoteHost, RolloutClock, StepRequest, get_remote_host
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
     """``group_size`` answers to one request (one greedy answer with ``greedy``)."""
 
-    request: Request
+    request: PolicyRequest
     group_size: int = 1
     greedy: bool = False
 
 
-def request(env: AECEnv, agent: str, seed: int) -> Request:
+def build_request(env: AECEnv, agent: str, seed: int) -> PolicyRequest:
     """What a policy is asked for ``agent`` in the present state of the episode."""
-    return Request(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
+    return PolicyRequest(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
 
 
 Rollout = Generator[Any, Any, Any]
@@ -74,11 +74,11 @@ def rollout_keys(seeds: Sequence[int]) -> list[RolloutKey]:
     return keys
 
 
-class Stopped(Exception):
+class RolloutsStopped(Exception):
     """A run was told to stop before its end."""
 
 
-def run(
+def run_rollouts(
     rollouts: Sequence[Rollout],
     agent_policies: Mapping[str, Policy],
     *,
@@ -86,7 +86,7 @@ def run(
     early: bool = False,
     cohorts: int = 1,
     workers: int = 8,
-    clock: Clock | None = None,
+    clock: RolloutClock | None = None,
     stop: Event | None = None,
 ) -> list[Any]:
     """Run all rollouts to their end; returns their return values, in order.
@@ -100,11 +100,13 @@ def run(
     An exception of a rollout, a policy or a step ends the run. Steps that have begun are waited
     for, and no others are made.
     """
-    clock = Clock() if clock is None else clock
+    clock = RolloutClock() if clock is None else clock
     keys = range(len(rollouts)) if keys is None else keys
     if len(set(keys)) < len(keys):
-        twice = next(key for key in keys if list(keys).count(key) > 1)
-        raise ValueError(f"two rollouts have the key {twice!r} and would draw the same answers")
+        duplicate_key = next(key for key in keys if list(keys).count(key) > 1)
+        raise ValueError(
+            f"two rollouts have the key {duplicate_key!r} and would draw the same answers"
+        )
     if cohorts < 1 or workers < 1:
         raise ValueError(f"cohorts and workers are at least 1, got {cohorts} and {workers}")
     running = [RunningRollout(r, key) for r, key in zip(rollouts, keys, strict=True)]
@@ -119,7 +121,7 @@ def run(
                 scheduler.wait(cohort)
             cohort.rollouts = [rollout for rollout in cohort.rollouts if rollout.asks]
             if stop is not None and stop.is_set():
-                raise Stopped
+                raise RolloutsStopped
             if cohort.rollouts:
                 scheduler.ask(cohort)
                 turns.append(cohort)
@@ -128,7 +130,7 @@ def run(
     return [rollout.result for rollout in running]
 
 
-def slow_steps(envs: Iterable[AECEnv]) -> bool:
+def has_slow_steps(envs: Iterable[AECEnv]) -> bool:
     """Whether any environment declares that its steps are worth a thread."""
     return any(env.metadata.get("slow_step", False) for env in envs)
 
@@ -159,7 +161,12 @@ class _Scheduler:
     """
 
     def __init__(
-        self, agent_policies: Mapping[str, Policy], workers: int, clock: Clock, *, early: bool
+        self,
+        agent_policies: Mapping[str, Policy],
+        workers: int,
+        clock: RolloutClock,
+        *,
+        early: bool,
     ):
         self._policies, self._clock, self._early = agent_policies, clock, early
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="llmzoo-step")
@@ -182,25 +189,25 @@ class _Scheduler:
         }
         calls: dict[tuple[Hashable, int, bool], list[tuple[RunningRollout, int]]] = {}
         for rollout in cohort.rollouts:
-            for number, ask in enumerate(rollout.asks):
-                key = keys[id(self._policies[ask.request.agent])]
-                call = (key, ask.group_size, ask.greedy)
+            for number, sample_request in enumerate(rollout.asks):
+                key = keys[id(self._policies[sample_request.request.agent])]
+                call = (key, sample_request.group_size, sample_request.greedy)
                 calls.setdefault(call, []).append((rollout, number))
-        for asked in calls.values():
-            self._call(cohort, asked)
+        for targets in calls.values():
+            self._call(cohort, targets)
 
-    def _call(self, cohort: _Cohort, asked: Sequence[tuple[RunningRollout, int]]) -> None:
+    def _call(self, cohort: _Cohort, targets: Sequence[tuple[RunningRollout, int]]) -> None:
         """One call of a policy, or of several together, for asks of one kind."""
-        asks = [rollout.asks[number] for rollout, number in asked]
-        requests = [ask.request for ask in asks]
+        sample_requests = [rollout.asks[number] for rollout, number in targets]
+        requests = [ask.request for ask in sample_requests]
         policies = [self._policies[request.agent] for request in requests]
         policy = policies[0]
-        group_size, greedy = asks[0].group_size, asks[0].greedy
-        handed_out: set[int] = set()
+        group_size, greedy = sample_requests[0].group_size, sample_requests[0].greedy
+        delivered: set[int] = set()
 
-        def answered(index: int, answers: list[Completion]) -> None:
-            handed_out.add(index)
-            rollout, number = asked[index]
+        def deliver(index: int, answers: list[Completion]) -> None:
+            delivered.add(index)
+            rollout, number = targets[index]
             if rollout.answered(number, answers):
                 self._go_on(cohort, rollout)
 
@@ -211,18 +218,18 @@ class _Scheduler:
                     requests,
                     group_size,
                     greedy=greedy,
-                    on_complete=answered if self._early else ignore_completion,
+                    on_complete=deliver if self._early else ignore_completion,
                 )
             elif self._early and isinstance(policy, StreamingPolicy):
                 groups = policy.respond_streaming(
-                    requests, group_size, greedy=greedy, on_complete=answered
+                    requests, group_size, greedy=greedy, on_complete=deliver
                 )
             else:
                 groups = policy.respond(requests, group_size, greedy=greedy)
         self._clock.answers += sum(map(len, groups))
-        for index, (_, answers) in enumerate(zip(asked, groups, strict=True)):
-            if index not in handed_out:
-                answered(index, answers)
+        for index, (_, answers) in enumerate(zip(targets, groups, strict=True)):
+            if index not in delivered:
+                deliver(index, answers)
 
     def wait(self, cohort: _Cohort) -> None:
         """Return once every rollout of a cohort waits for a policy or has ended."""
@@ -246,30 +253,32 @@ class _Scheduler:
     def _advance(self, cohort: _Cohort, rollout: RunningRollout) -> None:
         """Run a rollout and make its quick steps, until it waits for anything else."""
         rollout.advance()
-        while rollout.acts and not any(act.slow or host_of(act) for act in rollout.acts):
-            for number, act in enumerate(rollout.acts):
+        while rollout.step_requests and not any(
+            act.slow or get_remote_host(act) for act in rollout.step_requests
+        ):
+            for number, act in enumerate(rollout.step_requests):
                 rollout.complete_step(number, self._step(act))
             rollout.advance()
         with self._changed:
-            for number, act in enumerate(rollout.acts):
-                host = host_of(act)
+            for number, act in enumerate(rollout.step_requests):
+                host = get_remote_host(act)
                 if host is not None:
                     cohort.remote.setdefault(host, []).append((rollout, number, act))
                 else:
                     cohort.active += 1
-                    self._submit(self._step_one, cohort, rollout, number, act)
-        self._finish_one(cohort)
+                    self._submit(self._step_locally, cohort, rollout, number, act)
+        self._finish_activity(cohort)
 
     def _step(self, act: StepRequest) -> Any:
         """Step an environment here."""
         try:
-            return self._clock.stepping(lambda: act.by(act.env, act.texts), len(act.texts))
+            return self._clock.time_steps(lambda: act.step_fn(act.env, act.texts), len(act.texts))
         except Exception as error:
             if sys.version_info >= (3, 11):
                 error.add_note(f"in a step of {act.env}")
             raise
 
-    def _step_one(
+    def _step_locally(
         self, cohort: _Cohort, rollout: RunningRollout, number: int, act: StepRequest
     ) -> None:
         self._act(cohort, [(rollout, number, self._step(act))])
@@ -277,7 +286,7 @@ class _Scheduler:
     def _step_remotely(self, cohort: _Cohort, host: RemoteHost, steps: Sequence[_Step]) -> None:
         acts = [act for _, _, act in steps]
         count = sum(len(act.texts) for act in acts)
-        results = self._clock.stepping(lambda: host.act(acts), count)
+        results = self._clock.time_steps(lambda: host.act(acts), count)
         done = zip(steps, results, strict=True)
         self._act(cohort, [(rollout, number, result) for (rollout, number, _), result in done])
 
@@ -289,9 +298,9 @@ class _Scheduler:
         for rollout in complete:
             if not self._stopped:
                 self._advance(cohort, rollout)
-        self._finish_one(cohort)
+        self._finish_activity(cohort)
 
-    def _finish_one(self, cohort: _Cohort) -> None:
+    def _finish_activity(self, cohort: _Cohort) -> None:
         """One of a cohort's activities has ended; after the last, remote steps are made."""
         with self._changed:
             cohort.active -= 1
@@ -327,7 +336,7 @@ class _Branch:
     results: list[Any] = field(default_factory=list)  # of the operations or branches it waits for
     missing: int = 0
     single: bool = False  # it yielded one operation, not a list
-    yielded: int = 0
+    yield_count: int = 0
 
 
 @dataclass(slots=True)
@@ -335,7 +344,7 @@ class _Pending:
     """Operations of one kind that a rollout waits for, with the branch and slot of each."""
 
     operations: list[Any] = field(default_factory=list)
-    takers: list[tuple[_Branch, int]] = field(default_factory=list)
+    recipients: list[tuple[_Branch, int]] = field(default_factory=list)
     results: dict[int, Any] = field(default_factory=dict)
 
 
@@ -348,19 +357,19 @@ class RunningRollout:
 
     def __init__(self, rollout: Rollout, key: RolloutKey):
         self.result: Any = None
-        self._acting = _Pending()
-        self._asking = _Pending()
+        self._pending_steps = _Pending()
+        self._pending_samples = _Pending()
         self._ready: deque[tuple[_Branch, Any]] = deque([(_Branch(rollout, (key,)), None)])
 
     @property
     def asks(self) -> list[SampleRequest]:
         """The answers that the rollout waits for."""
-        return self._asking.operations
+        return self._pending_samples.operations
 
     @property
-    def acts(self) -> list[StepRequest]:
+    def step_requests(self) -> list[StepRequest]:
         """The steps that the rollout waits for. They are made before any of ``asks``."""
-        return self._acting.operations
+        return self._pending_steps.operations
 
     def advance(self) -> None:
         """Run every branch until each waits for a step or an answer, or all have ended."""
@@ -378,38 +387,38 @@ class RunningRollout:
             if not operations:
                 self._ready.append((branch, []))
             for slot, operation in enumerate(operations):
-                path = (*branch.path, (branch.yielded, slot))
+                path = (*branch.path, (branch.yield_count, slot))
                 if isinstance(operation, SampleRequest):
-                    noisy = replace(operation.request, noise=_noise(path))
-                    self._asking.operations.append(replace(operation, request=noisy))
-                    self._asking.takers.append((branch, slot))
+                    noisy = replace(operation.request, noise=_noise_from_path(path))
+                    self._pending_samples.operations.append(replace(operation, request=noisy))
+                    self._pending_samples.recipients.append((branch, slot))
                 elif isinstance(operation, StepRequest):
-                    self._acting.operations.append(operation)
-                    self._acting.takers.append((branch, slot))
+                    self._pending_steps.operations.append(operation)
+                    self._pending_steps.recipients.append((branch, slot))
                 else:
                     self._ready.append((_Branch(operation, path, branch, slot), None))
-            branch.yielded += 1
+            branch.yield_count += 1
 
     def complete_step(self, number: int, result: Any) -> bool:
         """Note what act ``number`` gave; returns whether it was the last of ``acts``."""
-        return self._complete(self._acting, number, result)
+        return self._complete(self._pending_steps, number, result)
 
     def answered(self, number: int, answers: list[Completion]) -> bool:
         """Note the answers to ask ``number``; returns whether they were the last of ``asks``."""
-        return self._complete(self._asking, number, answers)
+        return self._complete(self._pending_samples, number, answers)
 
     def _complete(self, pending: _Pending, number: int, result: Any) -> bool:
         """Note a result; after the last one, all of them go to their branches in order."""
         pending.results[number] = result
         if len(pending.results) < len(pending.operations):
             return False
-        takers, results = pending.takers, pending.results
-        pending.operations, pending.takers, pending.results = [], [], {}
+        takers, results = pending.recipients, pending.results
+        pending.operations, pending.recipients, pending.results = [], [], {}
         for at, (branch, slot) in enumerate(takers):
-            self._give(branch, slot, results[at])
+            self._deliver(branch, slot, results[at])
         return True
 
-    def _give(self, branch: _Branch, slot: int, result: Any) -> None:
+    def _deliver(self, branch: _Branch, slot: int, result: Any) -> None:
         """Give a branch one of the results that it waits for."""
         branch.results[slot] = result
         branch.missing -= 1
@@ -420,9 +429,9 @@ class RunningRollout:
         if branch.parent is None:
             self.result = value
         else:
-            self._give(branch.parent, branch.slot, value)
+            self._deliver(branch.parent, branch.slot, value)
 
 
-def _noise(path: tuple[Any, ...]) -> int:
+def _noise_from_path(path: tuple[Any, ...]) -> int:
     """62 bits that are the same for the same path on every machine."""
     return int.from_bytes(blake2b(repr(path).encode(), digest_size=8).digest(), "big") >> 2

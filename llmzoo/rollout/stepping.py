@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import InOrder, TextEnv
+from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
 from llmzoo.errors import ConfigError
 
 Result = TypeVar("Result")
@@ -26,7 +26,7 @@ def agents_to_act(env: AECEnv) -> list[str]:
     :class:`TextEnv` says, in others.
     """
     if isinstance(env.unwrapped, TextEnv):
-        return env.unwrapped.deciding()
+        return env.unwrapped.agents_to_act()
     if not env.metadata.get("is_parallelizable", False):
         return [env.agent_selection]
     first = env.agents.index(env.agent_selection)
@@ -46,7 +46,7 @@ def skip_dead(env: AECEnv) -> None:
         env.step(None)
 
 
-def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
+def step_joint_action(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
     """Step ``env`` with the answers of the next agents_to_act, and past agents that are done.
 
     Returns what each agent was paid in all: nan for every agent if the step ended in a failure, since what
@@ -57,20 +57,20 @@ def advance(env: AECEnv, texts: Sequence[str]) -> dict[str, float]:
         for agent, reward in step.items():
             paid[agent] = paid.get(agent, 0.0) + reward
     skip_dead(env)
-    return unknown(paid) if failure_of(env) else paid
+    return nan_rewards(paid) if service_failure(env) else paid
 
 
-def unknown(paid: Mapping[str, float]) -> dict[str, float]:
+def nan_rewards(paid: Mapping[str, float]) -> dict[str, float]:
     """The payments of a step of which nobody knows what it is worth: nan for every agent."""
     return dict.fromkeys(paid, math.nan)
 
 
-def why_unknown(env: AECEnv) -> str:
+def failure_reason(env: AECEnv) -> str:
     """Why the payments of an episode are unknown, at its end."""
-    return failure_of(env) or "the call of an endpoint failed"
+    return service_failure(env) or "the call of an endpoint failed"
 
 
-def failure_of(env: AECEnv) -> str:
+def service_failure(env: AECEnv) -> str:
     """Why a service of the environment gave no result (``infos[agent]["failure"]``); "" if none failed."""
     return next((str(i["failure"]) for i in env.infos.values() if i.get("failure")), "")
 
@@ -84,23 +84,23 @@ def step_each(env: AECEnv, texts: Sequence[str]) -> list[dict[str, float]]:
     return paid
 
 
-WHOLE = ""  # beside the names of parts: all that was paid
+TOTAL = ""  # beside the names of parts: all that was paid
 
 Infos = Mapping[str, Mapping[str, Any]]  # of each agent
 
 
-def by_part(
-    before: Infos, after: Infos, paid: Mapping[str, float], acted: Collection[str]
+def rewards_by_component(
+    before: Infos, after: Infos, paid: Mapping[str, float], acting_agents: Collection[str]
 ) -> dict[tuple[str, str], float]:
     """What each agent was ``paid`` between two states, by (agent, part): in all as the part ``WHOLE``, and in
     each part that the environment names.
 
     ``before`` and ``after``: the infos of these states, whose ``reward_parts`` are what an agent was paid
-    since it last ``acted``.
+    since it last ``acting_agents``.
     """
-    amounts = {(agent, WHOLE): amount for agent, amount in paid.items()}
+    amounts = {(agent, TOTAL): amount for agent, amount in paid.items()}
     for agent in paid:
-        earlier = {} if agent in acted else before.get(agent, {}).get("reward_parts", {})
+        earlier = {} if agent in acting_agents else before.get(agent, {}).get("reward_parts", {})
         for name, amount in after.get(agent, {}).get("reward_parts", {}).items():
             amounts[agent, name] = amount - earlier.get(name, 0.0)
     return amounts
@@ -115,7 +115,7 @@ def step_rewards(env: AECEnv) -> dict[str, float]:
     return paid
 
 
-def succeeded(env: AECEnv, agent: str | None = None) -> bool:
+def is_success(env: AECEnv, agent: str | None = None) -> bool:
     """Whether a finished episode was a success of ``agent``, by ``infos[agent]["success"]``.
 
     Without ``agent``, or where its infos are gone, the first agent with that entry decides. Agents
@@ -131,7 +131,7 @@ class StepRequest:
 
     env: AECEnv
     texts: tuple[str, ...]
-    by: Callable[[AECEnv, Sequence[str]], Any] = advance
+    step_fn: Callable[[AECEnv, Sequence[str]], Any] = step_joint_action
 
     @property
     def slow(self) -> bool:
@@ -143,7 +143,7 @@ class RemoteHost(ABC):
     """A server that plays environments. A call has a fixed cost, however many steps it makes."""
 
     @abstractmethod
-    def act(self, acts: Sequence[StepRequest]) -> list[Any]:
+    def act(self, requests: Sequence[StepRequest]) -> list[Any]:
         """Make all steps, in one call where possible; returns what each ``by`` would return.
 
         Where steps fail, the others are made and the first failure is raised.
@@ -158,20 +158,20 @@ class RemotelyHosted(ABC):
     def host(self) -> RemoteHost: ...
 
 
-def host_of(act: StepRequest) -> RemoteHost | None:
+def get_remote_host(act: StepRequest) -> RemoteHost | None:
     """The host that can make a step in one call with others; None for a step that is made here.
 
     A wrapper may change what a step does. So only an environment without a wrapper of the user's is
     stepped by its host, and only in the two ways that hosts know.
     """
-    env: AECEnv = act.env.env if type(act.env) is InOrder else act.env
-    if isinstance(env, RemotelyHosted) and act.by in (advance, step_each):
+    env: AECEnv = act.env.env if type(act.env) is FastOrderEnforcingWrapper else act.env
+    if isinstance(env, RemotelyHosted) and act.step_fn in (step_joint_action, step_each):
         return env.host
     return None
 
 
 @dataclass(slots=True)
-class Clock:
+class RolloutClock:
     """Seconds and counts of running rollouts; threads may share one.
 
     ``sampling_seconds``: policies answered. ``waiting_seconds``: policies were idle, because every
@@ -209,17 +209,17 @@ class Clock:
         yield
         self.waiting_seconds += time.monotonic() - started
 
-    def stepping(self, step: Callable[[], Result], count: int) -> Result:
+    def time_steps(self, step: Callable[[], Result], count: int) -> Result:
         """Time a call that makes ``count`` steps."""
-        started, sampled = time.monotonic(), self._sampled()
+        started, sampled = time.monotonic(), self._sampling_seconds_so_far()
         result = step()
-        seconds, overlapped = time.monotonic() - started, self._sampled() - sampled
+        seconds, overlapped = time.monotonic() - started, self._sampling_seconds_so_far() - sampled
         with self._lock:
             self.steps += count
             self.step_seconds += seconds
             self.overlapped_seconds += min(seconds, overlapped)
         return result
 
-    def _sampled(self) -> float:
+    def _sampling_seconds_so_far(self) -> float:
         seconds, since = self._sampling
         return seconds if since is None else seconds + time.monotonic() - since

@@ -16,19 +16,27 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, Completion, EpisodeOutcome, Group, Part, fields_of, measured
-from llmzoo.rollout.attempts import attempt, attempts_now
-from llmzoo.rollout.scheduler import Rollout, SampleRequest, request
+from llmzoo.records import (
+    Batch,
+    Completion,
+    ComponentReturns,
+    EpisodeOutcome,
+    Group,
+    drop_unknown_returns,
+    field_values,
+)
+from llmzoo.rollout.attempts import attempt_count, sample_attempts
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, build_request
 from llmzoo.rollout.stepping import (
-    WHOLE,
+    TOTAL,
     StepRequest,
     agents_to_act,
-    by_part,
+    failure_reason,
     is_over,
+    is_success,
+    nan_rewards,
+    rewards_by_component,
     skip_dead,
-    succeeded,
-    unknown,
-    why_unknown,
 )
 
 Returns = Mapping[tuple[str, str], float]  # by (agent, part of the reward)
@@ -88,7 +96,9 @@ def joint_tree(
     else:
         yield [tree.node(env, (), 1.0, unpaid, turns)]
     return Batch(
-        groups=measured(tree.groups), endings=tuple(tree.endings), failures=tuple(tree.failures)
+        groups=drop_unknown_returns(tree.groups),
+        endings=tuple(tree.endings),
+        failures=tuple(tree.failures),
     )
 
 
@@ -124,12 +134,14 @@ class _JointTree:
         often each agent has chosen before.
         """
         agents = agents_to_act(env)
-        if (count := attempts_now(env, agents)) > 1:
+        if (count := attempt_count(env, agents)) > 1:
             return (
-                yield from self._attempts(env, agents[0], count, path, reach, paid_before, turns)
+                yield from self._play_attempts(
+                    env, agents[0], count, path, reach, paid_before, turns
+                )
             )
         answers, joint, texts = yield from self._sample(env, agents, grouped=reach is not None)
-        swaps = self._swaps(agents, joint) if reach is not None else []
+        swaps = self._substituted_actions(agents, joint) if reach is not None else []
         texts += [tuple(answers[s][i].text for s, i in enumerate(action)) for _, _, action in swaps]
         forks = [fork(env) for _ in texts]
         paid = yield [StepRequest(f, t) for f, t in zip(forks, texts, strict=True)]
@@ -139,10 +151,13 @@ class _JointTree:
             *(a for *_, a in swaps),
         ]
         for j, action in enumerate(actions):
-            if action is not None and failed(answers, action):
-                paid[j] = unknown(paid[j])
+            if action is not None and has_failed_completion(answers, action):
+                paid[j] = nan_rewards(paid[j])
         infos = [f.infos for f in forks]
-        earned = [by_part(env.infos, f.infos, p, agents) for f, p in zip(forks, paid, strict=True)]
+        component_rewards = [
+            rewards_by_component(env.infos, f.infos, p, agents)
+            for f, p in zip(forks, paid, strict=True)
+        ]
         totals = [{a: paid_before[a] + p.get(a, 0.0) for a in paid_before} for p in paid]
         after = {a: count + (a in agents) for a, count in turns.items()}
         for f, total in zip(forks[: len(joint)], totals, strict=False):
@@ -167,15 +182,23 @@ class _JointTree:
             del answers, infos
         values = yield children
         following = dict(zip(running, values, strict=True))
-        returns = [_sum(own, following.get(j, {})) for j, own in enumerate(earned)]
+        returns = [
+            _add_returns(own, following.get(j, {})) for j, own in enumerate(component_rewards)
+        ]
         if reach is not None:
-            redrawn = self._redrawn(joint, swaps, returns)
-            self._note_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)
-        names = dict.fromkeys(key for of in returns[: len(joint)] for key in of)
-        mean = {k: sum(of.get(k, 0.0) for of in returns[: len(joint)]) / len(joint) for k in names}
+            redrawn = self._mean_redrawn_returns(joint, swaps, returns)
+            self._add_groups(agents, answers, joint, returns, infos, path, turns, reach, redrawn)
+        names = dict.fromkeys(
+            key for action_returns in returns[: len(joint)] for key in action_returns
+        )
+        mean = {
+            k: sum(action_returns.get(k, 0.0) for action_returns in returns[: len(joint)])
+            / len(joint)
+            for k in names
+        }
         return {k: self.gamma * v if k[0] in agents else v for k, v in mean.items()}
 
-    def _attempts(
+    def _play_attempts(
         self,
         env: AECEnv,
         agent: str,
@@ -187,35 +210,37 @@ class _JointTree:
     ) -> Rollout:
         """:meth:`node` where one agent answers ``count`` times in a row. Its group counts for that many
         decisions."""
-        copy = fork(env)
-        tried = yield from attempt(copy, agent, count, self.seed)
-        totals = {a: paid_before[a] + tried.total(a) for a in paid_before}
+        env_copy = fork(env)
+        attempts = yield from sample_attempts(env_copy, agent, count, self.seed)
+        totals = {a: paid_before[a] + attempts.total(a) for a in paid_before}
         after = {**turns, agent: turns[agent] + count}
         following: Returns = {}
-        if is_over(copy):
-            self.end(copy, totals, after)
+        if is_over(env_copy):
+            self.end(env_copy, totals, after)
         else:
-            following = yield from self.node(copy, (*path, 0), reach, totals, after)
+            following = yield from self.node(env_copy, (*path, 0), reach, totals, after)
         grouped = reach is not None and agent in self.trained
-        place = (self.seed, *path, agent)
-        best: list[Returns] = []
+        key = (self.seed, *path, agent)
+        greedy_rewards: list[Returns] = []
         if grouped and self.with_greedy:
-            ((answer,),) = yield [SampleRequest(request(env, agent, self.seed), 1, True)]
-            greedily = fork(env)
-            paid = yield StepRequest(greedily, (answer.text,))
-            best = [by_part(env.infos, greedily.infos, paid, [agent])]
+            ((answer,),) = yield [SampleRequest(build_request(env, agent, self.seed), 1, True)]
+            greedy_env = fork(env)
+            paid = yield StepRequest(greedy_env, (answer.text,))
+            greedy_rewards = [rewards_by_component(env.infos, greedy_env.infos, paid, [agent])]
         values: dict[tuple[str, str], float] = {}
-        for step in [*tried.paid, following]:
-            values = _sum(values, step)
-        found = {}
-        for name, amounts in _of(agent, [*tried.paid, following, *best]).items():
+        for step in [*attempts.paid, following]:
+            values = _add_returns(values, step)
+        components = {}
+        for name, amounts in _returns_by_component(
+            agent, [*attempts.paid, following, *greedy_rewards]
+        ).items():
             own = amounts[:count]
             later = [self.gamma ** (count - 1 - i) * amounts[count] for i in range(count)]
             returns = [paid + value for paid, value in zip(own, later, strict=True)]
-            found[name] = Part(
+            components[name] = ComponentReturns(
                 returns=tuple(returns),
-                greedy=amounts[-1] + later[0] if best else None,
-                redrawn=_means_of_next(returns, min(self.redraws.get(agent, 0), count - 1)),
+                greedy=amounts[-1] + later[0] if greedy_rewards else None,
+                redrawn=_mean_next_returns(returns, min(self.redraws.get(agent, 0), count - 1)),
             )
             discounted = sum(self.gamma**i * paid for i, paid in enumerate(own))
             values[agent, name] = self.gamma * (discounted + later[0])
@@ -224,12 +249,12 @@ class _JointTree:
                 Group(
                     agent=agent,
                     turn=turns[agent],
-                    key=place,
-                    prompt_ids=tried.completions[0].prompt_ids,
-                    completions=tuple(tried.completions),
-                    **fields_of(found.pop(WHOLE)),
-                    parts=found,
-                    infos=tuple(tried.infos),
+                    key=key,
+                    prompt_ids=attempts.completions[0].prompt_ids,
+                    completions=tuple(attempts.completions),
+                    **field_values(components.pop(TOTAL)),
+                    parts=components,
+                    infos=tuple(attempts.infos),
                     reach=(reach or 0.0) * count,
                 )
             )
@@ -238,7 +263,7 @@ class _JointTree:
     def _sample(self, env: AECEnv, agents: Sequence[str], *, grouped: bool) -> Rollout:
         """Returns the answers of each agent, for each joint action the number of every agent's
         answer in it, and the texts of the joint actions (the greedy one is the last, if any)."""
-        requests = [request(env, agent, self.seed) for agent in agents]
+        requests = [build_request(env, agent, self.seed) for agent in agents]
         sizes = [self.group_size if grouped and a in self.trained else 1 for a in agents]
         answers: list[list[Completion]] = yield [
             SampleRequest(asked, size) for asked, size in zip(requests, sizes, strict=True)
@@ -253,7 +278,7 @@ class _JointTree:
             texts.append(tuple(completions[0].text for completions in best))
         return answers, joint, texts
 
-    def _swaps(
+    def _substituted_actions(
         self, agents: Sequence[str], joint: Sequence[tuple[int, ...]]
     ) -> list[tuple[str, int, tuple[int, ...]]]:
         """The joint actions in which one trained agent's answer is another of its answers: the agent, the
@@ -266,7 +291,7 @@ class _JointTree:
             for step in range(1, self.redraws.get(agent, 0) + 1)
         ]
 
-    def _redrawn(
+    def _mean_redrawn_returns(
         self,
         joint: Sequence[tuple[int, ...]],
         swaps: Sequence[tuple[str, int, tuple[int, ...]]],
@@ -274,13 +299,15 @@ class _JointTree:
     ) -> dict[tuple[str, str], tuple[float, ...]]:
         """For each agent and part, for each joint action the mean return with another answer of its own."""
         sums: dict[tuple[str, str], list[float]] = {}
-        for (agent, g, _), of in zip(swaps, returns[len(returns) - len(swaps) :], strict=True):
-            for key in of:
+        for (agent, g, _), values in zip(swaps, returns[len(returns) - len(swaps) :], strict=True):
+            for key in values:
                 if key[0] == agent:
-                    sums.setdefault(key, [0.0] * len(joint))[g] += of[key]
-        return {key: tuple(s / self.redraws[key[0]] for s in of) for key, of in sums.items()}
+                    sums.setdefault(key, [0.0] * len(joint))[g] += values[key]
+        return {
+            key: tuple(s / self.redraws[key[0]] for s in values) for key, values in sums.items()
+        }
 
-    def _note_groups(
+    def _add_groups(
         self,
         agents: Sequence[str],
         answers: Sequence[Sequence[Completion]],
@@ -301,14 +328,14 @@ class _JointTree:
                 [j for j, action in enumerate(joint) if action[index] == i]
                 for i in range(len(answers[index]))
             ]
-            never = (0.0,) * len(joint) if (agent, WHOLE) in redrawn else ()
-            found = {
-                name: Part(
+            never = (0.0,) * len(joint) if (agent, TOTAL) in redrawn else ()
+            components = {
+                name: ComponentReturns(
                     returns=tuple(sum(values[j] for j in js) / len(js) for js in actions),
                     greedy=values[len(joint)] if self.with_greedy else None,
                     redrawn=redrawn.get((agent, name), never),
                 )
-                for name, values in _of(agent, returns).items()
+                for name, values in _returns_by_component(agent, returns).items()
             }
             self.groups.append(
                 Group(
@@ -317,8 +344,8 @@ class _JointTree:
                     key=(self.seed, *path, agent),
                     prompt_ids=answers[index][0].prompt_ids,
                     completions=tuple(answers[index]),
-                    **fields_of(found.pop(WHOLE)),
-                    parts=found,
+                    **field_values(components.pop(TOTAL)),
+                    parts=components,
                     infos=tuple(infos[js[0]].get(agent, {}) for js in actions),
                     reach=reach,
                 )
@@ -327,24 +354,24 @@ class _JointTree:
     def end(self, env: AECEnv, totals: Mapping[str, float], turns: Mapping[str, int]) -> None:
         """Note the end of an episode, or its failure."""
         if any(map(isnan, totals.values())):
-            self.failures.append(why_unknown(env))
+            self.failures.append(failure_reason(env))
             return
         self.endings.append(
             EpisodeOutcome(
                 seed=self.seed,
-                success=succeeded(env),
+                success=is_success(env),
                 totals=totals,
                 decisions=sum(turns.values()),
             )
         )
 
 
-def failed(answers: Sequence[Sequence[Completion]], action: Sequence[int]) -> bool:
+def has_failed_completion(answers: Sequence[Sequence[Completion]], action: Sequence[int]) -> bool:
     """Whether the call for one of the answers of a joint action failed."""
     return any(own[i].failure for own, i in zip(answers, action, strict=True))
 
 
-def _means_of_next(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
+def _mean_next_returns(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
     """For each attempt the mean return of the next ``redraws`` ones, from the last on to the first."""
     if not redraws:
         return ()
@@ -355,12 +382,17 @@ def _means_of_next(returns: Sequence[float], redraws: int) -> tuple[float, ...]:
     )
 
 
-def _sum(paid: Returns, following: Returns) -> dict[tuple[str, str], float]:
+def _add_returns(paid: Returns, following: Returns) -> dict[tuple[str, str], float]:
     """Two mappings added, name by name."""
     return {k: paid.get(k, 0.0) + following.get(k, 0.0) for k in dict.fromkeys([*paid, *following])}
 
 
-def _of(agent: str, returns: Sequence[Returns]) -> dict[str, list[float]]:
+def _returns_by_component(agent: str, returns: Sequence[Returns]) -> dict[str, list[float]]:
     """The returns of one agent by part, the whole first: a value for each joint action."""
-    names = dict.fromkeys([WHOLE, *(name for of in returns for a, name in of if a == agent)])
-    return {name: [of.get((agent, name), 0.0) for of in returns] for name in names}
+    names = dict.fromkeys(
+        [TOTAL, *(name for action_returns in returns for a, name in action_returns if a == agent)]
+    )
+    return {
+        name: [action_returns.get((agent, name), 0.0) for action_returns in returns]
+        for name in names
+    }

@@ -18,21 +18,21 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TEAM_PART
 from llmzoo.envs.forking import fork
-from llmzoo.records import Batch, EpisodeOutcome, Group, Part, measured
-from llmzoo.rollout.attempts import Attempts, attempt, attempts_now
-from llmzoo.rollout.scheduler import Rollout, SampleRequest, request
+from llmzoo.records import Batch, ComponentReturns, EpisodeOutcome, Group, drop_unknown_returns
+from llmzoo.rollout.attempts import Attempts, attempt_count, sample_attempts
+from llmzoo.rollout.scheduler import Rollout, SampleRequest, build_request
 from llmzoo.rollout.stepping import (
-    WHOLE,
+    TOTAL,
     StepRequest,
     agents_to_act,
+    failure_reason,
     is_over,
+    is_success,
+    nan_rewards,
     skip_dead,
-    succeeded,
-    unknown,
-    why_unknown,
 )
 
-Row = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
+AgentAttempts = tuple[str, AECEnv, Attempts]  # who made the attempts, and the episode after them
 
 
 def agent_turn_tree(
@@ -81,38 +81,41 @@ def agent_turn_tree(
         if is_over(env):
             break
         agents = agents_to_act(env)
-        if (count := attempts_now(env, agents)) > 1:
+        if (count := attempt_count(env, agents)) > 1:
             env, agent = fork(env), agents[0]
-            tried = yield from attempt(env, agent, count, seed)
+            attempts = yield from sample_attempts(env, agent, count, seed)
             if agent in trained:
                 groups.append(
-                    _row(env, agent, turns[agent], (seed, step, agent), tried, team_weight)
+                    _attempts_group(
+                        env, agent, turns[agent], (seed, step, agent), attempts, team_weight
+                    )
                 )
             for other in totals:
-                totals[other] += tried.total(other)
-            success = succeeded(env)
+                totals[other] += attempts.total(other)
+            success = is_success(env)
             turns[agent] += count
             continue
         answers = yield [
-            SampleRequest(request(env, a, seed), group_size if a in trained else 1) for a in agents
+            SampleRequest(build_request(env, a, seed), group_size if a in trained else 1)
+            for a in agents
         ]
         first = tuple(completions[0].text for completions in answers)
         chosen = list(first)
         following = None
         for index, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
             joint = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]
-            times = _continuations(env, agent, continuations) if agent in trained else 0
+            times = _continuation_count(env, agent, continuations) if agent in trained else 0
             forks = [fork(env) for _ in joint]
             paid = yield [StepRequest(f, texts) for f, texts in zip(forks, joint, strict=True)]
             others = [own[0] for own in answers if own is not completions]
             for i, completion in enumerate(completions):
                 if any(c.failure for c in (completion, *others)):
-                    paid[i] = unknown(paid[i])
-            worth, rows = yield from _judge(
+                    paid[i] = nan_rewards(paid[i])
+            component_rewards, rows = yield from _evaluate_answers(
                 forks, agent, [p.get(agent, 0.0) for p in paid], seed, times, team_weight
             )
-            rewards = tuple(of[WHOLE] for of in worth)
-            best = _select(rewards, select, rng)
+            rewards = tuple(amounts[TOTAL] for amounts in component_rewards)
+            best = _select_answer(rewards, select, rng)
             chosen[index] = completions[best].text
             if agent in trained:
                 groups.append(
@@ -123,64 +126,66 @@ def agent_turn_tree(
                         prompt_ids=completions[0].prompt_ids,
                         completions=tuple(completions),
                         returns=rewards,
-                        parts=_parts(worth),
+                        parts=_components(component_rewards),
                         infos=tuple(f.infos.get(agent, {}) for f in forks),
                     )
                 )
-            for number, (other, after, tried) in enumerate(rows):
+            for number, (other, after, attempts) in enumerate(rows):
                 if other in trained:
                     key = (seed, step, agent, number, other)
-                    groups.append(_row(after, other, turns[other], key, tried, team_weight))
+                    groups.append(
+                        _attempts_group(after, other, turns[other], key, attempts, team_weight)
+                    )
             if len(agents) == 1:
-                following, paid_then = forks[best], paid[best]
+                following, chosen_rewards = forks[best], paid[best]
         if following is None:
             following = fork(env)
-            paid_then = yield StepRequest(following, tuple(chosen))
+            chosen_rewards = yield StepRequest(following, tuple(chosen))
         env = following
-        for agent, reward in paid_then.items():
+        for agent, reward in chosen_rewards.items():
             totals[agent] += reward
-        success = succeeded(env)
+        success = is_success(env)
         for agent in agents:
             turns[agent] += 1
-    kept = measured(groups)
+    kept = drop_unknown_returns(groups)
     if any(map(math.isnan, totals.values())):
-        return Batch(groups=kept, failures=(why_unknown(env),))
+        return Batch(groups=kept, failures=(failure_reason(env),))
     ending = EpisodeOutcome(
         seed=seed, success=success, totals=totals, decisions=sum(turns.values())
     )
     return Batch(groups=kept, endings=(ending,))
 
 
-def _row(
+def _attempts_group(
     env: AECEnv,
     agent: str,
     turn: int,
     key: tuple[int | str, ...],
-    tried: Attempts,
+    attempts: Attempts,
     team_weight: float,
 ) -> Group:
     """The group of an agent's attempts; ``env``: after them."""
-    worth = [
-        _weight(env, info, paid.get((agent, WHOLE), 0.0), team_weight)
-        for paid, info in zip(tried.paid, tried.infos, strict=True)
+    component_rewards = [
+        _weighted_rewards(env, info, paid.get((agent, TOTAL), 0.0), team_weight)
+        for paid, info in zip(attempts.paid, attempts.infos, strict=True)
     ]
     return Group(
         agent=agent,
         turn=turn,
         key=key,
-        prompt_ids=tried.completions[0].prompt_ids,
-        completions=tuple(tried.completions),
-        returns=tuple(of[WHOLE] for of in worth),
-        parts=_parts(worth),
-        infos=tuple(tried.infos),
+        prompt_ids=attempts.completions[0].prompt_ids,
+        completions=tuple(attempts.completions),
+        returns=tuple(amounts[TOTAL] for amounts in component_rewards),
+        parts=_components(component_rewards),
+        infos=tuple(attempts.infos),
     )
 
 
-def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:
+def _select_answer(rewards: Sequence[float], select: str, rng: random.Random) -> int:
     """The number of the answer that goes on; one whose reward is unknown (nan) only if all are."""
     known = [i for i, reward in enumerate(rewards) if not math.isnan(reward)]
     if 0 < len(known) < len(rewards):
-        return known[_select([rewards[i] for i in known], select, rng)]
+        return known[_select_answer([rewards[i] for i in known], select, rng)]
     if not known:
         return 0
     if select == "greedy":
@@ -193,7 +198,7 @@ def _select(rewards: Sequence[float], select: str, rng: random.Random) -> int:
     raise ValueError(f"select must be 'greedy', 'sample' or 'random', got {select!r}")
 
 
-def _continuations(env: AECEnv, agent: str, continuations: int | None) -> int:
+def _continuation_count(env: AECEnv, agent: str, continuations: int | None) -> int:
     """How often others play on after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
     if env.metadata.get("retries", False):
         return continuations or 1
@@ -205,7 +210,7 @@ def _continuations(env: AECEnv, agent: str, continuations: int | None) -> int:
     return continuations
 
 
-def _judge(
+def _evaluate_answers(
     forks: Sequence[AECEnv],
     agent: str,
     rewards: Sequence[float],
@@ -219,27 +224,29 @@ def _judge(
     ``forks`` [K]: the episode after each answer; they are left as they are. ``rewards`` [K]: what
     the step of each answer paid.
     """
-    worth = [
-        _weight(f, f.infos.get(agent, {}), r, team_weight)
+    component_rewards = [
+        _weighted_rewards(f, f.infos.get(agent, {}), r, team_weight)
         for f, r in zip(forks, rewards, strict=True)
     ]
-    rows: list[Row] = []
-    waiting = [i for i, f in enumerate(forks) if continuations and _waits(f, agent)]
+    rows: list[AgentAttempts] = []
+    waiting = [i for i, f in enumerate(forks) if continuations and _is_waiting(f, agent)]
     if waiting:
         copies = [(i, fork(forks[i])) for i in waiting for _ in range(continuations)]
         later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
         rows = [row for *_, found in later for row in found]
         for i in waiting:
-            played = [
-                _weight(copy, info, rewards[i] + paid, team_weight)
+            continued = [
+                _weighted_rewards(copy, info, rewards[i] + paid, team_weight)
                 for (of, copy), (paid, info, _) in zip(copies, later, strict=True)
                 if of == i
             ]
-            worth[i] = {n: fmean(of.get(n, 0.0) for of in played) for n in _names(played)}
-    return worth, rows
+            component_rewards[i] = {
+                n: fmean(of.get(n, 0.0) for of in continued) for n in _component_names(continued)
+            }
+    return component_rewards, rows
 
 
-def _weight(
+def _weighted_rewards(
     env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float
 ) -> dict[str, float]:
     """``reward``, all that an agent was paid since its last answer, as ``WHOLE``, and its named parts; team
@@ -250,20 +257,25 @@ def _weight(
     parts: Mapping[str, float] = info.get("reward_parts", {})
     team = [name for name in env.metadata.get("team_parts", (TEAM_PART,)) if name in parts]
     whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)
-    return {WHOLE: whole, **parts, **{name: team_weight * parts[name] for name in team}}
+    return {TOTAL: whole, **parts, **{name: team_weight * parts[name] for name in team}}
 
 
-def _names(worth: Sequence[Mapping[str, float]]) -> list[str]:
-    return list(dict.fromkeys(name for of in worth for name in of))
+def _component_names(component_rewards: Sequence[Mapping[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for amounts in component_rewards for name in amounts))
 
 
-def _parts(worth: Sequence[Mapping[str, float]]) -> dict[str, Part]:
+def _components(component_rewards: Sequence[Mapping[str, float]]) -> dict[str, ComponentReturns]:
     """The named parts of what K answers are worth."""
-    named = [name for name in _names(worth) if name != WHOLE]
-    return {name: Part(returns=tuple(of.get(name, 0.0) for of in worth)) for name in named}
+    named = [name for name in _component_names(component_rewards) if name != TOTAL]
+    return {
+        name: ComponentReturns(
+            returns=tuple(amounts.get(name, 0.0) for amounts in component_rewards)
+        )
+        for name in named
+    }
 
 
-def _waits(env: AECEnv, agent: str) -> bool:
+def _is_waiting(env: AECEnv, agent: str) -> bool:
     """Whether others decide before ``agent``, still in the episode, has a new decision to make."""
     if is_over(env) or agent not in env.agents:
         return False
@@ -283,24 +295,24 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
     make; returns what it was paid, its info with the parts of all that, and the attempts."""
     paid = 0.0
     parts: defaultdict[str, float] = defaultdict(float)  # those of its refused answers included
-    rows: list[Row] = []
-    while _waits(env, agent):
+    rows: list[AgentAttempts] = []
+    while _is_waiting(env, agent):
         others = agents_to_act(env)
         if agent in others:
-            _add(parts, env.infos[agent])
-        if (count := attempts_now(env, others)) > 1:
-            tried = yield from attempt(env, others[0], count, seed)
-            rows.append((others[0], env, tried))
-            paid += tried.total(agent)
+            _add_components(parts, env.infos[agent])
+        if (count := attempt_count(env, others)) > 1:
+            attempts = yield from sample_attempts(env, others[0], count, seed)
+            rows.append((others[0], env, attempts))
+            paid += attempts.total(agent)
             continue
-        answers = yield [SampleRequest(request(env, other, seed)) for other in others]
+        answers = yield [SampleRequest(build_request(env, other, seed)) for other in others]
         step = yield StepRequest(env, tuple(completion.text for (completion,) in answers))
         paid += step.get(agent, 0.0)
     info = env.infos.get(agent, {})
-    _add(parts, info)
+    _add_components(parts, info)
     return paid, {**info, "reward_parts": dict(parts)}, rows
 
 
-def _add(parts: defaultdict[str, float], info: Mapping[str, Any]) -> None:
+def _add_components(parts: defaultdict[str, float], info: Mapping[str, Any]) -> None:
     for name, amount in info.get("reward_parts", {}).items():
         parts[name] += amount

@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmzoo.endpoints import PREFIX
+from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError, check_names
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
-from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.policies.settings import Sampling, SamplingPolicy
 from llmzoo.registry import is_remote
-from llmzoo.runs.players import known_as, players
+from llmzoo.runs.players import display_name, load_policy_for_agents
 from llmzoo.runs.policy_plans import AgentConfig
 
-_PROMPTS = ("system", "chat_template_args", "thought_end")
-_LEARNING = ("frozen", "learner", "learner_args", "learning_rate")
+_PROMPT_OPTIONS = ("system", "chat_template_args", "thought_end")
+_LEARNING_OPTIONS = ("frozen", "learner", "learner_args", "learning_rate")
 
 
 def policy_names(
@@ -29,13 +29,13 @@ def policy_names(
     """
     check_names("agent", agent_args, agents)
     for agent, given in agent_args.items():
-        learning = [name for name in given if name in _LEARNING]
+        learning = [name for name in given if name in _LEARNING_OPTIONS]
         if learning:
             raise ConfigError(f"agent {agent!r}: no agent learns here: leave out {learning[0]}")
     return {agent: agent_args.get(agent, {}).get("policy") or rest for agent in agents}
 
 
-def load_agents(
+def load_agent_policies(
     agents: Sequence[str],
     rest: str,
     agent_args: Mapping[str, Mapping[str, Any]],
@@ -50,21 +50,21 @@ def load_agents(
 
     ``agent_args`` maps agents to fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. Agents of the
     same name and prompts share a model. The other arguments are those of
-    :func:`llmzoo.runs.players.players`.
+    :func:`llmzoo.runs.players.load_policy_for_agents`.
     """
     names = policy_names(agents, rest, agent_args)
     mixed = len(set(names.values())) > 1
     groups: dict[str, list[str]] = {}
     for agent, name in names.items():
-        own = {n: v for n, v in agent_args.get(agent, {}).items() if n in _PROMPTS}
+        own = {n: v for n, v in agent_args.get(agent, {}).items() if n in _PROMPT_OPTIONS}
         common = {} if mixed and name in SCRIPTED else chat or {}
         groups.setdefault(json.dumps([name, {**common, **own}]), []).append(agent)
     loaded: dict[str, Policy] = {}
     for key, members in groups.items():
         name, prompts = json.loads(key)
         # what is set for all agents is for those that have a model
-        runs_here = not (name in SCRIPTED or is_remote(name) or name.startswith(PREFIX))
-        loaded |= players(
+        runs_here = not (name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX))
+        loaded |= load_policy_for_agents(
             name,
             members,
             seed=seed,
@@ -74,30 +74,33 @@ def load_agents(
             trust_remote_code=trust_remote_code,
         )
     return {
-        agent: _sampling_as(loaded[agent], agent, agent_args.get(agent, {})) for agent in agents
+        agent: _with_agent_sampling(loaded[agent], agent, agent_args.get(agent, {}))
+        for agent in agents
     }
 
 
-def mixed_name(names: Mapping[str, str], loaded: Mapping[str, Policy]) -> str:
+def format_policy_names(names: Mapping[str, str], loaded: Mapping[str, Policy]) -> str:
     """What evaluations call the policies: one name, or ``AGENT: NAME`` for each agent.
 
     ``names``: of :func:`policy_names`. ``loaded``: of :func:`load_agents`.
     """
-    known = {agent: known_as(name, {agent: loaded[agent]}) for agent, name in names.items()}
+    known = {agent: display_name(name, {agent: loaded[agent]}) for agent, name in names.items()}
     if len(set(names.values())) == 1:
         return next(iter(known.values()))
     return ", ".join(f"{agent}: {name}" for agent, name in known.items())
 
 
-def _sampling_as(policy: Policy, agent: str, given: Mapping[str, Any]) -> Policy:
+def _with_agent_sampling(policy: Policy, agent: str, given: Mapping[str, Any]) -> Policy:
     """The policy with an agent's own settings of sampling."""
-    own = [name for name in given if name not in ("policy", *_PROMPTS)]
+    own = [name for name in given if name not in ("policy", *_PROMPT_OPTIONS)]
     if not own:
         return policy
-    if not isinstance(policy, Sampled):
+    if not isinstance(policy, SamplingPolicy):
         raise ConfigError(f"agent {agent!r}: {policy.name} does not sample: leave out {own[0]}")
     try:
         config = AgentConfig(**given)
-        return policy.under(config.sampling(policy.sampling_of(agent) or Sampling()))
+        return policy.with_sampling_for_all(
+            config.sampling(policy.sampling_for(agent) or Sampling())
+        )
     except ValueError as error:
         raise ConfigError(f"agent {agent!r}: {error}") from None

@@ -22,7 +22,7 @@ from llmzoo import files
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.errors import CheckpointError
-from llmzoo.policies.run_models import checkpoints_in
+from llmzoo.policies.run_models import list_checkpoints
 
 _FORMAT = 2
 
@@ -46,14 +46,14 @@ def save(
     written, and leaves the earlier ones as they are.
     """
     final = folder / f"step_{step:06d}"
-    partial = folder / f"{files.WRITING}{step:06d}"
+    partial = folder / f"{files.TEMPORARY_PREFIX}{step:06d}"
     if ranks.rank() == 0:
-        files.fresh_folder(partial)
+        files.recreate_folder(partial)
     ranks.barrier()
     try:
         engine.save(partial)
         if ranks.rank() == 0:
-            _complete(
+            _finalize(
                 partial, final, engine, {"step": step, "tokens": tokens, "mean_return": mean_return}
             )
             _remove_old(folder, keep)
@@ -67,7 +67,7 @@ def save(
     return final
 
 
-def _complete(partial: Path, final: Path, engine: Engine, reached: Mapping[str, Any]) -> None:
+def _finalize(partial: Path, final: Path, engine: Engine, reached: Mapping[str, Any]) -> None:
     state = {
         "format": _FORMAT,
         **reached,
@@ -84,7 +84,7 @@ def _complete(partial: Path, final: Path, engine: Engine, reached: Mapping[str, 
 
 
 def _remove_old(folder: Path, keep: int) -> None:
-    found = checkpoints_in(folder)
+    found = list_checkpoints(folder)
     best = max(reversed(found), key=_mean_return)  # the newest of those that earn the same
     for old in found[:-keep]:
         if old != best:
@@ -94,16 +94,18 @@ def _remove_old(folder: Path, keep: int) -> None:
 def _mean_return(checkpoint: Path) -> float:
     """As ``state.json`` says; that of a link, or of a checkpoint that cannot be read, is the lowest."""
     try:
-        state = None if checkpoint.is_symlink() else files.read_object(checkpoint / "state.json")
+        state = (
+            None if checkpoint.is_symlink() else files.read_json_object(checkpoint / "state.json")
+        )
     except CheckpointError:
         state = None
     found = (state or {}).get("mean_return")
     return found if isinstance(found, float) and math.isfinite(found) else -math.inf
 
 
-def latest(folder: Path) -> Path | None:
+def latest_checkpoint(folder: Path) -> Path | None:
     """The newest complete checkpoint in a folder, as rank 0 sees it; all ranks call this."""
-    names = ranks.broadcast([path.name for path in checkpoints_in(folder)])
+    names = ranks.broadcast([path.name for path in list_checkpoints(folder)])
     return folder / names[-1] if names else None
 
 
@@ -112,7 +114,7 @@ def load(checkpoint: Path, engine: Engine) -> tuple[int, int]:
 
     Raises :class:`CheckpointError` for one that is incomplete, or of another run.
     """
-    state = files.read_object(checkpoint / "state.json")
+    state = files.read_json_object(checkpoint / "state.json")
     if state is None:
         raise CheckpointError(f"{checkpoint} is not a checkpoint: it has no state.json")
     if state.get("format") != _FORMAT:

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from llmzoo import policies
-from llmzoo.endpoints import PREFIX
+from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.policies import SCRIPTED, load, run_models
-from llmzoo.policies.base import Policy, answer_limit
+from llmzoo.policies.base import Policy, default_max_new_tokens
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
 T = TypeVar("T")
 
 
-def players(
+def load_policy_for_agents(
     name: str,
     agents: Sequence[str],
     *,
@@ -33,20 +33,20 @@ def players(
     settings of the run; ``RUN/checkpoints/step_000120`` and ``RUN/opponents/000120`` give those of that
     iteration. Agents that did not learn keep the policies of the run. ``sampling`` and
     ``chat``: fields of ``Sampling`` and ``Chat`` that override the defaults or the run's settings.
-    ``device``: where models run (:func:`llmzoo.models.devices.device_here`).
+    ``device``: where models run (:func:`llmzoo.models.devices.resolve_device`).
     ``trust_remote_code``: run Python code that comes with a model.
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
-    _check(Chat, given_chat)
+    _build(Chat, given_chat)
     refuse_stages(name)
-    run = run_models.run_of(name)
+    run = run_models.find_run(name)
     if run is not None:
-        _check(Sampling, given)
+        _build(Sampling, given)
         try:
-            from llmzoo.runs.policy_loading import policies_of_run
+            from llmzoo.runs.policy_loading import load_run_policies
         except ModuleNotFoundError as error:
             raise MissingExtraError(f"the run {name!r}", "train", error.name) from error
-        return policies_of_run(
+        return load_run_policies(
             run,
             agents,
             snapshot=None if run_models.is_run(name) else Path(name),
@@ -56,10 +56,12 @@ def players(
             device=device,
             trust_remote_code=trust_remote_code,
         )
-    return dict.fromkeys(agents, _one(name, seed, given, given_chat, device, trust_remote_code))
+    return dict.fromkeys(
+        agents, _load_one(name, seed, given, given_chat, device, trust_remote_code)
+    )
 
 
-def known_as(name: str, agent_policies: Mapping[str, Policy]) -> str:
+def display_name(name: str, agent_policies: Mapping[str, Policy]) -> str:
     """The policy's name in evaluations. ``agent_policies``: what :func:`players` returned for ``name``."""
     # an address does not say which model it hosts
     return next(iter(agent_policies.values())).name if is_remote(name) else name
@@ -81,7 +83,7 @@ def refuse_stages(name: str) -> None:
         raise ConfigError(f"{name} holds stages: name one of {', '.join(map(str, stages))}")
 
 
-def _check(make: Callable[..., T], given: Mapping[str, Any]) -> T:
+def _build(make: Callable[..., T], given: Mapping[str, Any]) -> T:
     """``make(**given)``; settings out of range raise :class:`ConfigError`."""
     try:
         return make(**given)
@@ -89,7 +91,7 @@ def _check(make: Callable[..., T], given: Mapping[str, Any]) -> T:
         raise ConfigError(str(error)) from error
 
 
-def _one(
+def _load_one(
     name: str,
     seed: int,
     given: Mapping[str, Any],
@@ -97,7 +99,9 @@ def _one(
     device: str | None,
     trust: bool,
 ) -> Policy:
-    if device is not None and (name in SCRIPTED or is_remote(name) or name.startswith(PREFIX)):
+    if device is not None and (
+        name in SCRIPTED or is_remote(name) or name.startswith(ENDPOINT_PREFIX)
+    ):
         raise ConfigError(f"{name} runs no model in this process: device would have no effect")
     if chat and (name in SCRIPTED or is_remote(name)):
         why = "makes its own prompts" if is_remote(name) else "reads no prompts"
@@ -106,12 +110,12 @@ def _one(
         return load(name)
     if is_remote(name):
         hosted: Any = load(name, seed=seed)  # with the server's own settings, unless given
-        return _check(hosted.with_sampling, given) if given else hosted
-    behind_endpoint = name.startswith(PREFIX)
+        return _build(hosted.with_sampling, given) if given else hosted
+    behind_endpoint = name.startswith(ENDPOINT_PREFIX)
     if not behind_endpoint:
         policies.check_model(name, trust_remote_code=trust)
-    settings = _check(Sampling, {"max_new_tokens": answer_limit(name), **given})
-    prompts = _check(Chat, chat)
+    settings = _build(Sampling, {"max_new_tokens": default_max_new_tokens(name), **given})
+    prompts = _build(Chat, chat)
     if behind_endpoint:
         return load(name, sampling=settings, chat=prompts)
     return load(

@@ -10,29 +10,33 @@ from typing import Any
 
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
-from llmzoo.files import read_object
+from llmzoo.files import read_json_object
 from llmzoo.models.compiling import Compile
 from llmzoo.models.decode import Sampler
 from llmzoo.models.lora import is_adapter
 from llmzoo.models.precision import Precision
 from llmzoo.policies import check_model, load, load_model, run_models
-from llmzoo.policies.base import Policy, Request, ScriptedPolicy
+from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.policies.vllm.config import ModelArgs, is_server, sampler_config
-from llmzoo.policies.vllm.sampler import give_samplers
+from llmzoo.policies.vllm.config import TransformersArgs, is_server, sampler_config
+from llmzoo.policies.vllm.sampler import attach_samplers
 from llmzoo.runs import run_folder
-from llmzoo.runs.policy_plans import OTHERS, AgentPlan, Arrangement, kind, plan_policies
+from llmzoo.runs.policy_plans import OTHERS, AgentPlan, Arrangement, plan_policies, policy_kind
 from llmzoo.runs.trust import check_trusted
 
-Learning = dict[str, TransformersPolicy]  # the policies that learn, by name
+LearningPolicies = dict[str, TransformersPolicy]  # the policies that learn, by name
 # keys of a saved adapter's configuration that are no options of a new adapter
-_RECORD = {"task_type", "peft_type", "auto_mapping", "peft_version", "base_model_name_or_path"} | {
-    *("revision", "inference_mode")
-}
+_METADATA_FIELDS = {
+    "task_type",
+    "peft_type",
+    "auto_mapping",
+    "peft_version",
+    "base_model_name_or_path",
+} | {*("revision", "inference_mode")}
 
 
-def _not_here(request: Request) -> str:
+def _not_here(request: PolicyRequest) -> str:
     raise AssertionError(f"{request.agent} is played in another process")
 
 
@@ -56,7 +60,7 @@ def load_policies(
     only: str | None = None,
     device: str | None = None,
     trust_remote_code: bool = False,
-) -> tuple[dict[str, Policy], Learning]:
+) -> tuple[dict[str, Policy], LearningPolicies]:
     """The policy of every agent, and those that learn.
 
     ``arrangement``: ``"shared"`` (one model for all agents), ``"separate"`` (a copy of the model
@@ -73,7 +77,7 @@ def load_policies(
     endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 
     ``only``: load just the policy of this name; the other agents cannot be played in this process.
-    ``device``: where the models run (:func:`llmzoo.models.devices.device_here`).
+    ``device``: where the models run (:func:`llmzoo.models.devices.resolve_device`).
     ``trust_remote_code``: run Python code that comes with a model.
 
     Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
@@ -98,7 +102,7 @@ def load_policies(
             "model that is not frozen"
         )
     present = {a: plan for a, plan in plans.items() if only in (None, plan.name)}
-    opened = _open(
+    opened = _load_plans(
         present,
         sampling,
         chat or Chat(),
@@ -109,7 +113,7 @@ def load_policies(
         device=device,
         trust_remote_code=trust_remote_code,
     )
-    learning: Learning = {}
+    learning: LearningPolicies = {}
     for agent, plan in present.items():
         if plan.learns:
             policy = opened[agent]
@@ -119,7 +123,7 @@ def load_policies(
     return dict.fromkeys(agents, _ELSEWHERE) | opened, learning
 
 
-def policies_of_run(
+def load_run_policies(
     run: str | Path,
     agents: Sequence[str],
     *,
@@ -140,7 +144,7 @@ def policies_of_run(
     """
     given, given_chat = dict(sampling or {}), dict(chat or {})
     needed = ("policies", "model", "others", "temperature", "top_p", "top_k")
-    config = run_folder.settings(run, *needed)
+    config = run_folder.require_config(run, *needed)
     policies = {agent: own.get("policy") for agent, own in config.get("agent_args", {}).items()}
     check_trusted(run, {"others": config["others"], "policies": policies}, {})
     named = config["policies"]
@@ -151,9 +155,9 @@ def policies_of_run(
     try:
         settings = Sampling(
             **{name: config[name] for name in needed[3:] if name not in given},
-            **{"max_new_tokens": run_folder.answer_limit_of(run), **given},
+            **{"max_new_tokens": run_folder.max_new_tokens_for(run), **given},
         )
-        chat_settings = Chat(**{**run_folder.chat_of(run), **given_chat})
+        chat_settings = Chat(**{**run_folder.read_chat_settings(run), **given_chat})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
     # runs of earlier versions had no agent_args and no precision
@@ -163,7 +167,11 @@ def policies_of_run(
         for agent, own in config.get("agent_args", {}).items()
         if agent in agents
     }
-    newest = run_models.newest_checkpoint(run) if snapshot is None else run_models.checked(snapshot)
+    newest = (
+        run_models.newest_checkpoint(run)
+        if snapshot is None
+        else run_models.validate_checkpoint(snapshot)
+    )
     planned = plan_policies(
         agents,
         config["policies"],
@@ -174,7 +182,7 @@ def policies_of_run(
         agent_args=agent_args,
         model_args=config.get("model_args"),
     )
-    return _open(
+    return _load_plans(
         _from_checkpoint(planned, run, newest),
         settings,
         chat_settings,
@@ -193,7 +201,7 @@ def _from_checkpoint(
     for agent, plan in plans.items():
         folder = newest / plan.name
         if plan.learns and not folder.is_dir():
-            trained = ", ".join(run_models.policies_in(newest))
+            trained = ", ".join(run_models.list_policy_names(newest))
             raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
         if plan.learns:
             sources[agent] = replace(plan, source=str(folder))
@@ -202,9 +210,9 @@ def _from_checkpoint(
     return sources
 
 
-def learning_among(agent_policies: Mapping[str, Policy]) -> Learning:
+def transformers_policies(agent_policies: Mapping[str, Policy]) -> LearningPolicies:
     """The models among the policies, each named after its first agent."""
-    learning: Learning = {}
+    learning: LearningPolicies = {}
     for agent, policy in agent_policies.items():
         if isinstance(policy, TransformersPolicy) and policy not in learning.values():
             learning[agent] = policy
@@ -214,18 +222,23 @@ def learning_among(agent_policies: Mapping[str, Policy]) -> Learning:
 def highest_temperature(agent_policies: Mapping[str, Policy]) -> float:
     """The highest sampling temperature of a model among the policies; 0 without a model."""
     samplings = [
-        p.sampling_of(a) for a, p in agent_policies.items() if isinstance(p, TransformersPolicy)
+        p.sampling_for(a) for a, p in agent_policies.items() if isinstance(p, TransformersPolicy)
     ]
     return max((s.temperature for s in samplings if s is not None), default=0.0)
 
 
-def cooled(agent_policies: Mapping[str, Policy], temperature: float) -> dict[str, Policy]:
+def with_max_temperature(
+    agent_policies: Mapping[str, Policy], temperature: float
+) -> dict[str, Policy]:
     """The policies with no model above this temperature. Agents that share a model still do."""
-    colder = {id(p): p.cooled(temperature) for p in learning_among(agent_policies).values()}
+    colder = {
+        id(p): p.with_max_temperature(temperature)
+        for p in transformers_policies(agent_policies).values()
+    }
     return {agent: colder.get(id(policy), policy) for agent, policy in agent_policies.items()}
 
 
-def _open(
+def _load_plans(
     plans: Mapping[str, AgentPlan],
     sampling: Sampling,
     chat: Chat,
@@ -240,7 +253,7 @@ def _open(
 ) -> dict[str, Policy]:
     """The policy of every agent; ``sampling`` and ``chat`` are the defaults of all plans."""
     trust = {"trust_remote_code": trust_remote_code}
-    starts = _starts(plans, **trust)
+    starts = _resolve_starts(plans, **trust)
     training: dict[str, Any] = {
         "precision": precision,
         "gradient_checkpointing": gradient_checkpointing,
@@ -255,7 +268,7 @@ def _open(
         folders = {plan.name: starts[plan.agent] for plan in adapters}
         options = {
             **training,
-            **_settings(adapters, sampling, chat),
+            **_sampling_options(adapters, sampling, chat),
             "seed": seed,
             "device": device,
             **trust,
@@ -267,12 +280,12 @@ def _open(
         if not plan.adapter:
             groups.setdefault((plan.name, starts[plan.agent]), []).append(plan)
     for (_, start), members in groups.items():
-        options = _settings(members, sampling, chat)
-        if kind(start) == "scripted":
+        options = _sampling_options(members, sampling, chat)
+        if policy_kind(start) == "scripted":
             options = {}
-        elif kind(start) in ("model", "server"):
+        elif policy_kind(start) in ("model", "server"):
             options |= {"seed": seed, **(training if members[0].learns else {})}
-            if kind(start) == "server":  # it makes its own prompts
+            if policy_kind(start) == "server":  # it makes its own prompts
                 options = {n: v for n, v in options.items() if n not in ("chat", "chats")}
             else:
                 options |= {"device": device, **trust}
@@ -280,7 +293,9 @@ def _open(
     return {agent: policies[agent] for agent in plans}
 
 
-def _settings(members: Sequence[AgentPlan], sampling: Sampling, chat: Chat) -> dict[str, Any]:
+def _sampling_options(
+    members: Sequence[AgentPlan], sampling: Sampling, chat: Chat
+) -> dict[str, Any]:
     """The options of a policy from the settings of its plans."""
     if len(members) == 1:
         return {"sampling": members[0].sampling, "chat": members[0].chat}
@@ -289,11 +304,13 @@ def _settings(members: Sequence[AgentPlan], sampling: Sampling, chat: Chat) -> d
     return {"sampling": sampling, "samplings": own, "chat": chat, "chats": own_chats}
 
 
-def _starts(plans: Mapping[str, AgentPlan], *, trust_remote_code: bool) -> dict[str, str]:
+def _resolve_starts(plans: Mapping[str, AgentPlan], *, trust_remote_code: bool) -> dict[str, str]:
     """The model to load for each plan; a run folder is replaced by its policy for the plan."""
-    starts = {agent: run_models.start_of(plan.source, agent) for agent, plan in plans.items()}
+    starts = {
+        agent: run_models.resolve_start_model(plan.source, agent) for agent, plan in plans.items()
+    }
     for start in dict.fromkeys(starts.values()):
-        if kind(start) == "model":
+        if policy_kind(start) == "model":
             check_model(start, trust_remote_code=trust_remote_code)
     together: dict[tuple[str, str], set[str]] = {}
     for agent, plan in plans.items():
@@ -321,11 +338,11 @@ def _adapters(
     lora_args = {"seed": options["seed"], **lora_args}
     if not is_adapter(first):
         return base.with_adapters(list(folders), **lora_args)
-    saved = {a: read_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
+    saved = {a: read_json_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
     bases = {str(config.get("base_model_name_or_path")) for config in saved.values()}
     if len(bases) > 1:
         raise ConfigError(f"these adapters have several bases: {', '.join(sorted(bases))}")
-    shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _RECORD}
+    shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _METADATA_FIELDS}
     base.model, base.adapter = base.model.unload(), None
     policies = base.with_adapters(list(folders), **{**shape, **lora_args})
     for agent, policy in policies.items():
@@ -333,24 +350,27 @@ def _adapters(
     return policies
 
 
-def _own(sampler: str) -> str:
+def _rank_address(sampler: str) -> str:
     """The address of this rank's server."""
     addresses = sampler.split(",")
-    if ranks.world() > 1 and not is_server(sampler):
+    if ranks.world_size() > 1 and not is_server(sampler):
         raise ConfigError(
             "sampler='vllm' is for one process: give each process its own vLLM server"
         )
-    if len(addresses) != ranks.world() and (is_server(sampler) or len(addresses) > 1):
+    if len(addresses) != ranks.world_size() and (is_server(sampler) or len(addresses) > 1):
         raise ConfigError(
-            f"{len(addresses)} addresses of samplers for {ranks.world()} processes: give each process "
+            f"{len(addresses)} addresses of samplers for {ranks.world_size()} processes: give each process "
             "its own vLLM server, sampler=http://HOST:PORT,http://HOST:PORT"
         )
     return addresses[ranks.rank()]
 
 
 @contextmanager
-def sampling_from(
-    sampler: str, args: Mapping[str, Any], learning: Learning, agent_policies: Mapping[str, Policy]
+def use_samplers(
+    sampler: str,
+    args: Mapping[str, Any],
+    learning: LearningPolicies,
+    agent_policies: Mapping[str, Policy],
 ) -> Iterator[list[Sampler]]:
     """Within this context the models that learn sample with ``sampler``, in all their agents.
 
@@ -366,17 +386,17 @@ def sampling_from(
     """
     config = sampler_config(sampler, args)
     models = {id(policy.model) for policy in learning.values()}
-    there = [p for p in learning_among(agent_policies).values() if id(p.model) in models]
-    if isinstance(config, ModelArgs):
-        for policy in there:
+    samplable = [p for p in transformers_policies(agent_policies).values() if id(p.model) in models]
+    if isinstance(config, TransformersArgs):
+        for policy in samplable:
             policy.cuda_graphs = config.cuda_graphs
         yield []
         return
     try:
-        give_samplers(there, _own(sampler), config)
+        attach_samplers(samplable, _rank_address(sampler), config)
         yield [policy.sampler for policy in learning.values() if policy.sampler is not None]
     finally:
-        for policy in there:
+        for policy in samplable:
             if policy.sampler is not None:
                 policy.sampler.close()
                 policy.sampler = None

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from llmzoo.endpoints import PREFIX
+from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError, check_names
-from llmzoo.files import NAMES, is_name
+from llmzoo.files import NAME_RULE, is_name
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote
 
 SHARED = "policy"  # the name of the one policy for all agents
 OTHERS = "(others)"
-_SAMPLING = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
-_CHAT = ("system", "chat_template_args", "thought_end")
-_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+_SAMPLING_OPTIONS = ("temperature", "top_p", "top_k", "max_new_tokens", "stop")
+_CHAT_OPTIONS = ("system", "chat_template_args", "thought_end")
+_OPTION_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "policy": ((str,), "a name"),
     "frozen": ((bool,), "true or false"),
     "learner": ((str,), "a name"),
@@ -56,7 +56,7 @@ class AgentConfig:
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
-            kinds, wanted = _KINDS[name]
+            kinds, wanted = _OPTION_TYPES[name]
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 raise ConfigError(f"{name} must be {wanted}, got {value!r}")
         if self.stop is not None and not all(isinstance(s, str) and s for s in self.stop):
@@ -72,14 +72,14 @@ class AgentConfig:
 
     def sampling(self, run: Sampling) -> Sampling:
         """The run's sampling settings, overridden by this agent's."""
-        own = {name: value for name, value in self.given().items() if name in _SAMPLING}
+        own = {name: value for name, value in self.given().items() if name in _SAMPLING_OPTIONS}
         if "stop" in own:
             own["stop"] = tuple(own["stop"])
         return replace(run, **own)
 
     def chat(self, run: Chat) -> Chat:
         """The run's prompt settings, overridden by this agent's."""
-        own = {name: value for name, value in self.given().items() if name in _CHAT}
+        own = {name: value for name, value in self.given().items() if name in _CHAT_OPTIONS}
         if run.chat_template_args and self.chat_template_args is not None:
             own["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
         return replace(run, **own)
@@ -140,11 +140,11 @@ def plan_policies(
     settings that exclude each other.
     """
     check_names("agent", agent_args, agents)
-    configs = {agent: _config(agent, agent_args.get(agent, {})) for agent in agents}
-    names = _names(agents, arrangement, configs)
-    models = _models(arrangement, names, model_args or {})
+    configs = {agent: _parse_agent_config(agent, agent_args.get(agent, {})) for agent in agents}
+    names = _policy_names(agents, arrangement, configs)
+    models = _model_configs(arrangement, names, model_args or {})
     plans = {
-        agent: _agent(
+        agent: _plan_agent(
             agent, config, names.get(agent), models, model, others, sampling, chat or Chat()
         )
         for agent, config in configs.items()
@@ -152,11 +152,11 @@ def plan_policies(
     for name in [plan.name for plan in plans.values() if plan.learns]:
         if not isinstance(name, str) or not is_name(name):
             raise ConfigError(
-                f"{name!r} would name a folder of weights, and {NAMES}: use policies='shared', or a "
+                f"{name!r} would name a folder of weights, and {NAME_RULE}: use policies='shared', or a "
                 "mapping from agents to names"
             )
     for agent, config in configs.items():
-        _check(plans, agent, config, arrangement)
+        _check_effects(plans, agent, config, arrangement)
     for name in dict.fromkeys(names.values()):
         sharing = [a for a, plan in plans.items() if plan.name == name]
         frozen = [agent for agent in sharing if not plans[agent].learns]
@@ -168,7 +168,7 @@ def plan_policies(
     return plans
 
 
-def _names(
+def _policy_names(
     agents: Sequence[str], arrangement: Arrangement, configs: Mapping[str, AgentConfig]
 ) -> dict[str, str]:
     """The name of the model of each agent, but for those that others play."""
@@ -201,7 +201,7 @@ def _names(
     return {agent: arrangement[agent] for agent in agents if agent in arrangement}
 
 
-def _models(
+def _model_configs(
     arrangement: Arrangement,
     names: Mapping[str, str],
     model_args: Mapping[str, Mapping[str, Any]],
@@ -228,26 +228,26 @@ def _models(
     return models
 
 
-def kind(source: str) -> str:
+def policy_kind(source: str) -> str:
     """``"scripted"``, ``"endpoint"``, ``"server"`` (of policies) or ``"model"``."""
     if source in SCRIPTED:
         return "scripted"
     if is_remote(source):
         return "server"
-    return "endpoint" if source.startswith(PREFIX) else "model"
+    return "endpoint" if source.startswith(ENDPOINT_PREFIX) else "model"
 
 
-def _config(agent: str, values: Mapping[str, Any]) -> AgentConfig:
+def _parse_agent_config(agent: str, values: Mapping[str, Any]) -> AgentConfig:
     if not isinstance(values, Mapping):
         raise ConfigError(f"agent {agent!r} has settings by name, got {values!r}")
-    check_names(f"setting of agent {agent!r}", values, _KINDS)
+    check_names(f"setting of agent {agent!r}", values, _OPTION_TYPES)
     try:
         return AgentConfig(**values)
     except ConfigError as error:
         raise ConfigError(f"agent {agent!r}: {error}") from None
 
 
-def _agent(
+def _plan_agent(
     agent: str,
     config: AgentConfig,
     name: str | None,
@@ -268,7 +268,7 @@ def _agent(
         name, source = OTHERS, others
     else:
         source, adapter = models[name].model or model, models[name].form == "lora"
-        if kind(source) != "model":
+        if policy_kind(source) != "model":
             raise ConfigError(
                 f"model={source!r} cannot learn: give a model, and let {source!r} play an agent through "
                 "its setting 'policy', or through 'others'"
@@ -277,7 +277,7 @@ def _agent(
         agent=agent,
         name=name,
         source=source,
-        learns=kind(source) == "model" and name != OTHERS and not config.frozen,
+        learns=policy_kind(source) == "model" and name != OTHERS and not config.frozen,
         sampling=own,
         chat=own_chat,
         adapter=adapter,
@@ -286,7 +286,7 @@ def _agent(
     )
 
 
-def _check(
+def _check_effects(
     plans: Mapping[str, AgentPlan], agent: str, config: AgentConfig, arrangement: Arrangement
 ) -> None:
     """Refuse settings that have no effect on the policy of an agent."""
@@ -306,17 +306,21 @@ def _check(
             f"agent {agent!r} shares its weights, and so has no learning_rate of its own: set the "
             "learner's, or use policies='separate' or 'lora'"
         )
-    sampled = [name for name in config.given() if name in _SAMPLING]
-    if sampled and kind(plan.source) == "scripted":
+    sampled = [name for name in config.given() if name in _SAMPLING_OPTIONS]
+    if sampled and policy_kind(plan.source) == "scripted":
         raise ConfigError(
             f"agent {agent!r} is played by {plan.source!r}, which does not sample: "
             f"{', '.join(sampled)} would have no effect"
         )
-    of_prompts = [name for name in config.given() if name in _CHAT]
-    if of_prompts and kind(plan.source) in ("scripted", "server"):
-        why = "reads no prompts" if kind(plan.source) == "scripted" else "makes its own prompts"
+    prompt_options = [name for name in config.given() if name in _CHAT_OPTIONS]
+    if prompt_options and policy_kind(plan.source) in ("scripted", "server"):
+        why = (
+            "reads no prompts"
+            if policy_kind(plan.source) == "scripted"
+            else "makes its own prompts"
+        )
         raise ConfigError(
-            f"agent {agent!r} is played by {plan.source!r}, which {why}: {', '.join(of_prompts)} "
+            f"agent {agent!r} is played by {plan.source!r}, which {why}: {', '.join(prompt_options)} "
             "would have no effect"
         )
     alone = arrangement in plans if isinstance(arrangement, str) else False

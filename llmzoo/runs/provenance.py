@@ -16,7 +16,7 @@ from typing import Any
 from llmzoo import files
 from llmzoo.version import __version__
 
-NAME = "provenance.json"  # in the run folder
+PROVENANCE_FILE = "provenance.json"  # in the run folder
 _PACKAGES = (
     *("torch", "transformers", "peft", "datasets", "accelerate", "vllm", "ray"),
     *("pettingzoo", "gymnasium", "numpy"),
@@ -24,7 +24,7 @@ _PACKAGES = (
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def provenance() -> dict[str, Any]:
+def collect_provenance() -> dict[str, Any]:
     """The facts about this process, as JSON has them.
 
     ``commit`` is that of the repository that holds llmzoo; None without one.
@@ -47,9 +47,9 @@ def provenance() -> dict[str, Any]:
 
 def record_start(run: Path) -> None:
     """Add this process to the run's provenance, a list with an entry for each start and resume."""
-    path = run / NAME
-    earlier = (files.read_object(path) or {}).get("starts", [])
-    starts = [*(earlier if isinstance(earlier, list) else []), provenance()]
+    path = run / PROVENANCE_FILE
+    earlier = (files.read_json_object(path) or {}).get("starts", [])
+    starts = [*(earlier if isinstance(earlier, list) else []), collect_provenance()]
     files.write(path, json.dumps({"starts": starts}, indent=2) + "\n")
 
 

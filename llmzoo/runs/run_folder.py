@@ -15,10 +15,10 @@ from typing import Any
 
 from llmzoo import files, registry
 from llmzoo.distributed import ranks
-from llmzoo.errors import RENAMED, CheckpointError
+from llmzoo.errors import RENAMED_OPTIONS, CheckpointError
 from llmzoo.learners import learner_config
-from llmzoo.policies.base import answer_limit
-from llmzoo.policies.run_models import CHECKPOINTS, checkpoints_in, is_run
+from llmzoo.policies.base import default_max_new_tokens
+from llmzoo.policies.run_models import CHECKPOINTS, is_run, list_checkpoints
 
 # settings that say where the work is done and do not change results
 PLACEMENT = ("engine", "engine_args", "device", "parallel", "cpu_offload")
@@ -31,17 +31,17 @@ _FILES = (
     *("provenance.json", "curve.png", "report.html"),
 )
 # left behind by killed runs of earlier versions
-_EARLIER = ("metrics.writing", "played.writing", "before.writing", "after.writing")
+_OLD_TEMPORARY_FILES = ("metrics.writing", "played.writing", "before.writing", "after.writing")
 
 
-def check_place(run: Path) -> None:
+def check_new_folder(run: Path) -> None:
     """Raise :class:`CheckpointError` if a run cannot lie in this folder. Nothing is written.
 
     It comes before models are loaded; :func:`locked` and :func:`prepare` look again.
     """
     if (run / "config.json").exists():
         raise CheckpointError(f"{run} already holds a run: resume it, or choose another folder")
-    why = files.why_not_writable(run)
+    why = files.unwritable_reason(run)
     if why:
         raise CheckpointError(f"{why}: choose another one for the run")
 
@@ -62,26 +62,26 @@ def locked(run: Path, *, resume: bool) -> Iterator[None]:
         raise CheckpointError(f"{run} is no folder: choose another one for the run") from None
     except FileNotFoundError:  # a file system such as /proc, which says that it can be written to
         raise CheckpointError(f"{run} cannot be made: choose another folder for the run") from None
-    _check(run)
-    with files.append(run / LOCK) as lock:
-        _hold(run, lock.fileno())
+    _check_files(run)
+    with files.open_for_append(run / LOCK) as lock:
+        _acquire_lock(run, lock.fileno())
         for path in _leftovers(run):
             files.remove(path)
         yield
 
 
-def _check(run: Path) -> None:
+def _check_files(run: Path) -> None:
     for name in (*_FILES, LOCK):
         if os.path.lexists(run / name):
-            files.check_plain(run / name)
+            files.check_plain_file(run / name)
     for name in _FOLDERS:
         if os.path.lexists(run / name):
             files.check_folder(run / name)
-    for checkpoint in checkpoints_in(run / CHECKPOINTS):
+    for checkpoint in list_checkpoints(run / CHECKPOINTS):
         files.check_tree(checkpoint)
 
 
-def _hold(run: Path, descriptor: int) -> None:
+def _acquire_lock(run: Path, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -101,9 +101,9 @@ def _hold(run: Path, descriptor: int) -> None:
 def _leftovers(run: Path) -> list[Path]:
     """Partly written files of a killed run. Only names that llmzoo uses are listed."""
     return [
-        *(path for path in run.glob(f"{files.WRITING}*") if not path.is_dir()),
-        *(run / CHECKPOINTS).glob(f"{files.WRITING}*"),
-        *(run / name for name in _EARLIER),
+        *(path for path in run.glob(f"{files.TEMPORARY_PREFIX}*") if not path.is_dir()),
+        *(run / CHECKPOINTS).glob(f"{files.TEMPORARY_PREFIX}*"),
+        *(run / name for name in _OLD_TEMPORARY_FILES),
     ]
 
 
@@ -123,7 +123,7 @@ def prepare(
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"
     if not resume:
-        check_place(run)
+        check_new_folder(run)
         run.mkdir(parents=True, exist_ok=True)
         files.write(path, text)
         return
@@ -131,7 +131,7 @@ def prepare(
     files.write(path, text)
 
 
-def filled(saved: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(saved: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Saved settings, and the defaults of those that the run's version of llmzoo did not have yet."""
     return {**as_json(defaults), **saved}
 
@@ -141,14 +141,16 @@ def as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(dict(settings), default=str)))
 
 
-def differing(
+def changed_settings(
     saved: Mapping[str, Any], wanted: Mapping[str, Any], *, without: Collection[str]
 ) -> list[str]:
     """The settings that differ, but for those in ``without``; both as JSON has them."""
     return [name for name in wanted if name not in without and saved.get(name) != wanted[name]]
 
 
-def as_given(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_self_play_defaults(
+    saved: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Saved settings of a run, without the defaults of self-play that ``wanted`` would get too."""
     options = getattr(learner_config(wanted["learner"]), "self_play", {})
     if saved.get("learner_args") == {**options, **wanted["learner_args"]}:
@@ -163,11 +165,11 @@ def check_unchanged(
 
     ``defaults``: see :func:`filled`.
     """
-    saved = saved_config(run)
+    saved = read_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
-    now, saved = as_json(config), filled(saved, defaults)
-    if changed := differing(saved, now, without=CHANGEABLE_ON_RESUME):
+    now, saved = as_json(config), with_defaults(saved, defaults)
+    if changed := changed_settings(saved, now, without=CHANGEABLE_ON_RESUME):
         raise CheckpointError(
             f"{run} was started with other settings: "
             + ", ".join(f"{k}={saved.get(k)!r} (now {now[k]!r})" for k in changed)
@@ -182,16 +184,16 @@ def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     if not os.path.lexists(path):
         return
     unreadable = []
-    with files.rewritten(path) as kept:
-        for line in files.lines_of(path):
-            row = row_of(line)
+    with files.atomic_writer(path) as kept:
+        for line in files.iter_lines(path):
+            row = parse_row(line)
             if row is None:
                 unreadable.append(line)
             elif wanted(row):
                 kept.write(line)
         if unreadable:
             aside = path.with_name(f"{path.name}.unreadable")
-            with files.append(aside) as file:
+            with files.open_for_append(aside) as file:
                 file.buffer.write(b"".join(unreadable))
             warnings.warn(
                 f"{len(unreadable)} lines of {path} cannot be read; they are now in {aside}",
@@ -199,7 +201,7 @@ def keep_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
             )
 
 
-def row_of(line: bytes) -> dict[str, Any] | None:
+def parse_row(line: bytes) -> dict[str, Any] | None:
     """The row in a line of metrics or recorded episodes; None if the line is not a row."""
     try:
         row = json.loads(line)
@@ -208,24 +210,24 @@ def row_of(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) and type(row.get("step")) is int else None
 
 
-def flat(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(values: Mapping[str, Any], joint: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """``{"a": {"b": 1}}`` as ``("a/b", 1)`` for the joint ``/``; an empty mapping gives nothing."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from flat(value, joint, f"{prefix}{name}{joint}")
+            yield from flatten(value, joint, f"{prefix}{name}{joint}")
         else:
             yield f"{prefix}{name}", value
 
 
-def metrics(run: Path, kind: str) -> list[dict[str, Any]]:
+def read_metrics(run: Path, kind: str) -> list[dict[str, Any]]:
     """The readable rows of ``metrics.jsonl`` of a kind, ``train`` or ``eval``."""
-    rows = filter(None, map(row_of, files.lines_of(run / "metrics.jsonl", whole=True)))
+    rows = filter(None, map(parse_row, files.iter_lines(run / "metrics.jsonl", keep_all=True)))
     return [row for row in rows if row.get("kind") == kind]
 
 
-def evaluation(run: Path, name: str) -> dict[str, Any]:
+def read_evaluation(run: Path, name: str) -> dict[str, Any]:
     """The evaluation ``before`` or ``after`` a run; raises :class:`CheckpointError` if missing."""
-    saved = files.read_object(run / f"{name}.json")
+    saved = files.read_json_object(run / f"{name}.json")
     if saved is None:
         raise CheckpointError(f"{run} has no {name}.json")
     return saved
@@ -236,7 +238,7 @@ def load_or_compute(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[s
 
     All ranks must call this together.
     """
-    kept = ranks.broadcast(files.read_object(path))
+    kept = ranks.broadcast(files.read_json_object(path))
     if kept is not None:
         return dict(kept)
     result = measure()
@@ -248,12 +250,12 @@ def load_or_compute(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[s
 _MAPPINGS = ("env_args", "learner_args", "agent_args", "engine_args", "sampler_args")
 
 
-def saved_config(run: Path) -> dict[str, Any] | None:
+def read_config(run: Path) -> dict[str, Any] | None:
     """The settings in a run's ``config.json``, under their current names; None without the file.
 
-    Earlier versions used other names for some settings (:data:`llmzoo.errors.RENAMED`).
+    Earlier versions used other names for some settings (:data:`llmzoo.errors.RENAMED_OPTIONS`).
     """
-    saved = files.read_object(run / "config.json")
+    saved = files.read_json_object(run / "config.json")
     if saved is None:
         return None
     settings = with_new_names(saved)
@@ -271,20 +273,24 @@ def saved_config(run: Path) -> dict[str, Any] | None:
 
 def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run of any version, under their current names."""
-    settings = {RENAMED.get(name, name): value for name, value in saved.items()}
+    settings = {RENAMED_OPTIONS.get(name, name): value for name, value in saved.items()}
     learner_args = saved.get("learner_args")
     if isinstance(learner_args, Mapping):
-        settings["learner_args"] = {RENAMED.get(n, n): value for n, value in learner_args.items()}
+        settings["learner_args"] = {
+            RENAMED_OPTIONS.get(n, n): value for n, value in learner_args.items()
+        }
     env, env_args = saved.get("env"), saved.get("env_args")
     runs_programs = (*registry.list_envs("coding"), *registry.list_envs("math"))
     if env in runs_programs and isinstance(env_args, Mapping):
-        settings["env_args"] = {RENAMED.get(name, name): env_args[name] for name in env_args}
+        settings["env_args"] = {
+            RENAMED_OPTIONS.get(name, name): env_args[name] for name in env_args
+        }
     return settings
 
 
-def settings(run: str | Path, *needed: str) -> dict[str, Any]:
+def require_config(run: str | Path, *needed: str) -> dict[str, Any]:
     """The configuration of a run; raises :class:`CheckpointError` if it lacks one of ``needed``."""
-    config = saved_config(Path(run))
+    config = read_config(Path(run))
     if config is None:
         raise CheckpointError(f"{run} has no config.json")
     absent = [name for name in needed if name not in config]
@@ -293,28 +299,28 @@ def settings(run: str | Path, *needed: str) -> dict[str, Any]:
     return config
 
 
-def chat_of(run: str | Path) -> dict[str, Any]:
+def read_chat_settings(run: str | Path) -> dict[str, Any]:
     """The fields of ``Chat`` in a run's configuration. Runs of earlier versions have none."""
-    config = settings(run)
+    config = require_config(run)
     return {name: config.get(name) for name in ("system", "chat_template_args", "thought_end")}
 
 
-def answer_limit_of(name: str | Path) -> int:
+def max_new_tokens_for(name: str | Path) -> int:
     """The default maximum tokens of an answer, for a model or a run."""
     seen: set[Path] = set()
     while is_run(name):
-        config = settings(name)
+        config = require_config(name)
         given = config.get("max_new_tokens")
         if given:
-            return _tokens(name, given)
+            return _check_max_new_tokens(name, given)
         seen.add(Path(name).resolve())
         name = str(config.get("model"))
         if Path(name).resolve() in seen:
             raise CheckpointError(f"{name} is a run that says it started from itself")
-    return answer_limit(str(name))
+    return default_max_new_tokens(str(name))
 
 
-def _tokens(run: str | Path, given: Any) -> int:
+def _check_max_new_tokens(run: str | Path, given: Any) -> int:
     if type(given) is not int or given < 1:
         raise CheckpointError(f"{run}: max_new_tokens is a whole number from 1, not {given!r}")
     return int(given)

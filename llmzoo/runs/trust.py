@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from llmzoo.endpoints import AUTO, HOSTS_ENV, OPENAI_URL, TOKEN_ENV, Endpoint, key_of_host
+from llmzoo.endpoints import AUTO, HOST_KEYS_ENV, OPENAI_URL, TOKEN_ENV, Endpoint, key_env_for_host
 from llmzoo.errors import ConfigError
 from llmzoo.registry import imports_code, is_remote
 
@@ -27,9 +27,9 @@ def check_trusted(run: object, saved: Mapping[str, Any], given: Mapping[str, Any
         _check_code(run, name, saved, given)
         _check_arguments(run, name, saved, given)
     for agent, settings in saved.get("agent_args", {}).items():
-        of_agent = given.get("agent_args", {}).get(agent, {})
-        _check_code(run, "learner", settings, of_agent, prefix=f"agent.{agent}.")
-        _check_arguments(run, "learner", settings, of_agent, prefix=f"agent.{agent}.")
+        given_for_agent = given.get("agent_args", {}).get(agent, {})
+        _check_code(run, "learner", settings, given_for_agent, prefix=f"agent.{agent}.")
+        _check_arguments(run, "learner", settings, given_for_agent, prefix=f"agent.{agent}.")
     for name in ("engine_args", "folder"):  # of vLLM: they may name classes, and where weights go
         value = saved.get("sampler_args", {}).get(name)
         if value and name not in given.get("sampler_args", {}):
@@ -119,12 +119,12 @@ def _check_token(run: object, address: str) -> None:
         host = urlsplit(address).hostname or ""
     except ValueError:  # half a bracket: nothing will be sent
         return
-    if os.environ.get(TOKEN_ENV) and key_of_host(host) != TOKEN_ENV:
+    if os.environ.get(TOKEN_ENV) and key_env_for_host(host) != TOKEN_ENV:
         _refuse_to_send(run, f"the server {address}, which is sent {TOKEN_ENV},", host, TOKEN_ENV)
 
 
 def _refuse_to_send(run: object, what: str, host: str, variable: str) -> None:
     raise ConfigError(
         f"{run} names {what} for {host}, and a run folder cannot choose what is sent. "
-        f"Set {HOSTS_ENV}={host}={variable} to send it."
+        f"Set {HOST_KEYS_ENV}={host}={variable} to send it."
     )

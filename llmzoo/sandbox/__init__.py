@@ -5,7 +5,7 @@ that it imports run in the sandbox's own processes, under the package name ``san
 """
 
 from llmzoo.errors import SandboxError
-from llmzoo.sandbox.box import Sandbox, configure, shared
+from llmzoo.sandbox.box import Sandbox, configure, default_sandbox
 from llmzoo.sandbox.results import CaseResult, Checker, CommandLimits, Limits, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 
@@ -21,5 +21,5 @@ __all__ = [
     "Session",
     "Verdict",
     "configure",
-    "shared",
+    "default_sandbox",
 ]

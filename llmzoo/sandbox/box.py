@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from llmzoo.errors import SandboxError
-from llmzoo.sandbox.confine.job import run
-from llmzoo.sandbox.confine.preload import COMMON, LIGHT, suffices
-from llmzoo.sandbox.confine.worker import Broken, CannotConfine, Worker
+from llmzoo.sandbox.confine.job import run_program
+from llmzoo.sandbox.confine.preload import COMMON, LIGHT, imports_only
+from llmzoo.sandbox.confine.worker import CannotConfine, Worker, WorkerBroken
 from llmzoo.sandbox.judge.asserts import Asserts, no_verdict_apart
 from llmzoo.sandbox.judge.verdicts import judge_calls, judge_stdio
 from llmzoo.sandbox.results import DEFAULT_LIMITS, Checker, Limits, Report, Run, Verdict
@@ -70,7 +70,7 @@ class Sandbox:
             raise ValueError(
                 "processes=True needs level 3: only a pid namespace holds them together"
             )
-        self.workers = workers or _processors()
+        self.workers = workers or _cpu_count()
         self.min_level = 3 if processes else fixed or min_level
         self._wanted = LEVELS if fixed is None else (fixed,)
         self._preload = tuple(preload)
@@ -80,7 +80,7 @@ class Sandbox:
         self._allow_shared = allow_shared
         self._report: Report | None = None
         self._levels: tuple[int, ...] = ()
-        self._idle = _no_workers()
+        self._idle = _empty_pool()
         self._begin()
 
     def __enter__(self) -> Sandbox:
@@ -94,14 +94,14 @@ class Sandbox:
         if os.getpid() != self._pid:
             return
         with self._lock:
-            idle, self._idle = self._idle, _no_workers()
+            idle, self._idle = self._idle, _empty_pool()
         for worker in chain(*idle.values()):
             worker.close()
 
     @property
     def report(self) -> Report:
         """How programs are confined here. Starts a worker if none has started yet."""
-        self._own_process()
+        self._reset_after_fork()
         if self._report is None:
             with self._worker(self._light):
                 pass
@@ -111,8 +111,8 @@ class Sandbox:
     def run(self, code: str, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Run:
         """Run a program. Its output proves nothing about it; see the ``check`` methods."""
         try:
-            return self._with_worker(lambda worker: run(worker, code, stdin, limits), code)
-        except Broken as error:
+            return self._with_worker(lambda worker: run_program(worker, code, stdin, limits), code)
+        except WorkerBroken as error:
             return Run(status="sandbox_error", stderr=str(error))
 
     def check(
@@ -134,7 +134,7 @@ class Sandbox:
         asserts = Asserts(code, tests, entry_point, prelude, limits, self._allow_shared)
         return self._judge(asserts.judge, code, tests, prelude)
 
-    def no_verdict(self, tests: str, entry_point: str | None = None) -> str:
+    def unsupported_reason(self, tests: str, entry_point: str | None = None) -> str:
         """Why :meth:`check` gives no verdict for ``tests``, whatever the program, or ""."""
         return "" if self._allow_shared else no_verdict_apart(tests, entry_point)
 
@@ -165,7 +165,7 @@ class Sandbox:
 
     def session(self, limits: Limits = DEFAULT_LIMITS) -> Session:
         """An interpreter that keeps its names between pieces of code, until it is closed."""
-        self._own_process()
+        self._reset_after_fork()
         idle = self._idle
         worker = self._take(self._preload) or self._start(self._preload)
 
@@ -183,7 +183,7 @@ class Sandbox:
     def _judge(self, judge: Callable[[Worker], Verdict], *sources: str) -> Verdict:
         try:
             return self._with_worker(judge, *sources)
-        except Broken as error:
+        except WorkerBroken as error:
             return Verdict(status="sandbox_error", passed=0, total=0, error=str(error))
 
     def _with_worker(self, act: Callable[[Worker], T], *sources: str) -> T:
@@ -191,16 +191,16 @@ class Sandbox:
 
         ``sources``: the code that will run; it decides how much the worker should have imported.
         """
-        self._own_process()
+        self._reset_after_fork()
         # below level 3 some modules cannot be imported later, or none
-        light = self.report.level > 2 and suffices(self._light, *sources)
+        light = self.report.level > 2 and imports_only(self._light, *sources)
         preload = self._light if light else self._preload
         if self._allow_unconfined and self.report.level == 0:
             warnings.warn("running untrusted code without any confinement", stacklevel=4)
         try:
             with self._worker(preload) as worker:
                 return act(worker)
-        except Broken:
+        except WorkerBroken:
             with self._worker(preload) as worker:
                 return act(worker)
 
@@ -239,7 +239,7 @@ class Sandbox:
                     worker = Worker(level, preload, processes=self._processes)
                 except CannotConfine as error:
                     if self._report is not None:
-                        raise Broken(str(error)) from error
+                        raise WorkerBroken(str(error)) from error
                     missing[f"level {level}"] = str(error)
                     continue
                 self._levels = (level,)
@@ -252,7 +252,7 @@ class Sandbox:
             "See docs/sandbox.md for what each level needs"
         )
 
-    def _own_process(self) -> None:
+    def _reset_after_fork(self) -> None:
         """After a fork, let go of the parent process's workers."""
         if os.getpid() != self._pid:
             for worker in chain(*self._idle.values()):
@@ -265,13 +265,13 @@ class Sandbox:
         self._lock = threading.Lock()
         self._starting = threading.Lock()
         self._slots = threading.BoundedSemaphore(self.workers)
-        self._idle = _no_workers()
+        self._idle = _empty_pool()
         self._levels = tuple(n for n in self._wanted if n >= self.min_level)
         self._levels += (0,) * self._allow_unconfined
         self._report = None
 
 
-def _no_workers() -> dict[tuple[str, ...], list[Worker]]:
+def _empty_pool() -> dict[tuple[str, ...], list[Worker]]:
     """Idle workers by the modules that they have imported."""
     return defaultdict(list)
 
@@ -288,7 +288,7 @@ def _make_report(level: int, notes: Mapping[str, Any], missing: dict[str, str]) 
     return Report(level=level, layers=tuple(layers), missing=missing)
 
 
-def _processors() -> int:
+def _cpu_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -296,7 +296,7 @@ _shared: Sandbox | None = None
 _sharing = threading.Lock()
 
 
-def shared() -> Sandbox:
+def default_sandbox() -> Sandbox:
     """The sandbox that all environments of this process use.
 
     It has the strongest level available. The lowest level that it accepts is 2, or the environment
@@ -316,9 +316,9 @@ def shared() -> Sandbox:
 def configure(**options: Any) -> Sandbox:
     """Give all environments of this process a sandbox with these options of :class:`Sandbox`."""
     global _shared
-    made = Sandbox(**options)
+    sandbox = Sandbox(**options)
     with _sharing:
-        before, _shared = _shared, made
-    if before is not None:
-        before.close()
-    return made
+        previous, _shared = _shared, sandbox
+    if previous is not None:
+        previous.close()
+    return sandbox

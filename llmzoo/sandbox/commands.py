@@ -23,7 +23,7 @@ from llmzoo.sandbox.confine import boot
 from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.confine.job import memory_file
 from llmzoo.sandbox.confine.worker import private_user
-from llmzoo.sandbox.forwarding import Forwarding
+from llmzoo.sandbox.forwarding import PortForwarder
 from llmzoo.sandbox.results import CommandLimits
 from llmzoo.sandbox.visible import system_paths
 
@@ -34,7 +34,7 @@ _live: weakref.WeakSet[ConfinedCommand] = weakref.WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandExit:
     """How a command ended. ``status``: as ``subprocess`` has it, negative for a signal; None if it was
     stopped. ``limit``: the name of the limit that it has exceeded, or ""."""
 
@@ -74,9 +74,9 @@ class ConfinedCommand:
     ):
         self._pid = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
-        self._forwarding: Forwarding | None = None
+        self._forwarding: PortForwarder | None = None
         self._root = Folder()
-        self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, child_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         settings = {
             "command": list(command),
             "visible": system_paths(visible),
@@ -87,12 +87,12 @@ class ConfinedCommand:
             "private_user": private_user(),
             "parent": os.getpid(),
         }
-        given = memory_file(json.dumps(settings))
+        settings_fd = memory_file(json.dumps(settings))
         try:
-            with far:
+            with child_socket:
                 self._process = boot.start(
                     "confine.launcher",
-                    [far.fileno(), given],
+                    [child_socket.fileno(), settings_fd],
                     ["-I", "-S"],
                     environment,
                     stdout=stdout,
@@ -101,22 +101,22 @@ class ConfinedCommand:
             _live.add(self)
             notes, listening = self._started()
             self.notes = notes
-            self._forwarding = Forwarding(listening, port)
+            self._forwarding = PortForwarder(listening, port)
         except BaseException:
             self.close()
             raise
         finally:
-            os.close(given)
+            os.close(settings_fd)
 
-    def poll(self) -> Ended | None:
+    def poll(self) -> CommandExit | None:
         """How the command has ended; None while it runs. Raises :class:`~llmzoo.errors.SandboxError` if
         it could not be started."""
         assert self._process is not None
         if self._process.poll() is None:
             return None
-        ended = Ended(-9)  # the machine has killed the launcher
+        ended = CommandExit(-9)  # the machine has killed the launcher
         while (message := self._receive(0.0)) is not None:
-            ended = Ended(message["ended"], message["limit"])
+            ended = CommandExit(message["ended"], message["limit"])
         return ended
 
     def close(self) -> None:
@@ -143,14 +143,14 @@ class ConfinedCommand:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         if not poll.poll(_START_S * 1000):
-            raise _cannot(f"the launcher does not answer within {_START_S:g} seconds")
+            raise _confinement_error(f"the launcher does not answer within {_START_S:g} seconds")
         data, fds, _, _ = socket.recv_fds(self._control, 65536, 1)
         listening = [socket.socket(fileno=fd) for fd in fds]
         message: dict[str, Any] = (
             json.loads(data) if data else {"failed": "the launcher ended without a word"}
         )
         if "ready" not in message or not listening:
-            raise _cannot(message["failed"])
+            raise _confinement_error(message["failed"])
         return message["ready"], listening[0]
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:
@@ -168,7 +168,7 @@ class ConfinedCommand:
         return message
 
 
-def _cannot(why: str) -> SandboxError:
+def _confinement_error(why: str) -> SandboxError:
     return SandboxError(
         f"a command cannot be confined here ({why}). It needs Linux on x86-64 or aarch64, as root or with "
         "user namespaces for ordinary users; see 'Commands' in docs/sandbox.md. Nothing was run"
@@ -176,7 +176,7 @@ def _cannot(why: str) -> SandboxError:
 
 
 @cache
-def confinable() -> tuple[str, ...]:
+def probe_confinement() -> tuple[str, ...]:
     """Try once in this process whether commands can be confined here.
 
     Returns what is missing without being necessary. Raises :class:`~llmzoo.errors.SandboxError`.
@@ -193,7 +193,7 @@ def confinable() -> tuple[str, ...]:
             limits=CommandLimits(),
         )
     except (OSError, ImportError, AttributeError) as error:  # not Linux
-        raise _cannot(f"{type(error).__name__}: {error}") from error
+        raise _confinement_error(f"{type(error).__name__}: {error}") from error
     probe.close()
     return tuple(probe.notes)
 

@@ -18,7 +18,7 @@ _CHUNK = 1 << 16  # bytes
 _RETRY_S = 0.1  # after an accept that failed for want of descriptors
 
 
-class Forwarding:
+class PortForwarder:
     """Forwards what connects to ``listening`` to ``port`` of 127.0.0.1, until it is closed.
 
     Both directions end one by one, as the two ends close them. A side that does not read holds up the
@@ -48,7 +48,7 @@ class Forwarding:
         places = asyncio.Semaphore(_AT_ONCE)
         tasks: set[asyncio.Task[None]] = set()
 
-        def left(task: asyncio.Task[None]) -> None:
+        def on_done(task: asyncio.Task[None]) -> None:
             tasks.discard(task)
             places.release()
 
@@ -63,7 +63,7 @@ class Forwarding:
                         await asyncio.sleep(_RETRY_S)
                 task = loop.create_task(_forward(near, self._port))
                 tasks.add(task)
-                task.add_done_callback(left)
+                task.add_done_callback(on_done)
         finally:
             for task in list(tasks):
                 task.cancel()
@@ -78,13 +78,13 @@ async def _forward(near: socket.socket, port: int) -> None:
             end.setblocking(False)
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await loop.sock_connect(far, ("127.0.0.1", port))
-        ways = [loop.create_task(_one_way(*ends)) for ends in ((near, far), (far, near))]
+        tasks = [loop.create_task(_one_way(*ends)) for ends in ((near, far), (far, near))]
         try:
-            await asyncio.gather(*ways)
+            await asyncio.gather(*tasks)
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _one_way(source: socket.socket, target: socket.socket) -> None:

@@ -15,34 +15,34 @@ from .confine import program, zygote
 from .confine.channel import Channel
 from .judge import candidate, shared, tester
 
-_GIVEN_FD = 3
+_INPUT_FD = 3
 
 
 def main(control: int) -> None:
     """Become a zygote that the host controls over this descriptor."""
     roles = {
-        "run": lambda: os._exit(program.run(**_given())),
+        "run": lambda: os._exit(program.run(**_read_input())),
         "session": lambda: program.serve_session(_channel(4)),
         "data": _serve,
         "serve": _serve,
-        "test": lambda: tester.judge(_channel(4), _channel(5), **_given()),
-        "shared": lambda: shared.judge_shared(_channel(4), **_given()),
+        "test": lambda: tester.judge(_channel(4), _channel(5), **_read_input()),
+        "shared": lambda: shared.judge_shared(_channel(4), **_read_input()),
     }
     zygote.main(control, roles)
 
 
 def _serve() -> None:
-    candidate.serve(_channel(4), **_given())
+    candidate.serve(_channel(4), **_read_input())
 
 
-def _given() -> dict[str, Any]:
+def _read_input() -> dict[str, Any]:
     """The JSON object that the host wrote for this child."""
     parts = []
     offset = 0
-    while part := os.pread(_GIVEN_FD, 1 << 20, offset):
+    while part := os.pread(_INPUT_FD, 1 << 20, offset):
         parts.append(part)
         offset += len(part)
-    os.close(_GIVEN_FD)
+    os.close(_INPUT_FD)
     return json.loads(b"".join(parts))
 
 

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 
-from llmzoo.sandbox.confine.channel import Closed
+from llmzoo.sandbox.confine.channel import ChannelClosed
 from llmzoo.sandbox.confine.job import CUT, Job
 from llmzoo.sandbox.confine.program import ENDED, FORBIDDEN, NO_MEMORY
 from llmzoo.sandbox.confine.values import NotData
@@ -48,21 +48,23 @@ class Session:
         number = secrets.randbits(62)  # an answer that was sent too early cannot contain it
         try:
             self._job.channel.send(["run", number, code, stdin])
-            answered, ended, stdout, stderr = self._job.channel.receive()
-            if answered != number:
+            echoed_number, exit_code, stdout, stderr = self._job.channel.receive()
+            if echoed_number != number:
                 raise NotData("an answer to another question")
-            if not (isinstance(ended, int) and isinstance(stdout, str) and isinstance(stderr, str)):
+            if not (
+                isinstance(exit_code, int) and isinstance(stdout, str) and isinstance(stderr, str)
+            ):
                 raise NotData("an answer of another form")
         except TimeoutError:
             self.close()
             return Run(status="timeout", seconds=time.monotonic() - started)
-        except (Closed, NotData, ValueError, TypeError) as error:
+        except (ChannelClosed, NotData, ValueError, TypeError) as error:
             self.close()
             return Run(status="error", stderr=f"the session ended: {type(error).__name__}: {error}")
         limit = self._limits.output_kb << 10
         cut = len(stdout) > limit or len(stderr) > limit
         return Run(
-            status="output" if cut else _STATUS.get(ended, "error"),
+            status="output" if cut else _STATUS.get(exit_code, "error"),
             stdout=stdout[:limit] + CUT * (len(stdout) > limit),
             stderr=stderr[:limit] + CUT * (len(stderr) > limit),
             seconds=time.monotonic() - started,

@@ -61,7 +61,7 @@ def check_rights(path: str) -> None:
         )
 
 
-def installation(executable: str) -> list[str]:
+def installation_paths(executable: str) -> list[str]:
     """The paths of an executable, of the links that lead to it, and of what is installed with it.
 
     A ``bin`` folder is part of an installation if beside it lies what Python, node or a virtual
@@ -88,7 +88,7 @@ def _prefix_of(program: str) -> list[str]:
     return [str(prefix / part) for part in _PARTS if os.path.lexists(prefix / part)]
 
 
-def found(program: str, folder: str | None) -> str:
+def find_program(program: str, folder: str | None) -> str:
     """The absolute path of a program: a name on the PATH, or a path from ``folder``.
 
     Raises :class:`ConfigError` if there is none.
@@ -100,7 +100,7 @@ def found(program: str, folder: str | None) -> str:
     return os.path.abspath(path)
 
 
-def check_words(words: Sequence[str], folder: str | None, visible: Sequence[str]) -> None:
+def check_arguments(words: Sequence[str], folder: str | None, visible: Sequence[str]) -> None:
     """Raise :class:`ConfigError` for a word that names a file which the command could not read."""
     shown = [*system_paths(visible)]
     for word in words:

@@ -7,8 +7,8 @@ from typing import Any
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED
-from llmzoo.policies.base import Policy, Request, RoutedPolicy
-from llmzoo.runs.agent_policies import load_agents, policy_names
+from llmzoo.policies.base import Policy, PolicyRequest, RoutedPolicy
+from llmzoo.runs.agent_policies import load_agent_policies, policy_names
 
 
 class AgentRouter(RoutedPolicy):
@@ -19,7 +19,7 @@ class AgentRouter(RoutedPolicy):
         self.prompt_style: str | None = None
         self._policies = dict(agent_policies)
 
-    def route(self, request: Request) -> Policy:
+    def route(self, request: PolicyRequest) -> Policy:
         return self._policies[request.agent]
 
 
@@ -29,7 +29,7 @@ def load_models_for_agents(
     agent_args: Mapping[str, Mapping[str, Any]],
     **settings: Any,
 ) -> dict[str, Policy]:
-    """The policy of every agent, as :func:`llmzoo.runs.agent_policies.load_agents` loads them.
+    """The policy of every agent, as :func:`llmzoo.runs.agent_policies.load_agent_policies` loads them.
 
     Raises :class:`ConfigError` for a scripted player, which would read the environment.
     """
@@ -39,4 +39,4 @@ def load_models_for_agents(
                 f"{name!r} cannot answer for {agent!r}: it looks at the environment (or is a "
                 "person), and a program elsewhere has none. Name a model"
             )
-    return load_agents(agents, policy, agent_args, **settings)
+    return load_agent_policies(agents, policy, agent_args, **settings)

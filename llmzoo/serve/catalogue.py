@@ -20,17 +20,19 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.envs.tools.toolbox import BUILT_IN
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.files import NAMES, is_name
+from llmzoo.files import NAME_RULE, is_name
 from llmzoo.registry import EnvSpec
 
 _OPTIONS = "options."
 
-MOST = 1000  # the largest magnitude of a number that a client sets
-MOST_AGENTS = 64
-MOST_TASK = 100_000  # the largest task number; all tasks before it are generated first
+MAX_NUMBER = 1000  # the largest magnitude of a number that a client sets
+MAX_AGENTS = 64
+MAX_TASK = 100_000  # the largest task number; all tasks before it are generated first
 _ID = re.compile(r"\w[\w./: -]{0,199}")  # of a task, such as "HumanEval/0"
-_AGENTS = frozenset({"num_agents", "per_side", "reasoners", "tools"})  # arguments that count agents
-_SECONDS = frozenset({"time_limit"})  # arguments in seconds
+_AGENT_COUNT_ARGUMENTS = frozenset(
+    {"num_agents", "per_side", "reasoners", "tools"}
+)  # arguments that count agents
+_SECONDS_ARGUMENTS = frozenset({"time_limit"})  # arguments in seconds
 
 _Rule = Callable[[Any], bool]
 
@@ -39,36 +41,36 @@ def _one_of(*allowed: object) -> _Rule:
     return lambda value: isinstance(value, str | None) and value in allowed
 
 
-def _like(pattern: str) -> _Rule:
+def _matching(pattern: str) -> _Rule:
     return lambda value: (
         value is None or (isinstance(value, str) and re.fullmatch(pattern, value) is not None)
     )
 
 
-def _built_in_tools(value: Any) -> bool:
+def _is_built_in_tools(value: Any) -> bool:
     if not isinstance(value, list) or len(value) > len(BUILT_IN):
         return False
     return all(isinstance(t, str) and t in BUILT_IN for t in value)
 
 
 # texts by the name of their argument, in any environment
-_TEXTS: Mapping[str, _Rule] = {
+_TEXT_RULES: Mapping[str, _Rule] = {
     "split": _one_of("train", "test", "all"),
     "source": _one_of("auto", "hub", "sample"),
     "render_mode": _one_of(None, "ansi"),
 }
 # those of this suite's environments
-_OURS: Mapping[tuple[str, str], _Rule] = {
+_TEXT_RULES_BY_ENV: Mapping[tuple[str, str], _Rule] = {
     ("airline_v0", "source"): _one_of("generator"),
     ("calendar_v0", "source"): _one_of("generator", "auto", "hub", "sample"),
     ("coop_functions_v0", "source"): _one_of("generator", "generator_easy", "sample"),
-    ("math_v0", "family"): _like(r"\w{1,40}"),
+    ("math_v0", "family"): _matching(r"\w{1,40}"),
     ("telecom_v0", "source"): _one_of("generator"),
-    ("tool_use_v0", "family"): _like(r"\w{1,40}"),
-    ("tool_use_v0", "tools"): _built_in_tools,
+    ("tool_use_v0", "family"): _matching(r"\w{1,40}"),
+    ("tool_use_v0", "tools"): _is_built_in_tools,
     ("travel_v0", "source"): _one_of("generator", "auto", "hub", "sample"),
-    ("livecodebench_v0", "since"): _like(r"[0-9-]{1,20}"),
-    ("livecodebench_v0", "until"): _like(r"[0-9-]{1,20}"),
+    ("livecodebench_v0", "since"): _matching(r"[0-9-]{1,20}"),
+    ("livecodebench_v0", "until"): _matching(r"[0-9-]{1,20}"),
 }
 
 
@@ -90,7 +92,7 @@ class Catalogue:
         *,
         fixed: Mapping[str, Any] | None = None,
         allowed: Collection[str] = (),
-        most_s: float = MOST,
+        max_seconds: float = MAX_NUMBER,
     ):
         named = list(registry.list_envs()) if ids is None else list(dict.fromkeys(ids))
         for id in named:
@@ -99,7 +101,10 @@ class Catalogue:
         self.specs: dict[str, EnvSpec] = {id: registry.spec(id) for id in named}
         self._fixed = dict(fixed or {})
         self._allowed = frozenset(allowed)
-        self._most = {**dict.fromkeys(_AGENTS, MOST_AGENTS), **dict.fromkeys(_SECONDS, most_s)}
+        self._most = {
+            **dict.fromkeys(_AGENT_COUNT_ARGUMENTS, MAX_AGENTS),
+            **dict.fromkeys(_SECONDS_ARGUMENTS, max_seconds),
+        }
         self._hints: dict[str, dict[str, Any] | None] = {}
         if self._fixed or self._allowed:
             self._check_names()
@@ -123,7 +128,7 @@ class Catalogue:
         for agent in env.possible_agents:
             if not is_name(agent):
                 raise ConfigError(
-                    f"{id} has an agent {agent!r:.80}, which is sent to clients, and {NAMES}"
+                    f"{id} has an agent {agent!r:.80}, which is sent to clients, and {NAME_RULE}"
                 )
         spaces = [env.observation_space(a) for a in env.possible_agents]
         spaces += [env.action_space(a) for a in env.possible_agents]
@@ -142,8 +147,8 @@ class Catalogue:
         for name, value in (options or {}).items():
             if f"{_OPTIONS}{name}" not in self._allowed and not _is_option(name, value):
                 raise ConfigError(
-                    f"option {name!r:.60} cannot be {_shown(value)} for a client, who may set booleans, "
-                    f"numbers of at most {MOST_TASK}, and a task's id; whoever starts the server can "
+                    f"option {name!r:.60} cannot be {_describe_value(value)} for a client, who may set booleans, "
+                    f"numbers of at most {MAX_TASK}, and a task's id; whoever starts the server can "
                     f"allow it (--allow {_OPTIONS}{name:.60})"
                 )
 
@@ -154,12 +159,12 @@ class Catalogue:
             raise ConfigError(f"the server has set {name} of {id} itself")
         if name in self._allowed:
             return
-        rule = _OURS.get((id, name)) or _TEXTS.get(name)
+        rule = _TEXT_RULES_BY_ENV.get((id, name)) or _TEXT_RULES.get(name)
         hint = Any if hints is None else hints[name]
-        most = self._most.get(name, MOST)
+        most = self._most.get(name, MAX_NUMBER)
         if not (_is_harmless(value, hint, most) if rule is None else rule(value)):
             raise ConfigError(
-                f"argument {name!r} of {id} cannot be {_shown(value)} for a client, who may set booleans, "
+                f"argument {name!r} of {id} cannot be {_describe_value(value)} for a client, who may set booleans, "
                 f"listed choices and numbers, of which this is at most {most:g}; whoever starts the "
                 f"server can set it, or allow it (--allow {name})"
             )
@@ -177,21 +182,21 @@ class Catalogue:
 
     def _hints_of(self, id: str) -> dict[str, Any] | None:
         if id not in self._hints:
-            self._hints[id] = registry.arguments_of(self.specs[id])
+            self._hints[id] = registry.argument_types(self.specs[id])
         return self._hints[id]
 
 
 def _is_option(name: str, value: Any) -> bool:
     if name == "task" and isinstance(value, str):  # only looked up among known ids
         return _ID.fullmatch(value) is not None and ".." not in value
-    return isinstance(value, bool | int | float | None) and _is_bounded(value, MOST_TASK)
+    return isinstance(value, bool | int | float | None) and _is_bounded(value, MAX_TASK)
 
 
 def _is_bounded(value: float | None, most: float) -> bool:
     return value is None or (abs(value) <= most and math.isfinite(value))
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     """A value for a message; of a number with too many digits, only that it is one."""
     try:
         return f"{value!r:.60}"

@@ -27,16 +27,24 @@ from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.serve import tokens
 from llmzoo.serve.hosting import DEFAULT_PORT, GREATEST_MESSAGE_BYTES
 from llmzoo.serve.tokens import check_token, is_loopback
-from llmzoo.serve.validation import RemoteError, line
+from llmzoo.serve.validation import RemoteError, to_single_line
 
-__all__ = ["Address", "RemoteError", "ask_server", "connect", "explained", "parse", "plainly"]
+__all__ = [
+    "Address",
+    "RemoteError",
+    "call_server",
+    "connect",
+    "error_from_rpc",
+    "parse_address",
+    "translate_rpc_errors",
+]
 
 T = TypeVar("T")
 
 TLS_CA_ENV = "LLMZOO_TLS_CA"
 TLS_CERT_ENV = "LLMZOO_TLS_CERT"
 TLS_KEY_ENV = "LLMZOO_TLS_KEY"
-_MOST_BACKOFF_MS = 500  # between attempts to connect: a server that is back is found soon
+_MAX_BACKOFF_MS = 500  # between attempts to connect: a server that is back is found soon
 _RECONNECT_S = 1.0  # for the next attempt, which chance may delay by a fifth of that
 _SCHEMES = {"grpc": False, "grpcs": True}
 
@@ -64,7 +72,7 @@ class Address:
         return f"{self.server}/{self.name}" if self.name else self.server
 
 
-def parse(address: str) -> Address:
+def parse_address(address: str) -> Address:
     """Parse an address. Raises :class:`ConfigError` if it is malformed or contains a secret."""
     example = f"write grpc://host:{DEFAULT_PORT}/name, or grpcs:// for TLS"
     try:
@@ -98,11 +106,11 @@ def connect(address: Address) -> grpc.Channel:
     key = (os.getpid(), replace(address, name=""), secrets)
     with _lock:
         if key not in _channels:
-            _channels[key] = _open(address, secrets)
+            _channels[key] = _open_channel(address, secrets)
         return _channels[key]
 
 
-def ask_server(
+def call_server(
     channel: grpc.Channel,
     call: Callable[..., T],
     request: Message,
@@ -115,16 +123,16 @@ def ask_server(
     even if a server listens by then. So a call that reached no server is repeated after that
     attempt. Raises what :func:`plainly` does.
     """
-    with plainly(address):
+    with translate_rpc_errors(address):
         try:
             return call(request, timeout=timeout)
         except grpc.RpcError as error:
-            if error.code() is not grpc.StatusCode.UNAVAILABLE or not _connects(channel):
+            if error.code() is not grpc.StatusCode.UNAVAILABLE or not _can_connect(channel):
                 raise
         return call(request, timeout=timeout)
 
 
-def _connects(channel: grpc.Channel) -> bool:
+def _can_connect(channel: grpc.Channel) -> bool:
     """Whether the channel's next attempt to connect succeeds."""
     ready = grpc.channel_ready_future(channel)
     try:
@@ -137,35 +145,35 @@ def _connects(channel: grpc.Channel) -> bool:
 
 
 @contextmanager
-def plainly(address: Address) -> Iterator[None]:
+def translate_rpc_errors(address: Address) -> Iterator[None]:
     """Raise gRPC's errors as :class:`RemoteError` or :class:`ConfigError`."""
     try:
         yield
     except grpc.RpcError as error:
-        raise explained(error, address) from error
+        raise error_from_rpc(error, address) from error
 
 
-def explained(error: grpc.RpcError, address: Address) -> LlmzooError:
+def error_from_rpc(error: grpc.RpcError, address: Address) -> LlmzooError:
     """The error of a call, in words that say what to do.
 
     :class:`ConfigError` if the request itself is at fault (``INVALID_ARGUMENT``), otherwise
     :class:`RemoteError`.
     """
-    code, said = error.code(), line(" ".join((error.details() or "").split()))
+    code, details = error.code(), to_single_line(" ".join((error.details() or "").split()))
     if code is grpc.StatusCode.INVALID_ARGUMENT:
-        return ConfigError(f"{address}: {said}")
+        return ConfigError(f"{address}: {details}")
     where = address.server
     message = {
-        grpc.StatusCode.UNAVAILABLE: f"no server can be reached at {where} ({said})",
+        grpc.StatusCode.UNAVAILABLE: f"no server can be reached at {where} ({details})",
         grpc.StatusCode.UNAUTHENTICATED: (
             f"the server at {where} refused the token: set {TOKEN_ENV} to the one that it was "
             "started with"
         ),
-        grpc.StatusCode.RESOURCE_EXHAUSTED: f"the server at {where} has no room for this: {said}",
-        grpc.StatusCode.DEADLINE_EXCEEDED: f"the server at {where} did not answer in time: {said}",
-        grpc.StatusCode.UNIMPLEMENTED: f"the server at {where} does not host this ({said})",
-        grpc.StatusCode.CANCELLED: f"a call of {where} was cut off: {said}",
-    }.get(code, f"the server at {where}: {said} ({code.name.lower()})")
+        grpc.StatusCode.RESOURCE_EXHAUSTED: f"the server at {where} has no room for this: {details}",
+        grpc.StatusCode.DEADLINE_EXCEEDED: f"the server at {where} did not answer in time: {details}",
+        grpc.StatusCode.UNIMPLEMENTED: f"the server at {where} does not host this ({details})",
+        grpc.StatusCode.CANCELLED: f"a call of {where} was cut off: {details}",
+    }.get(code, f"the server at {where}: {details} ({code.name.lower()})")
     return RemoteError(message, code)
 
 
@@ -184,7 +192,7 @@ class _Secrets:
         if token is not None:
             check_token(token)
         elif is_loopback(address.host):
-            token = tokens.left_by(address.port)
+            token = tokens.read_token(address.port)
         if not address.tls:
             return cls(token, None, None, None)
         ca, certificate, key = map(os.environ.get, (TLS_CA_ENV, TLS_CERT_ENV, TLS_KEY_ENV))
@@ -197,21 +205,21 @@ _lock = threading.Lock()
 _channels: dict[tuple[int, Address, _Secrets], grpc.Channel] = {}
 
 
-def _open(address: Address, secrets: _Secrets) -> grpc.Channel:
+def _open_channel(address: Address, secrets: _Secrets) -> grpc.Channel:
     options = [
         ("grpc.max_send_message_length", -1),  # the server says how much it takes
         ("grpc.max_receive_message_length", GREATEST_MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", 20_000),  # a vanished machine is noticed during a call
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.initial_reconnect_backoff_ms", 100),  # a server may restart at any time
-        ("grpc.max_reconnect_backoff_ms", _MOST_BACKOFF_MS),
+        ("grpc.max_reconnect_backoff_ms", _MAX_BACKOFF_MS),
         ("grpc.enable_http_proxy", 0 if is_loopback(address.host) else 1),
     ]
     if address.tls:
         credentials = grpc.ssl_channel_credentials(
-            root_certificates=_file(secrets.ca, TLS_CA_ENV),
-            private_key=_file(secrets.key, TLS_KEY_ENV),
-            certificate_chain=_file(secrets.certificate, TLS_CERT_ENV),
+            root_certificates=_read_credential(secrets.ca, TLS_CA_ENV),
+            private_key=_read_credential(secrets.key, TLS_KEY_ENV),
+            certificate_chain=_read_credential(secrets.certificate, TLS_CERT_ENV),
         )
         channel = grpc.secure_channel(address.target, credentials, options)
     else:
@@ -249,7 +257,7 @@ class _WithToken(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterce
         return continuation(details._replace(metadata=metadata), request)
 
 
-def _file(name: str | None, variable: str) -> bytes | None:
+def _read_credential(name: str | None, variable: str) -> bytes | None:
     if name is None:
         return None
     try:

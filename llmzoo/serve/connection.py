@@ -22,16 +22,16 @@ import grpc
 from llmzoo.errors import LlmzooError
 from llmzoo.rollout.stepping import RemoteHost, StepRequest, step_each
 from llmzoo.serve import validation
-from llmzoo.serve.channel import Address, RemoteError, ask_server, connect, explained
-from llmzoo.serve.descriptions import Description, read
+from llmzoo.serve.channel import Address, RemoteError, call_server, connect, error_from_rpc
+from llmzoo.serve.descriptions import Description, read_description
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
-from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES, LIMITS_S
+from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES, TIME_LIMIT_BOUNDS_S
 
 Result = pb.Outcome | LlmzooError  # of an item; an error: the whole call failed
 
 _SLACK_S = 30.0  # added to the time that the steps of a call may take
-_GOODBYE_S = 2.0
+_CLOSE_TIMEOUT_S = 2.0
 
 
 class PendingBatch:
@@ -67,35 +67,37 @@ class Connection(RemoteHost):
         self._pending = PendingBatch()
         self._lock = threading.Lock()
         self._open: set[bytes] = set()  # sessions
-        self._dropped: deque[bytes] = deque()  # sessions that the next call closes
-        self._described: dict[bytes, Description] = {}
+        self._to_close: deque[bytes] = deque()  # sessions that the next call closes
+        self._descriptions: dict[bytes, Description] = {}
         self._listed: pb.ListReply | None = None
 
     @property
     def limits(self) -> pb.Limits:
-        return (self._listed or self._list()).limits
+        return (self._listed or self._fetch_list()).limits
 
-    def hosted(self, id: str) -> pb.Hosted | None:
+    def find_environment(self, id: str) -> pb.Hosted | None:
         """What the server says about an id; None if it does not host it."""
         for reply in (self._listed, None):  # the server may have restarted with others
-            for environment in (reply or self._list()).environments:
+            for environment in (reply or self._fetch_list()).environments:
                 if environment.id == id:
                     return environment
         return None
 
     def ids(self) -> list[str]:
-        environments = (self._listed or self._list()).environments
-        return [validation.line(environment.id, 80) for environment in environments[:1000]]
+        environments = (self._listed or self._fetch_list()).environments
+        return [
+            validation.to_single_line(environment.id, 80) for environment in environments[:1000]
+        ]
 
-    def described(self, spec: pb.Spec) -> Description:
+    def describe(self, spec: pb.Spec) -> Description:
         """Raises :class:`ConfigError` for arguments that the server refuses."""
         key = spec.SerializeToString(deterministic=True)
-        if key not in self._described:
+        if key not in self._descriptions:
             timeout = self.limits.make_s + _SLACK_S
             address = replace(self.address, name=spec.env)
-            reply = ask_server(self._channel, self._stub.Describe, spec, address, timeout)
-            self._described[key] = read(reply)
-        return self._described[key]
+            reply = call_server(self._channel, self._stub.Describe, spec, address, timeout)
+            self._descriptions[key] = read_description(reply)
+        return self._descriptions[key]
 
     def add(
         self, item: pb.Item, callback: Callable[[Result], None], *, after: PendingBatch | None
@@ -132,9 +134,9 @@ class Connection(RemoteHost):
 
     def act(self, acts: Sequence[StepRequest]) -> list[Any]:
         envs: list[Any] = [act.env.unwrapped for act in acts]  # each a RemoteEnv
-        ways = [pb.Step.EACH if act.by is step_each else pb.Step.ADVANCE for act in acts]
+        ways = [pb.Step.EACH if act.step_fn is step_each else pb.Step.ADVANCE for act in acts]
         batches = {
-            env.add_act(act.texts, way) for env, act, way in zip(envs, acts, ways, strict=True)
+            env.add_steps(act.texts, way) for env, act, way in zip(envs, acts, ways, strict=True)
         }
         for batch in batches:
             self.send(batch)
@@ -146,7 +148,7 @@ class Connection(RemoteHost):
 
     def drop(self, session: bytes) -> None:
         """Have a session closed by the next call. The garbage collector calls this, at any time."""
-        self._dropped.append(session)
+        self._to_close.append(session)
 
     def leave(self) -> None:
         """Close all sessions, if the server can still be reached."""
@@ -155,22 +157,22 @@ class Connection(RemoteHost):
         # a forked process leaves its parent's sessions alone
         if message.close and os.getpid() == self._process:
             with contextlib.suppress(grpc.RpcError, ValueError):
-                self._stub.StepBatch(message, timeout=_GOODBYE_S)
+                self._stub.StepBatch(message, timeout=_CLOSE_TIMEOUT_S)
 
     def _results(self, batch: PendingBatch) -> list[Result]:
         """Make the call, or several if the server would not take the message whole."""
-        for _ in range(len(self._dropped)):
-            session = self._dropped.popleft()
+        for _ in range(len(self._to_close)):
+            session = self._to_close.popleft()
             self._open.discard(session)
             batch.message.close.append(session)
         results: list[Result] = []
         for part in self._parts(batch.message):
             try:
                 results += self._call(part)
-            except grpc.RpcError as failed:
-                results += [explained(failed, self.address)] * len(part.items)
-            except RemoteError as wrong:
-                results += [wrong] * len(part.items)
+            except grpc.RpcError as rpc_error:
+                results += [error_from_rpc(rpc_error, self.address)] * len(part.items)
+            except RemoteError as remote_error:
+                results += [remote_error] * len(part.items)
         return results
 
     def _parts(self, message: pb.Batch) -> Iterator[pb.Batch]:
@@ -198,25 +200,31 @@ class Connection(RemoteHost):
         timeout = _SLACK_S + limits.make_s + limits.step_s * rounds
         outcomes: Sequence[pb.Outcome] = self._stub.StepBatch(message, timeout=timeout).outcomes
         if len(outcomes) != len(message.items):
-            raise validation.odd(f"answered {len(outcomes)} of {len(message.items)} items")
+            raise validation.invalid_reply_error(
+                f"answered {len(outcomes)} of {len(message.items)} items"
+            )
         return outcomes
 
-    def _list(self) -> pb.ListReply:
-        listed: pb.ListReply = ask_server(
+    def _fetch_list(self) -> pb.ListReply:
+        reply: pb.ListReply = call_server(
             self._channel, self._stub.ListEnvironments, pb.ListRequest(), self.address, _SLACK_S
         )
-        _check(listed.limits)
-        self._listed = listed
-        return listed
+        _check(reply.limits)
+        self._listed = reply
+        return reply
 
 
 def _check(limits: pb.Limits) -> None:
     """Raise :class:`RemoteError` for limits that no client can keep."""
-    validation.number(limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "the bytes of a message")
-    validation.number(limits.batch_items, 1, 2**32, "the items of a call")
-    validation.number(limits.workers, 1, 2**32, "its workers")
-    validation.number(limits.step_s, *LIMITS_S, "the seconds of a step")
-    validation.number(limits.make_s, *LIMITS_S, "the seconds of making an environment")
+    validation.check_number(
+        limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "the bytes of a message"
+    )
+    validation.check_number(limits.batch_items, 1, 2**32, "the items of a call")
+    validation.check_number(limits.workers, 1, 2**32, "its workers")
+    validation.check_number(limits.step_s, *TIME_LIMIT_BOUNDS_S, "the seconds of a step")
+    validation.check_number(
+        limits.make_s, *TIME_LIMIT_BOUNDS_S, "the seconds of making an environment"
+    )
 
 
 _connections: dict[grpc.Channel, Connection] = {}

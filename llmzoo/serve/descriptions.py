@@ -14,7 +14,7 @@ from llmzoo.serve import validation, values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import FreeText
 
-MOST_CHARACTERS = 2**31  # of an observation or an action
+MAX_CHARACTERS = 2**31  # of an observation or an action
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +38,33 @@ class Spaces:
 
     @cached_property
     def observation(self) -> dict[str, Text]:
-        described = self._description
+        description = self._description
         return dict(
-            zip(described.agents, map(_space, described.message.observation_spaces), strict=True)
+            zip(
+                description.agents,
+                map(_read_space, description.message.observation_spaces),
+                strict=True,
+            )
         )
 
     @cached_property
     def action(self) -> dict[str, Text]:
-        described = self._description
+        description = self._description
         return dict(
-            zip(described.agents, map(_space, described.message.action_spaces), strict=True)
+            zip(
+                description.agents, map(_read_space, description.message.action_spaces), strict=True
+            )
         )
 
 
-def write(env: AECEnv, render_mode: str | None) -> pb.Description:
+def write_description(env: AECEnv, render_mode: str | None) -> pb.Description:
     """Describe an environment. Raises ``UntypedError`` for metadata that cannot be sent."""
     metadata = {
         **env.metadata,
         "render_modes": ["ansi"],
     }  # text can be sent; pictures and terminals cannot
     message = pb.Description(
-        name=str(env), agents=env.possible_agents, metadata=values.as_map(metadata)
+        name=str(env), agents=env.possible_agents, metadata=values.to_map(metadata)
     )
     values.write(render_mode, message.render_mode)
     for agent in env.possible_agents:
@@ -69,18 +75,20 @@ def write(env: AECEnv, render_mode: str | None) -> pb.Description:
     return message
 
 
-def read(message: pb.Description) -> Description:
+def read_description(message: pb.Description) -> Description:
     """Read a description. Raises :class:`llmzoo.serve.validation.RemoteError` if it is inconsistent."""
-    agents = validation.agents(message.agents)
+    agents = validation.check_agents(message.agents)
     for spaces in (message.observation_spaces, message.action_spaces):
         if len(spaces) != len(agents):
-            raise validation.odd(f"describes {len(spaces)} spaces of {len(agents)} agents")
+            raise validation.invalid_reply_error(
+                f"describes {len(spaces)} spaces of {len(agents)} agents"
+            )
         for space in spaces:
-            validation.number(
-                space.max_length, max(space.min_length, 1), MOST_CHARACTERS, "a length of texts"
+            validation.check_number(
+                space.max_length, max(space.min_length, 1), MAX_CHARACTERS, "a length of texts"
             )
     return Description(
-        validation.line(message.name),
+        validation.to_single_line(message.name),
         agents,
         values.read_entries(message.metadata.entries),
         values.read(message.render_mode),
@@ -96,7 +104,7 @@ def _write_space(space: Any, message: pb.Text) -> None:
         message.characters = space.characters
 
 
-def _space(message: pb.Text) -> Text:
+def _read_space(message: pb.Text) -> Text:
     if not message.HasField("characters"):
         return FreeText(message.max_length)
     return Text(message.max_length, min_length=message.min_length, charset=message.characters)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 import grpc
 
 T = TypeVar("T")
-_LONGEST = 1500  # bytes of a status message
+_MAX_STATUS_BYTES = 1500  # bytes of a status message
 
 
 class Aborted(Exception):
@@ -28,7 +28,9 @@ class Aborted(Exception):
         super().__init__(message)
         self.code = code
         # headers hold 8 KiB, and each byte of UTF-8 takes three there
-        self.message = str(message).encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore")
+        self.message = (
+            str(message).encode("utf-8", "replace")[:_MAX_STATUS_BYTES].decode("utf-8", "ignore")
+        )
 
 
 class ServedCall:
@@ -62,39 +64,41 @@ class ServedCall:
             callback()
 
 
-async def in_thread(work: Callable[[], T], free: asyncio.Semaphore, ended: Callable[[], None]) -> T:
-    """Run ``work`` in a thread as soon as one is ``free``, and return its result.
+async def run_in_thread(
+    work: Callable[[], T], slots: asyncio.Semaphore, on_end: Callable[[], None]
+) -> T:
+    """Run ``work`` in a thread as soon as one is ``slots``, and return its result.
 
     Raises :class:`Aborted` for every exception. If the coroutine is cancelled, its thread keeps
-    running and counts as busy until it ends. ``ended`` is then called in the loop. The threads are
+    running and counts as busy until it ends. ``on_end`` is then called in the loop. The threads are
     daemons, so none delays the exit of the process.
     """
     loop = asyncio.get_running_loop()
     try:
-        await free.acquire()
+        await slots.acquire()
     except asyncio.CancelledError:
-        ended()
+        on_end()
         raise
     done: asyncio.Future[T] = loop.create_future()
 
-    def finish(tell: Callable[[Any], None], what: Any) -> None:
-        free.release()
-        ended()
+    def finish(deliver: Callable[[Any], None], outcome: Any) -> None:
+        slots.release()
+        on_end()
         if not done.cancelled():
-            tell(what)
+            deliver(outcome)
 
     def run() -> None:
-        tell: Callable[[Any], None] = done.set_exception
-        what: Any
+        deliver: Callable[[Any], None] = done.set_exception
+        outcome: Any
         try:
-            what = work()
-            tell = done.set_result
+            outcome = work()
+            deliver = done.set_result
         except Aborted as aborted:
-            what = aborted
+            outcome = aborted
         except BaseException as error:
-            what = Aborted(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
+            outcome = Aborted(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
         with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
-            loop.call_soon_threadsafe(finish, tell, what)
+            loop.call_soon_threadsafe(finish, deliver, outcome)
 
     try:
         threading.Thread(target=run, name="llmzoo-serve", daemon=True).start()
@@ -106,18 +110,18 @@ async def in_thread(work: Callable[[], T], free: asyncio.Semaphore, ended: Calla
     return await done
 
 
-READING_S = 30.0  # seconds for the message of a call to arrive
-WRITING_S = 60.0  # seconds for a client to accept a message
-CHECK_BYTES = 4096  # of the message of a call that needs no token
-_CHECKS = 16  # health checks that are read at the same time
-_HELD = 4  # messages of the largest size that may be in memory
+READ_TIMEOUT_S = 30.0  # seconds for the message of a call to arrive
+WRITE_TIMEOUT_S = 60.0  # seconds for a client to accept a message
+MAX_HEALTH_CHECK_BYTES = 4096  # of the message of a call that needs no token
+_MAX_HEALTH_CHECKS = 16  # health checks that are read at the same time
+_MAX_HELD_MESSAGES = 4  # messages of the largest size that may be in memory
 
 # reveals only that a server runs; many health checkers cannot send a token
-_FREE_OF_TOKEN = frozenset({"/grpc.health.v1.Health/Check"})
-_NO_ROOM = grpc.StatusCode.RESOURCE_EXHAUSTED
+_METHODS_WITHOUT_TOKEN = frozenset({"/grpc.health.v1.Health/Check"})
+_EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-class Door(grpc.aio.ServerInterceptor):
+class AdmissionInterceptor(grpc.aio.ServerInterceptor):
     """Refuses calls without the ``token`` (None: no token is needed) and calls beyond the limits.
 
     ``threads``: calls that run at the same time. ``max_calls``: calls that run or wait for a
@@ -125,42 +129,43 @@ class Door(grpc.aio.ServerInterceptor):
     """
 
     def __init__(self, token: str | None, *, threads: int, max_calls: int, max_bytes: int):
-        self._expected = None if token is None else f"Bearer {token}".encode()
+        self._expected_header = None if token is None else f"Bearer {token}".encode()
         self._free = asyncio.Semaphore(threads)
         self._max_calls = max_calls
         self._calls = 0
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._reading = _Reading(max_calls)
-        self._checking = _Reading(_CHECKS)
+        self._reading = _PendingReads(max_calls)
+        self._checking = _PendingReads(_MAX_HEALTH_CHECKS)
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any
     ) -> Any:
-        free = handler_call_details.method in _FREE_OF_TOKEN
-        if not free and not self._knows(handler_call_details.invocation_metadata):
-            return _REFUSAL
+        without_token = handler_call_details.method in _METHODS_WITHOUT_TOKEN
+        if not without_token and not self._knows(handler_call_details.invocation_metadata):
+            return _UNAUTHENTICATED_HANDLER
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
         method = handler.unary_stream if handler.response_streaming else handler.unary_unary
         if inspect.iscoroutinefunction(method):
-            answer = self._answered_here
+            answer = self._answer_in_loop
         else:
-            answer = self._answered_in_a_thread
+            answer = self._answer_in_thread
 
         async def call(_: Any, context: Any) -> None:
-            reading = self._checking if free else self._reading
+            reading = self._checking if without_token else self._reading
             try:
-                if not free and self._calls >= self._max_calls:
+                if not without_token and self._calls >= self._max_calls:
                     raise Aborted(
-                        _NO_ROOM,
+                        _EXHAUSTED,
                         f"{self._calls} calls are running, the most that this server allows",
                     )
                 message = await reading.message(context)
-                if free and len(message) > CHECK_BYTES:
+                if without_token and len(message) > MAX_HEALTH_CHECK_BYTES:
                     raise Aborted(
-                        _NO_ROOM, f"a health check takes no more than {CHECK_BYTES} bytes"
+                        _EXHAUSTED,
+                        f"a health check takes no more than {MAX_HEALTH_CHECK_BYTES} bytes",
                     )
                 await answer(handler, method, message, context)
             except Aborted as aborted:
@@ -170,31 +175,33 @@ class Door(grpc.aio.ServerInterceptor):
         return grpc.stream_stream_rpc_method_handler(call)
 
     def _knows(self, metadata: Any) -> bool:
-        if self._expected is None:
+        if self._expected_header is None:
             return True
-        brought = [
+        headers = [
             value.encode() if isinstance(value, str) else value
             for key, value in metadata
             if key == "authorization"
         ]
         # compares in constant time
-        return len(brought) == 1 and hmac.compare_digest(brought[0], self._expected)
+        return len(headers) == 1 and hmac.compare_digest(headers[0], self._expected_header)
 
-    async def _answered_here(self, handler: Any, method: Any, message: bytes, context: Any) -> None:
+    async def _answer_in_loop(
+        self, handler: Any, method: Any, message: bytes, context: Any
+    ) -> None:
         """Answer a health check in the event loop."""
-        said = await method(_parse(handler, message), context)
-        if said is not None:
-            await _write(context, handler.response_serializer(said))
+        response = await method(_parse(handler, message), context)
+        if response is not None:
+            await _write(context, handler.response_serializer(response))
 
-    async def _answered_in_a_thread(
+    async def _answer_in_thread(
         self, handler: Any, method: Any, message: bytes, context: Any
     ) -> None:
         if self._calls >= self._max_calls:
             raise Aborted(
-                _NO_ROOM, f"{self._calls} calls are running, the most that this server allows"
+                _EXHAUSTED, f"{self._calls} calls are running, the most that this server allows"
             )
-        if self._calls and self._bytes + len(message) > _HELD * self._max_bytes:
-            raise Aborted(_NO_ROOM, f"running calls hold {self._bytes} bytes: try again later")
+        if self._calls and self._bytes + len(message) > _MAX_HELD_MESSAGES * self._max_bytes:
+            raise Aborted(_EXHAUSTED, f"running calls hold {self._bytes} bytes: try again later")
         loop, call, size = asyncio.get_running_loop(), ServedCall(), len(message)
 
         def work() -> bytes | None:
@@ -206,57 +213,57 @@ class Door(grpc.aio.ServerInterceptor):
                 asyncio.run_coroutine_threadsafe(writing, loop).result()
             return None
 
-        def ended() -> None:
+        def on_end() -> None:
             self._calls -= 1
             self._bytes -= size
 
         self._calls += 1
         self._bytes += size
         try:
-            answer = await in_thread(work, self._free, ended)
+            answer = await run_in_thread(work, self._free, on_end)
             if answer is not None:
                 await _write(context, answer)
         finally:  # the client has the answer, or is gone
             call.over()
 
 
-class _Reading:
+class _PendingReads:
     """Calls whose message has not arrived. If there are more than ``most``, the oldest ends."""
 
     def __init__(self, most: int):
         self._most = most
-        self._coming: dict[_Limit, None] = {}
+        self._limits: dict[_TimeLimit, None] = {}
 
     async def message(self, context: Any) -> bytes:
         """The message of a call. Raises :class:`Aborted` if it does not arrive."""
-        if len(self._coming) >= self._most:
-            oldest = next(iter(self._coming))
-            del self._coming[oldest]
-            oldest.pass_now(_NO_ROOM, "too many calls sent no message, and this was the oldest")
-        limit = _Limit(READING_S, f"no message came within {READING_S:g} s")
-        self._coming[limit] = None
+        if len(self._limits) >= self._most:
+            oldest = next(iter(self._limits))
+            del self._limits[oldest]
+            oldest.expire(_EXHAUSTED, "too many calls sent no message, and this was the oldest")
+        limit = _TimeLimit(READ_TIMEOUT_S, f"no message came within {READ_TIMEOUT_S:g} s")
+        self._limits[limit] = None
         try:
             message = await limit.of(context.read())
         finally:
-            self._coming.pop(limit, None)
+            self._limits.pop(limit, None)
         if message is grpc.aio.EOF:
             raise Aborted(grpc.StatusCode.INVALID_ARGUMENT, "the call has no message")
         return bytes(message)
 
 
-class _Limit:
+class _TimeLimit:
     """A time limit for the current task. Other tasks can make it expire early."""
 
     def __init__(self, seconds: float, message: str):
         self._task = asyncio.current_task()
-        self._passed: Aborted | None = None
+        self._expiry: Aborted | None = None
         self._timer = asyncio.get_running_loop().call_later(
-            seconds, self.pass_now, grpc.StatusCode.DEADLINE_EXCEEDED, message
+            seconds, self.expire, grpc.StatusCode.DEADLINE_EXCEEDED, message
         )
 
-    def pass_now(self, code: grpc.StatusCode, message: str) -> None:
+    def expire(self, code: grpc.StatusCode, message: str) -> None:
         assert self._task is not None
-        self._passed = Aborted(code, message)
+        self._expiry = Aborted(code, message)
         self._task.cancel()
 
     async def of(self, work: Awaitable[Any]) -> Any:
@@ -264,9 +271,9 @@ class _Limit:
         try:
             return await work
         except asyncio.CancelledError:
-            if self._passed is None:
+            if self._expiry is None:
                 raise
-            raise self._passed from None
+            raise self._expiry from None
         finally:
             self._timer.cancel()
 
@@ -281,15 +288,17 @@ def _parse(handler: Any, message: bytes) -> Any:
 
 
 async def _write(context: Any, message: bytes) -> None:
-    limit = _Limit(WRITING_S, f"the client accepted nothing for {WRITING_S:g} s")
+    limit = _TimeLimit(WRITE_TIMEOUT_S, f"the client accepted nothing for {WRITE_TIMEOUT_S:g} s")
     await limit.of(context.write(message))
 
 
-async def _refuse(_: Any, context: Any) -> None:
+async def _abort_unauthenticated(_: Any, context: Any) -> None:
     await context.abort(
         grpc.StatusCode.UNAUTHENTICATED,
         "this server needs a token: the call has none, or a wrong one",
     )
 
 
-_REFUSAL = grpc.stream_stream_rpc_method_handler(_refuse)  # reads nothing
+_UNAUTHENTICATED_HANDLER = grpc.stream_stream_rpc_method_handler(
+    _abort_unauthenticated
+)  # reads nothing

@@ -14,14 +14,14 @@ from llmzoo.serve import values
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
-from llmzoo.serve.hosting import LIMITS_S, MAX_MESSAGE_BYTES
-from llmzoo.serve.lanes import Lanes, TooManyLost
-from llmzoo.serve.operations import Operations, failure, raised
+from llmzoo.serve.hosting import MAX_MESSAGE_BYTES, TIME_LIMIT_BOUNDS_S
+from llmzoo.serve.lanes import TimeoutPool, TooManyAbandonedError
+from llmzoo.serve.operations import Operations, failure_outcome, outcome_from_error
 from llmzoo.serve.sessions import EnvSessions
 from llmzoo.version import __version__
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-_TELLING = frozenset({"reset", "step", "look"})
+_KINDS_WITH_VIEW = frozenset({"reset", "step", "look"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +58,14 @@ class EnvironmentsConfig:
         for name, count in counts.items():
             if count < 1:
                 raise ConfigError(f"{name} must be at least 1, got {count}")
-        least, most = LIMITS_S
+        least, most = TIME_LIMIT_BOUNDS_S
         times = {"idle_s": self.idle_s, "step_s": self.step_s, "make_s": self.make_s}
         for name, seconds in times.items():
             if not least <= seconds <= most:
                 raise ConfigError(f"{name} is {least:g} to {most:g} seconds, got {seconds}")
 
 
-class Environments(pb_grpc.EnvironmentsServicer):
+class EnvironmentsService(pb_grpc.EnvironmentsServicer):
     """The environments of a server; a :class:`llmzoo.serve.hosting.Service`."""
 
     name = "llmzoo.v1.Environments"
@@ -73,11 +73,11 @@ class Environments(pb_grpc.EnvironmentsServicer):
     def __init__(self, config: EnvironmentsConfig):
         self.config = config
         self.catalogue = Catalogue(
-            config.envs, fixed=config.env_args, allowed=config.allow, most_s=config.step_s
+            config.envs, fixed=config.env_args, allowed=config.allow, max_seconds=config.step_s
         )
-        self.sessions = EnvSessions(most=config.max_sessions, idle_s=config.idle_s)
+        self.sessions = EnvSessions(max_sessions=config.max_sessions, idle_s=config.idle_s)
         self._operations = Operations(self.catalogue, self.sessions, players=config.players)
-        self._lanes = Lanes()
+        self._timeout_pool = TimeoutPool()
         self._room = int(0.95 * config.message_bytes)  # bytes of a reply; headers take some
 
     def register(self, server: grpc.aio.Server) -> None:
@@ -102,8 +102,8 @@ class Environments(pb_grpc.EnvironmentsServicer):
                 family=spec.family,
                 summary=spec.summary,
                 agents=spec.agents,
-                terse=values.as_map(spec.terse),
-                offline=values.as_map(spec.offline),
+                terse=values.to_map(spec.terse),
+                offline=values.to_map(spec.offline),
             )
         return reply
 
@@ -112,18 +112,20 @@ class Environments(pb_grpc.EnvironmentsServicer):
             try:
                 return self._operations.describe(request)
             except Exception as error:
-                return raised(error)
+                return outcome_from_error(error)
 
-        def gave_up(number: int) -> pb.Outcome:
-            return failure(
+        def on_timeout(number: int) -> pb.Outcome:
+            return failure_outcome(
                 grpc.StatusCode.DEADLINE_EXCEEDED,
                 f"{request.env} was not made within {self.config.make_s:g} s",
             )
 
-        (described,) = self._in_lanes([0], work, lambda _: self.config.make_s, gave_up)
-        if isinstance(described, pb.Outcome):
-            _abort(context, described)
-        return described
+        (description,) = self._run_with_timeouts(
+            [0], work, lambda _: self.config.make_s, on_timeout
+        )
+        if isinstance(description, pb.Outcome):
+            _abort(context, description)
+        return description
 
     def Reset(self, request: pb.Item, context: Any) -> pb.Outcome:
         return self._one("reset", request, context)
@@ -151,13 +153,13 @@ class Environments(pb_grpc.EnvironmentsServicer):
             self.sessions.drop(session)
         reply = self._run(items, context)
         if reply.ByteSize() > self._room:
-            reply = pb.BatchReply(outcomes=self._fitting(reply.outcomes))
+            reply = pb.BatchReply(outcomes=self._fit_outcomes(reply.outcomes))
         return reply
 
     def _one(self, what: str, item: pb.Item, context: Any) -> pb.Outcome:
         if item.WhichOneof("what") != what:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this call takes an item with {what}")
-        (outcome,) = self._fitting(self._run([item], context).outcomes)
+        (outcome,) = self._fit_outcomes(self._run([item], context).outcomes)
         if outcome.HasField("status"):
             _abort(context, outcome)
         return outcome
@@ -167,35 +169,37 @@ class Environments(pb_grpc.EnvironmentsServicer):
         different sessions run in parallel."""
         kinds = [(item.WhichOneof("what"), item.session) for item in items]
         # the last item of a session that may have changed it carries the view
-        telling = {id: number for number, (what, id) in enumerate(kinds) if what in _TELLING}
+        last_with_view = {
+            id: number for number, (what, id) in enumerate(kinds) if what in _KINDS_WITH_VIEW
+        }
         new = {
             n for n, (what, id) in enumerate(kinds) if what == "reset" and id not in self.sessions
         }
         step_s, make_s = self.config.step_s, self.config.make_s
         reply = pb.BatchReply()
         outcomes = [reply.outcomes.add() for _ in items]
-        do_one = self._operations.do
+        do_one = self._operations.run_item
 
         def do(number: int) -> pb.Outcome:
             what, id = kinds[number]
             outcome = outcomes[number]
-            do_one(items[number], what, id, outcome, telling.get(id) == number)
+            do_one(items[number], what, id, outcome, last_with_view.get(id) == number)
             return outcome
 
         def limit_s(number: int) -> float:
             return make_s if number in new else step_s
 
-        def gave_up(number: int) -> pb.Outcome:
+        def on_timeout(number: int) -> pb.Outcome:
             self.sessions.forget(kinds[number][1])
             message = f"this took more than {limit_s(number):g} s, and its session is closed"
-            return failure(grpc.StatusCode.DEADLINE_EXCEEDED, message, lost=True)
+            return failure_outcome(grpc.StatusCode.DEADLINE_EXCEEDED, message, lost=True)
 
         done: list[pb.Outcome] = []
-        for side_by_side, numbers in self._parts(items, kinds):
+        for in_parallel, numbers in self._parts(items, kinds):
             if not context.is_active():  # the client is gone
                 break
-            lanes = self.config.workers if side_by_side else 1
-            done += self._in_lanes(numbers, do, limit_s, gave_up, lanes)
+            threads = self.config.workers if in_parallel else 1
+            done += self._run_with_timeouts(numbers, do, limit_s, on_timeout, threads)
         if all(map(operator.is_, done, outcomes)):
             return reply
         return pb.BatchReply(outcomes=done)  # abandoned steps may still write to the other reply
@@ -212,15 +216,15 @@ class Environments(pb_grpc.EnvironmentsServicer):
         for number, (what, id) in enumerate(kinds):
             if what == "fork" and id in slow:
                 slow.add(items[number].fork.child)
-            beside = what == "step" and id in slow
-            if not parts or parts[-1][0] != beside or (beside and id in stepped):
-                parts.append((beside, []))
+            parallel = what == "step" and id in slow
+            if not parts or parts[-1][0] != parallel or (parallel and id in stepped):
+                parts.append((parallel, []))
                 stepped = set()
             parts[-1][1].append(number)
             stepped.add(id)
         return list(parts)
 
-    def _fitting(self, outcomes: Iterable[pb.Outcome]) -> list[pb.Outcome]:
+    def _fit_outcomes(self, outcomes: Iterable[pb.Outcome]) -> list[pb.Outcome]:
         """Outcomes that fit one message. Those that do not are reduced to what cannot be asked
         again."""
         room = self._room
@@ -234,23 +238,27 @@ class Environments(pb_grpc.EnvironmentsServicer):
             room -= size
         return fitting
 
-    def _in_lanes(
+    def _run_with_timeouts(
         self,
         numbers: Sequence[int],
         work: Callable[[int], Any],
         limit_s: Callable[[int], float],
-        gave_up: Callable[[int], Any],
-        lanes: int = 1,
+        on_timeout: Callable[[int], Any],
+        threads: int = 1,
     ) -> list[Any]:
         try:
-            results = self._lanes.run(numbers, work, limit_s=limit_s, gave_up=gave_up, lanes=lanes)
-        except TooManyLost as error:
-            return [failure(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) for _ in numbers]
+            results = self._timeout_pool.run(
+                numbers, work, limit_s=limit_s, on_timeout=on_timeout, threads=threads
+            )
+        except TooManyAbandonedError as error:
+            return [
+                failure_outcome(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) for _ in numbers
+            ]
         return [results[number] for number in numbers]
 
     def _without_view(self, outcome: pb.Outcome, size: int) -> pb.Outcome:
         if size > self._room:
-            return failure(
+            return failure_outcome(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 f"what comes of this takes {size:,} bytes, and a message has "
                 f"{self.config.message_bytes:,}: start the server with a higher --max_message_bytes",

@@ -13,21 +13,21 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import Refused
+from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
-from llmzoo.envs.programs.gateway import reward_in
+from llmzoo.envs.programs.gateway import parse_reward
 from llmzoo.evaluation.episode_folder import EpisodeFolder
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
 from llmzoo.serve.agent_router import AgentRouter
 from llmzoo.serve.policies_batching import Batcher
-from llmzoo.serve.policies_hosted import Hosted
-from llmzoo.serve.recorded_episode import Answering, SampledEpisode
+from llmzoo.serve.policies_hosted import HostedPolicy
+from llmzoo.serve.recorded_episode import GatewaySettings, RecordedEpisode
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_CALLS = 4096  # that wait for the policies
-_LOOKS_S = 1.0  # between looks for episodes that are idle, at most
+_MAX_WAITING_CALLS = 4096  # that wait for the policies
+_IDLE_CHECK_S = 1.0  # between looks for episodes that are idle, at most
 
 
 class PolicyGateway:
@@ -53,22 +53,22 @@ class PolicyGateway:
         max_episodes: int = 16_384,
     ):
         self.token = token
-        self._batcher = Batcher(Hosted(AgentRouter(agent_policies)), calls=_CALLS)
-        self._shared = Answering(self._batcher, tuple(agent_policies), greedy, success)
+        self._batcher = Batcher(HostedPolicy(AgentRouter(agent_policies)), calls=_MAX_WAITING_CALLS)
+        self._shared = GatewaySettings(self._batcher, tuple(agent_policies), greedy, success)
         self._folder = folder
         self._idle_s, self._most = idle_s, max_episodes
         self._lock = threading.Lock()
-        self._open: dict[str, tuple[SampledEpisode, Client]] = {}
+        self._open: dict[str, tuple[RecordedEpisode, Client]] = {}
         self._ended = set(folder.ids)
         self._next = folder.next_task
         self._closing = threading.Event()
-        self._looking = threading.Thread(target=self._look, name="llmzoo idle", daemon=True)
-        self._looking.start()
+        self._idle_thread = threading.Thread(target=self._look, name="llmzoo idle", daemon=True)
+        self._idle_thread.start()
 
     def client(self, id: str) -> Client:
         """What answers the calls of an episode, which the first one opens."""
         if not _ID.fullmatch(id):
-            raise Refused(
+            raise RequestError(
                 400,
                 f"an episode is named in the path (/episodes/ID/v1) or as X-Episode, by 1 to 64 "
                 f"letters, digits, - and _; got {id!r:.100}",
@@ -78,10 +78,10 @@ class PolicyGateway:
                 raise ProgramClosed(f"episode {id!r} has ended")
             if id not in self._open:
                 if self._closing.is_set():
-                    raise Refused(503, "the server is about to end")
+                    raise RequestError(503, "the server is about to end")
                 if len(self._open) >= self._most:
-                    raise Refused(429, f"{self._most} episodes are open, as many as may be")
-                episode = SampledEpisode(id, self._shared)
+                    raise RequestError(429, f"{self._most} episodes are open, as many as may be")
+                episode = RecordedEpisode(id, self._shared)
                 self._open[id] = episode, Client(episode)
             return self._open[id][1]
 
@@ -95,32 +95,34 @@ class PolicyGateway:
             if id in self._ended:
                 raise ProgramClosed(f"episode {id!r} has ended")
             if id not in self._open:
-                raise Refused(404, f"no episode {id!r} is open: its first call opens one")
+                raise RequestError(404, f"no episode {id!r} is open: its first call opens one")
             episode = self._open[id][0]
         try:
-            await asyncio.to_thread(self._end, episode, reward_in(posted))
+            await asyncio.to_thread(self._end, episode, parse_reward(posted))
         except OSError as error:
-            raise Refused(500, f"episode {id!r} cannot be written: {error.strerror}") from error
+            raise RequestError(
+                500, f"episode {id!r} cannot be written: {error.strerror}"
+            ) from error
 
     def close(self) -> None:
         """Write the open episodes without a reward, and let the policies go."""
         self._closing.set()
-        self._looking.join()
+        self._idle_thread.join()
         for episode in self._episodes():
             self._end_without_reward(episode)
         self._batcher.close()
 
-    def _episodes(self) -> list[SampledEpisode]:
+    def _episodes(self) -> list[RecordedEpisode]:
         with self._lock:
             return [episode for episode, _ in self._open.values()]
 
     def _look(self) -> None:
-        while not self._closing.wait(min(_LOOKS_S, self._idle_s / 4)):
+        while not self._closing.wait(min(_IDLE_CHECK_S, self._idle_s / 4)):
             for episode in self._episodes():
                 if episode.idle_s() >= self._idle_s:
                     self._end_without_reward(episode)
 
-    def _end_without_reward(self, episode: SampledEpisode) -> None:
+    def _end_without_reward(self, episode: RecordedEpisode) -> None:
         try:
             self._end(episode, None)
         except ProgramClosed:  # its reward has come meanwhile
@@ -131,10 +133,10 @@ class PolicyGateway:
                 file=sys.stderr,
             )
 
-    def _end(self, episode: SampledEpisode, result: Any) -> None:
-        kept = episode.end(result, lambda record: self._keep(episode.id, record))
+    def _end(self, episode: RecordedEpisode, result: Any) -> None:
+        was_stored = episode.end(result, lambda record: self._keep(episode.id, record))
         with self._lock:
-            if kept:  # an episode without an answer may begin again
+            if was_stored:  # an episode without an answer may begin again
                 self._ended.add(episode.id)
             self._open.pop(episode.id, None)
 

@@ -15,13 +15,13 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.serve.door import Door
+from llmzoo.serve.door import AdmissionInterceptor
 from llmzoo.serve.tokens import check_access
 
 DEFAULT_PORT = 50051
 MAX_MESSAGE_BYTES = 64 * 2**20
 GREATEST_MESSAGE_BYTES = 512 * 2**20  # clients refuse larger messages
-LIMITS_S = (0.001, 86_400.0)  # bounds of every time limit, in seconds
+TIME_LIMIT_BOUNDS_S = (0.001, 86_400.0)  # bounds of every time limit, in seconds
 THREADS = 16
 
 GRACE_S = 5.0  # seconds that running calls have to end
@@ -87,12 +87,12 @@ class Service(Protocol):
         ...
 
 
-class Running:
+class RunningServer:
     """A running server. Leaving the ``with`` block stops it. ``address``: ``grpc://host:port``."""
 
     def __init__(
         self,
-        loop: Loop,
+        loop: LoopThread,
         server: grpc.aio.Server,
         checks: health.aio.HealthServicer,
         services: Sequence[Service],
@@ -108,7 +108,7 @@ class Running:
         self._stopping = threading.Lock()
         self._stopped = threading.Event()
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> RunningServer:
         return self
 
     def __exit__(
@@ -143,24 +143,28 @@ class Running:
         self._stopped.wait()
 
 
-def host(config: ServeConfig, services: Sequence[Service]) -> Running:
+def start_server(config: ServeConfig, services: Sequence[Service]) -> RunningServer:
     """Start a server with these services and health checks (``grpc.health.v1``).
 
     Raises :class:`ConfigError` if it cannot listen or cannot use a TLS file.
     """
-    loop = Loop()
+    loop = LoopThread()
     try:
-        return loop.run(_started(config, services, loop))
+        return loop.run(_start_server(config, services, loop))
     except BaseException:
         loop.close()
         raise
 
 
-async def _started(config: ServeConfig, services: Sequence[Service], loop: Loop) -> Running:
+async def _start_server(
+    config: ServeConfig, services: Sequence[Service], loop: LoopThread
+) -> RunningServer:
     most = config.max_message_bytes
     server = grpc.aio.server(
         interceptors=[
-            Door(config.token, threads=config.threads, max_calls=config.max_calls, max_bytes=most)
+            AdmissionInterceptor(
+                config.token, threads=config.threads, max_calls=config.max_calls, max_bytes=most
+            )
         ],
         options=[
             ("grpc.max_receive_message_length", most),
@@ -180,7 +184,7 @@ async def _started(config: ServeConfig, services: Sequence[Service], loop: Loop)
     port = _listen(server, config)
     await server.start()
     address = f"{config.scheme}://{_authority(config.host, port)}"
-    return Running(loop, server, checks, services, address, port)
+    return RunningServer(loop, server, checks, services, address, port)
 
 
 def _listen(server: grpc.aio.Server, config: ServeConfig) -> int:
@@ -188,9 +192,9 @@ def _listen(server: grpc.aio.Server, config: ServeConfig) -> int:
     try:
         if config.tls_cert is None or config.tls_key is None:
             return server.add_insecure_port(address)
-        client_ca = None if config.tls_client_ca is None else _read(config.tls_client_ca)
+        client_ca = None if config.tls_client_ca is None else _read_file(config.tls_client_ca)
         credentials = grpc.ssl_server_credentials(
-            [(_read(config.tls_key), _read(config.tls_cert))],
+            [(_read_file(config.tls_key), _read_file(config.tls_cert))],
             root_certificates=client_ca,
             require_client_auth=client_ca is not None,
         )
@@ -202,7 +206,7 @@ def _listen(server: grpc.aio.Server, config: ServeConfig) -> int:
         raise ConfigError(f"cannot listen at {address}: {what}") from error
 
 
-def _read(file: str) -> bytes:
+def _read_file(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
@@ -216,7 +220,7 @@ def _authority(host: str, port: int) -> str:
 T = TypeVar("T")
 
 
-class Loop:
+class LoopThread:
     """An event loop in a thread of its own. It runs until :meth:`close`."""
 
     def __init__(self) -> None:
@@ -239,13 +243,13 @@ class Loop:
 
     def close(self) -> None:
         """Cancel the remaining tasks and stop the loop."""
-        self.run(_cancel_others())
+        self.run(_cancel_other_tasks())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
-async def _cancel_others() -> None:
+async def _cancel_other_tasks() -> None:
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

@@ -13,29 +13,29 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-_LOST = object()
-_LOOK_S = 0.25  # how often a caller checks deadlines
+_ABANDONED = object()
+_POLL_S = 0.25  # how often a caller checks deadlines
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-class TooManyLost(Exception):
+class TooManyAbandonedError(Exception):
     """Too many abandoned jobs are still running, so no more are started."""
 
 
-class Lanes:
+class TimeoutPool:
     """Runs jobs in threads. ``max_lost``: abandoned jobs that may still be running."""
 
-    def __init__(self, max_lost: int = 32):
-        self._max_lost = max_lost
-        self._lost = 0
+    def __init__(self, max_abandoned: int = 32):
+        self._max_abandoned = max_abandoned
+        self._abandoned = 0
         self._lock = threading.Lock()
 
     @property
     def lost(self) -> int:
         """Abandoned jobs that still run."""
-        return self._lost
+        return self._abandoned
 
     def run(
         self,
@@ -43,26 +43,28 @@ class Lanes:
         work: Callable[[Job], Result],
         *,
         limit_s: Callable[[Job], float],
-        gave_up: Callable[[Job], Result],
-        lanes: int = 1,
+        on_timeout: Callable[[Job], Result],
+        threads: int = 1,
     ) -> dict[Job, Result]:
         """The result of ``work`` for each job; ``work`` must not raise.
 
-        Starts jobs in order, up to ``lanes`` at a time. A job that exceeds its ``limit_s`` in
-        seconds gets the result of ``gave_up``, which runs in the caller's thread. Raises
+        Starts jobs in order, up to ``threads`` at a time. A job that exceeds its ``limit_s`` in
+        seconds gets the result of ``on_timeout``, which runs in the caller's thread. Raises
         :class:`TooManyLost`.
         """
         with self._lock:
-            if self._lost >= self._max_lost:
-                raise TooManyLost(f"{self._lost} earlier steps took too long and are still running")
-        return _LaneRun(self, deque(jobs), work, limit_s, gave_up).finish(lanes)
+            if self._abandoned >= self._max_abandoned:
+                raise TooManyAbandonedError(
+                    f"{self._abandoned} earlier steps took too long and are still running"
+                )
+        return _PoolRun(self, deque(jobs), work, limit_s, on_timeout).finish(threads)
 
-    def note_lost(self, count: int) -> None:
+    def add_abandoned(self, count: int) -> None:
         with self._lock:
-            self._lost += count
+            self._abandoned += count
 
 
-class _Lane:
+class _PoolThread:
     """A thread's job and deadline: ``at``, one tuple, so that both are read at once."""
 
     __slots__ = ("at",)
@@ -71,7 +73,7 @@ class _Lane:
         self.at: tuple[float, Any] = (math.inf, None)  # no job yet
 
 
-class _LaneRun(Generic[Job, Result]):
+class _PoolRun(Generic[Job, Result]):
     """One call of :meth:`Lanes.run`.
 
     ``dict.setdefault`` is atomic, so each job keeps its first result: its own, or that of
@@ -80,59 +82,61 @@ class _LaneRun(Generic[Job, Result]):
 
     def __init__(
         self,
-        lanes: Lanes,
+        pool: TimeoutPool,
         jobs: deque[Job],
         work: Callable[[Job], Result],
         limit_s: Callable[[Job], float],
-        gave_up: Callable[[Job], Result],
+        on_timeout: Callable[[Job], Result],
     ):
-        self._all = lanes
+        self._all = pool
         self._jobs = jobs
         self._work = work
         self._limit_s = limit_s
-        self._gave_up = gave_up
+        self._on_timeout = on_timeout
         self._results: dict[Job, Any] = {}
-        self._busy: set[_Lane] = set()
+        self._busy: set[_PoolThread] = set()
         self._changed = threading.Condition()
 
-    def finish(self, lanes: int) -> dict[Job, Result]:
-        for _ in range(min(lanes, len(self._jobs))):
-            self._open_lane()
+    def finish(self, threads: int) -> dict[Job, Result]:
+        for _ in range(min(threads, len(self._jobs))):
+            self._start_thread()
         with self._changed:
             while self._busy:
-                end = min(lane.at[0] for lane in self._busy)
-                self._changed.wait(min(max(0.001, end - time.monotonic()), _LOOK_S))
+                end = min(thread.at[0] for thread in self._busy)
+                self._changed.wait(min(max(0.001, end - time.monotonic()), _POLL_S))
                 now = time.monotonic()
-                for lane in list(self._busy):
-                    until, job = lane.at
-                    if until <= now and self._results.setdefault(job, _LOST) is _LOST:
-                        self._give_up(lane, job)
+                for thread in list(self._busy):
+                    until, job = thread.at
+                    if until <= now and self._results.setdefault(job, _ABANDONED) is _ABANDONED:
+                        self._abandon(thread, job)
         return self._results
 
-    def _open_lane(self) -> None:
-        lane = _Lane()
-        self._busy.add(lane)
-        threading.Thread(target=self._drive, args=(lane,), name="llmzoo-lane", daemon=True).start()
+    def _start_thread(self) -> None:
+        thread = _PoolThread()
+        self._busy.add(thread)
+        threading.Thread(
+            target=self._run_jobs, args=(thread,), name="llmzoo-lane", daemon=True
+        ).start()
 
-    def _drive(self, lane: _Lane) -> None:
+    def _run_jobs(self, thread: _PoolThread) -> None:
         """Run jobs until none is left. An abandoned job changes nothing any more."""
         while True:
             try:
                 job = self._jobs.popleft()
             except IndexError:
                 break
-            lane.at = (time.monotonic() + self._limit_s(job), job)
+            thread.at = (time.monotonic() + self._limit_s(job), job)
             result = self._work(job)
             if self._results.setdefault(job, result) is not result:
-                self._all.note_lost(-1)
+                self._all.add_abandoned(-1)
                 return
         with self._changed:
-            self._busy.discard(lane)
+            self._busy.discard(thread)
             self._changed.notify_all()
 
-    def _give_up(self, lane: _Lane, job: Job) -> None:
-        self._all.note_lost(1)
-        self._busy.discard(lane)
-        self._results[job] = self._gave_up(job)
+    def _abandon(self, thread: _PoolThread, job: Job) -> None:
+        self._all.add_abandoned(1)
+        self._busy.discard(thread)
+        self._results[job] = self._on_timeout(job)
         if self._jobs:
-            self._open_lane()
+            self._start_thread()

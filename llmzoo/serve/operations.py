@@ -9,16 +9,16 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.forking import fork
-from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
-from llmzoo.rollout.stepping import advance, step_each
+from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
+from llmzoo.rollout.stepping import step_each, step_joint_action
 from llmzoo.serve import descriptions, values, views
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.sessions import EnvSession, EnvSessions, Refused
+from llmzoo.serve.sessions import EnvSession, EnvSessions, RequestRefusedError
 
 _SEED_BITS = 256
-_MOST_ACTIONS = 4096  # of an item
-_LONGEST_COMPLAINT = 2000  # characters
+_MAX_ACTIONS = 4096  # of an item
+_MAX_MESSAGE_CHARACTERS = 2000  # characters
 
 
 class Operations:
@@ -29,29 +29,31 @@ class Operations:
         self._sessions = sessions
         self._players = players
 
-    def do(
-        self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, tell: bool
+    def run_item(
+        self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, with_view: bool
     ) -> None:
         """Carry out an item of kind ``what`` for the session ``id``. Never raises.
 
-        ``outcome``: an empty message for the result; errors go into its status. ``tell``: add a
+        ``outcome``: an empty message for the result; errors go into its status. ``with_view``: add a
         view of the session's new state.
         """
         try:
-            self._do(item, what, id, outcome, tell)
-        except Refused as error:
-            outcome.CopyFrom(failure(error.code, error.message, lost=error.lost, error=error.error))
+            self._run_item(item, what, id, outcome, with_view)
+        except RequestRefusedError as error:
+            outcome.CopyFrom(
+                failure_outcome(error.code, error.message, lost=error.lost, error=error.error)
+            )
         except BaseException as error:  # sys.exit() in an environment must not end the server
-            outcome.CopyFrom(raised(error))
+            outcome.CopyFrom(outcome_from_error(error))
 
     def describe(self, spec: pb.Spec) -> pb.Description:
         """Describe an environment. Raises what making it raises."""
         arguments = values.read_entries(spec.arguments.entries)
         env = self._catalogue.make(spec.env, arguments)
-        return descriptions.write(env, arguments.get("render_mode"))
+        return descriptions.write_description(env, arguments.get("render_mode"))
 
-    def _do(
-        self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, tell: bool
+    def _run_item(
+        self, item: pb.Item, what: str | None, id: bytes, outcome: pb.Outcome, with_view: bool
     ) -> None:
         if what == "close":
             self._sessions.drop(id)
@@ -62,13 +64,15 @@ class Operations:
         try:
             if what != "reset" and not session.begun:
                 message = "it has no episode yet: reset it"
-                raise Refused(grpc.StatusCode.FAILED_PRECONDITION, message, error="AttributeError")
+                raise RequestRefusedError(
+                    grpc.StatusCode.FAILED_PRECONDITION, message, error="AttributeError"
+                )
             if what == "step":
                 session.stale = True
                 _step(session, item.step, outcome)
             elif what == "fork":
-                self._sessions.make_room(item.fork.child)
-                self._sessions.add(item.fork.child, session.forked(fork(session.env)))
+                self._sessions.check_can_open(item.fork.child)
+                self._sessions.add(item.fork.child, session.copy_for_fork(fork(session.env)))
             elif what == "reset":
                 session.stale = True
                 self._reset(session.env, item.reset)
@@ -76,16 +80,18 @@ class Operations:
             elif what == "look":
                 self._look(session, item.look, outcome.sight)
             else:
-                raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "an item that asks for nothing")
-            if tell:
-                _tell(session, item.seen, outcome)
+                raise RequestRefusedError(
+                    grpc.StatusCode.INVALID_ARGUMENT, "an item that asks for nothing"
+                )
+            if with_view:
+                _add_view(session, item.seen, outcome)
         finally:
             session.busy = False
 
     def _open(self, item: pb.Item) -> None:
         if not item.reset.HasField("spec"):
             return  # the session is unknown, which `take` reports
-        self._sessions.make_room(item.session)
+        self._sessions.check_can_open(item.session)
         self._sessions.add(item.session, EnvSession(self._make(item.reset.spec)))
 
     def _make(self, spec: pb.Spec) -> AECEnv:
@@ -102,7 +108,7 @@ class Operations:
     def _look(self, session: EnvSession, look: pb.Look, sight: pb.Sight) -> None:
         env = session.env
         if max(len(look.observe), len(look.expert)) > len(session.names):
-            raise Refused(
+            raise RequestRefusedError(
                 grpc.StatusCode.INVALID_ARGUMENT,
                 f"a look is at each of {len(session.names)} agents once",
             )
@@ -114,36 +120,38 @@ class Operations:
         if look.render:
             values.write(env.render(), sight.render)
         if look.board:
-            values.write(_game(env).board(), sight.board)
+            values.write(_text_env(env).board(), sight.board)
         if look.expert or look.HasField("amateur"):
             if not self._players:
-                raise NoPlayerError(
+                raise NoScriptedPolicyError(
                     "this server gives no answers to clients: start it with --players to allow them"
                 )
             for number in look.expert:
-                values.write(_game(env).expert(_agent(session, number)), sight.experts.add())
+                values.write(_text_env(env).expert(_agent(session, number)), sight.experts.add())
             if look.HasField("amateur"):
-                rng = values.read_chance(look.chance)
-                answer = _game(env).amateur(_agent(session, look.amateur), rng)
+                rng = values.read_rng_state(look.chance)
+                answer = _text_env(env).amateur(_agent(session, look.amateur), rng)
                 values.write(answer, sight.amateur)
-                values.write_chance(rng, sight.chance)
+                values.write_rng_state(rng, sight.chance)
 
 
-def failure(
+def failure_outcome(
     code: grpc.StatusCode, message: str, *, lost: bool = False, error: str = ""
 ) -> pb.Outcome:
     number = code.value[0]
-    said = _encodable(message[:_LONGEST_COMPLAINT])
-    return pb.Outcome(status=pb.Status(code=number, message=said, error=error, lost=lost))
+    text = _replace_surrogates(message[:_MAX_MESSAGE_CHARACTERS])
+    return pb.Outcome(status=pb.Status(code=number, message=text, error=error, lost=lost))
 
 
-def raised(error: BaseException) -> pb.Outcome:
+def outcome_from_error(error: BaseException) -> pb.Outcome:
     """The outcome of a Python exception, which the client raises again."""
-    asked_wrongly = isinstance(error, ValueError | TypeError | LookupError | OverflowError)
-    ours = isinstance(error, LlmzooError | values.UntypedError)
-    if asked_wrongly or ours:
-        return failure(grpc.StatusCode.INVALID_ARGUMENT, str(error), error=type(error).__name__)
-    return failure(
+    bad_request = isinstance(error, ValueError | TypeError | LookupError | OverflowError)
+    own_error = isinstance(error, LlmzooError | values.UntypedError)
+    if bad_request or own_error:
+        return failure_outcome(
+            grpc.StatusCode.INVALID_ARGUMENT, str(error), error=type(error).__name__
+        )
+    return failure_outcome(
         grpc.StatusCode.INTERNAL,
         f"{type(error).__name__}: {error}",
         error=type(error).__name__,
@@ -152,7 +160,7 @@ def raised(error: BaseException) -> pb.Outcome:
 
 def _agent(session: EnvSession, number: int) -> str:
     if number >= len(session.names):
-        raise Refused(
+        raise RequestRefusedError(
             grpc.StatusCode.INVALID_ARGUMENT,
             f"there is no agent {number}: there are {len(session.names)}",
         )
@@ -162,46 +170,48 @@ def _agent(session: EnvSession, number: int) -> str:
 def _step(session: EnvSession, step: pb.Step, outcome: pb.Outcome) -> None:
     env = session.env
     count = len(step.texts) or len(step.actions)
-    if not 1 <= count <= _MOST_ACTIONS:
-        raise Refused(
+    if not 1 <= count <= _MAX_ACTIONS:
+        raise RequestRefusedError(
             grpc.StatusCode.INVALID_ARGUMENT,
-            f"an item steps 1 to {_MOST_ACTIONS} times, got {count}: send several items",
+            f"an item steps 1 to {_MAX_ACTIONS} times, got {count}: send several items",
         )
     actions = list(step.texts) or [values.read(action) for action in step.actions]
     if step.way == pb.Step.EACH:
-        for paid in step_each(env, actions[:-1]):
-            _pay(session, paid, outcome.paid.add())
+        for rewards in step_each(env, actions[:-1]):
+            _write_rewards(session, rewards, outcome.paid.add())
         env.step(actions[-1])
     elif step.way == pb.Step.ADVANCE:
-        _pay(session, advance(env, actions), outcome.paid.add())
+        _write_rewards(session, step_joint_action(env, actions), outcome.paid.add())
     else:
         for action in actions:
             env.step(action)
 
 
-def _pay(session: EnvSession, paid: dict[str, float], message: pb.Paid) -> None:
-    message.amounts.extend(paid.values())
-    agents = list(paid)
+def _write_rewards(session: EnvSession, rewards: dict[str, float], message: pb.Paid) -> None:
+    message.amounts.extend(rewards.values())
+    agents = list(rewards)
     if agents != session.names:
         message.agents.extend([session.numbers[agent] for agent in agents])
 
 
-def _tell(session: EnvSession, seen: int, outcome: pb.Outcome) -> None:
+def _add_view(session: EnvSession, seen: int, outcome: pb.Outcome) -> None:
     """Add a view of what has changed since the client's last one, if anything has."""
     known = session.seen
     if known is not None and known.number != seen:
         known = None
     if known is None or session.stale:
-        session.seen = views.write(session.env, known, session.numbers, outcome.view)
+        session.seen = views.write_view(session.env, known, session.numbers, outcome.view)
         session.stale = False
 
 
-def _game(env: AECEnv) -> TextEnv:
+def _text_env(env: AECEnv) -> TextEnv:
     game = env.unwrapped
     if not isinstance(game, TextEnv):
-        raise NoPlayerError(f"{env} is not of this suite and has no scripted players and no board")
+        raise NoScriptedPolicyError(
+            f"{env} is not of this suite and has no scripted players and no board"
+        )
     return game
 
 
-def _encodable(text: Any) -> str:
+def _replace_surrogates(text: Any) -> str:
     return str(text).encode("utf-8", "replace").decode()

@@ -17,11 +17,16 @@ from llmzoo.serve.door import ServedCall
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import MAX_MESSAGE_BYTES
-from llmzoo.serve.policies_batching import Batcher, Busy, PolicyCall, Wanted
-from llmzoo.serve.policies_hosted import Hosted
-from llmzoo.serve.policies_wire import messages_of, request_of, sampling_from, sampling_to
+from llmzoo.serve.policies_batching import Batcher, CallSettings, PolicyCall, ServerBusyError
+from llmzoo.serve.policies_hosted import HostedPolicy
+from llmzoo.serve.policies_wire import (
+    completions_to_messages,
+    request_from_ask,
+    sampling_from_message,
+    sampling_to_message,
+)
 
-_STARTED_AGAIN = (
+_RESTARTED_MESSAGE = (
     "it has restarted since this client began, maybe with another model: start again, or resume the "
     "run"
 )
@@ -58,7 +63,7 @@ class PolicyLimits:
             raise ConfigError(f"message_bytes is at least 65536, got {self.message_bytes}")
 
 
-class _Restarted(Exception):
+class _ServerRestartedError(Exception):
     """The request is for an earlier start of the server."""
 
 
@@ -75,7 +80,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
         self.limits = limits or PolicyLimits()
         self._part_bytes = min(2**20, self.limits.message_bytes // 2)
         self.instance = secrets.token_hex(8)
-        self._hosted = Hosted(policy)
+        self._hosted = HostedPolicy(policy)
         if self._hosted.sampling is not None:
             self._check_length(self._hosted.sampling)
         self._batcher = Batcher(
@@ -102,7 +107,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
             name=self._hosted.policy.name,
             instance=self.instance,
             prompt_style=self._hosted.policy.prompt_style,
-            sampling=None if sampling is None else sampling_to(sampling),
+            sampling=None if sampling is None else sampling_to_message(sampling),
             context=self._hosted.context,
             limits=pb.GenerateLimits(
                 requests=self.limits.requests,
@@ -115,19 +120,19 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
         )
 
     def Generate(self, request: pb.GenerateRequest, context: ServedCall) -> Iterator[pb.Answers]:
-        with _told(context):
+        with _abort_on_error(context):
             call = self._call(request)
             # runs whenever the call ends: a vanished client costs nothing more
-            if not context.add_callback(partial(self._batcher.give_up, call)):
+            if not context.add_callback(partial(self._batcher.cancel, call)):
                 return
             self._batcher.take(call)
             for answers in call.answers():
-                yield from messages_of(answers, self._part_bytes)
+                yield from completions_to_messages(answers, self._part_bytes)
 
     def _call(self, request: pb.GenerateRequest) -> PolicyCall:
         """The call for a request. Raises :class:`ConfigError` if it is not allowed."""
         if request.instance not in ("", self.instance):
-            raise _Restarted
+            raise _ServerRestartedError
         if request.k < 1 or (request.greedy and request.k > 1) or not request.asks:
             raise ConfigError("k must be at least 1, and 1 with greedy; asks must hold some")
         count, rows = len(request.asks), len(request.asks) * request.k
@@ -142,12 +147,12 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
             if self._hosted.sampling is None:
                 raise ConfigError(f"{self._hosted.policy.name} takes no sampling settings")
             try:
-                sampling = sampling_from(request.sampling)
+                sampling = sampling_from_message(request.sampling)
             except ValueError as error:
                 raise ConfigError(str(error)) from error
             self._check_length(sampling)
-        wanted = Wanted(group_size=request.k, greedy=request.greedy, sampling=sampling)
-        return PolicyCall([request_of(ask) for ask in request.asks], wanted)
+        settings = CallSettings(group_size=request.k, greedy=request.greedy, sampling=sampling)
+        return PolicyCall([request_from_ask(ask) for ask in request.asks], settings)
 
     def _check_characters(self, lengths: Sequence[int]) -> None:
         """Raise :class:`ConfigError` for long input before it is tokenised."""
@@ -169,18 +174,21 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
 
 
 @contextmanager
-def _told(context: ServedCall) -> Iterator[None]:
+def _abort_on_error(context: ServedCall) -> Iterator[None]:
     """End the call with a status that explains what was raised inside."""
     try:
         yield
-    except _Restarted:
-        code, said = grpc.StatusCode.FAILED_PRECONDITION, _STARTED_AGAIN
-    except Busy as error:
-        code, said = grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)
+    except _ServerRestartedError:
+        code, message = grpc.StatusCode.FAILED_PRECONDITION, _RESTARTED_MESSAGE
+    except ServerBusyError as error:
+        code, message = grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)
     except ConfigError as error:
-        code, said = grpc.StatusCode.INVALID_ARGUMENT, str(error)
+        code, message = grpc.StatusCode.INVALID_ARGUMENT, str(error)
     except Exception as error:
-        code, said = grpc.StatusCode.INTERNAL, f"the policy raised {type(error).__name__}: {error}"
+        code, message = (
+            grpc.StatusCode.INTERNAL,
+            f"the policy raised {type(error).__name__}: {error}",
+        )
     else:
         return
-    context.abort(code, said)
+    context.abort(code, message)

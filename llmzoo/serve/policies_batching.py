@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
 from llmzoo.errors import LlmzooError
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
-from llmzoo.serve.policies_hosted import Hosted
+from llmzoo.serve.policies_hosted import HostedPolicy
 
-_LAST_S = 10.0  # seconds for the model to stop
+_STOP_TIMEOUT_S = 10.0  # seconds for the model to stop
 
 
-class Busy(LlmzooError, RuntimeError):
+class ServerBusyError(LlmzooError, RuntimeError):
     """The server takes no more calls, for now or because it is stopping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CallSettings:
     """The settings of a call. ``sampling``: None for the policy's own."""
 
     group_size: int
@@ -38,16 +38,16 @@ class Wanted:
 class PolicyCall:
     """The requests of one call, and its answers as they arrive."""
 
-    def __init__(self, requests: Sequence[Request], wanted: Wanted):
-        self.wanted = wanted
+    def __init__(self, requests: Sequence[PolicyRequest], settings: CallSettings):
+        self.wanted = settings
         self.cancelled = threading.Event()
         self.unanswered = {
             number: replace(request, cancelled=self.cancelled)
             for number, request in enumerate(requests)
         }
-        self.rows = len(requests) * wanted.group_size
+        self.rows = len(requests) * settings.group_size
         self.characters = sum(len(request.observation) for request in requests)
-        self._said: SimpleQueue[tuple[int, list[Completion]] | _End] = SimpleQueue()
+        self._said: SimpleQueue[tuple[int, list[Completion]] | _EndOfAnswers] = SimpleQueue()
 
     def answers(self) -> Iterator[list[tuple[int, list[Completion]]]]:
         """Request numbers with their completions, in batches of what is ready.
@@ -56,17 +56,17 @@ class PolicyCall:
         """
         while True:
             complete: list[tuple[int, list[Completion]]] = []
-            said = self._said.get()
-            while not isinstance(said, _End):
-                complete.append(said)
+            item = self._said.get()
+            while not isinstance(item, _EndOfAnswers):
+                complete.append(item)
                 if self._said.empty():
                     break
-                said = self._said.get()
+                item = self._said.get()
             if complete:
                 yield complete
-            if isinstance(said, _End):
-                if said.error is not None:
-                    raise said.error
+            if isinstance(item, _EndOfAnswers):
+                if item.error is not None:
+                    raise item.error
                 return
 
     def answered(self, number: int, completions: list[Completion]) -> None:
@@ -81,15 +81,15 @@ class PolicyCall:
 
     def end(self, error: Exception | None = None) -> None:
         """No more answers follow. ``error``: why, if the call is incomplete."""
-        self._said.put(_End(error))
+        self._said.put(_EndOfAnswers(error))
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _EndOfAnswers:
     error: Exception | None
 
 
-class _GivenUp(Exception):
+class _AllClientsGoneError(Exception):
     """All clients of the running batch have given up."""
 
 
@@ -101,7 +101,7 @@ class Batcher:
     """
 
     def __init__(
-        self, hosted: Hosted, *, rows: int = 512, characters: int = 4_000_000, calls: int = 64
+        self, hosted: HostedPolicy, *, rows: int = 512, characters: int = 4_000_000, calls: int = 64
     ):
         self._hosted, self._most = hosted, calls
         self._rows, self._characters = rows, characters
@@ -121,13 +121,15 @@ class Batcher:
         """Queue a call. Raises :class:`Busy`."""
         with self._changed:
             if self._closed:
-                raise Busy("the server is about to end")
+                raise ServerBusyError("the server is about to end")
             if len(self._waiting) >= self._most:
-                raise Busy(f"{self._most} calls are waiting already, as many as the server allows")
+                raise ServerBusyError(
+                    f"{self._most} calls are waiting already, as many as the server allows"
+                )
             self._waiting.append(call)
             self._changed.notify()
 
-    def give_up(self, call: PolicyCall) -> None:
+    def cancel(self, call: PolicyCall) -> None:
         """Drop a call whose client is gone. It may have ended already."""
         with self._changed:
             call.cancelled.set()
@@ -146,9 +148,9 @@ class Batcher:
             self._waiting.clear()
             for call in ended:
                 call.cancelled.set()
-                call.end(Busy("the server has ended"))
+                call.end(ServerBusyError("the server has ended"))
             self._changed.notify()
-        self._thread.join(_LAST_S)
+        self._thread.join(_STOP_TIMEOUT_S)
 
     def _run(self) -> None:
         while True:
@@ -163,21 +165,21 @@ class Batcher:
     def _next(self) -> list[PolicyCall]:
         """The calls to answer now, removed from the queue."""
         first = self._waiting.pop(0)
-        together, rows, characters = [first], first.rows, first.characters
+        batch, rows, characters = [first], first.rows, first.characters
         for call in [call for call in self._waiting if call.wanted == first.wanted]:
             more = characters + call.characters
             if rows + call.rows <= self._rows and more <= self._characters:
                 self._waiting.remove(call)
-                together.append(call)
+                batch.append(call)
                 rows, characters = rows + call.rows, more
-        return together
+        return batch
 
     def _answer(self, calls: Sequence[PolicyCall]) -> None:
         calls = [call for call in calls if call.unanswered and not call.cancelled.is_set()]
         try:
             if calls:
                 self._ask(calls)
-        except _GivenUp:
+        except _AllClientsGoneError:
             return
         except BaseException as error:  # the thread must survive whatever a model raises
             if len(calls) > 1:  # retry each alone: one of them may be at fault
@@ -187,20 +189,20 @@ class Batcher:
                 calls[0].end(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
     def _ask(self, calls: Sequence[PolicyCall]) -> None:
-        asked = [(call, number) for call in calls for number in call.unanswered]
+        pending = [(call, number) for call in calls for number in call.unanswered]
 
-        def answered(index: int, completions: list[Completion]) -> None:
-            call, number = asked[index]
+        def on_complete(index: int, completions: list[Completion]) -> None:
+            call, number = pending[index]
             call.answered(number, completions)
             if all(call.cancelled.is_set() for call in calls):
-                raise _GivenUp
+                raise _AllClientsGoneError
 
         self._hosted.respond(
-            [call.unanswered[number] for call, number in asked],
+            [call.unanswered[number] for call, number in pending],
             calls[0].wanted.group_size,
             greedy=calls[0].wanted.greedy,
             sampling=calls[0].wanted.sampling,
-            on_complete=answered,
+            on_complete=on_complete,
         )
         for call in calls:
             if call.unanswered:

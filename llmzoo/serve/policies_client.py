@@ -13,23 +13,35 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.base import NoiseKeys, OnComplete, Request, StreamingPolicy
-from llmzoo.policies.settings import Sampled, Sampling
+from llmzoo.policies.base import NoiseKeys, OnComplete, PolicyRequest, StreamingPolicy
+from llmzoo.policies.settings import Sampling, SamplingPolicy
 from llmzoo.records import Completion
 from llmzoo.serve import validation
-from llmzoo.serve.channel import Address, RemoteError, ask_server, connect, parse, plainly
+from llmzoo.serve.channel import (
+    Address,
+    RemoteError,
+    call_server,
+    connect,
+    parse_address,
+    translate_rpc_errors,
+)
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import GREATEST_MESSAGE_BYTES
-from llmzoo.serve.policies_wire import ask_of, completions_of, sampling_from, sampling_to
+from llmzoo.serve.policies_wire import (
+    completions_from_answer,
+    request_to_ask,
+    sampling_from_message,
+    sampling_to_message,
+)
 
-_INFO_S = 20.0  # seconds to wait for the server's description
-_LATER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+_INFO_TIMEOUT_S = 20.0  # seconds to wait for the server's description
+_RETRYABLE_CODES = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
 def load(name: str, **options: Any) -> RemotePolicy:
     """The policy of the server ``grpc://host:port``, or ``grpcs://`` with TLS."""
-    address = parse(name)
+    address = parse_address(name)
     if address.name:
         raise ConfigError(
             f"{name!r} names an environment: a policy is all of a server, write {address.server}"
@@ -37,7 +49,7 @@ def load(name: str, **options: Any) -> RemotePolicy:
     return RemotePolicy(address, **options)
 
 
-class RemotePolicy(StreamingPolicy, Sampled):
+class RemotePolicy(StreamingPolicy, SamplingPolicy):
     """A model on a policy server (``llmzoo serve --policy NAME``) for any number of agents.
 
     Parameters
@@ -82,14 +94,14 @@ class RemotePolicy(StreamingPolicy, Sampled):
         self._warned = False
         channel = connect(address)
         info = policies_pb2_grpc.PoliciesStub(channel).Info
-        self._info = ask_server(channel, info, pb.PolicyInfoRequest(), address, _INFO_S)
+        self._info = call_server(channel, info, pb.PolicyInfoRequest(), address, _INFO_TIMEOUT_S)
         self._check(self._info)
-        self.name = f"{validation.line(self._info.name, 200)}@{address}"
+        self.name = f"{validation.to_single_line(self._info.name, 200)}@{address}"
         styled = self._info.HasField("prompt_style")
         self.prompt_style: str | None = self._info.prompt_style if styled else None
         takes = self._info.HasField("sampling")
-        with validation.understood("its settings"):
-            self._own = sampling_from(self._info.sampling) if takes else None
+        with validation.translate_parse_errors("its settings"):
+            self._own = sampling_from_message(self._info.sampling) if takes else None
         self.sampling = sampling if takes else None
         self.samplings = dict(samplings or {}) if takes else {}
         for chosen in (self.sampling, *self.samplings.values()):
@@ -100,9 +112,9 @@ class RemotePolicy(StreamingPolicy, Sampled):
     def context(self) -> int | None:
         return self._info.context if self._info.HasField("context") else None
 
-    def under(self, sampling: Sampling) -> RemotePolicy:
+    def with_sampling_for_all(self, sampling: Sampling) -> RemotePolicy:
         self._check_length(sampling)
-        return super().under(sampling)
+        return super().with_sampling_for_all(sampling)
 
     def with_sampling(self, **changes: Any) -> RemotePolicy:
         """This policy under the server's own settings with these changes, for every agent.
@@ -112,7 +124,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         """
         if self._own is None:
             raise ConfigError(f"{self.name} takes no sampling settings")
-        return self.under(replace(self._own, **changes))
+        return self.with_sampling_for_all(replace(self._own, **changes))
 
     def reseed(self, seed: int) -> None:
         """Restart the sampling noise; also for copies of this policy, which share it."""
@@ -120,7 +132,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
 
     def respond_streaming(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int = 1,
         *,
         greedy: bool = False,
@@ -130,11 +142,11 @@ class RemotePolicy(StreamingPolicy, Sampled):
         answers: list[list[Completion]] = [[] for _ in requests]
         by_sampling: dict[Sampling | None, list[int]] = {}
         for index, request in enumerate(requests):
-            by_sampling.setdefault(self.sampling_of(request.agent), []).append(index)
+            by_sampling.setdefault(self.sampling_for(request.agent), []).append(index)
         for sampling, indices in by_sampling.items():
             call = pb.GenerateRequest(instance=self._info.instance, k=group_size, greedy=greedy)
             if sampling is not None:
-                call.sampling.CopyFrom(sampling_to(sampling))
+                call.sampling.CopyFrom(sampling_to_message(sampling))
             asks: dict[int, pb.Ask] = {}
             for index in indices:
                 if self._is_too_long(requests[index]):
@@ -142,23 +154,23 @@ class RemotePolicy(StreamingPolicy, Sampled):
                     on_complete(index, answers[index])
                 else:
                     asks[index] = self._ask(requests[index], keys[index])
-            for part in self._divided(asks, group_size, call.ByteSize()):
+            for part in self._split_asks(asks, group_size, call.ByteSize()):
                 with closing(self._generate(call, part)) as generated:
                     for index, completions in generated:
                         answers[index] = completions
-                        self._look_at(completions)
+                        self._warn_if_refused(completions)
                         on_complete(index, completions)
         return answers
 
-    def _is_too_long(self, request: Request) -> bool:
+    def _is_too_long(self, request: PolicyRequest) -> bool:
         most = self._info.limits.prompt_characters  # 0: the server does not say
         length = len(str(request.observation))
         if not most or length <= most:
             return False
-        self._warn_of(f"a prompt of {length} characters was refused: {self.address} takes {most}")
+        self._warn_once(f"a prompt of {length} characters was refused: {self.address} takes {most}")
         return True
 
-    def _warn_of(self, refusal: str) -> None:
+    def _warn_once(self, refusal: str) -> None:
         """Warn, once, that a prompt was not answered."""
         if not self._warned:
             self._warned = True
@@ -166,30 +178,30 @@ class RemotePolicy(StreamingPolicy, Sampled):
                 f"{self.name}: {refusal}; it is answered with an empty text", stacklevel=5
             )
 
-    def _look_at(self, completions: Sequence[Completion]) -> None:
+    def _warn_if_refused(self, completions: Sequence[Completion]) -> None:
         """Warn, once, about a prompt that was too long for the model."""
         prompt = completions[0].prompt_ids
         if prompt and not completions[0].ids:
-            self._warn_of(
+            self._warn_once(
                 f"a prompt of {len(prompt)} tokens was refused, as one is that does not fit the "
                 "model's context"
             )
 
-    def _ask(self, request: Request, key: int) -> pb.Ask:
+    def _ask(self, request: PolicyRequest, key: int) -> pb.Ask:
         try:
-            return ask_of(request, key)
+            return request_to_ask(request, key)
         except ValueError as error:
             raise ConfigError(f"the seed {request.seed} does not fit 64 bits: {error}") from error
 
-    def _divided(
-        self, asks: Mapping[int, pb.Ask], group_size: int, spoken_for: int
+    def _split_asks(
+        self, asks: Mapping[int, pb.Ask], group_size: int, reserved_bytes: int
     ) -> Iterator[dict[int, pb.Ask]]:
-        """The asks of each call, within the server's limits. ``spoken_for``: bytes of the other
+        """The asks of each call, within the server's limits. ``reserved_bytes``: bytes of the other
         fields."""
         limits = self._info.limits
         most, room = (
             min(limits.requests, limits.rows // group_size),
-            limits.message_bytes - spoken_for,
+            limits.message_bytes - reserved_bytes,
         )
         if most < 1:
             raise ConfigError(f"{self.address} gives at most {limits.rows} answers to a prompt")
@@ -225,7 +237,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
                         del left[index]
                         yield index, completions
             except RemoteError as error:
-                if error.code not in _LATER or attempt == self.retries:
+                if error.code not in _RETRYABLE_CODES or attempt == self.retries:
                     raise
                 time.sleep(self.backoff_s * 2**attempt)
                 attempt += 1
@@ -239,7 +251,7 @@ class RemotePolicy(StreamingPolicy, Sampled):
         prompts: list[tuple[int, ...]] = [() for _ in indices]
         request = pb.GenerateRequest(asks=asks.values())
         request.MergeFrom(call)
-        with plainly(self.address):
+        with translate_rpc_errors(self.address):
             stream = self._stub().Generate(request, timeout=self.timeout_s)
             try:
                 for part in (part for message in stream for part in message.answers):
@@ -247,10 +259,10 @@ class RemotePolicy(StreamingPolicy, Sampled):
                     if at >= len(answers) or not 1 <= len(part.completions) <= call.k - len(
                         answers[at]
                     ):
-                        raise validation.odd("answers what it was not asked")
+                        raise validation.invalid_reply_error("answers what it was not asked")
                     if not answers[at]:
                         prompts[at] = tuple(part.prompt_ids)
-                    answers[at] += completions_of(part, prompts[at])
+                    answers[at] += completions_from_answer(part, prompts[at])
                     if len(answers[at]) == call.k:
                         yield indices[at], answers[at]
             finally:
@@ -265,8 +277,8 @@ class RemotePolicy(StreamingPolicy, Sampled):
     def _check(self, info: pb.PolicyInfo) -> None:
         """Raise :class:`llmzoo.serve.validation.RemoteError` for limits that no client can keep."""
         for limit in ("requests", "rows", "new_tokens"):
-            validation.number(getattr(info.limits, limit), 1, 2**32, limit)
-        validation.number(
+            validation.check_number(getattr(info.limits, limit), 1, 2**32, limit)
+        validation.check_number(
             info.limits.message_bytes, 2**16, GREATEST_MESSAGE_BYTES, "a message's bytes"
         )
 

@@ -7,15 +7,21 @@ from typing import Any, NoReturn, cast
 
 from pettingzoo import AECEnv
 
-from llmzoo.endpoints import PREFIX
+from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, check_model, load, run_models
-from llmzoo.policies.base import OnComplete, Policy, Request, answer_limit, respond_streaming
-from llmzoo.policies.settings import Chat, Sampled, Sampling
+from llmzoo.policies.base import (
+    OnComplete,
+    Policy,
+    PolicyRequest,
+    default_max_new_tokens,
+    respond_streaming,
+)
+from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.registry import is_remote
 from llmzoo.runs import run_folder
 
-_KEPT = 64  # policies kept, one per settings
+_MAX_CACHED_POLICIES = 64  # policies kept, one per settings
 
 
 def load_hosted(
@@ -41,9 +47,15 @@ def load_hosted(
             "what an agent reads travels. Let it play where the environment is"
         )
     if run_models.is_run(name):
-        settings = _chat({**run_folder.chat_of(name), **given})
-        return load(_trained(name), sampling=_settings(name), chat=settings, device=device, **trust)
-    if device is not None and (is_remote(name) or name.startswith(PREFIX)):
+        settings = _make_chat({**run_folder.read_chat_settings(name), **given})
+        return load(
+            _single_policy_folder(name),
+            sampling=_run_sampling(name),
+            chat=settings,
+            device=device,
+            **trust,
+        )
+    if device is not None and (is_remote(name) or name.startswith(ENDPOINT_PREFIX)):
         raise ConfigError(f"{name} runs no model in this process: device would have no effect")
     if is_remote(name):
         if given:
@@ -51,24 +63,24 @@ def load_hosted(
                 f"{name} makes its own prompts: {', '.join(given)} would have no effect"
             )
         return load(name)
-    if name.startswith(PREFIX):
-        sampling = Sampling(max_new_tokens=answer_limit(name))
-        return load(name, sampling=sampling, chat=_chat(given))
+    if name.startswith(ENDPOINT_PREFIX):
+        sampling = Sampling(max_new_tokens=default_max_new_tokens(name))
+        return load(name, sampling=sampling, chat=_make_chat(given))
     check_model(name, **trust)
-    return load(name, chat=_chat(given), device=device, **trust)
+    return load(name, chat=_make_chat(given), device=device, **trust)
 
 
-def _chat(given: Mapping[str, Any]) -> Chat:
+def _make_chat(given: Mapping[str, Any]) -> Chat:
     try:
         return Chat(**given)
     except ValueError as error:
         raise ConfigError(str(error)) from error
 
 
-def _trained(run: str) -> str:
+def _single_policy_folder(run: str) -> str:
     """The folder of the single policy that a run trained."""
     newest = run_models.newest_checkpoint(run)
-    folders = [str(newest / policy) for policy in run_models.policies_in(newest)]
+    folders = [str(newest / policy) for policy in run_models.list_policy_names(newest)]
     if len(folders) > 1:
         raise ConfigError(
             f"{run} trained several policies, and a server has one: name one of "
@@ -77,15 +89,15 @@ def _trained(run: str) -> str:
     return folders[0]
 
 
-def _settings(run: str) -> Sampling:
-    config = run_folder.settings(run, "temperature", "top_p", "top_k")
+def _run_sampling(run: str) -> Sampling:
+    config = run_folder.require_config(run, "temperature", "top_p", "top_k")
     return Sampling(
         **{name: config[name] for name in ("temperature", "top_p", "top_k")},
-        max_new_tokens=run_folder.answer_limit_of(run),
+        max_new_tokens=run_folder.max_new_tokens_for(run),
     )
 
 
-class _Elsewhere:
+class _RemoteEnvPlaceholder:
     """The environment of a request on a policy server, which has none."""
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -95,21 +107,21 @@ class _Elsewhere:
         )
 
 
-ELSEWHERE = cast(AECEnv, _Elsewhere())
+REMOTE_ENV_PLACEHOLDER = cast(AECEnv, _RemoteEnvPlaceholder())
 
 
-class Hosted:
+class HostedPolicy:
     """A policy on a server, under the settings of each call."""
 
     def __init__(self, policy: Policy):
         self.policy = policy
-        self.sampling = policy.sampling if isinstance(policy, Sampled) else None
-        self.context = policy.context if isinstance(policy, Sampled) else None
-        self._under: dict[Sampling, Policy] = {}
+        self.sampling = policy.sampling if isinstance(policy, SamplingPolicy) else None
+        self.context = policy.context if isinstance(policy, SamplingPolicy) else None
+        self._by_sampling: dict[Sampling, Policy] = {}
 
     def respond(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[PolicyRequest],
         group_size: int,
         *,
         greedy: bool,
@@ -127,9 +139,9 @@ class Hosted:
     def _policy(self, sampling: Sampling | None) -> Policy:
         if sampling is None:
             return self.policy
-        assert isinstance(self.policy, Sampled)
-        if sampling not in self._under:
-            if len(self._under) == _KEPT:
-                self._under.clear()
-            self._under[sampling] = self.policy.under(sampling)
-        return self._under[sampling]
+        assert isinstance(self.policy, SamplingPolicy)
+        if sampling not in self._by_sampling:
+            if len(self._by_sampling) == _MAX_CACHED_POLICIES:
+                self._by_sampling.clear()
+            self._by_sampling[sampling] = self.policy.with_sampling_for_all(sampling)
+        return self._by_sampling[sampling]

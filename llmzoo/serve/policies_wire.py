@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
 from llmzoo.serve import validation
 from llmzoo.serve.generated import policies_pb2 as pb
-from llmzoo.serve.policies_hosted import ELSEWHERE
+from llmzoo.serve.policies_hosted import REMOTE_ENV_PLACEHOLDER
 
 
-def ask_of(request: Request, key: int) -> pb.Ask:
+def request_to_ask(request: PolicyRequest, key: int) -> pb.Ask:
     """A request with the key of its noise. Raises ``ValueError`` for a seed of more than 64 bits."""
     return pb.Ask(
         agent=_text(request.agent),
@@ -22,13 +22,17 @@ def ask_of(request: Request, key: int) -> pb.Ask:
     )
 
 
-def request_of(ask: pb.Ask) -> Request:
-    return Request(
-        agent=ask.agent, observation=ask.observation, env=ELSEWHERE, seed=ask.seed, key=ask.key
+def request_from_ask(ask: pb.Ask) -> PolicyRequest:
+    return PolicyRequest(
+        agent=ask.agent,
+        observation=ask.observation,
+        env=REMOTE_ENV_PLACEHOLDER,
+        seed=ask.seed,
+        key=ask.key,
     )
 
 
-def sampling_to(sampling: Sampling) -> pb.Sampling:
+def sampling_to_message(sampling: Sampling) -> pb.Sampling:
     return pb.Sampling(
         temperature=sampling.temperature,
         top_p=sampling.top_p,
@@ -38,7 +42,7 @@ def sampling_to(sampling: Sampling) -> pb.Sampling:
     )
 
 
-def sampling_from(message: pb.Sampling) -> Sampling:
+def sampling_from_message(message: pb.Sampling) -> Sampling:
     """The settings of a message. Raises ``ValueError`` for invalid ones."""
     return Sampling(
         temperature=message.temperature,
@@ -49,7 +53,7 @@ def sampling_from(message: pb.Sampling) -> Sampling:
     )
 
 
-def messages_of(
+def completions_to_messages(
     answers: Iterable[tuple[int, Sequence[Completion]]], part_bytes: int
 ) -> Iterator[pb.Answers]:
     """Completions with the number of their ask, in messages of at most about ``part_bytes``.
@@ -91,13 +95,13 @@ def _parts(ask: int, completions: Sequence[Completion], part_bytes: int) -> Iter
     yield answer
 
 
-def completions_of(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Completion]:
+def completions_from_answer(answer: pb.Answer, prompt_ids: tuple[int, ...]) -> list[Completion]:
     """The completions of one part. ``prompt_ids``: from the first part of the request.
 
     Raises :class:`llmzoo.serve.validation.RemoteError` if ids and log-probabilities differ in number.
     """
     if any(len(message.ids) != len(message.logprobs) for message in answer.completions):
-        raise validation.odd("gives ids and probabilities of different numbers")
+        raise validation.invalid_reply_error("gives ids and probabilities of different numbers")
     return [
         Completion(
             text=message.text,

@@ -11,15 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import Refused
+from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.errors import ProgramClosed
-from llmzoo.envs.programs.messages import Call
-from llmzoo.envs.programs.rewards import Shares, outcome_of, payment, together
+from llmzoo.envs.programs.messages import ProgramCall
+from llmzoo.envs.programs.rewards import Shares, add_earlier_rewards, parse_outcome, parse_payment
 from llmzoo.models.noise import noise_key
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.serve.policies_batching import Batcher, Busy, PolicyCall, Wanted
-from llmzoo.serve.policies_hosted import ELSEWHERE
+from llmzoo.serve.policies_batching import Batcher, CallSettings, PolicyCall, ServerBusyError
+from llmzoo.serve.policies_hosted import REMOTE_ENV_PLACEHOLDER
 from llmzoo.spaces import Conversation
 
 ENV_ID = "gateway"
@@ -28,7 +28,7 @@ Keep = Callable[[Episode], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class GatewaySettings:
     """What the episodes of a gateway share. ``success``: the least team reward that counts as one."""
 
     batcher: Batcher
@@ -37,15 +37,15 @@ class Answering:
     success: float = 1.0
 
 
-class SampledEpisode:
-    """Answers the calls of one episode, as :class:`llmzoo.envs.programs.client.Asked` says.
+class RecordedEpisode:
+    """Answers the calls of one episode, as :class:`llmzoo.envs.programs.client.CallHandler` says.
 
     An answer is recorded when its call is answered, in that order. What nobody waits for any more is not
     recorded. The sampling noise depends on the episode's id and on the number of the agent's call, and
     not on other episodes.
     """
 
-    def __init__(self, id: str, shared: Answering):
+    def __init__(self, id: str, shared: GatewaySettings):
         self.id = id
         self.agents: Sequence[str] = shared.agents
         self.seed = noise_key(0, f"{ENV_ID}/{id}", 0)
@@ -59,30 +59,30 @@ class SampledEpisode:
         self._paid: list[float | Shares] = []
         self._last_call = time.monotonic()
 
-    def ask(self, call: Call, count: int) -> list[str]:
+    def ask(self, call: ProgramCall, count: int) -> list[str]:
         """Wait in this thread for ``count`` answers."""
         return asyncio.run(self.ask_async(call, count))
 
-    async def ask_async(self, call: Call, count: int) -> list[str]:
+    async def ask_async(self, call: ProgramCall, count: int) -> list[str]:
         """Wait in this event loop for ``count`` answers. A call that is cancelled is not recorded.
 
         Raises :class:`ProgramClosed` if the episode has ended, and :class:`Refused` if the policy
         fails.
         """
-        seen = call.observation()
-        asked = self._begin(call.agent, seen, count)
+        observation = call.observation()
+        policy_call = self._begin(call.agent, observation, count)
         try:
-            completions = await asked.completions()
+            completions = await policy_call.completions()
         except asyncio.CancelledError:
-            self._shared.batcher.give_up(asked)
+            self._shared.batcher.cancel(policy_call)
             raise
-        except Busy as error:
-            raise Refused(503, str(error)) from error
+        except ServerBusyError as error:
+            raise RequestError(503, str(error)) from error
         except Exception as error:
-            raise Refused(500, f"the policy of {call.agent} failed: {error!r:.500}") from error
+            raise RequestError(500, f"the policy of {call.agent} failed: {error!r:.500}") from error
         finally:
             with self._lock:
-                self._running.discard(asked)
+                self._running.discard(policy_call)
                 self._last_call = time.monotonic()
         with self._lock:
             if self._over.is_set() or len(completions) < count:
@@ -94,7 +94,7 @@ class SampledEpisode:
                     Decision(
                         agent=call.agent,
                         turn=turn,
-                        observation=seen,
+                        observation=observation,
                         completion=completion,
                         reward=0.0,
                     )
@@ -107,7 +107,7 @@ class SampledEpisode:
 
     def pay(self, reward: Any) -> None:
         """Pay all agents, or those named. Raises :class:`ProgramError` for what is no reward."""
-        checked = payment(reward, self.agents)
+        checked = parse_payment(reward, self.agents)
         with self._lock:
             self._paid.append(checked)
 
@@ -129,47 +129,47 @@ class SampledEpisode:
             if self._decisions:
                 keep(self._record(result))
             elif result is not None:
-                raise Refused(409, f"episode {self.id!r} has no answer yet that could be paid")
+                raise RequestError(409, f"episode {self.id!r} has no answer yet that could be paid")
             self._over.set()
             running = list(self._running)
         for call in running:
-            self._shared.batcher.give_up(call)
+            self._shared.batcher.cancel(call)
         return bool(self._decisions)
 
-    def _begin(self, agent: str, seen: Conversation, count: int) -> _Awaited:
+    def _begin(self, agent: str, observation: Conversation, count: int) -> _AwaitedCall:
         with self._lock:
             if self._over.is_set():
                 raise self._closed()
             first = self._asked[agent]
             self._asked[agent] += count
             requests = [
-                Request(
+                PolicyRequest(
                     agent=agent,
-                    observation=seen,
-                    env=ELSEWHERE,
+                    observation=observation,
+                    env=REMOTE_ENV_PLACEHOLDER,
                     seed=self.seed + number,
                     noise=noise_key(self.seed, agent, number),
                 )
                 for number in range(first, first + count)
             ]
-            wanted = Wanted(group_size=1, greedy=self._shared.greedy, sampling=None)
-            asked = _Awaited(requests, wanted)
-            self._running.add(asked)
+            settings = CallSettings(group_size=1, greedy=self._shared.greedy, sampling=None)
+            policy_call = _AwaitedCall(requests, settings)
+            self._running.add(policy_call)
         try:
-            self._shared.batcher.take(asked)
-        except Busy as error:
+            self._shared.batcher.take(policy_call)
+        except ServerBusyError as error:
             with self._lock:
-                self._running.discard(asked)
-            raise Refused(503, str(error)) from error
-        return asked
+                self._running.discard(policy_call)
+            raise RequestError(503, str(error)) from error
+        return policy_call
 
     def _record(self, result: Any) -> Episode:
-        outcome, said = outcome_of(0.0 if result is None else result, self.agents)
-        outcome = together(outcome, self._paid)
+        outcome, declared_success = parse_outcome(0.0 if result is None else result, self.agents)
+        outcome = add_earlier_rewards(outcome, self._paid)
         assert isinstance(outcome.team, float)
         team = outcome.team
         totals = {a: team + sum(outcome.local.get(a, {}).values()) for a in self.agents}
-        enough = result is not None and team >= self._shared.success - _ROUNDING
+        reached_threshold = result is not None and team >= self._shared.success - _ROUNDING
         last = {decision.agent: number for number, decision in enumerate(self._decisions)}
         end = len(self._decisions) - 1
         decisions = list(self._decisions)
@@ -184,7 +184,7 @@ class SampledEpisode:
             decisions=tuple(decisions),
             terminated=result is not None,
             truncated=result is None,
-            success=enough if said is None else said,
+            success=reached_threshold if declared_success is None else declared_success,
             totals=totals,
             info={"task_name": self.id, "rewarded": result is not None},
         )
@@ -193,11 +193,11 @@ class SampledEpisode:
         return ProgramClosed(f"episode {self.id!r} has ended")
 
 
-class _Awaited(PolicyCall):
+class _AwaitedCall(PolicyCall):
     """A call whose answers an event loop waits for."""
 
-    def __init__(self, requests: list[Request], wanted: Wanted):
-        super().__init__(requests, wanted)
+    def __init__(self, requests: list[PolicyRequest], settings: CallSettings):
+        super().__init__(requests, settings)
         self._loop = asyncio.get_running_loop()
         self._complete = asyncio.Event()
 
@@ -209,5 +209,5 @@ class _Awaited(PolicyCall):
     async def completions(self) -> list[Completion]:
         """The answers in order, fewer if the call was given up. Raises what the policy raised."""
         await self._complete.wait()
-        answered = dict(answer for part in self.answers() for answer in part)
-        return [answered[number][0] for number in sorted(answered)]
+        by_number = dict(answer for part in self.answers() for answer in part)
+        return [by_number[number][0] for number in sorted(by_number)]

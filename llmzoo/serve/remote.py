@@ -14,7 +14,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import InOrder, TextEnv
+from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
 from llmzoo.errors import (
     SAMPLE_RULE,
     ConfigError,
@@ -25,7 +25,7 @@ from llmzoo.errors import (
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, step_rewards
 from llmzoo.serve import remote_errors, validation, values, views
-from llmzoo.serve.channel import Address, parse
+from llmzoo.serve.channel import Address, parse_address
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
 from llmzoo.serve.generated import environments_pb2 as pb
@@ -34,7 +34,7 @@ from llmzoo.serve.validation import RemoteError
 
 Key = tuple[str, str]  # what is read beyond a view, and of which agent ("" if of none)
 
-_FOR_PEOPLE = frozenset({"render", "board"})  # read for one environment at a time
+_HUMAN_VIEWS = frozenset({"render", "board"})  # read for one environment at a time
 _ATTEMPTS = 3  # to get an answer that has room in its message
 
 
@@ -44,20 +44,20 @@ def spec(address: str) -> EnvSpec:
     Raises :class:`ConfigError` for a malformed address, :class:`UnknownNameError` for an id that
     the server does not host, and :class:`llmzoo.serve.channel.RemoteError` if no server answers.
     """
-    where = parse(address)
-    connection = connection_to(where)
-    hosted = connection.hosted(where.name)
+    parsed = parse_address(address)
+    connection = connection_to(parsed)
+    hosted = connection.find_environment(parsed.name)
     if hosted is None:
-        raise UnknownNameError(f"environment at {where.server}", where.name, connection.ids())
-    with validation.understood("arguments"):
+        raise UnknownNameError(f"environment at {parsed.server}", parsed.name, connection.ids())
+    with validation.translate_parse_errors("arguments"):
         terse = values.read_entries(hosted.terse.entries)
         offline = values.read_entries(hosted.offline.entries)
     return EnvSpec(
         id=address,
         entry_point=partial(make, address),
-        family=validation.line(hosted.family, 80),
-        agents=tuple(validation.agents(hosted.agents)),
-        summary=validation.line(hosted.summary),
+        family=validation.to_single_line(hosted.family, 80),
+        agents=tuple(validation.check_agents(hosted.agents)),
+        summary=validation.to_single_line(hosted.summary),
         terse=terse,
         offline=offline,
     )
@@ -69,23 +69,23 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     Raises :class:`ConfigError` for arguments that the server refuses, and
     :class:`llmzoo.serve.channel.RemoteError` if no server answers.
     """
-    where = parse(address)
-    connection = connection_to(where)
+    parsed = parse_address(address)
+    connection = connection_to(parsed)
     try:
-        asked = pb.Spec(env=where.name, arguments=values.as_map(kwargs))
+        spec_message = pb.Spec(env=parsed.name, arguments=values.to_map(kwargs))
     except values.UntypedError as error:
         raise ConfigError(f"{address}: an argument cannot be sent: {error}") from error
-    description = connection.described(asked)
+    description = connection.describe(spec_message)
     if description.fallback:
         warnings.warn(
             f"{address}: the server cannot reach its public set: {SAMPLE_RULE}",
             FallbackWarning,
             stacklevel=2,
         )
-    return InOrder(RemoteEnv(where, connection, asked, description))
+    return FastOrderEnforcingWrapper(RemoteEnv(parsed, connection, spec_message, description))
 
 
-def _read(field: str) -> Any:
+def _state_property(field: str) -> Any:
     """A property that reads a field of the present state."""
     return property(lambda env: getattr(env._known(), field))
 
@@ -101,7 +101,11 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     """
 
     def __init__(
-        self, address: Address, connection: Connection, asked: pb.Spec, description: Description
+        self,
+        address: Address,
+        connection: Connection,
+        spec_message: pb.Spec,
+        description: Description,
     ):
         self._session: bytes | None = None  # None: no episode is open
         self._connection = connection
@@ -113,12 +117,12 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self.address = address
         self._spaces = Spaces(description)
         self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
-        self._asked = asked
-        self._now: views.SeenState | None = None  # the present state, if known
-        self._seen: views.SeenState | None = None  # the last known state
-        self._sights: dict[Key, Any] = {}  # what else is known of the present state
+        self._asked = spec_message
+        self._now: views.ClientState | None = None  # the present state, if known
+        self._seen: views.ClientState | None = None  # the last known state
+        self._sight_cache: dict[Key, Any] = {}  # what else is known of the present state
         self._batch: PendingBatch | None = None  # of the session's last item
-        self._tells = False  # whether that batch tells the present state
+        self._batch_has_view = False  # whether that batch tells the present state
         self._outcome = pb.Outcome()  # of the last item
         self._error: Exception | None = None  # for the next read; stays if the episode is lost
         self._companions: list[weakref.ref[RemoteEnv]] = []  # told in the same call
@@ -146,7 +150,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             raise TypeError(f"an action is a str, got {name} for {self.agent_selection!r}")
         self._add(pb.Item(step=_steps([action], pb.Step.ONE)))
 
-    def add_act(self, texts: Sequence[str], way: pb.Step.Way) -> PendingBatch:
+    def add_steps(self, texts: Sequence[str], way: pb.Step.Way) -> PendingBatch:
         """Add the steps of an act to the pending batch, in one item."""
         return self._add(pb.Item(step=_steps(texts, way)))
 
@@ -155,14 +159,14 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
         Raises what its steps raised.
         """
-        self._raise()
-        names, told = self.possible_agents, self._outcome.paid
-        with validation.understood("a payment"):
-            if not all(math.isfinite(amount) for paid in told for amount in paid.amounts):
+        self._raise_pending()
+        names, messages = self.possible_agents, self._outcome.paid
+        with validation.translate_parse_errors("a payment"):
+            if not all(math.isfinite(amount) for paid in messages for amount in paid.amounts):
                 raise ValueError("amounts that are not finite")
             payments = [
                 dict(zip([names[a] for a in paid.agents] or names, paid.amounts, strict=True))
-                for paid in told
+                for paid in messages
             ]
             return [*payments, step_rewards(self)] if way == pb.Step.EACH else payments[0]
 
@@ -174,10 +178,10 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         copied._session = self._new_session()
         item = pb.Item(session=session, fork=pb.Fork(child=copied._session))
         # the callback holds this environment, whose session must last until the call
-        callback = partial(copied._take_fork, self)
+        callback = partial(copied._on_fork_result, self)
         self._batch = copied._batch = self._connection.add(item, callback, after=self._batch)
-        copied._tells = False
-        copied._sights = dict(self._sights)
+        copied._batch_has_view = False
+        copied._sight_cache = dict(self._sight_cache)
         return copied
 
     @property
@@ -190,41 +194,41 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     def action_space(self, agent: str) -> Any:
         return self._spaces.action[agent]
 
-    agents = _read("agents")
-    agent_selection = _read("selection")
-    rewards = _read("rewards")
-    _cumulative_rewards = _read("cumulative_rewards")
-    terminations = _read("terminations")
-    truncations = _read("truncations")
-    infos = _read("infos")
+    agents = _state_property("agents")
+    agent_selection = _state_property("selection")
+    rewards = _state_property("rewards")
+    _cumulative_rewards = _state_property("cumulative_rewards")
+    terminations = _state_property("terminations")
+    truncations = _state_property("truncations")
+    infos = _state_property("infos")
 
     def observe(self, agent: str) -> Any:
         observations = self._known().observations
         if agent in observations:
             return observations[agent]
-        return self._look_up("observe", agent)
+        return self._read_remote("observe", agent)
 
     def state(self) -> Any:
-        return self._look_up("state")
+        return self._read_remote("state")
 
     def board(self) -> str:
-        return str(self._look_up("board"))
+        return str(self._read_remote("board"))
 
     def render(self) -> str | None:
-        picture: str | None = None if self.render_mode is None else self._look_up("render")
+        picture: str | None = None if self.render_mode is None else self._read_remote("render")
         return picture
 
     def expert(self, agent: str) -> str:
-        return str(self._look_up("expert", agent))
+        return str(self._read_remote("expert", agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player. The server uses ``rng`` and returns its new state."""
         self._known()
         look = pb.Look(amateur=self._numbers[agent])
-        values.write_chance(rng, look.chance)
+        values.write_rng_state(rng, look.chance)
         sight = self._look(look, lambda env: None)
-        with validation.understood("an answer"):
-            rng.setstate(values.read_chance(sight.chance).getstate())
+        with validation.translate_parse_errors("an answer"):
+            rng.setstate(values.read_rng_state(sight.chance).getstate())
             return str(values.read(sight.amateur))
 
     def close(self) -> None:
@@ -237,7 +241,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self.close()
 
     def __str__(self) -> str:
-        return validation.line(str(self.metadata.get("name", self.address)))
+        return validation.to_single_line(str(self.metadata.get("name", self.address)))
 
     def _new_session(self) -> bytes:
         session = secrets.token_bytes(ID_BYTES)
@@ -246,7 +250,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
     def _opened(self) -> bytes:
         """The open session. Raises a pending error first."""
-        self._raise()
+        self._raise_pending()
         if self._session is None:
             raise AttributeError(f"{self.address} has no episode yet: reset it")
         return self._session
@@ -257,10 +261,10 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         item.seen = 0 if self._seen is None else self._seen.number
         if not item.HasField("look"):
             self._now = None
-            self._sights = {}
+            self._sight_cache = {}
         batch = self._connection.add(item, self._take, after=self._batch)
         batch.envs.append(weakref.ref(self))
-        self._batch, self._tells = batch, True
+        self._batch, self._batch_has_view = batch, True
         return batch
 
     def _take(self, result: Result) -> None:
@@ -268,20 +272,20 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         assert self._batch is not None
         if isinstance(result, LlmzooError):
             refused = isinstance(result, RemoteError) and result.code in remote_errors.NOT_BEGUN
-            self._fail(result, lost=not refused)
+            self._record_error(result, lost=not refused)
             return
         self._outcome = result
         if result.HasField("status"):
-            self._fail(
+            self._record_error(
                 remote_errors.error_from_status(result.status, self.address),
                 lost=result.status.lost,
             )
         elif result.HasField("view"):
             try:
-                with validation.understood("a view"):
-                    self._now = views.read(result.view, self._seen, self.possible_agents)
+                with validation.translate_parse_errors("a view"):
+                    self._now = views.read_view(result.view, self._seen, self.possible_agents)
             except RemoteError as error:
-                self._fail(error, lost=True)
+                self._record_error(error, lost=True)
             else:
                 self._seen = self._now
                 self._companions = self._batch.envs
@@ -290,33 +294,33 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         else:
             self._now = self._seen  # nothing has changed
 
-    def _take_fork(self, parent: RemoteEnv, result: Result) -> None:
+    def _on_fork_result(self, parent: RemoteEnv, result: Result) -> None:
         """Take the result of the item that forked this environment from ``parent``."""
         if isinstance(result, LlmzooError) or result.HasField("status"):
             self._take(result)
 
-    def _known(self) -> views.SeenState:
+    def _known(self) -> views.ClientState:
         """The present state. Asks for it if it is not known."""
-        if self._now is None and self._tells:
+        if self._now is None and self._batch_has_view:
             assert self._batch is not None
             self._connection.send(self._batch)
-        self._raise()
+        self._raise_pending()
         if self._now is None:
-            self._look(pb.Look(), RemoteEnv._ask_if_left_out)
+            self._look(pb.Look(), RemoteEnv._request_omitted_view)
         assert self._now is not None
         return self._now
 
-    def _look_up(self, what: str, agent: str = "") -> Any:
+    def _read_remote(self, what: str, agent: str = "") -> Any:
         """What is not part of a view. The environments of the last call are likely to be asked the
         same next, so the same call looks at them too."""
         key = (what, agent)
         self._known()
-        if key not in self._sights:
-            ahead = partial(RemoteEnv._look_ahead, key=key)
-            sight = self._look(_look_at(key, self._numbers), ahead)
-            with validation.understood("a sight"):
-                self._sights[key] = _seen_in(sight, key)
-        return self._sights[key]
+        if key not in self._sight_cache:
+            ahead = partial(RemoteEnv._prefetch, key=key)
+            sight = self._look(_make_look(key, self._numbers), ahead)
+            with validation.translate_parse_errors("a sight"):
+                self._sight_cache[key] = _read_sight(sight, key)
+        return self._sight_cache[key]
 
     def _look(self, look: pb.Look, ahead: Callable[[RemoteEnv], None]) -> pb.Sight:
         """Make a call that looks here, and at what ``ahead`` adds for each companion."""
@@ -326,35 +330,40 @@ class RemoteEnv(TextEnv, RemotelyHosted):
                 if env is not self:
                     ahead(env)
             self._connection.send(batch)
-            self._raise()
+            self._raise_pending()
             if not self._outcome.view_left_out:
                 return self._outcome.sight
-        raise validation.odd("found no room for the answer to a single request")
+        raise validation.invalid_reply_error("found no room for the answer to a single request")
 
-    def _ask_if_left_out(self) -> None:
+    def _request_omitted_view(self) -> None:
         """Ask for the state if the last answer had no room for it."""
-        waits = self._batch is not None and not self._batch.done.is_set()
-        if self._outcome.view_left_out and self._now is None and self._error is None and not waits:
+        is_pending = self._batch is not None and not self._batch.done.is_set()
+        if (
+            self._outcome.view_left_out
+            and self._now is None
+            and self._error is None
+            and not is_pending
+        ):
             self._add(pb.Item(look=pb.Look()))
 
-    def _look_ahead(self, key: Key) -> None:
+    def _prefetch(self, key: Key) -> None:
         """Add a look that may be of use. Another thread may be using this environment."""
-        seen, session, sights = self._now, self._session, self._sights
+        seen, session, sights = self._now, self._session, self._sight_cache
         what, agent = key
-        if seen is None or session is None or key in sights or what in _FOR_PEOPLE:
+        if seen is None or session is None or key in sights or what in _HUMAN_VIEWS:
             return
-        if what == "expert" and not self._chooses(agent, seen):
+        if what == "expert" and not self._is_to_act(agent, seen):
             return
-        item = pb.Item(session=session, seen=seen.number, look=_look_at(key, self._numbers))
-        self._connection.add(item, partial(_take_sight, sights, key), after=None)
+        item = pb.Item(session=session, seen=seen.number, look=_make_look(key, self._numbers))
+        self._connection.add(item, partial(_store_sight, sights, key), after=None)
 
-    def _chooses(self, agent: str, seen: views.SeenState) -> bool:
+    def _is_to_act(self, agent: str, seen: views.ClientState) -> bool:
         """Whether an agent may be asked for an answer at this state."""
         if seen.terminations.get(agent, True) or seen.truncations.get(agent, True):
             return False
         return agent == seen.selection or bool(self.metadata.get("is_parallelizable", False))
 
-    def _fail(self, error: Exception, *, lost: bool) -> None:
+    def _record_error(self, error: Exception, *, lost: bool) -> None:
         self._now = None
         if self._error is None:
             self._error = error
@@ -363,7 +372,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             self._connection.drop(self._session)  # it may exist, if only the answer was lost
             self._session = None
 
-    def _raise(self) -> None:
+    def _raise_pending(self) -> None:
         """Raise a pending error: once, or every time if the episode is lost."""
         error = self._error
         if error is not None:
@@ -372,17 +381,17 @@ class RemoteEnv(TextEnv, RemotelyHosted):
             raise error.with_traceback(None)
 
 
-def _take_sight(sights: dict[Key, Any], key: Key, result: Result) -> None:
+def _store_sight(sights: dict[Key, Any], key: Key, result: Result) -> None:
     """Take the result of a look ahead. If it failed, whoever needs it asks again.
 
     ``sights`` are those of the state that was looked at; an environment that has gone on has others.
     """
     if isinstance(result, pb.Outcome) and result.HasField("sight"):
         with contextlib.suppress(LookupError, ValueError):
-            sights[key] = _seen_in(result.sight, key)
+            sights[key] = _read_sight(result.sight, key)
 
 
-def _look_at(key: Key, numbers: dict[str, int]) -> pb.Look:
+def _make_look(key: Key, numbers: dict[str, int]) -> pb.Look:
     what, agent = key
     if what == "observe":
         return pb.Look(observe=[numbers[agent]])
@@ -391,7 +400,7 @@ def _look_at(key: Key, numbers: dict[str, int]) -> pb.Look:
     return pb.Look(state=what == "state", board=what == "board", render=what == "render")
 
 
-def _seen_in(sight: pb.Sight, key: Key) -> Any:
+def _read_sight(sight: pb.Sight, key: Key) -> Any:
     what, _ = key
     if what == "observe":
         return views.read_observation(sight.observations[0])

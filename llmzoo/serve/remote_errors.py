@@ -6,10 +6,10 @@ import sys
 
 import grpc
 
-from llmzoo.errors import ConfigError, NoPlayerError, NoSolutionError, SandboxError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, NoSolutionError, SandboxError
 from llmzoo.serve.channel import Address, RemoteError
 from llmzoo.serve.generated import environments_pb2 as pb
-from llmzoo.serve.validation import line
+from llmzoo.serve.validation import to_single_line
 
 # codes of a call that the server did not begin: too large, too many calls, no token
 NOT_BEGUN = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED)
@@ -22,7 +22,7 @@ _RAISED: dict[str, type[Exception]] = {
     "ConfigError": ConfigError,
     "IndexError": IndexError,
     "KeyError": KeyError,
-    "NoPlayerError": NoPlayerError,
+    "NoScriptedPolicyError": NoScriptedPolicyError,
     "NoSolutionError": NoSolutionError,
     "NotImplementedError": NotImplementedError,
     "SandboxError": SandboxError,
@@ -40,7 +40,7 @@ class SessionLostError(RemoteError):
 def error_from_status(status: pb.Status, address: Address) -> Exception:
     """The exception that a status stands for."""
     code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
-    message = line(status.message)
+    message = to_single_line(status.message)
     if status.lost:
         return SessionLostError(
             f"the episode at {address} is lost: {message}. reset() begins a new one", code

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 import grpc
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import InOrder, TextEnv
-from llmzoo.serve.views import SeenState
+from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
+from llmzoo.serve.views import ClientState
 
 ID_BYTES = 16
 
 
-class Refused(Exception):
+class RequestRefusedError(Exception):
     """A request that the server refuses.
 
     ``lost``: the session no longer exists. ``error``: the class of the Python exception, if any.
@@ -42,29 +42,29 @@ class EnvSession:
 
     def __init__(self, env: AECEnv):
         # the server keeps calls in order, so the wrapper that checks this is not needed
-        self.env = env.unwrapped if type(env) is InOrder else env
+        self.env = env.unwrapped if type(env) is FastOrderEnforcingWrapper else env
         self.names = list(self.env.possible_agents)
         self.numbers: Mapping[str, int] = {name: at for at, name in enumerate(self.names)}
         self.slow = bool(self.env.metadata.get("slow_step", False))
-        self.seen: SeenState | None = None
+        self.seen: ClientState | None = None
         self.stale = True
         self.begun = False
         self.busy = False
         self.used = 0.0
 
-    def forked(self, env: AECEnv) -> EnvSession:
+    def copy_for_fork(self, env: AECEnv) -> EnvSession:
         """The session of a fork. Its client knows the same about both."""
-        forked = copy.copy(self)
-        forked.env = env
-        forked.busy = False
-        return forked
+        copied = copy.copy(self)
+        copied.env = env
+        copied.busy = False
+        return copied
 
 
 class EnvSessions:
     """All open sessions. A thread closes those that are unused for ``idle_s`` seconds."""
 
-    def __init__(self, *, most: int, idle_s: float):
-        self._most = most
+    def __init__(self, *, max_sessions: int, idle_s: float):
+        self._most = max_sessions
         self._idle_s = idle_s
         self._open: dict[bytes, EnvSession] = {}
         self._lock = threading.Lock()
@@ -87,36 +87,40 @@ class EnvSessions:
         with self._lock:
             session = self._open.get(id)
             if session is None:
-                raise Refused(
+                raise RequestRefusedError(
                     grpc.StatusCode.NOT_FOUND,
                     "there is no such session: it was closed, it was idle for "
                     f"{self._idle_s:g} s, or the server has restarted",
                     lost=True,
                 )
             if session.busy:
-                raise Refused(grpc.StatusCode.ABORTED, "another call is using this session")
+                raise RequestRefusedError(
+                    grpc.StatusCode.ABORTED, "another call is using this session"
+                )
             session.busy = True
             session.used = time.monotonic()
             return session
 
     def add(self, id: bytes, session: EnvSession) -> None:
         """Open a session under a name that its client chose. Raises :class:`Refused`."""
-        self.make_room(id)
+        self.check_can_open(id)
         session.used = time.monotonic()
         with self._lock:
             self._open[id] = session
 
-    def make_room(self, id: bytes) -> None:
+    def check_can_open(self, id: bytes) -> None:
         """Raise :class:`Refused` if a session of this name cannot be opened."""
         if len(id) != ID_BYTES:
-            raise Refused(
+            raise RequestRefusedError(
                 grpc.StatusCode.INVALID_ARGUMENT,
                 f"a session is named by {ID_BYTES} random bytes, got {len(id)}",
             )
         if id in self._open:
-            raise Refused(grpc.StatusCode.ALREADY_EXISTS, "there is a session of this name")
+            raise RequestRefusedError(
+                grpc.StatusCode.ALREADY_EXISTS, "there is a session of this name"
+            )
         if len(self._open) >= self._most:
-            raise Refused(
+            raise RequestRefusedError(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 f"{self._most} sessions are open: close some, or start the server with a higher "
                 "--max_sessions",
@@ -155,9 +159,9 @@ class EnvSessions:
 def _close(session: EnvSession) -> None:
     if type(session.env).close is not TextEnv.close:  # which does nothing
         # it may hang
-        threading.Thread(target=_closed, args=(session.env,), daemon=True).start()
+        threading.Thread(target=_close_env, args=(session.env,), daemon=True).start()
 
 
-def _closed(env: AECEnv) -> None:
+def _close_env(env: AECEnv) -> None:
     with contextlib.suppress(Exception):  # the session is gone either way
         env.close()

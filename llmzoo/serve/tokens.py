@@ -15,13 +15,13 @@ from llmzoo.endpoints import TOKEN_ENV
 from llmzoo.errors import ConfigError
 from llmzoo.files import user_cache
 
-SHORTEST_TOKEN = 16  # characters; 16 random hexadecimal digits are 64 bits
+MIN_TOKEN_LENGTH = 16  # characters; 16 random hexadecimal digits are 64 bits
 
 
-def leave(port: int) -> str:
+def write_token(port: int) -> str:
     """Generate a token for the server at a local port, and store it for its clients."""
     token = secrets.token_hex(16)
-    file = file_of(port)
+    file = token_file(port)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)  # left by a server that was killed
     # from the start, only this user may read it
@@ -31,20 +31,20 @@ def leave(port: int) -> str:
     return token
 
 
-def left_by(port: int) -> str | None:
+def read_token(port: int) -> str | None:
     """The token of the server at a local port, if it left one."""
     try:
-        return file_of(port).read_text()
+        return token_file(port).read_text()
     except OSError:
         return None
 
 
-def take_back(port: int) -> None:
+def remove_token(port: int) -> None:
     """Remove the token of a server that has ended."""
-    file_of(port).unlink(missing_ok=True)
+    token_file(port).unlink(missing_ok=True)
 
 
-def file_of(port: int) -> Path:
+def token_file(port: int) -> Path:
     """Where the token of the server at a local port lies."""
     return user_cache() / "tokens" / str(port)
 
@@ -59,9 +59,9 @@ def is_loopback(host: str) -> bool:
 
 def check_token(token: str) -> None:
     """Raise :class:`ConfigError` for a token that is too short or does not fit a header."""
-    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
+    if len(token) < MIN_TOKEN_LENGTH or not (token.isascii() and token.isprintable()):
         raise ConfigError(
-            f"a token is at least {SHORTEST_TOKEN} printable ASCII characters, such as the output "
+            f"a token is at least {MIN_TOKEN_LENGTH} printable ASCII characters, such as the output "
             "of: openssl rand -hex 16"
         )
 

@@ -121,20 +121,20 @@ def read_entries(entries: Iterable[pb.Entry]) -> dict[Any, Any]:
     }
 
 
-def as_map(values: Mapping[str, Any]) -> pb.Map:
+def to_map(values: Mapping[str, Any]) -> pb.Map:
     message = pb.Map()
     write_entries(values, message.entries)
     return message
 
 
-def write_chance(rng: random.Random, message: pb.Chance) -> None:
+def write_rng_state(rng: random.Random, message: pb.Chance) -> None:
     _, words, gauss = rng.getstate()
     message.words.extend(words)
     if gauss is not None:
         message.gauss = gauss
 
 
-def read_chance(message: pb.Chance) -> random.Random:
+def read_rng_state(message: pb.Chance) -> random.Random:
     """The generator of a message. Raises ``ValueError`` for an invalid state."""
     rng = random.Random()
     gauss = message.gauss if message.HasField("gauss") else None

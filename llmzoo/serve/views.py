@@ -25,7 +25,7 @@ _numbers = itertools.count(
 _SCALARS = frozenset({str, int, float, bool, type(None), bytes})  # immutable
 
 
-class SeenState(NamedTuple):  # fast to create
+class ClientState(NamedTuple):  # fast to create
     """What a client knows of a session, in PettingZoo's form.
 
     On the server these are copies, so later changes of the environment do not affect them.
@@ -42,9 +42,9 @@ class SeenState(NamedTuple):  # fast to create
     observations: dict[str, Any]
 
 
-def write(
-    env: AECEnv, known: SeenState | None, numbers: Mapping[str, int], view: pb.View
-) -> SeenState:
+def write_view(
+    env: AECEnv, known: ClientState | None, numbers: Mapping[str, int], view: pb.View
+) -> ClientState:
     """Fill an empty view with what has changed since ``known``; returns what the client knows then.
 
     ``numbers``: the index of every possible agent. Raises ``UntypedError`` for an info that cannot
@@ -53,10 +53,10 @@ def write(
     agents = env.agents.copy()
     view.number = number = next(_numbers) % (2**32 - 1) + 1
     if known is None:
-        known = _NOTHING
+        known = _EMPTY_STATE
     else:
         view.since = known.number
-    same = known.agents == agents and known is not _NOTHING
+    same = known.agents == agents and known is not _EMPTY_STATE
     if not same:
         view.agents.extend([numbers[a] for a in agents])
         view.nobody = not agents
@@ -73,19 +73,21 @@ def write(
         terminations = _write_each(env.terminations, agents, bool, view.terminations)
     if not same or truncations != env.truncations:
         truncations = _write_each(env.truncations, agents, bool, view.truncations)
-    infos, held, into = {}, env.infos, view.infos
+    infos, env_infos, into = {}, env.infos, view.infos
     for agent in agents:
-        infos[agent] = _write_info(held[agent], known.infos.get(agent), numbers[agent], into)
+        infos[agent] = _write_info(env_infos[agent], known.infos.get(agent), numbers[agent], into)
     observations = {}
-    for agent in _of_interest(env, agents, terminations, truncations):
+    for agent in _agents_to_observe(env, agents, terminations, truncations):
         observations[agent] = observation = env.observe(agent)
-        before = known.observations.get(agent, _UNSEEN)
+        before = known.observations.get(agent, _MISSING)
         if isinstance(observation, str) and observation == before:
             view.same_observations.append(numbers[agent])
         else:
             write_observation(observation, numbers[agent], view.observations.add())
     endings = terminations, truncations
-    return SeenState(number, agents, selection, rewards, cumulative, *endings, infos, observations)
+    return ClientState(
+        number, agents, selection, rewards, cumulative, *endings, infos, observations
+    )
 
 
 def _write_each(now: dict[str, Any], agents: list[str], kind: type, into: Any) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def _write_each(now: dict[str, Any], agents: list[str], kind: type, into: Any) -
     return now.copy()
 
 
-def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenState:
+def read_view(view: pb.View, known: ClientState | None, names: Sequence[str]) -> ClientState:
     """What the client knows after ``view``. ``known``: its state before, which stays unchanged.
 
     Raises ``ValueError`` or ``LookupError`` for an invalid view, such as one with rewards that are
@@ -103,7 +105,7 @@ def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenSt
     if view.since and (known is None or known.number != view.since):
         raise ValueError(f"a view since {view.since}, which this client has not seen")
     if known is None or not view.since:
-        known = _NOTHING
+        known = _EMPTY_STATE
     agents = known.agents
     if view.agents or view.nobody:
         agents = [names[number] for number in view.agents]
@@ -112,10 +114,10 @@ def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenSt
         infos = {agent: known.infos.get(agent, {}) for agent in agents}
         for change in view.infos:
             agent = names[change.agent]
-            told = values.read_entries(change.set)
-            _check_names(told)
-            _check_names(told.get("reward_parts"))
-            info = {**infos[agent], **told}
+            updates = values.read_entries(change.set)
+            _check_names(updates)
+            _check_names(updates.get("reward_parts"))
+            info = {**infos[agent], **updates}
             for key in change.removed:
                 del info[key]
             infos[agent] = info
@@ -126,14 +128,14 @@ def read(view: pb.View, known: SeenState | None, names: Sequence[str]) -> SeenSt
         observations[names[observation.agent]] = read_observation(observation)
     if not math.isfinite(sum(view.rewards) + sum(view.cumulative_rewards)):
         raise ValueError("rewards that are not finite")
-    return SeenState(
+    return ClientState(
         view.number,
         agents,
         names[view.selection] if view.HasField("selection") else known.selection,
-        _by_agent(agents, view.rewards, known.rewards),
-        _by_agent(agents, view.cumulative_rewards, known.cumulative_rewards),
-        _by_agent(agents, view.terminations, known.terminations),
-        _by_agent(agents, view.truncations, known.truncations),
+        _zip_by_agent(agents, view.rewards, known.rewards),
+        _zip_by_agent(agents, view.cumulative_rewards, known.cumulative_rewards),
+        _zip_by_agent(agents, view.terminations, known.terminations),
+        _zip_by_agent(agents, view.truncations, known.truncations),
         infos,
         observations,
     )
@@ -156,8 +158,8 @@ def read_observation(message: pb.Observation) -> Any:
 
 
 _LONGEST_NAME = 200  # characters
-_UNSEEN = object()
-_NOTHING = SeenState(0, [], "", {}, {}, {}, {}, {}, {})
+_MISSING = object()
+_EMPTY_STATE = ClientState(0, [], "", {}, {}, {}, {}, {}, {})
 
 
 def _check_names(value: Any) -> None:
@@ -166,13 +168,15 @@ def _check_names(value: Any) -> None:
             raise ValueError(f"the name {name[:60]!r} in an info")
 
 
-def _by_agent(agents: Sequence[str], told: Sequence[Any], known: dict[str, Any]) -> dict[str, Any]:
-    if told:
-        return dict(zip(agents, told, strict=True))
+def _zip_by_agent(
+    agents: Sequence[str], received: Sequence[Any], known: dict[str, Any]
+) -> dict[str, Any]:
+    if received:
+        return dict(zip(agents, received, strict=True))
     return known if agents else {}
 
 
-def _of_interest(
+def _agents_to_observe(
     env: AECEnv,
     agents: list[str],
     terminations: Mapping[str, bool],
@@ -196,7 +200,7 @@ def _write_info(
     known = {} if before is None else before
     changed: dict[str, Any] = {}
     for key, value in info.items():
-        was = known.get(key, _UNSEEN)
+        was = known.get(key, _MISSING)
         # a list or mapping is never its own copy, so what is the same object cannot have changed
         if value is was:
             continue
@@ -204,7 +208,7 @@ def _write_info(
         if kind in _SCALARS:
             if kind is not type(was) or value != was:
                 changed[key] = value
-        elif not _same(value, was):
+        elif not _is_same(value, was):
             changed[key] = _copy(value)
     if not changed and len(known) == len(info):
         return known
@@ -222,7 +226,7 @@ def _write_info(
     return after
 
 
-def _same(value: Any, known: Any) -> bool:
+def _is_same(value: Any, known: Any) -> bool:
     """Whether a value is what it was, in type too; a list is as good as a tuple."""
     kind = type(value)
     if kind in _SCALARS:
@@ -230,10 +234,12 @@ def _same(value: Any, known: Any) -> bool:
     if kind is dict or isinstance(value, Mapping):
         if type(known) is not dict or len(value) != len(known):
             return False
-        return list(value) == list(known) and all(map(_same, value.values(), known.values()))
+        return list(value) == list(known) and all(map(_is_same, value.values(), known.values()))
     if isinstance(value, list | tuple):
         return (
-            isinstance(known, list) and len(value) == len(known) and all(map(_same, value, known))
+            isinstance(known, list)
+            and len(value) == len(known)
+            and all(map(_is_same, value, known))
         )
     if isinstance(value, np.ndarray):
         return (

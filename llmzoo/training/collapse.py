@@ -12,11 +12,11 @@ from typing import Any
 from llmzoo.errors import CollapseWarning, RewardAttackWarning
 from llmzoo.training.faults import WINDOW
 
-_SURE = 5.0  # standard errors of a difference
+_STANDARD_ERRORS = 5.0  # standard errors of a difference
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _IterationSummary:
     """What an iteration's metrics say: the mean over agents of what an episode pays, the share of
     episodes that are solved, the entropy of a sampled token in nats, and the share of answers that the
     environment refuses."""
@@ -40,11 +40,11 @@ class ReturnHistory:
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, warns: bool = True):
         self._silent: set[type[Warning]] = {CollapseWarning, RewardAttackWarning}
-        self._seen: list[_Seen] = []
+        self._seen: list[_IterationSummary] = []
         self._highest = -math.inf
         self.idle = 0  # iterations since the window with the highest mean return
-        self._best: Sequence[_Seen] = ()
-        self._solved: Sequence[_Seen] = ()
+        self._best: Sequence[_IterationSummary] = ()
+        self._solved: Sequence[_IterationSummary] = ()
         for row in rows:
             self.iteration(row)
         if warns:
@@ -54,29 +54,29 @@ class ReturnHistory:
     def mean_return(self) -> float | None:
         """That of the newest window, or of the iterations so far; None if there were none."""
         newest = self._seen[-WINDOW:]
-        return _mean(newest) if newest else None
+        return _mean_return(newest) if newest else None
 
     def iteration(self, row: Mapping[str, Any]) -> None:
         """Take in the metrics of an iteration; those of one without episodes say nothing."""
         if not row.get("return"):
             return
-        self._seen.append(_seen(row))
+        self._seen.append(_summarize(row))
         if len(self._seen) >= WINDOW:
-            mean = _mean(self._seen[-WINDOW:])
+            mean = _mean_return(self._seen[-WINDOW:])
             self.idle = 0 if mean > self._highest else self.idle + 1
             self._highest = max(mean, self._highest)
         earlier = self._seen[-2 * WINDOW : -WINDOW]
         if len(earlier) < WINDOW:
             return
-        if not self._best or _mean(earlier) > _mean(self._best):
+        if not self._best or _mean_return(earlier) > _mean_return(self._best):
             self._best = earlier
-        if not self._solved or _success(earlier) > _success(self._solved):
+        if not self._solved or _mean_success(earlier) > _mean_success(self._solved):
             self._solved = earlier
         newest = self._seen[-WINDOW:]
-        if _surely_more(_paid(self._best), _paid(newest)):
-            self._warn(CollapseWarning, _collapse(self._best, newest))
-        if _is_attacked(self._solved, newest):
-            self._warn(RewardAttackWarning, _attack(self._solved, newest))
+        if _is_clearly_higher(_returns(self._best), _returns(newest)):
+            self._warn(CollapseWarning, _collapse_message(self._best, newest))
+        if _is_reward_attack(self._solved, newest):
+            self._warn(RewardAttackWarning, _attack_message(self._solved, newest))
 
     def _warn(self, kind: type[Warning], text: str) -> None:
         if kind not in self._silent:
@@ -84,11 +84,11 @@ class ReturnHistory:
             warnings.warn(text, kind, stacklevel=4)
 
 
-def _seen(row: Mapping[str, Any]) -> _Seen:
+def _summarize(row: Mapping[str, Any]) -> _IterationSummary:
     entropies = [v for k, v in row.items() if k.rpartition("/")[2] == "entropy"]
     agents = row.get("agents", {}).values()
     invalid = [agent["invalid"] for agent in agents if "invalid" in agent]
-    return _Seen(
+    return _IterationSummary(
         step=row["step"],
         paid=fmean(row["return"].values()),
         success=row.get("success"),
@@ -97,38 +97,46 @@ def _seen(row: Mapping[str, Any]) -> _Seen:
     )
 
 
-def _paid(seen: Sequence[_Seen]) -> list[float]:
+def _returns(seen: Sequence[_IterationSummary]) -> list[float]:
     return [one.paid for one in seen]
 
 
-def _solved(seen: Sequence[_Seen]) -> list[float]:
+def _success_rates(seen: Sequence[_IterationSummary]) -> list[float]:
     return [one.success for one in seen if one.success is not None]
 
 
-def _mean(seen: Sequence[_Seen]) -> float:
-    return fmean(_paid(seen))
+def _mean_return(seen: Sequence[_IterationSummary]) -> float:
+    return fmean(_returns(seen))
 
 
-def _success(seen: Sequence[_Seen]) -> float:
-    return fmean(_solved(seen) or [0.0])
+def _mean_success(seen: Sequence[_IterationSummary]) -> float:
+    return fmean(_success_rates(seen) or [0.0])
 
 
-def _is_attacked(earlier: Sequence[_Seen], newest: Sequence[_Seen]) -> bool:
+def _is_reward_attack(
+    earlier: Sequence[_IterationSummary], newest: Sequence[_IterationSummary]
+) -> bool:
     """Whether more is earned and less is solved."""
-    solved, now = _solved(earlier), _solved(newest)
+    solved, now = _success_rates(earlier), _success_rates(newest)
     known = min(len(solved), len(now)) == WINDOW
-    return known and _surely_more(solved, now) and _surely_more(_paid(newest), _paid(earlier))
+    return (
+        known
+        and _is_clearly_higher(solved, now)
+        and _is_clearly_higher(_returns(newest), _returns(earlier))
+    )
 
 
-def _surely_more(first: Sequence[float], second: Sequence[float]) -> bool:
+def _is_clearly_higher(first: Sequence[float], second: Sequence[float]) -> bool:
     """Whether the mean of the first is higher by more than five standard errors of the difference."""
     error = math.sqrt(sum(variance(part) / len(part) for part in (first, second)))
-    return fmean(first) - fmean(second) > max(_SURE * error, 1e-9)
+    return fmean(first) - fmean(second) > max(_STANDARD_ERRORS * error, 1e-9)
 
 
-def _collapse(best: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
-    def at(seen: Sequence[_Seen]) -> str:
-        parts = [f"{_mean(seen):.3g} in iterations {seen[0].step} to {seen[-1].step}"]
+def _collapse_message(
+    best: Sequence[_IterationSummary], newest: Sequence[_IterationSummary]
+) -> str:
+    def at(seen: Sequence[_IterationSummary]) -> str:
+        parts = [f"{_mean_return(seen):.3g} in iterations {seen[0].step} to {seen[-1].step}"]
         entropies = [one.entropy for one in seen if one.entropy is not None]
         refused = [one.invalid for one in seen if one.invalid is not None]
         parts += [f"entropy {fmean(entropies):.2g}"] if entropies else []
@@ -141,10 +149,12 @@ def _collapse(best: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
     )
 
 
-def _attack(earlier: Sequence[_Seen], newest: Sequence[_Seen]) -> str:
+def _attack_message(
+    earlier: Sequence[_IterationSummary], newest: Sequence[_IterationSummary]
+) -> str:
     then, now = (f"iterations {part[0].step} to {part[-1].step}" for part in (earlier, newest))
     return (
-        f"the return rises while success falls: return {_mean(earlier):.3g} and success "
-        f"{_success(earlier):.1%} in {then}, {_mean(newest):.3g} and {_success(newest):.1%} in {now}. The "
+        f"the return rises while success falls: return {_mean_return(earlier):.3g} and success "
+        f"{_mean_success(earlier):.1%} in {then}, {_mean_return(newest):.3g} and {_mean_success(newest):.1%} in {now}. The "
         "reward pays for something else than solving the task: read played.jsonl, or llmzoo report."
     )

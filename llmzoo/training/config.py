@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from llmzoo.engine.curriculum_config import Choice, curriculum_args
-from llmzoo.engine.opponents_config import Draw, opponent_args
+from llmzoo.engine.curriculum_config import CurriculumKind, curriculum_args
+from llmzoo.engine.opponents_config import OpponentSampling, opponent_args
 from llmzoo.engine.ray.config import ray_args
 from llmzoo.errors import ConfigError, check_names
 from llmzoo.models.devices import check_device
 from llmzoo.models.model_catalog import TINY
 from llmzoo.policies import run_models
-from llmzoo.policies.base import answer_limit
+from llmzoo.policies.base import default_max_new_tokens
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.policies.vllm.config import sampler_config
 from llmzoo.runs import run_folder
@@ -129,9 +129,9 @@ class FitConfig:
     max_off_policy_steps: int = 0
     engine: Literal["local", "ray"] = "local"
     engine_args: Mapping[str, Any] = field(default_factory=dict)
-    opponents: Draw = "self"
+    opponents: OpponentSampling = "self"
     opponents_args: Mapping[str, Any] = field(default_factory=dict)
-    curriculum: Choice = "none"
+    curriculum: CurriculumKind = "none"
     curriculum_args: Mapping[str, Any] = field(default_factory=dict)
     device: str | None = None
     parallel: Literal["auto", "ddp", "fsdp"] = "auto"
@@ -194,8 +194,8 @@ class FitConfig:
             )
         if pool and self.sampler != "transformers":
             raise ConfigError("opponents need sampler='transformers'")
-        drawn = curriculum_args(self.curriculum, self.curriculum_args)
-        if drawn and (self.engine == "ray" or lag):
+        curriculum = curriculum_args(self.curriculum, self.curriculum_args)
+        if curriculum and (self.engine == "ray" or lag):
             raise ConfigError("a curriculum is for engine='local' and max_off_policy_steps=0")
         check_device(self.device)
         if self.device is not None and self.engine == "ray":
@@ -235,8 +235,8 @@ class FitConfig:
 
     def _answer_limit(self) -> int:
         if run_models.is_run(self.model):
-            return run_folder.answer_limit_of(self.model)
-        return answer_limit(self.model)
+            return run_folder.max_new_tokens_for(self.model)
+        return default_max_new_tokens(self.model)
 
 
 def make_config(cls: type, values: Mapping[str, Any], what: str) -> Any:

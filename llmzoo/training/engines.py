@@ -13,7 +13,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
-from llmzoo.engine.curriculum import Curriculum, playable_tasks
+from llmzoo.engine.curriculum import Curriculum, count_curriculum_tasks
 from llmzoo.engine.curriculum_config import curriculum_args
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.off_policy import OffPolicyEngine
@@ -48,10 +48,10 @@ def open_engine(
         pool = None
         if args := opponent_args(config.opponents, config.opponents_args):
             pool = Opponents(config.opponents, args, policies, agent_policies, folder / "opponents")
-        drawn = None
-        if chosen := curriculum_args(config.curriculum, config.curriculum_args):
-            tasks = playable_tasks(example, chosen)
-            drawn = Curriculum(config.curriculum, chosen, tasks)
+        curriculum = None
+        if curriculum_options := curriculum_args(config.curriculum, config.curriculum_args):
+            tasks = count_curriculum_tasks(example, curriculum_options)
+            curriculum = Curriculum(config.curriculum, curriculum_options, tasks)
         yield engine_class(
             learner,
             policies,
@@ -60,7 +60,7 @@ def open_engine(
             cohorts=config.cohorts,
             workers=config.workers,
             opponents=pool,
-            curriculum=drawn,
+            curriculum=curriculum,
         )
         return
     from llmzoo.engine.ray.cluster import import_ray
@@ -68,7 +68,7 @@ def open_engine(
     import_ray()
     from llmzoo.engine.ray.engine import ray_engine
 
-    plan = _plan(config, list(agent_policies), env_args)
+    plan = _build_plan(config, list(agent_policies), env_args)
     ray = ray_args(config.engine_args)
     lag = config.max_off_policy_steps
     with ray_engine(
@@ -77,7 +77,7 @@ def open_engine(
         yield engine
 
 
-def _plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> Plan:
+def _build_plan(config: FitConfig, agents: list[str], env_args: Mapping[str, Any]) -> Plan:
     """What the processes of a Ray engine need to set up their part of the run."""
     return Plan(
         learner=config.learner,
@@ -116,7 +116,7 @@ def check_engine(
     """Refuse objects that other processes cannot make themselves, and Ray inside torchrun."""
     if config.engine == "local":
         return
-    if ranks.world() > 1:
+    if ranks.world_size() > 1:
         raise ConfigError(
             "engine='ray' starts its processes itself: leave out torchrun or accelerate launch, "
             "and set update_ranks in engine_args"

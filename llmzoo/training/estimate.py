@@ -20,16 +20,16 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.engine.base import draws, models_among
+from llmzoo.engine.base import distinct_models, iteration_seeds
 from llmzoo.engine.local import play_rollouts
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
-from llmzoo.policies.base import Policy, Request
+from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Completion, Group
 from llmzoo.rollout.scheduler import rollout_keys
-from llmzoo.rollout.stepping import Clock
-from llmzoo.training.setup import Setup, set_up
+from llmzoo.rollout.stepping import RolloutClock
+from llmzoo.training.setup import Setup, prepare_run
 
 _NEW_TOKENS, _ROWS = (
     8,
@@ -71,7 +71,7 @@ class Estimate:
         return {**asdict(self), "minutes": self.minutes}
 
 
-class Counting:
+class CountingPolicy:
     """Writes nothing in place of a policy, and counts the answers and their prompts."""
 
     def __init__(self, policy: Policy, *, learns: bool):
@@ -85,17 +85,17 @@ class Counting:
         self._model = policy if learns and isinstance(policy, TransformersPolicy) else None
 
     def respond(
-        self, requests: Sequence[Request], group_size: int = 1, *, greedy: bool = False
+        self, requests: Sequence[PolicyRequest], group_size: int = 1, *, greedy: bool = False
     ) -> list[list[Completion]]:
         self.prompts = max(self.prompts, len(requests))
         self.group_size = max(self.group_size, group_size)
         return [self._answers(request, group_size) for request in requests]
 
-    def _answers(self, request: Request, group_size: int) -> list[Completion]:
+    def _answers(self, request: PolicyRequest, group_size: int) -> list[Completion]:
         prompt: tuple[int, ...] = ()
         if self._model is not None:
             prompt = self._model.encode(request.observation, request.agent)
-            limit = self._model.sampling_of(request.agent).max_new_tokens
+            limit = self._model.sampling_for(request.agent).max_new_tokens
             self.answers += group_size
             self.read += len(prompt)
             self.most += group_size * limit
@@ -110,20 +110,20 @@ def estimate(learner: str = "at_grpo", env: str = "sudoku_v0", **settings: Any) 
 
     Raises :class:`ConfigError` as ``fit`` does, for ``engine="ray"``, and for several processes.
     """
-    if settings.get("engine", "local") != "local" or ranks.launched() > 1:
+    if settings.get("engine", "local") != "local" or ranks.launched_process_count() > 1:
         raise ConfigError("a dry run is of one process and engine='local'")
     with TemporaryDirectory() as folder, ranks.process_group(), ExitStack() as opened:
-        setup = set_up(learner, env, Path(folder) / "run", False, None, settings, opened)
+        setup = prepare_run(learner, env, Path(folder) / "run", False, None, settings, opened)
         return _estimate(setup)
 
 
 def _estimate(setup: Setup) -> Estimate:
     config, engine = setup.config, setup.engine
     counts = {
-        agent: Counting(policy, learns=agent in engine.trained)
+        agent: CountingPolicy(policy, learns=agent in engine.trained)
         for agent, policy in setup.agent_policies.items()
     }
-    (seed,) = draws(config.seed, 0, models=0, envs=1).seeds
+    (seed,) = iteration_seeds(config.seed, 0, models=0, envs=1).seeds
     play_rollouts(
         setup.learner,
         engine.trained,
@@ -133,7 +133,7 @@ def _estimate(setup: Setup) -> Estimate:
         counts,
         cohorts=1,
         workers=config.workers,
-        clock=Clock(),
+        clock=RolloutClock(),
     )
     episodes = config.episodes_per_step
     learner = setup.learner.config
@@ -153,7 +153,7 @@ def _estimate(setup: Setup) -> Estimate:
         sampling += cost.sampling * count.most * episodes
         update += cost.update * whole * passes
         activations = max(activations, cost.activations * at_once)
-    models = [policy.model for policy in models_among(setup.agent_policies)]
+    models = [policy.model for policy in distinct_models(setup.agent_policies)]
     weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
     trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
     frozen = 0  # the copies that kl compares with
@@ -185,7 +185,7 @@ class _Cost:
     activations: float  # bytes for each such token
 
 
-def _measure(policy: TransformersPolicy, count: Counting, episodes: int, most: int) -> _Cost:
+def _measure(policy: TransformersPolicy, count: CountingPolicy, episodes: int, most: int) -> _Cost:
     """Sample a few tokens after the longest prompt, and run passes with gradients on them.
 
     As many answers are sampled together as the run samples, up to 64, and as many tokens are in a pass,
@@ -196,7 +196,7 @@ def _measure(policy: TransformersPolicy, count: Counting, episodes: int, most: i
     prompts = min(count.prompts * episodes, max(1, _ROWS // count.group_size))
     text = count.observation
     requests = [  # prompts that differ: what is equal is computed once
-        Request(agent=count.agent, observation=text[i:] + text[:i], env=count.env)
+        PolicyRequest(agent=count.agent, observation=text[i:] + text[:i], env=count.env)
         for i in range(prompts)
     ]
     for _ in range(2):

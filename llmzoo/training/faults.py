@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from llmzoo.engine.base import Iteration
-from llmzoo.errors import FlatGroupsWarning, PromptsTooLongError, ServiceError
+from llmzoo.errors import PromptsTooLongError, ServiceError, ZeroVarianceWarning
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Group, negligible
+from llmzoo.records import Batch, Group, is_negligible
 
 WINDOW = 10  # iterations
-_NEARLY_ALL = 0.95
+_NEARLY_ALL_SHARE = 0.95
 
 
-def check_answered(
+def check_batch(
     batch: Batch,
     policies: Mapping[str, TransformersPolicy],
     agent_policies: Mapping[str, Policy],
@@ -42,7 +42,7 @@ def check_answered(
         if not own or not all(c.refused for _, c in own):
             continue
         agent, longest = max(own, key=lambda answer: len(answer[1].prompt_ids))
-        answer_tokens = policy.sampling_of(agent).max_new_tokens
+        answer_tokens = policy.sampling_for(agent).max_new_tokens
         raise PromptsTooLongError(
             f"iteration {step}: every prompt of {name!r} was too long for the model, so it cannot "
             f"learn: the longest has {len(longest.prompt_ids)} tokens, the shortest "
@@ -65,13 +65,15 @@ class NoSignalMonitor:
 
     agents: Collection[str]
     window: int = WINDOW
-    _flat: dict[str, list[_Seen]] = field(default_factory=dict)  # of the iterations in a row
+    _flat: dict[str, list[_AgentIteration]] = field(
+        default_factory=dict
+    )  # of the iterations in a row
     _learned: set[str] = field(default_factory=set)  # agents that were not flat at some time
 
     def iteration(self, iteration: Iteration) -> None:
         """Check an iteration; warns with :class:`FlatGroupsWarning`."""
         for agent in self.agents:
-            seen = _seen(agent, iteration)
+            seen = _summarize(agent, iteration)
             if seen is None:
                 continue
             if not seen.flat:
@@ -94,13 +96,13 @@ class NoSignalMonitor:
         warnings.warn(
             f"{agent} has learned nothing in {len(row)} iteration{'s' * (len(row) > 1)}: the returns "
             f"of its answers to a prompt are all the same. {_reason(row)}",
-            FlatGroupsWarning,
+            ZeroVarianceWarning,
             stacklevel=3,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _AgentIteration:
     """One iteration of an agent; ``total``: its mean return over whole episodes."""
 
     groups: Sequence[Group]
@@ -108,40 +110,40 @@ class _Seen:
     total: float
 
 
-def _seen(agent: str, iteration: Iteration) -> _Seen | None:
+def _summarize(agent: str, iteration: Iteration) -> _AgentIteration | None:
     groups = []
     flat = True
     credits = iter(iteration.credits)  # of the groups' completions, in their order
     for group in iteration.batch.groups:
-        given = [next(credits) or 0.0 for _ in group.completions]
+        advantages = [next(credits) or 0.0 for _ in group.completions]
         if group.agent == agent:
             groups.append(group)
-            learned = any(not negligible(credit, group.returns) for credit in given)
+            learned = any(not is_negligible(credit, group.returns) for credit in advantages)
             flat = flat and not learned and not group.differs
     if not groups:
         return None
     totals = [ending.totals.get(agent, 0.0) for ending in iteration.batch.endings]
-    return _Seen(groups, flat, sum(totals) / max(1, len(totals)))
+    return _AgentIteration(groups, flat, sum(totals) / max(1, len(totals)))
 
 
-def _reason(seen: Sequence[_Seen]) -> str:
+def _reason(seen: Sequence[_AgentIteration]) -> str:
     """The likely reason why nothing is learned."""
     groups = [group for one in seen for group in one.groups]
     returns = [value for group in groups for value in group.returns]
     infos = [info for group in groups for info in group.infos]
     errors = [str(info["error"]) for info in infos if info.get("error")]
-    paid = sum(one.total for one in seen) / len(seen)
+    mean_return = sum(one.total for one in seen) / len(seen)
     if all(len({c.text for c in group.completions}) == 1 for group in groups):
         return "They are the same text: raise the temperature, or let it explore otherwise."
-    if infos and len(errors) >= _NEARLY_ALL * len(infos):
+    if infos and len(errors) >= _NEARLY_ALL_SHARE * len(infos):
         return (
             f"Nearly all of them are refused (the last: {errors[-1][:200]!r}): show the model the "
             "answer format by sft, or choose an easier setting."
         )
     if not any(returns):
-        if abs(paid) > 1e-9:
+        if abs(mean_return) > 1e-9:
             return (
-                f"This learner counts no reward for them, while an episode pays the agent {paid:.3g}: "
+                f"This learner counts no reward for them, while an episode pays the agent {mean_return:.3g}: "
                 "a learner on joint trees, such as magrpo, counts all rewards that follow."
             )
         return "No reward was paid at all: the tasks are too hard for this model."

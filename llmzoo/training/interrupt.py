@@ -10,25 +10,27 @@ from dataclasses import dataclass
 from types import FrameType
 
 _DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-WAITING = "stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once"
+STOPPING_MESSAGE = (
+    "stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once"
+)
 
 
 @dataclass(slots=True)
-class Stop:
+class StopRequest:
     """Whether the run is to stop."""
 
     asked: bool = False
 
 
 @contextmanager
-def graceful_shutdown(note: Callable[[str], None]) -> Iterator[Stop]:
+def graceful_shutdown(note: Callable[[str], None]) -> Iterator[StopRequest]:
     """Within this context the first SIGINT or SIGTERM sets ``Stop.asked`` and calls ``note``.
 
     The second raises ``KeyboardInterrupt``. So does leaving the context after the first. This
     replaces only Python's default handlers, and only in the main thread, the only one where that is
     possible. A program with its own handler, or one that ignores a signal, keeps it.
     """
-    stop = Stop()
+    stop = StopRequest()
     main = threading.current_thread() is threading.main_thread()
     before = {
         number: default
@@ -41,7 +43,9 @@ def graceful_shutdown(note: Callable[[str], None]) -> Iterator[Stop]:
             raise KeyboardInterrupt
         stop.asked = True
         # a thread of its own: this one may be in the middle of writing to the same stream
-        threading.Thread(target=note, args=(WAITING,), name="llmzoo-stopping", daemon=True).start()
+        threading.Thread(
+            target=note, args=(STOPPING_MESSAGE,), name="llmzoo-stopping", daemon=True
+        ).start()
 
     for number in before:
         signal.signal(number, handle)

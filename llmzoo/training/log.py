@@ -15,14 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
-from llmzoo.errors import CheckpointError, printable
-from llmzoo.evaluation.evaluate import counted
+from llmzoo.errors import CheckpointError, escape_unprintable
+from llmzoo.evaluation.evaluate import format_task_count
 from llmzoo.policies.base import Policy
 from llmzoo.training.config import FitConfig
 from llmzoo.training.recording import Recorder
 from llmzoo.training.tracking import Tracker
 
-_EACH_S = 60.0  # between lines of progress where there is no terminal
+_NOTE_INTERVAL_S = 60.0  # between lines of progress where there is no terminal
 
 
 class RunLog(AbstractContextManager["RunLog"]):
@@ -70,21 +70,21 @@ class RunLog(AbstractContextManager["RunLog"]):
         if self._writes:
             self._tracker.iteration(step, row)
             self._recorder.iteration(step, iteration, agent_policies, last=last)
-            self._bar.update(self._task, advance=1, figures=figures(row))
+            self._bar.update(self._task, advance=1, figures=progress_text(row))
             now = time.monotonic()
-            if not self._bar.console.is_terminal and now - self._told >= _EACH_S:
+            if not self._bar.console.is_terminal and now - self._told >= _NOTE_INTERVAL_S:
                 self._told = now  # the bar of a file is drawn once, at the end
-                self.note(f"iteration {step} of {self._steps}  {figures(row)}")
+                self.note(f"iteration {step} of {self._steps}  {progress_text(row)}")
 
-    def evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
+    def log_evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
         """Log the evaluation after ``step`` iterations."""
         if self._writes:
-            self._tracker.evaluation(step, evaluation)
+            self._tracker.log_evaluation(step, evaluation)
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""
         if self._writes and not self._quiet:
-            self._bar.console.print(printable(text), highlight=False, markup=False)
+            self._bar.console.print(escape_unprintable(text), highlight=False, markup=False)
 
     def flush(self) -> None:
         """Make everything written so far safe on disk."""
@@ -93,7 +93,7 @@ class RunLog(AbstractContextManager["RunLog"]):
             self._recorder.flush()
 
 
-def figures(row: Mapping[str, Any]) -> str:
+def progress_text(row: Mapping[str, Any]) -> str:
     """The text beside the bar. It includes the mean return over agents if nothing succeeded."""
     outcome = f"success {row['success']:.0%}"
     if not row["success"] and row["return"]:
@@ -101,14 +101,14 @@ def figures(row: Mapping[str, Any]) -> str:
     return f"{outcome}  {row['tokens_per_second']:,.0f} tokens/s"
 
 
-def summary(evaluation: Mapping[str, Any]) -> str:
+def summarize_evaluation(evaluation: Mapping[str, Any]) -> str:
     """An evaluation in one line."""
     try:
         low, high = evaluation["success_ci95"]
         return (
             f"success {evaluation['success']:.1%} [{low:.1%}, {high:.1%}] sampled, "
             f"{evaluation['greedy']['success']:.1%} greedy, "
-            f"on {counted(evaluation)} {evaluation['split']} tasks"
+            f"on {format_task_count(evaluation)} {evaluation['split']} tasks"
         )
     except (LookupError, TypeError, ValueError) as error:
         raise CheckpointError(

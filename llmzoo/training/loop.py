@@ -23,18 +23,18 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
-from llmzoo.engine.base import Iteration, draws, models_among
+from llmzoo.engine.base import Iteration, distinct_models, iteration_seeds
 from llmzoo.errors import ConfigError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.runs import checkpoints, run_folder
-from llmzoo.runs.policy_loading import sampling_from
+from llmzoo.runs.policy_loading import use_samplers
 from llmzoo.training import metrics
 from llmzoo.training.collapse import ReturnHistory
-from llmzoo.training.faults import NoSignalMonitor, check_answered
+from llmzoo.training.faults import NoSignalMonitor, check_batch
 from llmzoo.training.interrupt import graceful_shutdown
-from llmzoo.training.log import RunLog, summary
-from llmzoo.training.setup import Setup, set_up
+from llmzoo.training.log import RunLog, summarize_evaluation
+from llmzoo.training.setup import Setup, prepare_run
 from llmzoo.training.sharpening import findings
 
 
@@ -97,13 +97,13 @@ def fit(
     the single-process run. They need a run folder that all of them see; only the first process
     writes and prints.
     """
-    objects, named = _objects_or_names(policies)
+    objects, named = _split_policies(policies)
     with ranks.process_group(), ExitStack() as opened:
-        setup = set_up(learner, env, Path(out), resume, objects, {**named, **settings}, opened)
+        setup = prepare_run(learner, env, Path(out), resume, objects, {**named, **settings}, opened)
         return _train(setup, resume, quiet or ranks.rank() > 0)
 
 
-def _objects_or_names(
+def _split_policies(
     policies: Mapping[str, Policy] | Mapping[str, str] | str | None,
 ) -> tuple[Mapping[str, Policy] | None, dict[str, Any]]:
     """The policies given as objects, or else the setting ``policies``."""
@@ -128,46 +128,48 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
     if resume and config.patience:
         idle = ranks.broadcast(_return_history(setup, step).idle)
 
-    def ended() -> bool:
+    def is_finished() -> bool:
         spent = step >= config.steps or tokens >= (config.token_budget or math.inf)
         return spent or idle >= (config.patience or math.inf)
 
     with (
-        sampling_from(
+        use_samplers(
             config.sampler, config.sampler_args, setup.learning, setup.agent_policies
         ) as engine.samplers,
-        RunLog(folder, config, step, ended=ended(), quiet=quiet) as log,
+        RunLog(folder, config, step, ended=is_finished(), quiet=quiet) as log,
     ):
         history = _return_history(setup, step)
         before = run_folder.load_or_compute(folder / "before.json", setup.evaluate_start)
         if step == 0:
-            log.evaluation(0, before)
-        log.note(f"before: {summary(before)}")
+            log.log_evaluation(0, before)
+        log.note(f"before: {summarize_evaluation(before)}")
         for note in [*setup.notes, *before.get("notes", [])]:
             log.note(f"note: {note}")
-        watched = ranks.rank() == 0 and setup.learner.needs_differences
+        watched = ranks.rank() == 0 and setup.learner.needs_return_variance
         no_signal = NoSignalMonitor(engine.trained if watched else ())
         with graceful_shutdown(log.note) as stop:
-            while not ended():
+            while not is_finished():
                 iteration = _iterate(setup, step)
-                row = metrics.of_iteration(iteration, engine.trained)
+                row = metrics.iteration_metrics(iteration, engine.trained)
                 no_signal.iteration(iteration)
                 step += 1
                 history.iteration({"step": step, **row})
                 idle = ranks.broadcast(history.idle) if config.patience else 0
                 tokens += row["tokens"]
-                log.iteration(step, row, iteration, setup.agent_policies, last=ended())
-                if config.eval_every and step % config.eval_every == 0 and not ended():
+                log.iteration(step, row, iteration, setup.agent_policies, last=is_finished())
+                if config.eval_every and step % config.eval_every == 0 and not is_finished():
                     evaluation = setup.evaluate()
-                    log.evaluation(step, evaluation)
-                    log.note(f"after {step}: {summary(evaluation)}")
+                    log.log_evaluation(step, evaluation)
+                    log.note(f"after {step}: {summarize_evaluation(evaluation)}")
                 # all ranks stop if one of them was asked to
                 stopping = ranks.all_reduce_sum({"asked": stop.asked})["asked"] > 0
                 # after the evaluation of this step, which a resumed run would not repeat
-                if ended() or stopping or step % config.checkpoint_every == 0:
+                if is_finished() or stopping or step % config.checkpoint_every == 0:
                     log.flush()
-                    judged = setup.checkpoint_return()
-                    mean_return = history.mean_return if judged is None else judged
+                    checkpoint_return = setup.checkpoint_return()
+                    mean_return = (
+                        history.mean_return if checkpoint_return is None else checkpoint_return
+                    )
                     checkpoints.save(
                         folder / "checkpoints", engine, step, tokens, mean_return=mean_return
                     )
@@ -178,8 +180,8 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         if config.patience and idle >= config.patience and step < config.steps:
             log.note(f"ended after iteration {step}: the return has not risen in {idle} iterations")
         after = run_folder.load_or_compute(folder / "after.json", setup.evaluate_end)
-        log.evaluation(step, after)
-        log.note(f"after: {summary(after)}")
+        log.log_evaluation(step, after)
+        log.note(f"after: {summarize_evaluation(after)}")
         for finding in findings(before, after):
             log.note(finding)
     return FitResult(
@@ -199,7 +201,7 @@ def _return_history(setup: Setup, steps: int) -> ReturnHistory:
     """
     config = setup.config
     same = config.curriculum == "none" and config.opponents == "self"
-    rows = run_folder.metrics(setup.folder, "train") if ranks.rank() == 0 else []
+    rows = run_folder.read_metrics(setup.folder, "train") if ranks.rank() == 0 else []
     done = [row for row in rows if row["step"] <= steps]
     return ReturnHistory(done, warns=same and ranks.rank() == 0)
 
@@ -207,8 +209,8 @@ def _return_history(setup: Setup, steps: int) -> ReturnHistory:
 def _iterate(setup: Setup, step: int) -> Iteration:
     """Play a batch and learn from it. All randomness derives from the run's seed and ``step``."""
     config, engine = setup.config, setup.engine
-    models = len(models_among(engine.agent_policies))
-    draw = partial(draws, config.seed, models=models, envs=config.episodes_per_step)
+    models = len(distinct_models(engine.agent_policies))
+    draw = partial(iteration_seeds, config.seed, models=models, envs=config.episodes_per_step)
     iteration = engine.iterate(setup.make_env, draw, step, last=step + 1 >= config.steps)
-    check_answered(iteration.batch, engine.policies, engine.agent_policies, step=step + 1)
+    check_batch(iteration.batch, engine.policies, engine.agent_policies, step=step + 1)
     return iteration

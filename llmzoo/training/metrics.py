@@ -9,7 +9,7 @@ from typing import Any
 
 from llmzoo.engine.base import Iteration
 from llmzoo.records import Batch, Completion, Episode, Group
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.stepping import RolloutClock
 
 TURNS = 8  # turns with numbers of their own; all later ones share theirs
 LATER = "later"
@@ -26,39 +26,41 @@ class _Answer:
     info: Mapping[str, Any]
 
 
-def of_iteration(iteration: Iteration, agents: Collection[str]) -> dict[str, Any]:
+def iteration_metrics(iteration: Iteration, agents: Collection[str]) -> dict[str, Any]:
     """All metrics of an iteration. ``agents``: those that learn."""
     return {
-        **of_batch(iteration.batch, agents),
-        **iteration.learned,
-        **of_time(
+        **batch_metrics(iteration.batch, agents),
+        **iteration.update_metrics,
+        **timing_metrics(
             iteration.clock,
-            tokens=iteration.tokens + iteration.learned.get("demonstrated_tokens", 0),
+            tokens=iteration.tokens + iteration.update_metrics.get("demonstrated_tokens", 0),
             rollout_seconds=iteration.rollout_seconds,
             update_seconds=iteration.update_seconds,
         ),
     }
 
 
-def of_batch(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
+def batch_metrics(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
     """How the lines of a batch ended, and what the answers of ``agents``, those that learn, were like.
 
     Rollouts in trees give groups, plain ones give episodes; the numbers have the same names.
     """
     answers = [
         answer
-        for answer in (*_of_groups(batch.groups), *_of_episodes(batch.episodes))
+        for answer in (*_group_answers(batch.groups), *_episode_answers(batch.episodes))
         if answer.agent in agents
     ]
-    paid = sorted({agent for ending in batch.endings for agent in ending.totals})
+    agents_with_returns = sorted({agent for ending in batch.endings for agent in ending.totals})
     return {
         "success": _mean(ending.success for ending in batch.endings),
-        "return": {a: _mean(ending.totals[a] for ending in batch.endings) for a in paid},
+        "return": {
+            a: _mean(ending.totals[a] for ending in batch.endings) for a in agents_with_returns
+        },
         "episodes_failed": len(batch.failures),
         "groups": len(batch.groups),
-        **_form(answers),
+        **_completion_metrics(answers),
         "agents": {
-            agent: _agent(
+            agent: _agent_metrics(
                 [answer for answer in answers if answer.agent == agent],
                 [group for group in batch.groups if group.agent == agent],
             )
@@ -67,8 +69,8 @@ def of_batch(batch: Batch, agents: Collection[str]) -> dict[str, Any]:
     }
 
 
-def of_time(
-    clock: Clock, *, tokens: int, rollout_seconds: float, update_seconds: float
+def timing_metrics(
+    clock: RolloutClock, *, tokens: int, rollout_seconds: float, update_seconds: float
 ) -> dict[str, Any]:
     """Where an iteration's time went, and how much was done in it.
 
@@ -90,7 +92,7 @@ def of_time(
     }
 
 
-def _of_groups(groups: Iterable[Group]) -> list[_Answer]:
+def _group_answers(groups: Iterable[Group]) -> list[_Answer]:
     return [
         _Answer(group.agent, group.turn, completion, returned, info)
         for group in groups
@@ -103,7 +105,7 @@ def _of_groups(groups: Iterable[Group]) -> list[_Answer]:
     ]
 
 
-def _of_episodes(episodes: Iterable[Episode]) -> list[_Answer]:
+def _episode_answers(episodes: Iterable[Episode]) -> list[_Answer]:
     return [
         _Answer(decision.agent, decision.turn, decision.completion, returned, decision.info)
         for episode in episodes
@@ -111,12 +113,12 @@ def _of_episodes(episodes: Iterable[Episode]) -> list[_Answer]:
     ]
 
 
-def _agent(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
+def _agent_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
     turns = sorted({min(answer.turn, TURNS) for answer in answers})
     return {
-        **_numbers(answers, groups),
+        **_answer_metrics(answers, groups),
         "turns": {
-            LATER if turn == TURNS else str(turn): _numbers(
+            LATER if turn == TURNS else str(turn): _answer_metrics(
                 [answer for answer in answers if min(answer.turn, TURNS) == turn],
                 [group for group in groups if min(group.turn, TURNS) == turn],
             )
@@ -125,7 +127,7 @@ def _agent(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any
     }
 
 
-def _numbers(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
+def _answer_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, Any]:
     """What one agent's answers, of all turns or of one, were like and what came of them."""
     wide = [group for group in groups if len(group.returns) > 1]
     spread = {
@@ -135,26 +137,28 @@ def _numbers(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict[str, A
     return {
         "return": _mean(answer.returned for answer in answers),
         **(spread if wide else {}),
-        **_judge([answer.info for answer in answers if answer.info]),
-        **_form(answers),
+        **_info_metrics([answer.info for answer in answers if answer.info]),
+        **_completion_metrics(answers),
     }
 
 
-def _judge(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _info_metrics(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the environment said of answers, where it says anything."""
     numbers: dict[str, Any] = {}
-    paid = [info["reward_parts"] for info in infos if "reward_parts" in info]
-    if paid:
-        names = sorted({name for parts in paid for name in parts})
-        numbers["reward"] = _mean(sum(parts.values()) for parts in paid)
-        numbers["reward_parts"] = {n: _mean(parts.get(n, 0.0) for parts in paid) for n in names}
+    reward_parts = [info["reward_parts"] for info in infos if "reward_parts" in info]
+    if reward_parts:
+        names = sorted({name for parts in reward_parts for name in parts})
+        numbers["reward"] = _mean(sum(parts.values()) for parts in reward_parts)
+        numbers["reward_parts"] = {
+            n: _mean(parts.get(n, 0.0) for parts in reward_parts) for n in names
+        }
     if infos:
         numbers["success"] = _mean(bool(info.get("success")) for info in infos)
         numbers["invalid"] = _mean(bool(info.get("error")) for info in infos)
     return numbers
 
 
-def _form(answers: Sequence[_Answer]) -> dict[str, Any]:
+def _completion_metrics(answers: Sequence[_Answer]) -> dict[str, Any]:
     return {
         "completions": len(answers),
         "completion_tokens": _mean(len(answer.completion.ids) for answer in answers),

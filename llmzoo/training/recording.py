@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.engine.base import Iteration
-from llmzoo.files import append
+from llmzoo.files import open_for_append
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Episode, EpisodeOutcome, Group
 from llmzoo.runs.run_folder import keep_lines
 
-LONGEST = 20_000  # characters of a text that are kept
+MAX_CHARACTERS = 20_000  # characters of a text that are kept
 
 Advantages = Mapping[int, float | None]  # by the id of the completion
 Row = dict[str, Any]
@@ -39,8 +39,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._every, self._tasks = every, tasks
         path = run / "played.jsonl"
         ended = ended or every == 0
-        keep_lines(path, lambda row: row["step"] < first or self._due(row["step"], first, ended))
-        self._file = append(path) if every else None
+        keep_lines(path, lambda row: row["step"] < first or self._is_due(row["step"], first, ended))
+        self._file = open_for_append(path) if every else None
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
@@ -50,9 +50,11 @@ class Recorder(AbstractContextManager["Recorder"]):
         self, step: int, iteration: Iteration, agent_policies: Mapping[str, Policy], *, last: bool
     ) -> None:
         """Record iteration ``step``, counted from 1, if it is due; ``last``: no iteration follows."""
-        if self._file is None or not self._due(step, step, last):
+        if self._file is None or not self._is_due(step, step, last):
             return
-        for row in played(iteration.batch, iteration.credits, agent_policies, tasks=self._tasks):
+        for row in rollout_rows(
+            iteration.batch, iteration.credits, agent_policies, tasks=self._tasks
+        ):
             self._file.write(json.dumps({"step": step, **row}) + "\n")
         self._file.flush()
 
@@ -61,13 +63,13 @@ class Recorder(AbstractContextManager["Recorder"]):
         if self._file is not None:
             os.fsync(self._file.fileno())
 
-    def _due(self, step: int, newest: int, last: bool) -> bool:
+    def _is_due(self, step: int, newest: int, last: bool) -> bool:
         if step > newest:
             return False
         return last or step == 1 or (self._every > 0 and step % self._every == 0)
 
 
-def played(
+def rollout_rows(
     batch: Batch,
     credits: Sequence[float | None],
     agent_policies: Mapping[str, Policy],
@@ -83,20 +85,20 @@ def played(
     advantages = dict(zip(ids, credits, strict=True))
     if batch.episodes:
         return [
-            _row([_ending(episode)], _of_episode(episode, advantages, agent_policies))
+            _rollout_row([_outcome(episode)], _episode_turns(episode, advantages, agent_policies))
             for episode in batch.episodes[:tasks]
         ]
     seeds = list(dict.fromkeys(ending.seed for ending in batch.endings))[:tasks]
     return [
-        _row(
+        _rollout_row(
             [ending for ending in batch.endings if ending.seed == seed],
-            _of_tree([g for g in batch.groups if g.key[0] == seed], advantages, agent_policies),
+            _tree_turns([g for g in batch.groups if g.key[0] == seed], advantages, agent_policies),
         )
         for seed in seeds
     ]
 
 
-def _row(endings: Sequence[EpisodeOutcome], turns: list[Row]) -> Row:
+def _rollout_row(endings: Sequence[EpisodeOutcome], turns: list[Row]) -> Row:
     agents = endings[0].totals
     return {
         "seed": endings[0].seed,
@@ -110,7 +112,7 @@ def _row(endings: Sequence[EpisodeOutcome], turns: list[Row]) -> Row:
     }
 
 
-def _ending(episode: Episode) -> EpisodeOutcome:
+def _outcome(episode: Episode) -> EpisodeOutcome:
     return EpisodeOutcome(
         seed=episode.seed,
         success=episode.success,
@@ -119,7 +121,7 @@ def _ending(episode: Episode) -> EpisodeOutcome:
     )
 
 
-def _of_tree(
+def _tree_turns(
     groups: Sequence[Group], advantages: Advantages, agent_policies: Mapping[str, Policy]
 ) -> list[Row]:
     """The groups of one tree, a parent before its children."""
@@ -127,7 +129,8 @@ def _of_tree(
     for group in groups:
         nodes.setdefault(_path(group), []).append(group)
     prompts = {
-        group.key: cut(_decode(group.prompt_ids, agent_policies[group.agent])) for group in groups
+        group.key: truncate_text(_decode(group.prompt_ids, agent_policies[group.agent]))
+        for group in groups
     }
 
     def reply(group: Group, number: int) -> str | None:
@@ -145,7 +148,7 @@ def _of_tree(
             "path": list(path),
             "prompt": prompts[group.key],
             "answers": [
-                _answer(
+                _answer_row(
                     completion,
                     group.returns[number],
                     advantages,
@@ -161,14 +164,14 @@ def _of_tree(
     ]
 
 
-def _of_episode(
+def _episode_turns(
     episode: Episode, advantages: Advantages, agent_policies: Mapping[str, Policy]
 ) -> list[Row]:
     """The decisions of an episode, each with its one answer."""
     following = dict(episode.final)
     rows = []
-    taken = list(zip(episode.decisions, episode.returns(), strict=True))
-    for decision, returned in reversed(taken):
+    decisions = list(zip(episode.decisions, episode.returns(), strict=True))
+    for decision, returned in reversed(decisions):
         completion = decision.completion
         prompt = (
             _decode(completion.prompt_ids, agent_policies[decision.agent]) or decision.observation
@@ -180,9 +183,9 @@ def _of_episode(
                 "agent": decision.agent,
                 "turn": decision.turn,
                 "path": [decision.turn],
-                "prompt": cut(prompt),
+                "prompt": truncate_text(prompt),
                 "answers": [
-                    _answer(
+                    _answer_row(
                         completion,
                         returned,
                         advantages,
@@ -196,7 +199,7 @@ def _of_episode(
     return rows[::-1]
 
 
-def _answer(
+def _answer_row(
     completion: Completion,
     returned: float,
     advantages: Advantages,
@@ -207,15 +210,15 @@ def _answer(
     error = info.get("error")
     sampled = _decode(completion.ids, policy)
     return {
-        "text": cut(completion.text),
-        "sampled": None if sampled in ("", completion.text) else cut(sampled),
+        "text": truncate_text(completion.text),
+        "sampled": None if sampled in ("", completion.text) else truncate_text(sampled),
         "return": float(returned),
         "advantage": advantages[id(completion)],
         "tokens": len(completion.ids),
         "truncated": completion.truncated,
-        "error": cut(str(error)) if error else None,
+        "error": truncate_text(str(error)) if error else None,
         "reward_parts": {n: float(v) for n, v in info.get("reward_parts", {}).items()},
-        "reply": None if reply is None else cut(reply),
+        "reply": None if reply is None else truncate_text(reply),
     }
 
 
@@ -230,8 +233,8 @@ def _decode(ids: Sequence[int], policy: Policy) -> str:
     return str(policy.tokenizer.decode(list(ids), skip_special_tokens=False))
 
 
-def cut(text: str) -> str:
+def truncate_text(text: str) -> str:
     """The text, or its first ``LONGEST`` characters and how many followed."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters were not recorded]"
+    return f"{text[:MAX_CHARACTERS]}\n[{len(text) - MAX_CHARACTERS:,} more characters were not recorded]"

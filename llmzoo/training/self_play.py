@@ -9,7 +9,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
-from llmzoo.learners.per_agent import PerAgent
+from llmzoo.learners.per_agent import PerAgentLearner
 from llmzoo.training.config import FitConfig
 
 
@@ -20,7 +20,7 @@ def trains_opponents(config: FitConfig, env: AECEnv, trained: Sequence[str]) -> 
     return len(learning) > 1 and config.opponents == "self"
 
 
-def anchored(
+def anchor_to_start(
     config: FitConfig, learner: Learner, make: Callable[[FitConfig], Learner] | None
 ) -> tuple[FitConfig, Learner, list[str]]:
     """The configuration and its learner with the ``self_play`` options as defaults, and what to tell the user.
@@ -28,34 +28,38 @@ def anchored(
     ``make``: the learner of a configuration; None if it was given as an object. A learner that is held to its
     start already is left as it is, and so is one whose agents have such options of their own.
     """
-    options: Mapping[str, Any] = getattr(_parts(learner)[0].config, "self_play", {})
-    if not options or not _is_free(learner):
+    options: Mapping[str, Any] = getattr(_learners(learner)[0].config, "self_play", {})
+    if not options or not _is_unanchored(learner):
         return config, learner, []
     missing = {n: value for n, value in options.items() if n not in config.learner_args}
     settings = [own.get("learner_args", {}) for own in config.agent_args.values()]
     if make is not None and not any({*options, "entropy"} & args.keys() for args in settings):
-        held = replace(config, learner_args={**missing, **config.learner_args})
-        if not _is_free(made := make(held)):
-            default = f"the default is {_said(missing)} (docs/leagues.md)"
-            return held, made, [f"the agents play against each other, so {default}"]
-    free = (
+        anchored_config = replace(config, learner_args={**missing, **config.learner_args})
+        if not _is_unanchored(anchored_learner := make(anchored_config)):
+            default = f"the default is {_format_options(missing)} (docs/leagues.md)"
+            return (
+                anchored_config,
+                anchored_learner,
+                [f"the agents play against each other, so {default}"],
+            )
+    warning = (
         "the agents play against each other, and nothing holds them to where they began: such runs can "
-        f"end weaker. Set {_said(options)}, or opponents (docs/leagues.md)"
+        f"end weaker. Set {_format_options(options)}, or opponents (docs/leagues.md)"
     )
-    return config, learner, [free]
+    return config, learner, [warning]
 
 
-def _said(options: Mapping[str, Any]) -> str:
+def _format_options(options: Mapping[str, Any]) -> str:
     return " and ".join(f"{name}: {value}" for name, value in options.items())
 
 
-def _is_free(learner: Learner) -> bool:
+def _is_unanchored(learner: Learner) -> bool:
     """Whether nothing holds some agent to the model that it starts from."""
-    return not all(getattr(part.config, "anchored", True) for part in _parts(learner))
+    return not all(getattr(part.config, "anchored", True) for part in _learners(learner))
 
 
-def _parts(learner: Learner) -> list[Learner]:
+def _learners(learner: Learner) -> list[Learner]:
     """The learner of the run, then those of single agents."""
-    if isinstance(learner, PerAgent):
+    if isinstance(learner, PerAgentLearner):
         return [learner.others, *learner.learners.values()]
     return [learner]

@@ -16,22 +16,22 @@ from llmzoo.distributed import ranks
 from llmzoo.engine.base import Engine
 from llmzoo.engine.setup import distribute
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation.collect import made_env, refuse_fallback, style_args
+from llmzoo.evaluation.collect import make_env, prompt_style_args, refuse_fallback
 from llmzoo.evaluation.evaluate import evaluate
-from llmzoo.evaluation.exploit import can_be_asked, exploit
+from llmzoo.evaluation.exploit import can_measure_exactly, exploit
 from llmzoo.learners.base import Learner
 from llmzoo.learners.make import build_learner
 from llmzoo.policies.base import Policy, policies_by_agent
 from llmzoo.runs import checkpoints, run_folder
 from llmzoo.runs.policy_loading import (
-    Learning,
-    cooled,
+    LearningPolicies,
     highest_temperature,
-    learning_among,
     load_policies,
+    transformers_policies,
+    with_max_temperature,
 )
 from llmzoo.runs.provenance import record_start
-from llmzoo.runs.run_folder import check_place, locked, prepare
+from llmzoo.runs.run_folder import check_new_folder, locked, prepare
 from llmzoo.training import self_play, sharpening
 from llmzoo.training.config import FitConfig, make_config
 from llmzoo.training.engines import check_engine, open_engine
@@ -53,7 +53,7 @@ _POLICY_OPTIONS = (
     *("system", "chat_template_args", "thought_end", "trust_remote_code"),
 )
 # fields of the greedy evaluation that a run keeps
-_OF_GREEDY = ("success", "success_ci95", "solved", "answers", "tokens")
+_GREEDY_FIELDS = ("success", "success_ci95", "solved", "answers", "tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +66,21 @@ class Setup:
     env: str | Callable[[], AECEnv]
     env_args: Mapping[str, Any]
     agent_policies: Mapping[str, Policy]
-    learning: Learning
+    learning: LearningPolicies
     engine: Engine
     model: str | None  # what evaluations call the policies; None: by their own names
     game: AECEnv | None  # in which evaluations measure the policies exactly; None: they cannot
     notes: Sequence[str]  # what a user may not expect of these settings
 
     def make_env(self) -> AECEnv:
-        return _make(self.env, self.env_args)
+        return _make_env(self.env, self.env_args)
 
     def evaluate(self) -> dict[str, Any]:
         """The evaluation of sampled answers, with that of the most likely ones as ``greedy``, and in small
         games exact measures as ``exact``."""
         sampled = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks)
         best = self._evaluate(self.agent_policies, tasks=self.config.eval_tasks, greedy=True)
-        greedy = {name: best[name] for name in _OF_GREEDY}
+        greedy = {name: best[name] for name in _GREEDY_FIELDS}
         found = {**sampled, "policy": self.model or sampled["policy"], "greedy": greedy}
         if self.game is not None:
             found["exact"] = exploit(self.game, self.agent_policies).to_dict()
@@ -93,8 +93,8 @@ class Setup:
         lower = [t for t in sharpening.TEMPERATURES if t < highest_temperature(self.agent_policies)]
         if tasks and lower:
             found["lower_temperatures"] = {
-                str(t): sharpening.of_control(
-                    self._evaluate(cooled(self.agent_policies, t), tasks=tasks)
+                str(t): sharpening.control_result(
+                    self._evaluate(with_max_temperature(self.agent_policies, t), tasks=tasks)
                 )
                 for t in lower
             }
@@ -105,7 +105,7 @@ class Setup:
         found = self.evaluate()
         if tasks := self._control_tasks(2 * sharpening.SAMPLES):
             several = self._evaluate(self.agent_policies, tasks=tasks, samples=sharpening.SAMPLES)
-            found["several_samples"] = sharpening.of_samples(several)
+            found["several_samples"] = sharpening.pass_at_result(several)
         return found
 
     def checkpoint_return(self) -> float | None:
@@ -119,8 +119,8 @@ class Setup:
     def _evaluate(
         self, agent_policies: Mapping[str, Policy], split: str | None = None, **options: Any
     ) -> dict[str, Any]:
-        self.engine.settle()
-        for policy in learning_among(agent_policies).values():
+        self.engine.sync_policies()
+        for policy in transformers_policies(agent_policies).values():
             policy.reseed(self.config.seed)
         return evaluate(
             self.env,
@@ -142,14 +142,14 @@ class Setup:
 
     def load_checkpoint(self) -> tuple[int, int]:
         """The iterations done by a run that continues, and the tokens that they sampled."""
-        newest = checkpoints.latest(self.folder / "checkpoints")
+        newest = checkpoints.latest_checkpoint(self.folder / "checkpoints")
         done = (0, 0) if newest is None else checkpoints.load(newest, self.engine)
         if ranks.rank() == 0:
             (self.folder / "after.json").unlink(missing_ok=True)  # its presence marks an ended run
         return done
 
 
-def set_up(
+def prepare_run(
     learner: str | Learner,
     env: str | Callable[[], AECEnv],
     folder: Path,
@@ -166,30 +166,30 @@ def set_up(
     if resume:  # before anything is loaded
         ranks.on_rank_zero(claim)
     else:
-        ranks.on_rank_zero(lambda: check_place(folder))
-    config = _config(learner, env, policies, settings)
+        ranks.on_rank_zero(lambda: check_new_folder(folder))
+    config = _build_config(learner, env, policies, settings)
     check_trackers(config.trackers)
     check_engine(config, learner, env, policies)
-    algorithm = _learner(learner, config)
+    algorithm = _resolve_learner(learner, config)
     env_args = {**algorithm.env_defaults, **config.env_args}
-    agent_policies, learning = _agent_policies(
-        config, policies, _make(env, env_args).possible_agents
+    agent_policies, learning = _resolve_agent_policies(
+        config, policies, _make_env(env, env_args).possible_agents
     )
     if isinstance(env, str):
-        env_args = {**style_args(env, agent_policies.values()), **env_args}
-    example = _make(env, env_args)
+        env_args = {**prompt_style_args(env, agent_policies.values()), **env_args}
+    example = _make_env(env, env_args)
     refuse_fallback(example, str(env))
-    taught = [
+    trained = [
         a for a, p in agent_policies.items() if any(p is policy for policy in learning.values())
     ]
     notes = []
     if config.policies == "separate" and len(example.possible_agents) == 1:
         notes.append(f"one agent plays, {example.possible_agents[0]}: separate models need several")
-    if self_play.trains_opponents(config, example, taught):
-        named = isinstance(learner, str) and not (resume and _began_without(folder, config))
-        make = partial(_learner, learner) if named else None
-        config, algorithm, notes = self_play.anchored(config, algorithm, make)
-    algorithm.check(example, taught)
+    if self_play.trains_opponents(config, example, trained):
+        named = isinstance(learner, str) and not (resume and _has_original_options(folder, config))
+        make = partial(_resolve_learner, learner) if named else None
+        config, algorithm, notes = self_play.anchor_to_start(config, algorithm, make)
+    algorithm.check(example, trained)
     distribute(learning.values(), config.parallel, cpu_offload=config.cpu_offload)
     engine = opened.enter_context(
         open_engine(config, algorithm, learning, agent_policies, env_args, folder, example)
@@ -210,19 +210,20 @@ def set_up(
         learning=learning,
         engine=engine,
         model=config.model if policies is None else None,
-        game=example if can_be_asked(example, agent_policies) else None,
+        game=example if can_measure_exactly(example, agent_policies) else None,
         notes=notes,
     )
 
 
-def _began_without(folder: Path, config: FitConfig) -> bool:
+def _has_original_options(folder: Path, config: FitConfig) -> bool:
     """Whether the run began with the learner's options as they are given, and with no others."""
     return bool(
-        run_folder.settings(folder).get("learner_args") == run_folder.as_json(config.learner_args)
+        run_folder.require_config(folder).get("learner_args")
+        == run_folder.as_json(config.learner_args)
     )
 
 
-def _config(
+def _build_config(
     learner: str | Learner,
     env: str | Callable[[], AECEnv],
     policies: Mapping[str, Policy] | None,
@@ -231,42 +232,42 @@ def _config(
     """The configuration; settings that the objects given to ``fit`` replace are refused."""
     named: dict[str, Any] = {
         "learner": learner if isinstance(learner, str) else type(learner).__name__,
-        "env": env if isinstance(env, str) else str(made_env(env, {})),
+        "env": env if isinstance(env, str) else str(make_env(env, {})),
     }
     if not isinstance(learner, str):
-        _refuse(settings, ["learner_args"], "a learner given as an object")
+        _refuse_options(settings, ["learner_args"], "a learner given as an object")
         named["learner_args"] = asdict(learner.config)
     if policies is not None:
-        _refuse(settings, _POLICY_OPTIONS, "policies")
+        _refuse_options(settings, _POLICY_OPTIONS, "policies")
         named["model"] = "given"
     if not isinstance(env, str):
-        _refuse(settings, ["env_args"], "an environment given as a function")
+        _refuse_options(settings, ["env_args"], "an environment given as a function")
     return make_config(FitConfig, {**settings, **named}, "fit")
 
 
-def _refuse(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> None:
+def _refuse_options(settings: Mapping[str, Any], names: Sequence[str], beside: str) -> None:
     for name in names:
         if name in settings:
             raise ConfigError(f"{name} has no effect with {beside}: leave it out")
 
 
-def _learner(learner: str | Learner, config: FitConfig) -> Learner:
+def _resolve_learner(learner: str | Learner, config: FitConfig) -> Learner:
     if isinstance(learner, str):
         return build_learner(learner, config.learner_args, config.agent_args)
     for agent, settings in config.agent_args.items():
-        _refuse(
+        _refuse_options(
             settings, ["learner", "learner_args"], f"a learner given as an object (agent {agent!r})"
         )
     return learner
 
 
-def _agent_policies(
+def _resolve_agent_policies(
     config: FitConfig, policies: Mapping[str, Policy] | None, agents: Sequence[str]
-) -> tuple[Mapping[str, Policy], Learning]:
+) -> tuple[Mapping[str, Policy], LearningPolicies]:
     """The policy of every agent, and those that learn."""
     if policies is not None:
         agent_policies = policies_by_agent(policies, agents)
-        return agent_policies, learning_among(agent_policies)
+        return agent_policies, transformers_policies(agent_policies)
     return load_policies(
         agents,
         config.policies,
@@ -285,5 +286,5 @@ def _agent_policies(
     )
 
 
-def _make(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:
-    return made_env(env, {"split": "train", **env_args})
+def _make_env(env: str | Callable[[], AECEnv], env_args: Mapping[str, Any]) -> AECEnv:
+    return make_env(env, {"split": "train", **env_args})

@@ -14,17 +14,17 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any, Literal
 
-from llmzoo.evaluation.statistics import mean_interval, mean_returns, paired
+from llmzoo.evaluation.statistics import mcnemar_test, mean_interval, mean_returns
 
 TEMPERATURES = (0.3, 0.1)  # of the starting model
 SAMPLES = 8  # of each task, for pass@8
 TASKS = 100  # that the controls play by default
-MOST_COST = 0.1  # episodes of a control over those of the run; above, it is off by default
-LEVEL = 0.05  # p-values below are called a change
+MAX_COST = 0.1  # episodes of a control over those of the run; above, it is off by default
+SIGNIFICANCE_LEVEL = 0.05  # p-values below are called a change
 
 # what of an evaluation a control keeps
-_KEPT = ("tasks", "success", "success_ci95", "solved", "tokens")
-_KEPT_OF_SAMPLES = ("tasks", "samples", "pass_at", "pass_at_ci95")
+_CONTROL_FIELDS = ("tasks", "success", "success_ci95", "solved", "tokens")
+_PASS_AT_FIELDS = ("tasks", "samples", "pass_at", "pass_at_ci95")
 
 
 def control_tasks(
@@ -38,17 +38,17 @@ def control_tasks(
     tasks = TASKS if given == "auto" else given
     if eval_tasks != "all":
         tasks = min(tasks, eval_tasks)
-    return 0 if given == "auto" and tasks * runs > MOST_COST * episodes else tasks
+    return 0 if given == "auto" and tasks * runs > MAX_COST * episodes else tasks
 
 
-def of_control(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+def control_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of the starting model's evaluation at a lower temperature."""
-    return {name: evaluation[name] for name in _KEPT}
+    return {name: evaluation[name] for name in _CONTROL_FIELDS}
 
 
-def of_samples(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+def pass_at_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     """pass@8 from an evaluation with as many samples of each task."""
-    return {name: evaluation[name] for name in _KEPT_OF_SAMPLES}
+    return {name: evaluation[name] for name in _PASS_AT_FIELDS}
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
@@ -56,14 +56,14 @@ def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, 
     if any("solved" not in part for one in (before, after) for part in (one, one["greedy"])):
         return ()  # of an earlier version
     return (
-        _what_moved(before, after),
-        *_attacked(before, after),
+        _success_change(before, after),
+        *_reward_attack_findings(before, after),
         *_explain(before, after),
         *_pass_at(before, after),
     )
 
 
-def _what_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _success_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     sampled = _change(before, after)
     greedy = _change(before["greedy"], after["greedy"])
     if sampled == greedy == "did not change":
@@ -72,14 +72,14 @@ def _what_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    test = paired(_marks(after), _marks(before))
+    test = mcnemar_test(_solved_flags(after), _solved_flags(before))
     points = 100 * (after["success"] - before["success"])
-    if test.p_value >= LEVEL or points == 0:
+    if test.p_value >= SIGNIFICANCE_LEVEL or points == 0:
         return "did not change"
     return f"{'rose' if points > 0 else 'fell'} by {abs(points):.1f} points"
 
 
-def _attacked(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _reward_attack_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """Whether sampled play earns more and solves less."""
     if "returns" not in before or "returns" not in after:
         return  # of an earlier version
@@ -101,13 +101,13 @@ def _explain(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
         return
     best = max(controls, key=lambda name: float(controls[name]["success"]))
     reached, played = controls[best]["success"], len(controls[best]["solved"])
-    solved_before, solved_after = _marks(before)[:played], _marks(after)[:played]
+    solved_before, solved_after = _solved_flags(before)[:played], _solved_flags(after)[:played]
     rate_before, rate_after = sum(solved_before) / played, sum(solved_after) / played
-    risen = paired(solved_after, solved_before)
-    if rate_after <= rate_before or risen.p_value >= LEVEL:
+    risen = mcnemar_test(solved_after, solved_before)
+    if rate_after <= rate_before or risen.p_value >= SIGNIFICANCE_LEVEL:
         return
-    beyond = paired(solved_after, _marks(controls[best]))
-    if reached >= rate_after or beyond.p_value >= LEVEL:
+    beyond = mcnemar_test(solved_after, _solved_flags(controls[best]))
+    if reached >= rate_after or beyond.p_value >= SIGNIFICANCE_LEVEL:
         yield (
             f"The starting model reaches {reached:.1%} at temperature {best}: this gain is explained "
             "by sampling less randomly."
@@ -128,5 +128,5 @@ def _pass_at(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[st
         yield f"pass@{k}: {first:.1%} before, {last:.1%} after."
 
 
-def _marks(evaluation: Mapping[str, Any]) -> list[bool]:
+def _solved_flags(evaluation: Mapping[str, Any]) -> list[bool]:
     return [mark == "1" for mark in evaluation["solved"]]

@@ -32,23 +32,21 @@ def fit_stages(
     """
     if not stages:
         raise ConfigError("stages is a list of at least one mapping of settings")
-    merged = [merged_stage(number, stage, common) for number, stage in enumerate(stages, start=1)]
+    merged = [merge_stage(number, stage, common) for number, stage in enumerate(stages, start=1)]
     results: list[FitResult] = []
     for number, settings in enumerate(merged, start=1):
         run = stage_folder(out, number, settings["learner"])
         if number > 1:
             settings["model"] = str(stage_folder(out, number - 1, merged[number - 2]["learner"]))
         if resume and (run / "after.json").exists():
-            results.append(_ended(run))
+            results.append(_load_result(run))
             continue
-        going_on = resume and (run / "config.json").exists()
-        results.append(fit(env=env, out=run, resume=going_on, quiet=quiet, **settings))
+        resume_stage = resume and (run / "config.json").exists()
+        results.append(fit(env=env, out=run, resume=resume_stage, quiet=quiet, **settings))
     return results
 
 
-def merged_stage(
-    number: int, stage: Mapping[str, Any], common: Mapping[str, Any]
-) -> dict[str, Any]:
+def merge_stage(number: int, stage: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of stage ``number``, counted from 1."""
     if "learner" not in stage:
         raise ConfigError(f"stage {number} names no learner")
@@ -67,12 +65,12 @@ def stage_folder(out: str | Path, number: int, learner: str) -> Path:
     return Path(out) / f"{number}-{learner.replace(':', '.')}"
 
 
-def _ended(run: Path) -> FitResult:
+def _load_result(run: Path) -> FitResult:
     return FitResult(
         run=str(run),
-        before=run_folder.evaluation(run, "before"),
-        after=run_folder.evaluation(run, "after"),
-        steps=max((row["step"] for row in run_folder.metrics(run, "eval")), default=0),
+        before=run_folder.read_evaluation(run, "before"),
+        after=run_folder.read_evaluation(run, "after"),
+        steps=max((row["step"] for row in run_folder.read_metrics(run, "eval")), default=0),
         seconds=0.0,
         policies={},
     )

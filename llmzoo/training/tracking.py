@@ -13,8 +13,8 @@ from accelerate import PartialState
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, GeneralTracker, get_available_trackers
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.files import append
-from llmzoo.runs.run_folder import flat, keep_lines
+from llmzoo.files import open_for_append
+from llmzoo.runs.run_folder import flatten, keep_lines
 
 TENSORBOARD = "tensorboard"
 PROJECT = "llmzoo"
@@ -68,9 +68,9 @@ class Tracker(AbstractContextManager["Tracker"]):
                 0 < first >= row["step"] and (row.get("kind"), row["step"]) != ("eval", steps)
             ),
         )
-        self._file = append(path)
+        self._file = open_for_append(path)
         PartialState()  # accelerate's trackers ask it which process they are in
-        self._trackers = [_started(name, run, first, settings) for name in trackers]
+        self._trackers = [_start_tracker(name, run, first, settings) for name in trackers]
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
@@ -80,7 +80,7 @@ class Tracker(AbstractContextManager["Tracker"]):
     def iteration(self, step: int, row: Mapping[str, Any]) -> None:
         self._write({"kind": "train", "step": step, **row}, "train")
 
-    def evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
+    def log_evaluation(self, step: int, evaluation: Mapping[str, Any]) -> None:
         self._write({"kind": "eval", "step": step, **evaluation}, "eval")
 
     def flush(self) -> None:
@@ -93,14 +93,14 @@ class Tracker(AbstractContextManager["Tracker"]):
         self._file.flush()
         values = {
             f"{prefix}/{name}": float(value)
-            for name, value in flat(row, "/")
+            for name, value in flatten(row, "/")
             if isinstance(value, int | float) and not isinstance(value, bool) and name != "step"
         }
         for tracker in self._trackers:
             tracker.log(values, step=row["step"])
 
 
-def _started(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> GeneralTracker:
+def _start_tracker(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> GeneralTracker:
     make = LOGGER_TYPE_TO_CLASS[name]
     if name == TENSORBOARD:
         tracker = make(TENSORBOARD, run, purge_step=first + 1 if first else None)
@@ -113,6 +113,6 @@ def _started(name: str, run: Path, first: int, settings: Mapping[str, Any]) -> G
     tracker.start()
     plain = bool | int | float | str | None
     tracker.store_init_configuration(
-        {key: v if isinstance(v, plain) else str(v) for key, v in flat(settings, "/")}
+        {key: v if isinstance(v, plain) else str(v) for key, v in flatten(settings, "/")}
     )
     return tracker

@@ -144,13 +144,13 @@ class _Numbers:
 
     def __init__(self, rng: random.Random):
         self._rng = rng
-        self._taken: set[int] = set()
+        self._load_teacher: set[int] = set()
 
     def __call__(self, low: int, high: int, step: int = 1) -> int:
         value = self._rng.randrange(low, high + 1, step)
-        while value in self._taken:
+        while value in self._load_teacher:
             value = self._rng.randrange(low, high + 1, step)
-        self._taken.add(value)
+        self._load_teacher.add(value)
         return value
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
-from llmzoo.envs.tools.bfcl_multi_turn.execution import built, execute, read_call
+from llmzoo.envs.tools.bfcl_multi_turn.execution import build_world, execute, parse_call
 
 FILE = Path(__file__).parents[2] / "llmzoo/envs/tools/bfcl_multi_turn/sample.jsonl"
 
@@ -428,7 +428,7 @@ def records() -> list[dict[str, Any]]:
 
 def filled(story: Story) -> list[tuple[str, list[str]]]:
     """The turns, with the values of earlier responses."""
-    world = built((*story.config, *story.apis), deepcopy(story.config), None)
+    world = build_world((*story.config, *story.apis), deepcopy(story.config), None)
     known: dict[str, Any] = {}
     turns = []
     for text, calls in story.turns:
@@ -437,7 +437,7 @@ def filled(story: Story) -> list[tuple[str, list[str]]]:
             for name, value in known.items():
                 call = call.replace(f"<{name}>", str(value))
             done.append(call)
-            (response,) = execute([read_call(call)], world)
+            (response,) = execute([parse_call(call)], world)
             if response.startswith("{"):
                 known |= json.loads(response)
         turns.append((text, done))

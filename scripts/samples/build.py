@@ -289,13 +289,13 @@ FILES: dict[str, Callable[[], Records]] = {
     "functions/records/mbpp.jsonl": lambda: map(mbpp, problems()[2::3]),
     "class_eval/samples.jsonl": classes,
     "bug_fix/programs.jsonl": programs,
-    "contests/records/apps.jsonl": lambda: map(apps, contests.shipped()[::2]),
+    "contests/records/apps.jsonl": lambda: map(apps, contests.load_shipped()[::2]),
     "contests/records/code_contests.jsonl": lambda: (
-        code_contests(problem) for problem in contests.shipped() if problem.function is None
+        code_contests(problem) for problem in contests.load_shipped() if problem.function is None
     ),
     "contests/records/livecodebench.jsonl": lambda: (
         livecodebench(problem)
-        for number, problem in enumerate(contests.shipped())
+        for number, problem in enumerate(contests.load_shipped())
         if problem.function is not None or number % 3 == 1
     ),
 }

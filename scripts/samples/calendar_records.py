@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llmzoo.envs.planning.calendar import generator
-from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Wish, clock, written
+from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Wish, format_clock, format_slot
 
 FILE = Path(__file__).parents[2] / "llmzoo/envs/planning/calendar/sample.jsonl"
 KINDS = ((2, 40), (3, 20), (4, 20))  # people, records
@@ -27,7 +27,7 @@ def records() -> list[dict[str, object]]:
     made = []
     for people, count in KINDS:
         for _ in range(count):
-            task = generator.draw(
+            task = generator.sample_task(
                 rng, people=people, days=rng.randint(1, 5), slots=rng.randint(1, 2), wishes=False
             )
             task = replace(task, earliest=rng.random() < 0.3)
@@ -54,7 +54,7 @@ def record(number: int, task: MeetingTask, rng: random.Random) -> dict[str, obje
     lines = [
         f"TASK: You need to schedule a meeting for {', '.join(names[:-1])} and {names[-1]} for "
         f"{'half an hour' if task.length == 30 else 'one hour'} between the work hours of "
-        f"{clock(task.opens)} to {clock(task.closes)} on "
+        f"{format_clock(task.opens)} to {format_clock(task.closes)} on "
         f"{task.days[0] if len(task.days) == 1 else several}. ",
         "",
         f"Here are the existing schedules for everyone during the {whole}: ",
@@ -71,14 +71,16 @@ def record(number: int, task: MeetingTask, rng: random.Random) -> dict[str, obje
         "num_days": len(task.days),
         "duration": task.length / 60,
         "prompt_0shot": "\n".join(lines),
-        "golden_plan": f"Here is the proposed time: {written(task.valid[0])} ",
+        "golden_plan": f"Here is the proposed time: {format_slot(task.valid[0])} ",
     }
 
 
 def calendar(person: Person, task: MeetingTask, rng: random.Random) -> str:
     days = [
         f"{day} during "
-        + ", ".join(f"{clock(b.start)} to {clock(b.end)}" for b in person.busy if b.day == day)
+        + ", ".join(
+            f"{format_clock(b.start)} to {format_clock(b.end)}" for b in person.busy if b.day == day
+        )
         for day in task.days
         if any(b.day == day for b in person.busy)
     ]
@@ -86,7 +88,7 @@ def calendar(person: Person, task: MeetingTask, rng: random.Random) -> str:
 
 
 def part(wish: Wish) -> str:
-    return f"{wish.day} {wish.side} {clock(wish.time)}" if wish.side else str(wish.day)
+    return f"{wish.day} {wish.side} {format_clock(wish.time)}" if wish.side else str(wish.day)
 
 
 if __name__ == "__main__":

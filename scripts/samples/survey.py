@@ -1,6 +1,6 @@
-"""What the sandbox says of wrong programs. ``python scripts/samples/build.py --survey`` writes it.
+"""What the sandbox says of wrong load_programs. ``python scripts/samples/build.py --survey`` writes it.
 
-* ``bug_fix/mutants.json``: the mutations that break the programs of bug fixing. Kept are mutants that
+* ``bug_fix/mutants.json``: the mutations that break the load_programs of bug fixing. Kept are mutants that
   end on every test and fail at least one public and one hidden test: of each operator up to three in
   a program, and up to eight pairs of them.
 * ``contests/wrong.jsonl``: the mutations of the known solutions of contest problems that a tester
@@ -19,7 +19,7 @@ from typing import Any
 
 import llmzoo
 from llmzoo.envs.coding import judging, mutations
-from llmzoo.envs.coding.bug_fix.tasks import Program, programs
+from llmzoo.envs.coding.bug_fix.tasks import Program, load_programs
 from llmzoo.envs.coding.contests import targets, trials
 from llmzoo.envs.coding.contests.tasks import Problem
 from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Verdict
@@ -95,13 +95,13 @@ def contest_samples() -> list[Problem]:
 
 def wrong_programs(problem: Problem) -> dict[str, Any]:
     """The record of a problem: by mutation, the numbers of the tests of its pool that catch it."""
-    known = trials.reference(problem, DEFAULT_LIMITS)
+    known = trials.reference_solution(problem, DEFAULT_LIMITS)
     assert known is not None, problem.name
     pool = targets.test_pool(problem, known, DEFAULT_LIMITS)
     names = {}
-    for name in targets.tried_mutations(known.source):
+    for name in targets.select_mutations(known.source):
         with contextlib.suppress(ValueError):  # a block would be empty
-            code = trials.program(mutations.mutate(known.source, [name]), problem)
+            code = trials.prepare_program(mutations.mutate(known.source, [name]), problem)
             names.setdefault(code, name)
     surveyed = targets.survey(problem, known, pool, DEFAULT_LIMITS)
     return {
@@ -118,7 +118,7 @@ def main(coding: Path) -> None:
     lines = [json.dumps(record) + "\n" for record in records.values()]
     (coding / "contests" / "wrong.jsonl").write_text("".join(lines))
     print(f"contests/wrong.jsonl: {len(lines)} problems")
-    rows = {name: mutants(program) for name, program in sorted(programs().items())}
+    rows = {name: mutants(program) for name, program in sorted(load_programs().items())}
     lines = [f'"{name}": {json.dumps(listed)}' for name, listed in rows.items()]
     (coding / "bug_fix" / "mutants.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"bug_fix/mutants.json: {sum(map(len, rows.values()))} mutants")

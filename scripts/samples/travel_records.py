@@ -41,7 +41,7 @@ def records() -> list[dict[str, object]]:
     for visits in (1, 2, 3):
         for _ in range(PER_LENGTH):
             wishes = rng.choice((0, 1, 3))
-            task = generator.draw(rng, visits=visits, candidates=visits + 1, wishes=wishes)
+            task = generator.sample_task(rng, visits=visits, candidates=visits + 1, wishes=wishes)
             best = Solver(task).best()
             assert best is not None
             made.append(record(len(made), task, best[1], LEVELS[min(wishes, 2)], rng))

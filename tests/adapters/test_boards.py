@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from llmzoo.adapters.discrete import observed, plain
+from llmzoo.adapters.discrete import describe_observation, observation_to_text
 from llmzoo.errors import ConfigError
 
 
@@ -25,15 +25,15 @@ from llmzoo.errors import ConfigError
     ],
 )
 def test_plain(seen, text):
-    assert plain(seen, "player_0") == text
+    assert observation_to_text(seen, "player_0") == text
 
 
 def test_what_nobody_reads_is_refused():
-    assert len(plain(np.zeros((10, 100)), "a_0").split()) == 1000
+    assert len(observation_to_text(np.zeros((10, 100)), "a_0").split()) == 1000
     with pytest.raises(ConfigError, match=r"1001 numbers .*observation="):
-        plain(np.zeros(1001), "a_0")
+        observation_to_text(np.zeros(1001), "a_0")
 
 
 def test_observed_has_a_word_before_it():
-    assert observed(3, "a_0") == "Observation: 3"
-    assert observed(np.eye(2), "a_0") == "Observation:\n1 0\n0 1"
+    assert describe_observation(3, "a_0") == "Observation: 3"
+    assert describe_observation(np.eye(2), "a_0") == "Observation:\n1 0\n0 1"

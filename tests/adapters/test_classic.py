@@ -16,7 +16,7 @@ from llmzoo.adapters.classic import connect_four, perfect_tic_tac_toe, tic_tac_t
 from llmzoo.errors import MissingExtraError
 from llmzoo.evaluation import evaluate as evaluation
 from llmzoo.policies import load
-from llmzoo.rollout import agent_turn_tree, episodes, fork, joint_tree, run
+from llmzoo.rollout import agent_turn_tree, fork, joint_tree, play_episodes, run_rollouts
 
 GAMES = [tic_tac_toe, connect_four]
 PATH = "llmzoo.adapters.classic:tic_tac_toe"
@@ -234,7 +234,7 @@ def test_joint_tree_credits_each_player_with_its_own_return():
     env = play(tic_tac_toe(), 0, 1, 2, 3, 5, 4)
     answers = {"player_1": ["Move: 6", "Move: 8", "?"], "player_2": ["Move: 7"] * 3}
     policy = FakePolicy(lambda request, i: answers[request.agent][i])
-    (batch,) = run(
+    (batch,) = run_rollouts(
         [joint_tree(env, 9, group_size=3, trained=["player_1"], expand=0)],
         dict.fromkeys(env.possible_agents, policy),
     )
@@ -251,7 +251,7 @@ def test_agent_turn_tree_goes_on_from_the_best_answer():
 
     env = tic_tac_toe()
     env.reset(seed=0)
-    (batch,) = run(
+    (batch,) = run_rollouts(
         [agent_turn_tree(env, 1, group_size=3, trained=env.possible_agents)],
         dict.fromkeys(env.possible_agents, FakePolicy(write)),
     )
@@ -265,7 +265,7 @@ def test_agent_turn_tree_goes_on_from_the_best_answer():
 
 
 def test_episodes_of_random_text_end_soon():
-    for episode in episodes(tic_tac_toe, load("random"), range(20)):
+    for episode in play_episodes(tic_tac_toe, load("random"), range(20)):
         assert episode.terminated
         assert len(episode.decisions) <= 2 * 9
 

@@ -16,7 +16,7 @@ from llmzoo import registry
 from llmzoo.adapters.comlrl import bridge
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
-from llmzoo.rollout.stepping import advance
+from llmzoo.rollout.stepping import step_joint_action
 
 
 class Diary(TextEnv):
@@ -50,7 +50,7 @@ def replayed(seed, history, env=None):
     shared = 0.0
     for joint in history:
         over = any(env.terminations.values()) or any(env.truncations.values())
-        paid = {} if over or not env.agents else advance(env, joint)
+        paid = {} if over or not env.agents else step_joint_action(env, joint)
         shared = sum(paid.values()) / 2
     return shared, [env.observe(agent) for agent in env.possible_agents]
 
@@ -205,7 +205,7 @@ def test_environments_of_the_suite(env_id):
     env = registry.make(env_id, **kwargs)
     env.reset(seed=3)
     joint = [env.unwrapped.expert(agent) for agent in env.agents]
-    expected = sum(advance(env, joint).values()) / 2
+    expected = sum(step_joint_action(env, joint).values()) / 2
     bridged = bridge(env_id, **kwargs)
     (row,) = bridged.dataset([3])
     assert bridged.formatters[0](row) == row["prompt"]

@@ -13,9 +13,9 @@ from pettingzoo.utils.conversions import parallel_to_aec
 
 from llmzoo import testing
 from llmzoo.adapters import DiscreteText, discrete_to_text
-from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
+from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.rollout import episodes, fork
+from llmzoo.rollout import fork, play_episodes
 
 
 def pile(seed=7, cut=False, **options):
@@ -207,7 +207,7 @@ def test_an_episode_records_each_try():
     answers = iter(["?", "2", "2", "3"])
     policy = ScriptedPolicy(lambda request: next(answers))
     make = partial(discrete_to_text, Pile(), split="all", success="c_2")
-    (episode,) = episodes(make, policy, [7])
+    (episode,) = play_episodes(make, policy, [7])
     assert [(d.agent, d.reward) for d in episode.decisions] == [
         ("a_0", -0.1),
         ("a_0", -1.0),
@@ -223,7 +223,7 @@ def test_scripted_players():
     assert env.unwrapped.expert("a_0") == "Move: 2"
     moves = {env.unwrapped.amateur("a_0", random.Random(i)) for i in range(30)}
     assert moves == {"Move: 1", "Move: 2", "Move: 3"}
-    with pytest.raises(NoPlayerError, match="amateur"):
+    with pytest.raises(NoScriptedPolicyError, match="amateur"):
         pile(7).unwrapped.expert("a_0")
 
 

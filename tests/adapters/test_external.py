@@ -21,10 +21,10 @@ from llmzoo.adapters import external
 from llmzoo.adapters.external import reasoning_gym_scores as scores
 from llmzoo.adapters.external.global_random import GlobalRandomState
 from llmzoo.adapters.external.replayed import MAX_CHARS, ReplayError
-from llmzoo.adapters.external.textarena_games import fewest_players, refusal
+from llmzoo.adapters.external.textarena_games import min_players, refusal_reason
 from llmzoo.cli import main
-from llmzoo.envs.base import InOrder
-from llmzoo.errors import ConfigError, MissingExtraError, NoPlayerError, UnknownNameError
+from llmzoo.envs.base import FastOrderEnforcingWrapper
+from llmzoo.errors import ConfigError, MissingExtraError, NoScriptedPolicyError, UnknownNameError
 from llmzoo.rollout import fork
 
 MARKER = "llmzoo_marker"
@@ -46,7 +46,7 @@ SAMPLES = [
     "gem:game:Mastermind-v0-easy",
 ]
 every_sample = pytest.mark.parametrize("id", SAMPLES)
-every_collection = pytest.mark.parametrize("name", registry.NEIGHBOURS)
+every_collection = pytest.mark.parametrize("name", registry.EXTERNAL_COLLECTIONS)
 # the tasks of verifiers are packages: test_external_verifiers.py writes some
 every_list = pytest.mark.parametrize("name", DISTRIBUTIONS)
 
@@ -66,7 +66,7 @@ def amateur(env, agent):
     """A sloppy player's answer, the same whenever the agent reads the same."""
     try:
         return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
-    except NoPlayerError:
+    except NoScriptedPolicyError:
         return "an answer"
 
 
@@ -74,16 +74,16 @@ def amateur(env, agent):
 
 
 def test_an_id_of_another_collection_is_no_path():
-    assert registry.is_neighbour("textarena:TicTacToe-v0")
-    assert not registry.is_path("textarena:TicTacToe-v0")
-    assert registry.is_path("my_package:textarena")
-    assert not registry.is_neighbour("sudoku_v0")
-    assert not registry.is_neighbour("textarena")
+    assert registry.is_external("textarena:TicTacToe-v0")
+    assert not registry.is_import_path("textarena:TicTacToe-v0")
+    assert registry.is_import_path("my_package:textarena")
+    assert not registry.is_external("sudoku_v0")
+    assert not registry.is_external("textarena")
 
 
 @every_collection
 def test_an_absent_package_is_named_with_its_extra(name, monkeypatch):
-    module = pytest.importorskip(registry.NEIGHBOURS[name])
+    module = pytest.importorskip(registry.EXTERNAL_COLLECTIONS[name])
     monkeypatch.setattr(module, "PACKAGE", "no_such_package_of_anyone")
     assert not external.is_installed(name)
     with pytest.raises(MissingExtraError, match=rf"pip install 'llmzoo-marl\[{module.EXTRA}\]'"):
@@ -93,7 +93,9 @@ def test_an_absent_package_is_named_with_its_extra(name, monkeypatch):
 @every_list
 def test_an_unknown_name_brings_the_nearest(name):
     need(name)
-    known = next(n for n, task in external.collection(name).tasks().items() if not task.refused)
+    known = next(
+        n for n, task in external.load_collection(name).tasks().items() if not task.refused
+    )
     with pytest.raises(UnknownNameError, match=f"Did you mean '{re.escape(known)}'"):
         llmzoo.make(f"{name}:{known}x")
 
@@ -101,7 +103,7 @@ def test_an_unknown_name_brings_the_nearest(name):
 @every_collection
 def test_a_refused_task_says_why(name):
     need(name)
-    refused = {n: t.refused for n, t in external.collection(name).tasks().items() if t.refused}
+    refused = {n: t.refused for n, t in external.load_collection(name).tasks().items() if t.refused}
     assert refused
     for task, why in refused.items():
         with pytest.raises(ConfigError, match=re.escape(f"{name}:{task} is refused: {why}")):
@@ -170,7 +172,7 @@ def test_several_agents_answer_a_question():
 def test_every_task_plays_twice_alike_and_forks(name):
     """docs/external.py does this too, and in two processes."""
     need(name)
-    played = [n for n, task in external.collection(name).tasks().items() if not task.refused]
+    played = [n for n, task in external.load_collection(name).tasks().items() if not task.refused]
     options = {} if name == "reasoning_gym" else {"max_turns": 6}
     for task in played:
         make = maker(f"{name}:{task}", **options)
@@ -193,7 +195,7 @@ def test_the_page_lists_the_tasks(name):
     said = re.search(r"tasks of \S+ (\S+) are played", part)
     if said is None or said[1] != version(DISTRIBUTIONS[name]):
         pytest.skip(f"the page is about another version of {name}")
-    known = external.collection(name).tasks()
+    known = external.load_collection(name).tasks()
     assert ids == [
         *(f"{name}:{n}" for n in known if not known[n].refused),
         *(f"{name}:{n}" for n in known if known[n].refused),
@@ -230,7 +232,7 @@ def test_chance_stands_in_for_the_global_generators():
 
 
 def pile(**options):
-    return InOrder(PileGame(**options))
+    return FastOrderEnforcingWrapper(PileGame(**options))
 
 
 @pytest.mark.slow
@@ -325,7 +327,7 @@ class Scorer:
     ],
 )
 def test_which_part_of_a_text_is_the_answer(text, answer):
-    assert scores.read(text) == answer
+    assert scores.extract_answer(text) == answer
 
 
 @pytest.mark.parametrize(
@@ -342,7 +344,7 @@ def test_which_part_of_a_text_is_the_answer(text, answer):
 )
 def test_a_score_is_from_0_to_1_and_never_raises(value, text, score, error):
     item = {"metadata": "kept"}
-    found = scores.score("chain_sum", Scorer(value), item, text)
+    found = scores.score_answer("chain_sum", Scorer(value), item, text)
     assert (found.score, found.error) == (score, error)
     assert item == {"metadata": "kept"}
 
@@ -363,15 +365,15 @@ def test_a_score_is_from_0_to_1_and_never_raises(value, text, score, error):
     ],
 )
 def test_scorers_that_replace_those_that_evaluate(name, item, answer, score):
-    found = scores.score(name, Scorer(0.5), {"answer": "", "metadata": item}, answer)
+    found = scores.score_answer(name, Scorer(0.5), {"answer": "", "metadata": item}, answer)
     assert found.score == score
 
 
 @pytest.mark.parametrize("name", ["binary_matrix", "spiral_matrix", "string_insertion"])
 def test_only_the_generators_own_form_counts_where_the_others_are_evaluated(name):
     item = {"answer": "1 2\n3 4", "metadata": {}}
-    assert scores.score(name, Scorer(0.5), item, "1 2\n3 4").score == 1.0
-    assert scores.score(name, Scorer(0.5), item, "[[1, 2], [3, 4]]").score == 0.0
+    assert scores.score_answer(name, Scorer(0.5), item, "1 2\n3 4").score == 1.0
+    assert scores.score_answer(name, Scorer(0.5), item, "[[1, 2], [3, 4]]").score == 0.0
 
 
 @pytest.mark.parametrize(
@@ -385,7 +387,7 @@ def test_only_the_generators_own_form_counts_where_the_others_are_evaluated(name
     ],
 )
 def test_answers_that_would_take_very_long_are_not_scored(name, answer):
-    found = scores.score(name, Scorer(1.0), {}, answer)
+    found = scores.score_answer(name, Scorer(1.0), {}, answer)
     assert found.score == 0.0
     assert found.error.startswith("malformed: ")
 
@@ -402,7 +404,7 @@ def test_no_scorer_evaluates_an_answer():
             compiled.append(str(args[0]))
 
     sys.addaudithook(hook)  # it cannot be taken away, only switched off
-    module = external.collection("reasoning_gym")
+    module = external.load_collection("reasoning_gym")
     texts = [MARKER, f"{MARKER} + 1", f"[{MARKER}]", f"[['{MARKER}']]", f"{MARKER}(1)"]
     texts += [f'{{"{MARKER}": 1}}', f"__import__('{MARKER}')", f"1 + 1  # {MARKER}"]
     evaluated = set()
@@ -417,13 +419,13 @@ def test_no_scorer_evaluates_an_answer():
                         warnings.simplefilter("ignore")  # Python's, about such texts as code
                         env.dataset.score_answer(text, dict(env.episode.task.item))
                 else:
-                    scores.score(name, env.dataset, env.episode.task.item, text)
+                    scores.score_answer(name, env.dataset, env.episode.task.item, text)
             if compiled:
                 evaluated.add(name)
                 compiled.clear()
     finally:
         watching[0] = False
-    said = {name for name, why in scores.REFUSED.items() if "evaluates" in why}
+    said = {name for name, why in scores.REFUSED_GENERATORS.items() if "evaluates" in why}
     assert evaluated == said
 
 
@@ -443,10 +445,10 @@ def test_the_expert_earns_the_score_of_every_generator_that_gives_answers():
 
 
 def test_what_is_known_of_textarenas_games():
-    assert (fewest_players("Sudoku"), fewest_players("Chess"), fewest_players("Taboo")) == (1, 2, 4)
-    assert "nltk" in refusal("Wordle-v0", "Wordle")
-    assert refusal("TicTacToe-v0", "TicTacToe") == ""
-    assert bool(refusal("Chess-v0", "Chess")) == (sys.version_info < (3, 12))
+    assert (min_players("Sudoku"), min_players("Chess"), min_players("Taboo")) == (1, 2, 4)
+    assert "nltk" in refusal_reason("Wordle-v0", "Wordle")
+    assert refusal_reason("TicTacToe-v0", "TicTacToe") == ""
+    assert bool(refusal_reason("Chess-v0", "Chess")) == (sys.version_info < (3, 12))
 
 
 def test_a_game_of_textarena_with_moves_by_hand():
@@ -485,10 +487,10 @@ def test_two_wrong_answers_are_a_forfeit():
 def test_players_who_choose_together_do_not_see_each_others_choice():
     env = maker("openspiel:matrix_pd")()
     env.reset(seed=0)
-    assert env.unwrapped.deciding() == ["player_0", "player_1"]
+    assert env.unwrapped.agents_to_act() == ["player_0", "player_1"]
     before = env.observe("player_1")
     env.step(amateur(env, "player_0"))
-    assert env.unwrapped.deciding() == ["player_1"]
+    assert env.unwrapped.agents_to_act() == ["player_1"]
     assert env.observe("player_1") == before
 
 

@@ -342,7 +342,7 @@ def test_a_run_that_shows_something_else_is_told(package):
     env = llmzoo.make(package(GUESSES), split="all", max_tasks=20)
     env.reset(seed=5, options={"task": 3})
     env.step("9")
-    type(env.unwrapped.theirs).drift = 1
+    type(env.unwrapped.vf_env).drift = 1
     with pytest.raises(ReplayError, match="showed something else"):
         env.step("4")
 
@@ -505,6 +505,6 @@ def test_installed_packages_are_listed(package, tmp_path, capsys):
 
 def test_the_commands_take_such_an_id(package, capsys):
     id = package(SUMS)
-    assert registry.is_neighbour(id)
+    assert registry.is_external(id)
     main(["eval", "--env", id, "--policy", "random", "--tasks", "2", "--quiet", "--json"])
     assert json.loads(capsys.readouterr().out)["env"] == id

@@ -24,7 +24,7 @@ import llmzoo
 from llmzoo.adapters.single_agent import single_agent
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 installed = importlib.util.find_spec("openenv") is not None
 with_openenv = pytest.mark.skipif(not installed, reason="openenv is not installed")
@@ -90,7 +90,7 @@ async def episode(url, answers, **reset):
 @with_openenv
 def test_several_sessions_at_once_each_play_as_in_process(sudoku):
     """An oracle's answers from memory: success, and step for step what a single agent gets."""
-    plays = episodes(
+    plays = play_episodes(
         lambda: llmzoo.make("sudoku_v0", split="test"),
         load("oracle"),
         list(range(6)),

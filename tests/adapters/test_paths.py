@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from llmzoo.cli import main
-from llmzoo.cli.arguments import find_here, run_name
+from llmzoo.cli.arguments import add_cwd_to_path, make_run_name
 
 LEARNER = '''
 from dataclasses import dataclass
@@ -223,13 +223,13 @@ def test_the_working_directory_is_searched_only_for_a_path(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(folder))])
     before = list(sys.path)
-    find_here("sudoku_v0")
+    add_cwd_to_path("sudoku_v0")
     assert sys.path == before
-    find_here("paths_env:Echo")
-    find_here("paths_learner:BestOnly")
+    add_cwd_to_path("paths_env:Echo")
+    add_cwd_to_path("paths_learner:BestOnly")
     assert sys.path == [*before, str(folder)]  # at the end: what is installed comes first
 
 
 def test_run_names_are_file_names():
-    assert run_name("sudoku_v0", "grpo", 3) == "sudoku_v0-grpo-3"
-    assert run_name("a.b:c", "d:E", 0) == "a.b.c-d.E-0"
+    assert make_run_name("sudoku_v0", "grpo", 3) == "sudoku_v0-grpo-3"
+    assert make_run_name("a.b:c", "d:E", 0) == "a.b.c-d.E-0"

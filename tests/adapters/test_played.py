@@ -9,7 +9,7 @@ import llmzoo
 from llmzoo.adapters.played import AnsweredEpisode
 from llmzoo.policies import load
 from llmzoo.records import Completion
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 
 def say(played: AnsweredEpisode, *texts: str) -> None:
@@ -53,7 +53,7 @@ def test_each_request_carries_the_chance_that_it_has_in_evaluation():
         played = AnsweredEpisode(llmzoo.make("sudoku_v0", split="test"), seed, task)
         while asks := played.asks:
             played.answered([amateur.respond([ask.request])[0][0] for ask in asks])
-        (there,) = episodes(
+        (there,) = play_episodes(
             lambda: llmzoo.make("sudoku_v0", split="test"), amateur, [seed], tasks=[task]
         )
         assert played.totals == there.totals

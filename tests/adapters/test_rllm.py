@@ -22,10 +22,10 @@ from toy_envs import Adder
 import llmzoo
 from llmzoo import registry
 from llmzoo.adapters import rllm
-from llmzoo.adapters.rllm import RllmEnv, rows
+from llmzoo.adapters.rllm import RllmEnv, make_rows
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import load
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 
 class BaseEnv(ABC):
@@ -125,10 +125,10 @@ def test_thoughts_are_no_part_of_an_answer():
 
 
 def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
-    table = rows("sudoku_v0", 4, agent="planner_1", others="oracle", split="test", seed=10)
+    table = make_rows("sudoku_v0", 4, agent="planner_1", others="oracle", split="test", seed=10)
     assert [(row["task"], row["seed"]) for row in table] == [(0, 10), (1, 11), (2, 12), (3, 13)]
     assert len({row["uid"] for row in table}) == 4
-    plays = episodes(
+    plays = play_episodes(
         lambda: llmzoo.make("sudoku_v0", split="test"),
         load("oracle"),
         [row["seed"] for row in table],
@@ -146,7 +146,7 @@ def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
 
 
 def test_a_group_of_a_row_meets_the_same_chance_in_threads_side_by_side():
-    (row,) = rows("sudoku_v0", 1, agent="planner_1", others="amateur", seed=5)
+    (row,) = make_rows("sudoku_v0", 1, agent="planner_1", others="amateur", seed=5)
     with ThreadPoolExecutor(8) as threads:
         episodes = list(threads.map(lambda _: played(row, ["nonsense"] * 20), range(16)))
     assert all(one == episodes[0] for one in episodes)
@@ -160,19 +160,19 @@ def test_policies_by_name_are_loaded_once_for_all_environments(monkeypatch):
     monkeypatch.setattr(
         rllm, "fill_other_agents", lambda *a: loaded.append(a) or fill_other_agents(*a)
     )
-    rllm._loaded.cache_clear()
-    for row in rows("sudoku_v0", 3, agent="planner_1", others="oracle"):
+    rllm._load_policies.cache_clear()
+    for row in make_rows("sudoku_v0", 3, agent="planner_1", others="oracle"):
         RllmEnv.from_dict(row)
         RllmEnv.from_dict({**row, "others": {"proposer_0": "oracle"}})
     assert len(loaded) == 1
 
 
 def test_rows_end_where_the_split_does():
-    assert len(rows("debate_v0", 1000, agent="pro_0", others="amateur")) == 61
+    assert len(make_rows("debate_v0", 1000, agent="pro_0", others="amateur")) == 61
 
 
 def test_columns_of_the_dataset_that_are_not_ours_are_passed_over():
-    row = {**rows("sudoku_v0", 1, agent="planner_1", others="oracle")[0], "data_source": "x"}
+    row = {**make_rows("sudoku_v0", 1, agent="planner_1", others="oracle")[0], "data_source": "x"}
     assert RllmEnv.from_dict(row).reset()[0].startswith("You are the planner")
 
 
@@ -184,7 +184,7 @@ def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ConfigError, match="nobody plays proposer_0"):
         RllmEnv("sudoku_v0", agent="planner_1")
     with pytest.raises(ConfigError, match="at least 1"):
-        rows("sudoku_v0", 0, agent="planner_1")
+        make_rows("sudoku_v0", 0, agent="planner_1")
 
 
 @pytest.mark.slow

@@ -6,8 +6,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from llmzoo.adapters.others import one_at_a_time
-from llmzoo.policies.base import Request, ScriptedPolicy
+from llmzoo.adapters.others import with_shared_lock
+from llmzoo.policies.base import PolicyRequest, ScriptedPolicy
 
 
 def test_calls_of_several_threads_do_not_overlap():
@@ -27,11 +27,11 @@ def test_calls_of_several_threads_do_not_overlap():
     policy = ScriptedPolicy(answer, "upper")
 
     def ask(policies, number):
-        request = Request(agent="a", observation=f"n{number}", env=None)
+        request = PolicyRequest(agent="a", observation=f"n{number}", env=None)
         return policies["ab"[number % 2]].respond([request], group_size=2)[0][1].text
 
     free = {"a": policy, "b": policy}
-    for policies, at_once in ((free, 8), (one_at_a_time(free), 1)):
+    for policies, at_once in ((free, 8), (with_shared_lock(free), 1)):
         inside = most = 0
         with ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(lambda n, p=policies: ask(p, n), range(24)))
@@ -42,5 +42,5 @@ def test_calls_of_several_threads_do_not_overlap():
 def test_a_shared_policy_keeps_its_name_and_the_prompts_that_it_was_made_for():
     policy = ScriptedPolicy(lambda request: "", "quiet")
     policy.prompt_style = "terse"
-    shared = one_at_a_time({"a": policy})["a"]
+    shared = with_shared_lock({"a": policy})["a"]
     assert (shared.name, shared.prompt_style) == ("quiet", "terse")

@@ -22,7 +22,7 @@ from llmzoo import registry
 from llmzoo.adapters import discrete_to_text
 from llmzoo.adapters.single_agent import single_agent
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, UnknownNameError
 from llmzoo.policies import load
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.testing import hostile_texts
@@ -361,7 +361,7 @@ def test_other_things_that_are_refused():
         single_agent(Pile(), agent="a_0", others="random")
     with pytest.raises(ConfigError, match="max_turns came too late"):
         single_agent(Adder(), agent="a_0", others="random", max_turns=2)
-    with pytest.raises(NoPlayerError):
+    with pytest.raises(NoScriptedPolicyError):
         single_agent(Adder(), agent="b_1", others="oracle").reset()
 
 

@@ -261,7 +261,7 @@ def run(tmp_path_factory):
     watched.__name__ = "agent_return"
     seen = trl_runs.train(
         policy.model,
-        adapter.plain_chat(policy.tokenizer),
+        adapter.with_plain_chat(policy.tokenizer),
         tmp_path_factory.mktemp("one_agent"),
         adapter.dataset(range(4)),
         steps=2,
@@ -335,14 +335,14 @@ def test_the_mask_leaves_out_what_the_agent_was_told(run):
 @pytest.mark.slow
 def test_log_probabilities_are_those_of_the_model(run):
     seen, _ = run
-    for batch, ours, theirs in zip(seen.batches, seen.ours, seen.theirs, strict=True):
+    for batch, ours, theirs in zip(seen.batches, seen.ours, seen.vf_env, strict=True):
         mask = batch["completion_mask"].bool()
         assert_equal(theirs[mask], ours[mask])
 
 
 def test_plain_chat_is_a_copy():
     before = tokenizer()
-    chat = adapter.plain_chat(before)
+    chat = adapter.with_plain_chat(before)
     assert before.chat_template is None
     assert chat.apply_chat_template([{"role": "user", "content": "a b"}], tokenize=False) == "a b"
 
@@ -351,7 +351,7 @@ def test_plain_chat_is_a_copy():
 def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
     seen = trl_runs.train(
         model(max_position_embeddings=2048),
-        adapter.plain_chat(tokenizer()),
+        adapter.with_plain_chat(tokenizer()),
         tmp_path,
         adapter.dataset(range(2)),
         steps=1,

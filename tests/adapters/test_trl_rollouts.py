@@ -15,7 +15,7 @@ from tiny_models import FakePolicy, model, tokenizer
 from toy_envs import Adder, Matcher
 
 from llmzoo.adapters import trl as adapter
-from llmzoo.adapters.trl.rollouts import DecisionRow, branch, rows_of
+from llmzoo.adapters.trl.rollouts import DecisionRow, rows_from_prompts, sample_branches
 from llmzoo.adapters.trl.table import TrlSetup
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load_model
@@ -41,7 +41,7 @@ def texts(branched):
 
 def test_a_group_is_k_answers_to_one_observation_of_one_agent():
     rows = [DecisionRow(seed=5, decision=d) for d in range(4)]
-    branches = branch(table(lambda: Adder(max_turns=2)), FakePolicy(by_chance), rows, 4)
+    branches = sample_branches(table(lambda: Adder(max_turns=2)), FakePolicy(by_chance), rows, 4)
     groups = [branches[i : i + 4] for i in range(0, 16, 4)]
     assert [(g[0].point.agent, g[0].point.turn) for g in groups] == [
         ("a_0", 0),
@@ -61,7 +61,7 @@ def test_a_group_is_k_answers_to_one_observation_of_one_agent():
 
 def test_the_return_is_what_the_agent_is_paid_from_its_answer_on():
     rows = [DecisionRow(seed=1, decision=0), DecisionRow(seed=1, decision=1)]
-    for branched in branch(table(Adder), FakePolicy(by_chance), rows, 3):
+    for branched in sample_branches(table(Adder), FakePolicy(by_chance), rows, 3):
         index, decision = branched.decision
         numbers = [float(n) for n in decision.observation.split()[2:]] + list(
             map(float, texts(branched))
@@ -72,7 +72,7 @@ def test_the_return_is_what_the_agent_is_paid_from_its_answer_on():
 
 
 def test_what_was_paid_before_the_answer_is_no_part_of_its_return():
-    branches = branch(
+    branches = sample_branches(
         table(lambda: Adder(max_turns=2)), FakePolicy(lambda r, i: "2"), [DecisionRow(0, 2)], 1
     )
     index, _ = branches[0].decision
@@ -83,7 +83,7 @@ def test_what_was_paid_before_the_answer_is_no_part_of_its_return():
 
 def test_simultaneous_agents_branch_before_either_has_answered():
     rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
-    branches = branch(table(lambda: Matcher(max_turns=2)), FakePolicy(by_chance), rows, 5)
+    branches = sample_branches(table(lambda: Matcher(max_turns=2)), FakePolicy(by_chance), rows, 5)
     assert [b.point.agent for b in branches] == ["a_0"] * 5 + ["b_1"] * 5
     for b in branches:
         index, decision = b.decision
@@ -97,21 +97,21 @@ def test_simultaneous_agents_branch_before_either_has_answered():
 
 def test_a_number_beyond_the_end_is_counted_round():
     rows = [DecisionRow(seed=0, decision=d) for d in (0, 1, 2, 5)]
-    branches = branch(table(Adder), FakePolicy(by_chance), rows, 1)
+    branches = sample_branches(table(Adder), FakePolicy(by_chance), rows, 1)
     assert [b.point.agent for b in branches] == ["a_0", "b_1", "a_0", "b_1"]
 
 
 def test_other_agents_are_played_by_the_others_and_make_no_groups():
     fixed = ScriptedPolicy(lambda request: "7")
     rows = [DecisionRow(seed=0, decision=0), DecisionRow(seed=0, decision=1)]
-    branches = branch(table(Adder, ["b_1"], fixed), FakePolicy(by_chance), rows, 2)
+    branches = sample_branches(table(Adder, ["b_1"], fixed), FakePolicy(by_chance), rows, 2)
     assert [b.point.agent for b in branches] == ["b_1"] * 4
     assert all(b.decision[1].observation == "b_1 0 7.0" for b in branches)
 
 
 def test_an_agent_without_a_decision_is_named():
     with pytest.raises(ConfigError, match="seed 3 has no decision of b_1"):
-        branch(
+        sample_branches(
             table(Ended, ["b_1"], ScriptedPolicy(lambda r: "")),
             FakePolicy(by_chance),
             [DecisionRow(3, 0)],
@@ -250,7 +250,9 @@ def after_the_expert(env, seed):
 
 def test_wrong_texts_get_the_documented_penalty():
     game = "llmzoo.adapters.classic:tic_tac_toe"
-    (branched,) = branch(table(game), FakePolicy(lambda r, i: "no move"), [DecisionRow(0, 0)], 1)
+    (branched,) = sample_branches(
+        table(game), FakePolicy(lambda r, i: "no move"), [DecisionRow(0, 0)], 1
+    )
     # twice 0.1 for a wrong answer, and 1 for forfeiting
     assert branched.episode.returns()[branched.decision[0]] == pytest.approx(-1.2)
 
@@ -293,7 +295,7 @@ def test_an_adapter_is_trained_alone(tmp_path):
     assert any(bool(weight.any()) for weight in moved.values())
     mask = seen.batches[0]["completion_mask"].bool()
     sampled = seen.batches[0]["sampling_per_token_logps"]
-    assert_equal(sampled[mask], seen.theirs[0][mask])
+    assert_equal(sampled[mask], seen.vf_env[0][mask])
 
 
 @pytest.mark.parametrize(
@@ -323,10 +325,10 @@ def test_what_the_rollout_does_not_know_is_refused(settings, rows, says, tmp_pat
 def test_a_divided_group_is_refused():
     (row,) = adapter.dataset([1], decisions=1)["prompt"]
     (other,) = adapter.dataset([2], decisions=1)["prompt"]
-    assert rows_of([row, row, other, other], 2) == [DecisionRow(1, 0), DecisionRow(2, 0)]
+    assert rows_from_prompts([row, row, other, other], 2) == [DecisionRow(1, 0), DecisionRow(2, 0)]
     for prompts in ([row, other], [row, row, other]):
         with pytest.raises(ConfigError, match="whole groups of 2"):
-            rows_of(prompts, 2)
+            rows_from_prompts(prompts, 2)
 
 
 @pytest.mark.slow
@@ -342,7 +344,7 @@ def test_a_group_shares_task_agent_and_prompt(run):
 def test_log_probabilities_and_masks_are_those_of_the_model(run):
     seen, made = run
     for batch, ours, theirs, samples in zip(
-        seen.batches, seen.ours, seen.theirs, made, strict=True
+        seen.batches, seen.ours, seen.vf_env, made, strict=True
     ):
         mask = batch["completion_mask"].bool()
         assert torch.equal(batch["tool_mask"][mask], torch.ones_like(batch["tool_mask"][mask]))

@@ -24,7 +24,7 @@ import llmzoo.adapters.gymnasium  # noqa: F401  # registers
 from llmzoo import registry
 from llmzoo.adapters import discrete_to_text
 from llmzoo.adapters.single_agent import single_agent
-from llmzoo.adapters.vector import batched, vector
+from llmzoo.adapters.vector import batch_infos, vector
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
@@ -374,7 +374,7 @@ def test_infos_find_their_way_back():
         {"error": "longer than the first", "parts": {}, "n": 2**70},
         {"parts": {"team": 0.25, "own": 2}, "ok": False, "n": 3},
     ]
-    together = batched(infos)
+    together = batch_infos(infos)
     assert together["_ok"].tolist() == [True, False, True]
     assert (together["ok"].dtype, together["n"].dtype) == (np.bool_, object)
     assert DictInfoToList(_Infos(3))._convert_info_to_list(together) == infos
@@ -394,7 +394,7 @@ def test_infos_find_their_way_back():
 )
 def test_numbers_keep_their_values(values, dtype, column):
     infos = [{} if value is None else {"x": value} for value in values]
-    together = batched(infos)
+    together = batch_infos(infos)
     assert together["x"].dtype == dtype
     assert together["x"].tolist() == column
     assert together["_x"].tolist() == [True, True, False]

@@ -22,7 +22,7 @@ from text_endpoint import endpoint
 import llmzoo
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.policies import load
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 installed = importlib.util.find_spec("verifiers") is not None
 with_verifiers = pytest.mark.skipif(not installed, reason="verifiers is not installed")
@@ -43,7 +43,7 @@ def test_the_adapters_do_not_import_it():
 
 def played(env_id, policy, tasks=TASKS, **args):
     """The first test tasks as ``llmzoo.evaluate`` plays them."""
-    return episodes(
+    return play_episodes(
         lambda: llmzoo.make(env_id, split="test", **args),
         load(policy),
         list(range(tasks)),

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from llmzoo.sandbox.attacks.columns import INSIDE, LEVELS
-from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run
+from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run_suite
 
 from .rivals import RIVALS
 from .table import render
@@ -39,8 +39,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="records instead of the table")
     options = parser.parse_args()
     names = [attack.name for attack in ATTACKS]
-    if options.only:
-        names = [n for n in names if any(fnmatch.fnmatch(n, one) for one in options.only)]
+    if options.select:
+        names = [n for n in names if any(fnmatch.fnmatch(n, one) for one in options.select)]
     columns = [f"L{level}" for level in options.levels]
     more = [f"{column}{kind}" for column in columns for kind in INSIDE if options.inside]
     columns += ["L3+processes"] if options.processes and "L3" in columns else []
@@ -52,7 +52,7 @@ def main() -> int:
     if options.rivals:
         asked[with_rivals] = [*asked.get(with_rivals, []), *RIVALS]
     for who, wanted in asked.items():
-        for record in run(who, wanted, names, options.lanes):
+        for record in run_suite(who, wanted, names, options.lanes):
             records.append(record)
             if options.json:
                 print(json.dumps(record), flush=True)

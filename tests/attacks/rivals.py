@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.sandbox.attacks.columns import Unavailable
-from llmzoo.sandbox.attacks.tasks import Task
+from llmzoo.sandbox.attacks.tasks import CodingTask
 
 # the names of their columns in the table
 RIVALS = {
@@ -21,7 +21,7 @@ RIVALS = {
 }
 
 
-def as_asserts(task: Task) -> str:
+def as_asserts(task: CodingTask) -> str:
     """The tests of a task as text that a judge of exit codes or exceptions can append."""
     if task.mode == "calls":
         lines = [f"    assert {f}(*{args!r}) == {want!r}" for f, args, want in task.cases]
@@ -48,7 +48,7 @@ class SubprocessColumn:
             raise Unavailable("only judges what exits or prints")
         return self._run(program, "", time_limit)[1]
 
-    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]:
+    def fake(self, program: str, task: CodingTask, time_limit: float) -> tuple[str, str]:
         if task.mode == "stdio":
             results = [
                 self._run(program, given, time_limit, expected)[1].split() == expected.split()
@@ -98,7 +98,7 @@ class HumanEvalColumn:
             result = self._judge(program, "def check(candidate): pass", "int", time_limit)
             return printed() + result["result"]
 
-    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]:
+    def fake(self, program: str, task: CodingTask, time_limit: float) -> tuple[str, str]:
         if task.mode == "stdio" or "import numpy" in task.tests:
             raise Unavailable("knows asserts only, and has switched off what numpy imports")
         entry = task.entry_point or ("Stack" if task.name == "class" else "running_sum")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from llmzoo.sandbox.attacks.harms import HARMS
-from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run
+from llmzoo.sandbox.attacks.suite import ATTACKS, is_failure, run_suite
 from llmzoo.sandbox.attacks.world import PACKAGES as REPOSITORY
 
 NAMES = [attack.name for attack in ATTACKS]
@@ -30,7 +30,7 @@ ME = "root" if os.geteuid() == 0 else "user"
     ],
 )
 def test_no_attack_succeeds(who, column):
-    records = list(run(who, [column], NAMES))
+    records = list(run_suite(who, [column], NAMES))
     missing = [record["unavailable"] for record in records if "unavailable" in record]
     if missing:
         pytest.skip(missing[0])

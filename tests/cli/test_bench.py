@@ -125,7 +125,7 @@ def trained(monkeypatch):
         tasks = {"tasks": 2, "solved": "00", "ids": ["a", "b"], "returns": {"one_0": [0.0, 0.0]}}
         return {**done, **evaluated, **intervals, **tasks, "return_after": {"one_0": 0.0}}
 
-    monkeypatch.setattr(bench, "_row", row)
+    monkeypatch.setattr(bench, "_train_row", row)
     return configs
 
 

@@ -13,7 +13,7 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv, ParallelEnv
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.tasks import Listed
+from llmzoo.envs.tasks import TaskList
 from llmzoo.spaces import FreeText, Observation
 
 
@@ -22,7 +22,7 @@ class Sums(TextEnv):
 
     def __init__(self, *, split="train", **kwargs):
         super().__init__(["a_0"], **kwargs)
-        self.tasks = Listed([(a, b) for a in range(30) for b in range(9)], str, split=split, source="sums")
+        self.tasks = TaskList([(a, b) for a in range(30) for b in range(9)], str, split=split, source="sums")
 
     def begin(self, rng, task):
         self.numbers = self.tasks.sample(rng) if task is None else self.tasks[task]

@@ -54,7 +54,7 @@ def test_filters(llmzoo, tmp_path):
     _, best = kept("best.parquet", "--top", "0.5")
     assert 0 < told["success"] < 1
     assert solved == [row for row in everything if row["success"]]
-    assert len(trajectories.by_episode(best)) < len(trajectories.by_episode(everything))
+    assert len(trajectories.split_by_episode(best)) < len(trajectories.split_by_episode(everything))
     for agent in ("proposer_0", "planner_1"):
         paid = sorted(
             {(row["seed"], row["episode_return"]) for row in everything if row["agent"] == agent}
@@ -101,7 +101,7 @@ def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
     """Parts of two tasks; the person gives up in the third."""
     from llmzoo.evaluation import collect as collecting
 
-    whole = collecting.episodes
+    whole = collecting.play_episodes
     calls = []
 
     def played(*args, **kwargs):
@@ -110,14 +110,14 @@ def test_ctrl_c_keeps_what_has_been_played(llmzoo, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return whole(*args, **kwargs)
 
-    monkeypatch.setattr(collecting, "episodes", played)
+    monkeypatch.setattr(collecting, "play_episodes", played)
     out = tmp_path / "rows.jsonl"
     asked = ("collect", "--env", "sudoku_v0", "--tasks", 9, "--concurrency", 2, "--out", out)
     said = llmzoo(*asked, "--json", "--quiet")
     assert said.code == 130
     result = json.loads(said.out)
     assert (result["episodes"], result["stopped"]) == (4, True)
-    assert len(trajectories.by_episode(trajectories.load(out))) == 4
+    assert len(trajectories.split_by_episode(trajectories.load(out))) == 4
 
 
 def test_nothing_is_overwritten(llmzoo, tmp_path):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from llmzoo.cli import COMMANDS
-from llmzoo.cli.completion import parser, takes_of
+from llmzoo.cli.completion import command_hints, make_parser
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -24,7 +24,7 @@ def test_it_knows_the_options_that_the_help_lists(llmzoo, capsys, command):
         "engine_args",
     }
     families |= {"model_args", "opponents_args", "curriculum_args"}
-    assert set(takes_of(command)) - {"policy_args"} == listed - families - {
+    assert set(command_hints(command)) - {"policy_args"} == listed - families - {
         *("help", "config", "print_config", "policy_args")
     }
 
@@ -54,7 +54,7 @@ def test_bash_completes(llmzoo, tmp_path):
 
 
 def test_what_may_stand_first_more_than_once():
-    result = parser().parse_args(["report", "runs/a", "runs/b"])
+    result = make_parser().parse_args(["report", "runs/a", "runs/b"])
     assert result.runs == ["runs/a", "runs/b"]
 
 

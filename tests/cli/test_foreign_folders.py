@@ -19,7 +19,7 @@ import pytest
 from llmzoo import errors
 from llmzoo.cli import main
 from llmzoo.evaluation.rescore import rescore
-from llmzoo.runs.players import players
+from llmzoo.runs.players import load_policy_for_agents
 
 SECRET = "canary-0123456789abcdef"
 CODE = "from pathlib import Path\nPath('marker').write_text('ran')\n"
@@ -227,10 +227,10 @@ def test_the_players_of_a_run_send_no_token_from_python_either(theirs, monkeypat
     monkeypatch.setenv("LLMZOO_TOKEN", SECRET)
     folder = theirs(agent_args={"player_1": {"policy": "grpc://evil.invalid:1"}})
     with pytest.raises(errors.ConfigError, match="a run folder cannot choose what is sent"):
-        players(str(folder), ["player_0", "player_1"])
+        load_policy_for_agents(str(folder), ["player_0", "player_1"])
     monkeypatch.setenv("LLMZOO_ENDPOINT_KEYS", "evil.invalid=LLMZOO_TOKEN")
     with pytest.raises(Exception, match=r"evil\.invalid") as asked:
-        players(str(folder), ["player_0", "player_1"])
+        load_policy_for_agents(str(folder), ["player_0", "player_1"])
     assert "cannot choose" not in str(asked.value)
 
 

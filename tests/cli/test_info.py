@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from llmzoo.cli.about import _accepted
+from llmzoo.cli.about import _format_hint
 
 
 def test_json_is_the_contract(llmzoo):
@@ -66,4 +66,4 @@ def test_the_arguments_of_an_environment_say_what_they_accept(llmzoo):
     ],
 )
 def test_what_a_hint_accepts(hint, accepts):
-    assert _accepted(hint) == accepts
+    assert _format_hint(hint) == accepts

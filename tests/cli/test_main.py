@@ -137,10 +137,10 @@ def test_the_help_explains_every_option_and_its_examples_are_right(
 
 def test_errors_and_tables_hold_no_control_characters(capsys):
     from llmzoo.cli import main
-    from llmzoo.cli.output import as_table
+    from llmzoo.cli.output import print_table
 
     assert main(["eval", "--env", "sudoku_v0", "--policy", "\x1b[2Jno\rmodel"]) == 2
-    as_table(["\x1b]0;title\x07"], [["a\x1b[31mb\nc"]])
+    print_table(["\x1b]0;title\x07"], [["a\x1b[31mb\nc"]])
     said = capsys.readouterr()
     assert r"\x1b[2Jno\rmodel" in said.err
     assert r"a\x1b[31mb" in said.out

@@ -18,9 +18,9 @@ from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.export import export_run
 from llmzoo.models import lora
-from llmzoo.models.gguf import convert
+from llmzoo.models.gguf import convert_gguf
 from llmzoo.models.loading import TINY_FOLDER
-from llmzoo.models.model_catalog import MODEL_CATALOG, folder_of
+from llmzoo.models.model_catalog import MODEL_CATALOG, catalog_folder
 
 ENV = ["--env", "sudoku_v0", "--env.max_turns", "1", "--env.prompt", "terse"]
 SHORT = ["--max_new_tokens", "4", "--quiet"]
@@ -33,7 +33,7 @@ def converted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("converted")
     write_gguf(folder / "model.gguf")
     (folder / "models" / "smollm2").mkdir(parents=True)
-    convert(folder / "model.gguf", folder / "models" / "smollm2")
+    convert_gguf(folder / "model.gguf", folder / "models" / "smollm2")
     return folder
 
 
@@ -152,7 +152,7 @@ def test_names_of_llmzoo_s_ask_no_hub(fetched, monkeypatch):
     monkeypatch.setattr(lora, "find_adapter_config_file", asked.append)
     assert not lora.is_adapter("tiny")
     assert not lora.is_adapter("smollm2")
-    assert asked == [str(TINY_FOLDER), str(folder_of("smollm2"))]
+    assert asked == [str(TINY_FOLDER), str(catalog_folder("smollm2"))]
 
 
 @pytest.mark.slow
@@ -178,7 +178,10 @@ def test_an_export_of_adapters_holds_the_base(fetched, lora_run, tmp_path, monke
     """The name means nothing to peft, and the weights are not those of the hub."""
     shutil.copytree(lora_run, "run")
     done = export_run("run", "exported")
-    base, kept = Path("exported/base/model.safetensors"), folder_of("smollm2") / "model.safetensors"
+    base, kept = (
+        Path("exported/base/model.safetensors"),
+        catalog_folder("smollm2") / "model.safetensors",
+    )
     assert base.read_bytes() == kept.read_bytes()
     assert done.base == Path("exported/base")
     settings = json.loads(Path("exported/planner_1/adapter_config.json").read_text())

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from llmzoo.cli.bench import MANY, BenchOptions
+from llmzoo.cli.bench import VARIED, BenchOptions
 from llmzoo.cli.collect import CollectOptions
 from llmzoo.cli.eval import EvalOptions
-from llmzoo.cli.options import names, read, typed
+from llmzoo.cli.options import check_types, parse_names, parse_options
 from llmzoo.cli.serve import ServeOptions
 from llmzoo.cli.train import TrainOptions
 from llmzoo.errors import ConfigError
@@ -18,9 +18,9 @@ from llmzoo.training import FitConfig
 
 def test_the_environment_first_or_by_name():
     for options in (EvalOptions, CollectOptions):
-        first = read("x", ["sudoku_v0", "--out", "x"], options)
-        assert first == read("x", ["--env", "sudoku_v0", "--out", "x"], options)
-    first = read("train", ["sudoku_v0", "--env.max_turns", "2"], TrainOptions, FitConfig)
+        first = parse_options("x", ["sudoku_v0", "--out", "x"], options)
+        assert first == parse_options("x", ["--env", "sudoku_v0", "--out", "x"], options)
+    first = parse_options("train", ["sudoku_v0", "--env.max_turns", "2"], TrainOptions, FitConfig)
     assert first == {"env": "sudoku_v0", "env_args": {"max_turns": 2}}
 
 
@@ -34,29 +34,29 @@ def test_the_environment_first_or_by_name():
     ],
 )
 def test_the_name_in_another_command_will_do(argv, given):
-    assert read("bench", argv.split(), BenchOptions, FitConfig, without=MANY) == given
+    assert parse_options("bench", argv.split(), BenchOptions, FitConfig, without=VARIED) == given
 
 
 def test_names_of_training_in_evaluation_and_of_one_where_there_are_several():
-    given = read("eval", ["--eval_tasks", "5", "--eval-split", "train"], EvalOptions)
+    given = parse_options("eval", ["--eval_tasks", "5", "--eval-split", "train"], EvalOptions)
     assert given == {"tasks": 5, "split": "train"}
-    assert read("serve", ["--env", "a_v0,b_v0"], ServeOptions) == {"envs": "a_v0,b_v0"}
+    assert parse_options("serve", ["--env", "a_v0,b_v0"], ServeOptions) == {"envs": "a_v0,b_v0"}
 
 
 @pytest.mark.parametrize("text", ["a,b", "[a,b]", "[a, b]"])
 def test_a_list_with_and_without_brackets(text):
-    assert names(text) == ["a", "b"]
+    assert parse_names(text) == ["a", "b"]
     for argv in (["--trackers", text], [f"--trackers={text}"]):
-        assert read("train", argv, TrainOptions, FitConfig) == {"trackers": ("a", "b")}
-    assert names(read("bench", ["--envs", text], BenchOptions)["envs"]) == ["a", "b"]
+        assert parse_options("train", argv, TrainOptions, FitConfig) == {"trackers": ("a", "b")}
+    assert parse_names(parse_options("bench", ["--envs", text], BenchOptions)["envs"]) == ["a", "b"]
     hints = {"rewards": tuple[str, ...], "stop": tuple[str, ...]}
-    assert typed(hints, {"rewards": "a,b"}, "option") == {"rewards": ("a", "b")}
+    assert check_types(hints, {"rewards": "a,b"}, "option") == {"rewards": ("a", "b")}
     with pytest.raises(ConfigError, match="list of texts"):
-        typed(hints, {"stop": "a,b"}, "option")  # a comma may be a part of the text
+        check_types(hints, {"stop": "a,b"}, "option")  # a comma may be a part of the text
 
 
 def test_an_empty_list():
-    assert read("train", ["--trackers", "[]"], TrainOptions, FitConfig) == {"trackers": ()}
+    assert parse_options("train", ["--trackers", "[]"], TrainOptions, FitConfig) == {"trackers": ()}
 
 
 def test_all_tasks_of_a_generator_are_refused_alike(llmzoo, tmp_path):

@@ -44,7 +44,7 @@ def test_the_tests_that_are_written_pass(folder):
 @pytest.mark.slow
 def test_a_broken_environment_fails_its_tests(folder, tmp_path):
     """The tests that come with a template see a mistake in it."""
-    for name, text in new.render("env", "made_up_env").items():
+    for name, text in new.render_files("env", "made_up_env").items():
         if name == "made_up_env.py":
             assert text.count("0.1 * (answer is not None)") == 1
             text = text.replace("0.1 * (answer is not None)", "0.1 * random.random()")

@@ -8,7 +8,13 @@ from typing import Any, Literal
 import pytest
 import yaml
 
-from llmzoo.cli.options import CommandOptions, in_words, names, read, typed
+from llmzoo.cli.options import (
+    CommandOptions,
+    check_types,
+    describe_type,
+    parse_names,
+    parse_options,
+)
 from llmzoo.envs import hub as hub_sets
 from llmzoo.envs import sources
 from llmzoo.errors import ConfigError, UnknownNameError
@@ -38,7 +44,7 @@ class Flags(CommandOptions):
 
 
 def given(*argv: str) -> dict[str, Any]:
-    return read("test", argv, Flags, Settings)
+    return parse_options("test", argv, Flags, Settings)
 
 
 def test_only_what_was_given():
@@ -85,7 +91,7 @@ def test_a_mapping_in_parts(tmp_path):
     ],
 )
 def test_types_in_words(hint, words):
-    assert in_words(hint) == words
+    assert describe_type(hint) == words
 
 
 def test_environment_arguments_stand_beside_the_environment():
@@ -134,7 +140,7 @@ def test_print_config_writes_a_file_that_can_be_read_again(tmp_path, capsys):
 
 def test_fields_left_out_are_unknown():
     with pytest.raises(UnknownNameError, match="--rate"):
-        read("test", ["--rate", "1"], Flags, Settings, without={"rate"})
+        parse_options("test", ["--rate", "1"], Flags, Settings, without={"rate"})
 
 
 def test_no_abbreviations():
@@ -144,31 +150,31 @@ def test_no_abbreviations():
 
 def test_typed():
     hints = {"size": int, "prompt": Literal["full", "terse"], "rate": float | None}
-    assert typed(hints, {"size": 4, "prompt": "terse"}, "argument") == {
+    assert check_types(hints, {"size": 4, "prompt": "terse"}, "argument") == {
         "size": 4,
         "prompt": "terse",
     }
-    assert typed(hints, {"rate": 1}, "argument") == {"rate": 1.0}
+    assert check_types(hints, {"rate": 1}, "argument") == {"rate": 1.0}
     with pytest.raises(ConfigError, match="argument 'size' must be a whole number, got 'x'"):
-        typed(hints, {"size": "x"}, "argument")
+        check_types(hints, {"size": "x"}, "argument")
     with pytest.raises(ConfigError, match="must be one of full, terse, got 'long'"):
-        typed(hints, {"prompt": "long"}, "argument")
+        check_types(hints, {"prompt": "long"}, "argument")
     with pytest.raises(UnknownNameError, match="Did you mean 'size'"):
-        typed(hints, {"sise": 4}, "argument")
+        check_types(hints, {"sise": 4}, "argument")
 
 
 def test_names():
-    assert names("a, b,c") == ["a", "b", "c"]
-    assert names(["a", "b"]) == ["a", "b"]
-    assert names(3) == ["3"]
-    assert names([0, 1]) == ["0", "1"]
+    assert parse_names("a, b,c") == ["a", "b", "c"]
+    assert parse_names(["a", "b"]) == ["a", "b"]
+    assert parse_names(3) == ["3"]
+    assert parse_names([0, 1]) == ["0", "1"]
 
 
 def test_a_source_that_was_asked_for_is_the_only_one_that_is_tried(llmzoo, monkeypatch):
     """The command looks at an environment's arguments before it makes one; that asks no network."""
     asked = []
     monkeypatch.setattr(sources, "_loaded", {})
-    monkeypatch.setattr(hub_sets, "records", lambda *args: asked.append(args) or iter(()))
+    monkeypatch.setattr(hub_sets, "load_records", lambda *args: asked.append(args) or iter(()))
     said = llmzoo("play", "mbpp_v0", "--policy", "oracle", "--source", "sample")
     assert said.code == 0
     assert asked == []
@@ -191,7 +197,7 @@ def test_names_of_other_tools_lead_to_ours(option, here):
     from llmzoo.training import FitConfig
 
     with pytest.raises(ConfigError, match=f"Did you mean '{here}'"):
-        read("train", [option, "3"], TrainOptions, FitConfig)
+        parse_options("train", [option, "3"], TrainOptions, FitConfig)
 
 
 def test_print_config_prints_every_default(capsys):
@@ -199,7 +205,7 @@ def test_print_config_prints_every_default(capsys):
     from llmzoo.training import FitConfig
 
     with pytest.raises(SystemExit):
-        read("train", ["--steps", "3", "--print_config"], TrainOptions, FitConfig)
+        parse_options("train", ["--steps", "3", "--print_config"], TrainOptions, FitConfig)
     printed = yaml.safe_load(capsys.readouterr().out)
     assert printed["steps"] == 3
     assert printed["episodes_per_step"] == 16

@@ -67,13 +67,13 @@ def test_boards_are_drawn_in_colour_where_colours_are_shown(llmzoo, monkeypatch)
     drawn = llmzoo("play", "plan_path_v0", "--policy", "oracle").out
     env = package.make("plan_path_v0").unwrapped
     env.reset(seed=0)
-    start = terminal.coloured(env.picture())
+    start = terminal.render_coloured(env.picture())
     assert drawn.count(start) == 1  # the agents read the same board, which stays on the screen
     env.step(env.expert("proposer_0"))
-    _, plan = env.boards_in(env.observe("planner_1"))
-    assert f"\n{terminal.coloured(plan.board)}\nIts simulation: goal reached" in drawn
+    _, plan = env.find_boards(env.observe("planner_1"))
+    assert f"\n{terminal.render_coloured(plan.board)}\nIts simulation: goal reached" in drawn
     env.step(env.expert("planner_1"))
-    assert terminal.coloured(env.picture()) in drawn
+    assert terminal.render_coloured(env.picture()) in drawn
     assert env.board() in plain
     assert env.board() not in drawn
     monkeypatch.setenv("NO_COLOR", "1")
@@ -111,7 +111,7 @@ def test_an_episode_is_recorded(llmzoo, tmp_path):
     assert f"recorded in {film}" in said.out
     env = package.make("sokoban_v0").unwrapped
     env.reset(seed=3)
-    size = np.asarray(pixels.image(env.picture(), 28)).shape
+    size = np.asarray(pixels.to_image(env.picture(), 28)).shape
     with Image.open(film) as frames:
         assert (frames.height, frames.width) == size[:2]
         # the start and each move of the planner; what the proposer says changes nothing
@@ -120,7 +120,7 @@ def test_an_episode_is_recorded(llmzoo, tmp_path):
         last = np.asarray(frames.convert("RGB")).astype(int)
     for agent in env.possible_agents:
         env.step(env.expert(agent))
-    assert np.abs(last - np.asarray(pixels.image(env.picture(), 28))).mean() < 3
+    assert np.abs(last - np.asarray(pixels.to_image(env.picture(), 28))).mean() < 3
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import io
 
 import llmzoo as package
-from llmzoo.cli.screen import BEFORE, BOARD, Screen
+from llmzoo.cli.screen import SHOWN_BEFORE, SHOWN_BOARD, Screen
 
 
 def test_a_board_is_printed_once_until_it_changes(llmzoo):
@@ -12,7 +12,7 @@ def test_a_board_is_printed_once_until_it_changes(llmzoo):
     start = env.unwrapped.board()
     said = llmzoo("play", "sokoban_v0", "--policy", "oracle").out
     assert said.count(start) == 1  # in the proposer's prompt
-    assert said.count(BOARD) == 1  # in the planner's, who reads the same
+    assert said.count(SHOWN_BOARD) == 1  # in the planner's, who reads the same
     env.step(env.unwrapped.expert("proposer_0"))
     env.step(env.unwrapped.expert("planner_1"))
     assert said.count(env.unwrapped.board()) == 1  # after the planner's answer
@@ -30,9 +30,9 @@ def test_a_prompt_is_shortened_to_what_is_new():
     first = "You add.\n\nThe problem: 1 + 1\n\nRound 1.\n\nYour answer:"
     assert screen.prompt("a_0", first) == first
     other = "You check.\n\nThe problem: 1 + 1\n\nRound 1.\n\nYour answer:"
-    assert screen.prompt("b_1", other) == f"You check.\n\n{BEFORE}\n\nYour answer:"
+    assert screen.prompt("b_1", other) == f"You check.\n\n{SHOWN_BEFORE}\n\nYour answer:"
     second = first.replace("Round 1.", "Round 2.")
-    assert screen.prompt("a_0", second) == f"{BEFORE}\n\nRound 2.\n\nYour answer:"
+    assert screen.prompt("a_0", second) == f"{SHOWN_BEFORE}\n\nRound 2.\n\nYour answer:"
 
 
 def test_a_board_that_returns_is_printed_again():
@@ -50,7 +50,7 @@ def test_a_board_that_returns_is_printed_again():
     assert moved == env.unwrapped.board() != start
     env.unwrapped.__dict__.update(before.__dict__)
     assert screen.board() == start
-    assert BOARD in screen.prompt("proposer_0", prompt)
+    assert SHOWN_BOARD in screen.prompt("proposer_0", prompt)
 
 
 def test_what_ends_an_answer_is_said_at_the_first_prompt(llmzoo, monkeypatch):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from llmzoo.cli.train_seeds import _together
+from llmzoo.cli.train_seeds import _combine_seeds
 from llmzoo.training import loop
 
 OPTIONS = (
@@ -80,16 +80,16 @@ def run_of(solved, ids="abcd"):
 
 
 def test_the_interval_is_over_runs_and_tasks():
-    alike = _together([run_of("1100"), run_of("1100")])
+    alike = _combine_seeds([run_of("1100"), run_of("1100")])
     assert alike["success"] == 0.5
     low, high = alike["success_ci95"]
     assert (low, high) == (0.0, 1.0)  # four tasks: two of them may be drawn four times
-    apart = _together([run_of("1111"), run_of("0000")])
+    apart = _combine_seeds([run_of("1111"), run_of("0000")])
     assert apart["success_ci95"] == (0.0, 1.0)
-    sure = _together([run_of("1111"), run_of("1111")])
+    sure = _combine_seeds([run_of("1111"), run_of("1111")])
     assert sure["success_ci95"] == (1.0, 1.0)
 
 
 def test_runs_with_tasks_of_their_own_are_units():
-    mixed = _together([run_of("1100", "abcd"), run_of("1110", "efgh")])
+    mixed = _combine_seeds([run_of("1100", "abcd"), run_of("1110", "efgh")])
     assert mixed == {"success": 0.625, "success_ci95": (0.5, 0.75)}

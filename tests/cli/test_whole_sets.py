@@ -12,16 +12,16 @@ from llmzoo.envs.coding.class_eval import tasks as class_eval
 from llmzoo.envs.coding.contests import apps, code_contests, livecodebench
 from llmzoo.envs.coding.contests import tasks as contests
 from llmzoo.envs.coding.functions import coop_humaneval, humaneval, mbpp
-from llmzoo.envs.debate.tasks import shipped
+from llmzoo.envs.debate.tasks import load_topics
 from llmzoo.envs.games.sudoku import tasks as sudoku
 from llmzoo.envs.math import aime24, aime25, gsm8k, math500, olympiadbench
 from llmzoo.envs.planning.calendar import natural_plan
 from llmzoo.envs.planning.travel import travel_planner
-from llmzoo.envs.sources import ID_FIELDS, identifier
+from llmzoo.envs.sources import ID_FIELDS, record_id
 from llmzoo.envs.tools.bfcl import tasks as bfcl
 from llmzoo.envs.tools.bfcl_multi_turn import tasks as dialogues
 from llmzoo.envs.writing import arxiv, story, tldr
-from llmzoo.errors import ConfigError, SkippedWarning, UnknownNameError
+from llmzoo.errors import ConfigError, SkippedRecordsWarning, UnknownNameError
 
 
 def sample(module):
@@ -30,7 +30,7 @@ def sample(module):
 
 def puzzles():
     rng = random.Random(0)
-    return [{"puzzle": sudoku.draw(rng, 4, (6, 10)).puzzle} for _ in range(9)]
+    return [{"puzzle": sudoku.sample_task(rng, 4, (6, 10)).puzzle} for _ in range(9)]
 
 
 def levels():
@@ -57,7 +57,7 @@ SETS = {
     "coop_humaneval_v0": lambda: sample(coop_humaneval)[:6],
     "mbpp_v0": lambda: numbered(sample(mbpp)[:6]),
     "classeval_v0": lambda: class_eval.PUBLIC_SET.sample_records()[:4],
-    "contests_v0": lambda: list(contests.shipped_records())[:4],
+    "contests_v0": lambda: list(contests.load_shipped_records())[:4],
     "apps_v0": lambda: numbered(sample(apps)[:4]),
     "code_contests_v0": lambda: numbered(sample(code_contests)[:4]),
     "livecodebench_v0": lambda: numbered(sample(livecodebench)[:4]),
@@ -112,7 +112,7 @@ def test_every_task_of_a_file_is_played_once_in_its_order(env, llmzoo, tmp_path)
     assert (result["tasks"], result["split_tasks"]) == (total, total)
     assert (result["success"], result["no_solution"], result["skipped"]) == (1.0, [], 0)
     assert len(set(result["ids"])) == len(result["ids"]) == total
-    own = [identifier(record, (*ID_FIELDS, "name")) for record in records]
+    own = [record_id(record, (*ID_FIELDS, "name")) for record in records]
     assert result["ids"][: len(own)] == own or not all(own)
     assert result["distinct_tasks"] == len(records)
 
@@ -166,8 +166,8 @@ def test_a_generator_has_no_whole_set(llmzoo):
 def test_shipped_sets_have_no_file(llmzoo):
     argv = ["eval", "--env", "debate_v0", "--split", "all", "--tasks", "all", "--policy", "random"]
     result = json.loads(llmzoo(*argv, "--json").out)
-    assert result["ids"] == [topic.id for topic in shipped()]
-    assert result["tasks"] == result["split_tasks"] == len(shipped())
+    assert result["ids"] == [topic.id for topic in load_topics()]
+    assert result["tasks"] == result["split_tasks"] == len(load_topics())
 
 
 def test_own_tasks_of_tool_use(llmzoo, tmp_path):
@@ -194,7 +194,7 @@ def test_bad_records_are_named_and_can_be_skipped(llmzoo, tmp_path):
     assert said.code == 2
     assert said.err.splitlines()[-1].endswith(f"{path}:2: field 'answer' is missing")
     with pytest.warns(
-        SkippedWarning, match=r"2 of 5 records were skipped: .*:2: .*; .*:4: not JSON"
+        SkippedRecordsWarning, match=r"2 of 5 records were skipped: .*:2: .*; .*:4: not JSON"
     ):
         result = measured(llmzoo, "gsm8k_v0", path, "--env.on_bad_record", "skip")
     assert (result["tasks"], result["split_tasks"], result["skipped"]) == (3, 3, 2)
@@ -266,7 +266,7 @@ def test_kinds_of_bfcl_that_are_not_supported(tmp_path, change, message):
     source = write(tmp_path / "set.json", [*records, {**live_simple([{}]), **change}])
     with pytest.raises(ConfigError, match=rf"set\.json:2: field .*{message}"):
         llmzoo_package.make("bfcl_v0", source=source)
-    with pytest.warns(SkippedWarning, match="1 of 2 records were skipped"):
+    with pytest.warns(SkippedRecordsWarning, match="1 of 2 records were skipped"):
         env = llmzoo_package.make("bfcl_v0", source=source, on_bad_record="skip", split="all")
     env.reset(seed=0)
     assert (env.infos["caller_0"]["tasks"], env.infos["caller_0"]["skipped"]) == (1, 1)
@@ -294,8 +294,8 @@ def test_a_task_is_asked_for_by_its_id_or_its_place(tmp_path):
 
 def test_the_page_of_a_run_of_many_instances_reads_the_file_once(tmp_path, monkeypatch):
     calls = []
-    key = sudoku.key
-    monkeypatch.setattr(sudoku, "key", lambda puzzle: calls.append(puzzle) or key(puzzle))
+    key = sudoku.canonical_key
+    monkeypatch.setattr(sudoku, "canonical_key", lambda puzzle: calls.append(puzzle) or key(puzzle))
     source = write(tmp_path / "set.jsonl", puzzles())
     for _ in range(5):
         llmzoo_package.make("sudoku_v0", source=source, split="all")

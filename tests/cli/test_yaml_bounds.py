@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from llmzoo.cli import main
-from llmzoo.cli.yaml_bounds import DEEPEST, MOST, BoundsError, check_bounds
+from llmzoo.cli.yaml_bounds import MAX_DEPTH, MAX_VALUES, BoundsError, check_bounds
 
 LAUGHS = "a0: &a0 [ha, ha]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
@@ -44,10 +44,10 @@ def test_an_endless_file_is_refused(capsys):
 @pytest.mark.parametrize(
     ("text", "held"),
     [
-        (f"[{', '.join(['1'] * (MOST - 1))}]", True),  # and the list itself
-        (f"[{', '.join(['1'] * MOST)}]", False),
-        ("[" * DEEPEST + "]" * DEEPEST, True),
-        ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), False),
+        (f"[{', '.join(['1'] * (MAX_VALUES - 1))}]", True),  # and the list itself
+        (f"[{', '.join(['1'] * MAX_VALUES)}]", False),
+        ("[" * MAX_DEPTH + "]" * MAX_DEPTH, True),
+        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), False),
         ("a: &a {b: 1}\nc: *a\nd: {<<: *a, e: 2}", True),
         # the anchor has 1 + 99 values, each of its aliases as many: 1 + 1 + 100 * 100 > 10,000
         (f"- &a [{', '.join(['1'] * 99)}]\n" + "- *a\n" * 98, True),  # 1 + 99 * 100

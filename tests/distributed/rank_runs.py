@@ -18,7 +18,7 @@ from toy_envs import Mixed, Parities, Parity
 
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
-from llmzoo.learners.per_agent import PerAgent
+from llmzoo.learners.per_agent import PerAgentLearner
 from llmzoo.models import precision
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -93,14 +93,14 @@ def arranged(arrangement: str) -> dict[str, Any]:
     return {"model": teacher(), "policies": agents, "max_new_tokens": 3}
 
 
-def per_agent(options: dict[str, Any]) -> PerAgent:
+def per_agent(options: dict[str, Any]) -> PerAgentLearner:
     """One agent of two with shared weights by another learner."""
     own = MARLOO(MARLOO.Config(**options, **OWN))
-    return PerAgent(MAGRPO(MAGRPO.Config(**options)), {AGENTS[1]: own})
+    return PerAgentLearner(MAGRPO(MAGRPO.Config(**options)), {AGENTS[1]: own})
 
 
 @in_float64()
-@mock.patch.dict(precision.WEIGHTS, float32=torch.float64)
+@mock.patch.dict(precision.WEIGHT_DTYPES, float32=torch.float64)
 def play(name: str, out: Path, **settings: Any) -> None:
     """A run in float64: in float32 AdamW makes a whole step of a rounded gradient that should be 0."""
     learner, options, arrangement = RUNS[name]

@@ -15,7 +15,7 @@ from llmzoo.learners.updates.microbatches import shard_microbatches
 
 
 def as_rank(monkeypatch, rank, world):
-    monkeypatch.setattr(ranks, "_here", replace(ranks._here, rank=rank, world=world))
+    monkeypatch.setattr(ranks, "_placement", replace(ranks._placement, rank=rank, world=world))
 
 
 def test_shares_are_neighbours_of_like_size_and_leave_nothing_out(monkeypatch):
@@ -24,21 +24,21 @@ def test_shares_are_neighbours_of_like_size_and_leave_nothing_out(monkeypatch):
             shares = []
             for rank in range(world):
                 as_rank(monkeypatch, rank, world)
-                shares.append(ranks.share(count))
+                shares.append(ranks.shard_range(count))
             assert [i for share in shares for i in share] == list(range(count))
             assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
 def test_a_process_alone_tells_itself():
-    assert (ranks.rank(), ranks.world()) == (0, 1)
-    assert ranks.gather(b"x") == [b"x"]
+    assert (ranks.rank(), ranks.world_size()) == (0, 1)
+    assert ranks.all_gather_bytes(b"x") == [b"x"]
     assert ranks.broadcast({"a": 1}) == {"a": 1}
     assert ranks.all_reduce_sum({"a": 0.5}) == {"a": 0.5}
     found = ranks.map_sharded([1, 2], lambda items: [torch.full((n,), float(n)) for n in items])
     assert [t.tolist() for t in found] == [[1.0], [2.0, 2.0]]
     assert ranks.map_sharded([], lambda items: pytest.fail("asked for nothing")) == []
     weight = nn.Parameter(torch.zeros(2))
-    ranks.sum_gradients([weight])
+    ranks.all_reduce_gradients([weight])
     assert weight.grad is None
 
 

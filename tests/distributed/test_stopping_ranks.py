@@ -63,7 +63,7 @@ def steps(run: Path) -> int:
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
-    newest = checkpoints.latest(run / "checkpoints")
+    newest = checkpoints.latest_checkpoint(run / "checkpoints")
     found = {}
     for file in sorted(newest.rglob("*.safetensors*")):
         name = file.name.partition(".safetensors")[0].partition("-0")[0]
@@ -93,7 +93,7 @@ def test_both_processes_end_the_iteration(parallel, tmp_path):
     assert out == "stopped\n" * 2, err[-3000:]
     reached = steps(run)
     assert 3 <= reached < STEPS
-    assert checkpoints.latest(run / "checkpoints").name == f"step_{reached:06d}"
+    assert checkpoints.latest_checkpoint(run / "checkpoints").name == f"step_{reached:06d}"
     resumed = begin(tmp_path, parallel, "run", "whole")
     _, err = resumed.communicate(timeout=900)
     assert resumed.returncode == 0, err[-3000:]

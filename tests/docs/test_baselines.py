@@ -14,7 +14,7 @@ finally:
     sys.path.remove(str(ROOT / "docs"))
 
 import llmzoo
-from llmzoo.evaluation.statistics import Z95, of_clusters
+from llmzoo.evaluation.statistics import Z95, clustered_wilson_interval
 
 ROWS = baselines.read()
 # environments that SmolLM2 has not played yet
@@ -42,7 +42,9 @@ def test_intervals_are_those_of_the_results(id):
         clusters: dict[str, list[bool]] = {}
         for task, one in zip(row["ids"], solved, strict=True):
             clusters.setdefault(task, []).append(one)
-        assert row["success_ci95"] == pytest.approx(of_clusters(list(clusters.values()), Z95))
+        assert row["success_ci95"] == pytest.approx(
+            clustered_wilson_interval(list(clusters.values()), Z95)
+        )
         for agent, returns in row["returns"].items():
             assert row["mean_return"][agent] == pytest.approx(sum(returns) / len(returns), abs=1e-5)
 

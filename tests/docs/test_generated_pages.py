@@ -6,7 +6,7 @@ import pytest
 from builders import build
 from pages import ROOT
 
-from llmzoo.cli.about import options_of
+from llmzoo.cli.about import config_options
 
 DOCS = ROOT / "docs"
 NAMES = [
@@ -42,5 +42,5 @@ def test_pages_of_learners_are_up_to_date():
 
 def test_every_option_of_every_learner_is_explained():
     for name in build.llmzoo.list_learners():
-        for option, _, _, comment in options_of(build.learner_class(name).Config):
+        for option, _, _, comment in config_options(build.learner_class(name).Config):
             assert comment, f"{name}.{option} has no comment"

@@ -9,7 +9,7 @@ from builders import papers
 from pages import ROOT
 
 import llmzoo
-from llmzoo.cli.about import environment_prose
+from llmzoo.cli.about import environment_docs
 from llmzoo.learners import learner_class
 
 PACKAGE = ROOT / "llmzoo"
@@ -26,7 +26,7 @@ def test_every_environment_with_a_public_source_has_a_row():
     for id in llmzoo.list_envs():
         if llmzoo.spec(id).family == "third-party":
             continue
-        prose = environment_prose(id)
+        prose = environment_docs(id)
         cited = papers.ARXIV.findall(prose)
         if cited or HUB_ID.search(prose):
             assert id in LISTED["environments"], id

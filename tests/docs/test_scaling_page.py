@@ -41,7 +41,7 @@ def test_the_page_shows_what_the_model_says(scaling, monkeypatch, capsys):
 def test_counts_that_can_be_worked_out_by_hand(scaling):
     batch = scaling.Batch(gpus=2, episodes_per_step=3, agents=2, k=4, turns=5, prompt=10, answer=7)
     assert batch.groups == 3 * 2 * 5
-    assert batch.sampled == 30 * 4 * 7
+    assert batch.sampled_completions == 30 * 4 * 7
     assert batch.read == 30 * (10 + 4 * 7)
     assert scaling.cache_bytes() == 2 * 2 * 28 * 4 * 128
     base, adapter = scaling.weights()

@@ -15,20 +15,20 @@ import torch
 from pages import ROOT
 
 import llmzoo
-from llmzoo.endpoints import Endpoint, connect
+from llmzoo.endpoints import Endpoint, make_client
 from llmzoo.envs import sources
 from llmzoo.envs.base import TextEnv
-from llmzoo.envs.math.gsm8k import read
+from llmzoo.envs.math.gsm8k import task_from_record
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.registry import spec
 from llmzoo.runs.run_folder import locked, prepare
 from llmzoo.sandbox import Sandbox, box
-from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.serve.hosting import ServeConfig, start_server
 from llmzoo.training.config import FitConfig
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
@@ -55,7 +55,7 @@ def provokes(title):
 @provokes("A package is missing")
 def _(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    connect(Endpoint(model="m"))
+    make_client(Endpoint(model="m"))
 
 
 @provokes("A name is not known")
@@ -100,7 +100,7 @@ def _(tmp_path, monkeypatch):
     (tmp_path / "problems.jsonl").write_text(
         '{"question": "1 + 1?", "answer": "#### 2"}\n{"question": "2 + 2?"}\n'
     )
-    sources.load_file("problems.jsonl", read)
+    sources.load_file("problems.jsonl", task_from_record)
 
 
 @provokes("There is no expert")
@@ -169,7 +169,7 @@ def _(tmp_path, monkeypatch):
 def _(tmp_path, monkeypatch):
     env = llmzoo.make("sudoku_v0")
     env.reset(seed=0)
-    asked = Request(agent="a_0", observation="up " * 400, env=env)
+    asked = PolicyRequest(agent="a_0", observation="up " * 400, env=env)
     tiny_models.policy().respond([asked], 1)
 
 
@@ -187,7 +187,7 @@ def _(tmp_path, monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        host(ServeConfig(port=taken.getsockname()[1]), [])
+        start_server(ServeConfig(port=taken.getsockname()[1]), [])
 
 
 @provokes("A server needs a token")
@@ -202,7 +202,7 @@ def _(tmp_path, monkeypatch):
 
 @provokes("An endpoint does not answer")
 def _(tmp_path, monkeypatch):
-    monkeypatch.setattr("llmzoo.policies.endpoint._LONGEST_PAUSE_S", 0.0)
+    monkeypatch.setattr("llmzoo.policies.endpoint._MAX_PAUSE_S", 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the first failed call
         llmzoo.evaluate("propose_v0", "openai:m@http://127.0.0.1:1/v1", tasks=1)

@@ -18,7 +18,7 @@ def cluster():
     """
     import torch
 
-    from llmzoo.engine.ray.cluster import import_ray, start_here
+    from llmzoo.engine.ray.cluster import import_ray, start_local_cluster
 
     ray = import_ray()
     threads = torch.get_num_threads()
@@ -29,7 +29,7 @@ def cluster():
         # where other programs run too, Ray's workers would hardly get a turn with their niceness of 15
         patch.setenv("RAY_worker_niceness", "0")
         patch.setenv("RAY_gcs_server_port_wait_time_s", "300")
-        start_here(cpus=2)
+        start_local_cluster(cpus=2)
         yield ray.get_runtime_context().gcs_address
     ray.shutdown()
     torch.set_num_threads(threads)

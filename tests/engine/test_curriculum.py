@@ -12,7 +12,7 @@ from tiny_models import model, tokenizer
 from toy_envs import Mixed, Parity
 
 import llmzoo
-from llmzoo.engine.curriculum import Curriculum, playable_tasks
+from llmzoo.engine.curriculum import Curriculum, count_curriculum_tasks
 from llmzoo.engine.curriculum_config import CurriculumArgs, curriculum_args
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.models.sampling import Sampling
@@ -106,8 +106,8 @@ def test_a_result_is_the_mean_over_a_trees_endings_and_the_newest_count():
 
 def test_which_environments_have_tasks_to_draw():
     listed = partial(llmzoo.make, "coop_functions_v0", split="train")
-    assert playable_tasks(listed(), CurriculumArgs(tasks=5)) == 5
-    assert playable_tasks(Mixed(), CurriculumArgs()) == 40
+    assert count_curriculum_tasks(listed(), CurriculumArgs(tasks=5)) == 5
+    assert count_curriculum_tasks(Mixed(), CurriculumArgs()) == 40
     for env, args, match in (
         (
             llmzoo.make("sudoku_v0", split="train"),
@@ -122,7 +122,7 @@ def test_which_environments_have_tasks_to_draw():
         (llmzoo.make("signal_v0", values=2, candidates=3), {"tasks": 50}, "tasks is too large"),
     ):
         with pytest.raises(ConfigError, match=match):
-            playable_tasks(env, CurriculumArgs(**args))
+            count_curriculum_tasks(env, CurriculumArgs(**args))
 
 
 def a_player():
@@ -182,7 +182,7 @@ def test_what_is_saved_comes_back_exactly(tmp_path):
 
 def solved(player):
     """How often the tasks that can be learned are solved, of 200."""
-    return llmzoo.evaluate(partial(Mixed, only="UD"), {"writer_0": player}, tasks=200).success
+    return llmzoo.evaluate(partial(Mixed, select="UD"), {"writer_0": player}, tasks=200).success
 
 
 @pytest.mark.slow

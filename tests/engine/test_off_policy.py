@@ -9,7 +9,7 @@ import torch
 from tiny_models import model, tokenizer
 from toy_envs import Parities
 
-from llmzoo.engine.base import draws
+from llmzoo.engine.base import iteration_seeds
 from llmzoo.engine.off_policy import OffPolicyEngine
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
@@ -20,7 +20,7 @@ from llmzoo.runs.policy_loading import load_policies
 from llmzoo.training import FitConfig, fit
 
 PLAY = partial(Parities, 2)
-DRAW = partial(draws, 0, envs=3)
+DRAW = partial(iteration_seeds, 0, envs=3)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def iterated(engine, steps, *, last=None):
     """What each iteration played, and what it learned."""
     draw = partial(DRAW, models=len(engine.policies))
     results = [engine.iterate(PLAY, draw, step, last=step == last) for step in steps]
-    return [(one.batch, one.tokens, one.learned) for one in results]
+    return [(one.batch, one.tokens, one.update_metrics) for one in results]
 
 
 def weights(engine):
@@ -174,7 +174,7 @@ def test_adapters_are_copied_and_their_base_is_not(folder):
     copied = engine.players["writer_0"].model
     assert copied is engine.players["writer_1"].model
     assert copied is not live
-    own = [lora.own_parameters(live, p.adapter) for p in engine.policies.values()]
+    own = [lora.adapter_parameters(live, p.adapter) for p in engine.policies.values()]
     own_weights = {n for n, p in copied.named_parameters() if p is not live.get_parameter(n)}
     assert own_weights == {name for names in own for name in names}
 

@@ -10,11 +10,11 @@ from safetensors.torch import load_file
 from tiny_models import model, policy, tokenizer
 
 import llmzoo
-from llmzoo.engine.opponents import Opponents, Record, Table
+from llmzoo.engine.opponents import MatchRecord, OpponentRouter, Opponents
 from llmzoo.engine.opponents_config import OpponentArgs, opponent_args
 from llmzoo.errors import ConfigError, LlmzooError
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, EpisodeOutcome
 from llmzoo.runs import checkpoints
@@ -69,8 +69,8 @@ def test_settings_that_exclude_each_other(tmp_path):
 
 
 def test_a_win_rate_begins_at_one_half():
-    assert Record().win_rate == 0.5
-    assert Record(games=8, won=6.5).win_rate == pytest.approx(7.5 / 10)
+    assert MatchRecord().win_rate == 0.5
+    assert MatchRecord(games=8, won=6.5).win_rate == pytest.approx(7.5 / 10)
 
 
 def test_how_likely_each_member_is_drawn(tmp_path):
@@ -79,9 +79,9 @@ def test_how_likely_each_member_is_drawn(tmp_path):
     def weights(draw):
         members = pool(tmp_path, draw)
         members.records = {
-            "000000": Record(8, 4.0),
-            "000005": Record(8, 8.0),
-            "000010": Record(8, 2.0),
+            "000000": MatchRecord(8, 4.0),
+            "000005": MatchRecord(8, 8.0),
+            "000010": MatchRecord(8, 2.0),
         }
         return [members._weight(name) for name in members.records]
 
@@ -95,7 +95,7 @@ def test_how_likely_each_member_is_drawn(tmp_path):
 def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
     members = pool(tmp_path, share=0.75, scripted=("amateur",))
     members.begin(0, 7)
-    drawn = Counter(members.against(seed) for seed in range(4_000))
+    drawn = Counter(members.matchup(seed) for seed in range(4_000))
     assert drawn[None] / 4_000 == pytest.approx(0.25, abs=0.03)
     against = Counter(place for place in drawn.elements() if place is not None)
     assert {agent for agent, _ in against} == set(AGENTS)
@@ -103,8 +103,8 @@ def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
     first = sum(count for (agent, _), count in against.items() if agent == "player_0")
     assert first / sum(against.values()) == pytest.approx(0.5, abs=0.04)
     for seed in range(50):
-        place = members.against(seed)
-        assert place == members.against(seed)
+        place = members.matchup(seed)
+        assert place == members.matchup(seed)
         assert members.trained(seed, AGENTS) == (AGENTS if place is None else [place[0]])
 
 
@@ -112,14 +112,14 @@ def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):
     members = pool(tmp_path)
     members.begin(0, 3)
     table = members.with_opponents(dict.fromkeys(AGENTS, members.policies["policy"]))["player_0"]
-    assert isinstance(table, Table)
+    assert isinstance(table, OpponentRouter)
     env = llmzoo.make("kuhn_poker_v0", prompt="terse")
     env.reset(seed=0)
     for seed in range(6):
         for agent in AGENTS:
-            request = Request(agent=agent, observation="up", env=env, seed=seed, noise=seed)
+            request = PolicyRequest(agent=agent, observation="up", env=env, seed=seed, noise=seed)
             (answers,) = table.respond([request], 2)
-            own = members.against(seed)[0] == agent
+            own = members.matchup(seed)[0] == agent
             assert all(answer.trainable is own for answer in answers)
 
 
@@ -144,7 +144,7 @@ def test_games_are_counted_for_the_agent_that_learns(tmp_path):
     members.records.pop("000000", None)
     members.begin(1, 5)  # no copy: only the scripted player
     seeds = range(6)
-    agents = [members.against(seed)[0] for seed in seeds]
+    agents = [members.matchup(seed)[0] for seed in seeds]
     totals = [2.0, -1.0, 0.0, 1.0, 1.0, -2.0]  # of the agent that learns
     endings = [
         ending(seed, **{agent: own, other(agent): -own})
@@ -152,7 +152,7 @@ def test_games_are_counted_for_the_agent_that_learns(tmp_path):
     ]
     told = members.record(Batch(endings=tuple(endings)))
     assert told == {"opponents": 1.0, "win_rate": pytest.approx(3.5 / 6)}
-    assert members.records["oracle"] == Record(games=6, won=3.5)
+    assert members.records["oracle"] == MatchRecord(games=6, won=3.5)
 
 
 def other(agent):
@@ -164,7 +164,7 @@ def test_the_gate_lets_no_copy_in_before_the_last_one_is_beaten(tmp_path):
     members.begin(0, 1)
     members.begin(1, 1)
     assert members.copies == ["000000"]
-    members.records["000000"] = Record(games=8, won=7.0)
+    members.records["000000"] = MatchRecord(games=8, won=7.0)
     members.begin(2, 1)
     assert members.copies == ["000000", "000002"]
 
@@ -215,7 +215,10 @@ def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path):
     run(tmp_path / "whole", 6)
     run(tmp_path / "parts", 3)
     run(tmp_path / "parts", 6, resume=True)
-    ends = [checkpoints.latest(tmp_path / name / "checkpoints") for name in ("whole", "parts")]
+    ends = [
+        checkpoints.latest_checkpoint(tmp_path / name / "checkpoints")
+        for name in ("whole", "parts")
+    ]
     told = [json.loads((end / "opponents.json").read_text()) for end in ends]
     assert told[0] == told[1]
     assert set(told[0]) == {"amateur", "000000", "000002", "000004"}

@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 
 from llmzoo.cli import main
 from llmzoo.engine.ray import RayArgs
-from llmzoo.engine.ray.cluster import import_ray, room_for, start_here
+from llmzoo.engine.ray.cluster import import_ray, reserve_resources, start_local_cluster
 from llmzoo.errors import ConfigError
 from llmzoo.policies.transformers import TINY_FOLDER
 from llmzoo.runs import checkpoints
@@ -109,7 +109,7 @@ def test_what_the_page_shows(begin, tmp_path, monkeypatch, capsys):
         assert main([*command, "--json"]) == 0  # in this process
         (line,) = capsys.readouterr().out.splitlines()
         assert json.loads(line)["steps"] == iterations(run) == steps
-    newest = checkpoints.latest(run / "checkpoints")
+    newest = checkpoints.latest_checkpoint(run / "checkpoints")
     start = load_file(TINY_FOLDER / "model.safetensors")
     ends = [load_file(newest / name / "model.safetensors") for name in ("proposer_0", "planner_1")]
     for weights in (start, ends[1]):
@@ -135,7 +135,7 @@ def test_a_killed_worker_is_not_heard_of_and_ctrl_c_leaves_nothing(begin, tmp_pa
         time.sleep(0.1)
     assert left == {}
     # the iteration that was under way has ended, and is kept
-    assert checkpoints.latest(run / "checkpoints").name == f"step_{iterations(run):06d}"
+    assert checkpoints.latest_checkpoint(run / "checkpoints").name == f"step_{iterations(run):06d}"
     assert (tmp_path / "out").read_text() == ""
     assert (tmp_path / "err").read_text() == (
         "to continue: llmzoo train --resume run\nllmzoo: stopped\n"
@@ -155,7 +155,7 @@ def on_sigterm() -> Iterator[Callable[[int, object], None]]:
 
 def test_the_process_keeps_its_handler_of_sigterm(on_sigterm):
     """With Ray's, SIGTERM would end a run without a checkpoint, and any later one in this process."""
-    start_here(cpus=1)
+    start_local_cluster(cpus=1)
     connected = signal.getsignal(signal.SIGTERM)
     import_ray().shutdown()
     assert on_sigterm is connected is signal.getsignal(signal.SIGTERM)
@@ -168,12 +168,12 @@ def test_workers_share_a_gpu_by_parts(monkeypatch, on_sigterm):
     ray.init("local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
     try:
         half = RayArgs(rollout_gpus=0.5, update_gpus=0.5)
-        with room_for(half.bundles(1), half) as room:
+        with reserve_resources(half.bundles(1), half) as room:
             workers = [room.worker(Looking, number)(0) for number in range(2)]
             assert ray.get([worker.gpus.remote() for worker in workers]) == ["0", "0"]
         more = RayArgs(rollout_gpus=0.5, update_gpus=0.6, start_seconds=1)
         told = r"ask for 2 CPU, 1.1 GPU \(PACK\), the cluster has 2 CPU, 1 GPU"
-        with pytest.raises(ConfigError, match=told), room_for(more.bundles(1), more):
+        with pytest.raises(ConfigError, match=told), reserve_resources(more.bundles(1), more):
             pass
     finally:
         ray.shutdown()

@@ -13,7 +13,7 @@ from ray_toys import Visited, VisitedATGRPO, VisitedConfig
 from tiny_models import model, tokenizer
 
 from llmzoo.engine import wire
-from llmzoo.engine.base import draws
+from llmzoo.engine.base import iteration_seeds
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray.config import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 STEPS = 3
 OPTIONS = {"learning_rate": 1e-2, "kl": 0.1, "epochs": 2}
-DRAW = partial(draws, 0, models=1, envs=4)
+DRAW = partial(iteration_seeds, 0, models=1, envs=4)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def iterated(engine, steps=range(STEPS)):
     for step in steps:
         one = engine.iterate(Visited, DRAW, step, last=step == STEPS - 1)
         counts = (one.clock.answers, one.clock.steps)
-        results.append((wire.dump(one.batch), one.tokens, counts, one.learned, one.credits))
+        results.append((wire.dump(one.batch), one.tokens, counts, one.update_metrics, one.credits))
     return results
 
 
@@ -117,7 +117,7 @@ def decisions(results):
 
 
 def weights(engine):
-    engine.settle()
+    engine.sync_policies()
     return [w.detach().clone() for p in engine.policies.values() for w in p.parameters()]
 
 

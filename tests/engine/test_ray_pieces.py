@@ -12,17 +12,17 @@ from tiny_models import policy
 from toy_envs import Parities
 
 from llmzoo.engine.ray import RayArgs, ray_args, weights
-from llmzoo.engine.ray.calls import opened, reporting
-from llmzoo.engine.ray.engine import merged_metrics, routed
-from llmzoo.engine.ray.plan import settle_in
+from llmzoo.engine.ray.calls import read_report, returns_report
+from llmzoo.engine.ray.engine import batch_for_agents, merge_metrics
+from llmzoo.engine.ray.plan import set_up_worker
 from llmzoo.engine.ray.weights import (
-    merged_files,
-    nothing,
-    packed,
+    empty_array,
+    merge_files,
+    pack_files,
+    pack_tensors,
     read_folder,
-    tensors_packed,
-    tensors_unpacked,
-    unpacked,
+    unpack_files,
+    unpack_tensors,
     write_folder,
 )
 from llmzoo.errors import (
@@ -88,10 +88,10 @@ def test_who_is_given_no_gpu_sees_none(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     threads = torch.get_num_threads()
     plan = SimpleNamespace(folder=str(tmp_path))
-    settle_in(plan, gpus=0.5, threads=threads)
+    set_up_worker(plan, gpus=0.5, threads=threads)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "3"
     assert Path.cwd() == tmp_path
-    settle_in(plan, gpus=0, threads=threads)
+    set_up_worker(plan, gpus=0, threads=threads)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
 
 
@@ -129,19 +129,19 @@ def test_files_as_one_array(tmp_path):
     (tmp_path / "from" / "deep" / "b.bin").write_bytes(bytes(range(256)))
     files = read_folder(tmp_path / "from")
     (tmp_path / "to").mkdir()
-    write_folder(unpacked(packed(files)), tmp_path / "to")
+    write_folder(unpack_files(pack_files(files)), tmp_path / "to")
     for name in ("a.json", "empty", "deep/b.bin"):
         assert (tmp_path / "to" / name).read_bytes() == (tmp_path / "from" / name).read_bytes()
     assert list(read_folder(tmp_path / "from", without=["deep", "empty"])) == ["a.json"]
-    assert unpacked(nothing()) == {}
+    assert unpack_files(empty_array()) == {}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_tensors_as_one_array(dtype):
     given = {"a/x": torch.randn(3, 5).to(dtype), "b": torch.zeros(0, 2, dtype=dtype)}
-    array = tensors_packed(given, "a note")
+    array = pack_tensors(given, "a note")
     array.setflags(write=False)  # as the object store has it
-    results, note = tensors_unpacked(array)
+    results, note = unpack_tensors(array)
     assert note == "a note"
     assert results.keys() == given.keys()
     for name, tensor in given.items():
@@ -152,8 +152,8 @@ def test_tensors_as_one_array(dtype):
 
 def test_weights_go_from_one_policy_to_its_like():
     one, other = policy(seed=1), policy(seed=2)
-    array = weights.playing({"policy": one}, {"policy": one})
-    assert weights.take_up({"policy": other}, array) == {"policy": other}
+    array = weights.pack_player_weights({"policy": one}, {"policy": one})
+    assert weights.load_player_weights({"policy": other}, array) == {"policy": other}
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
@@ -162,10 +162,10 @@ def test_an_adapter_goes_without_its_base():
         return policy().with_adapters(["a_0", "b_1"], seed=seed, r=2)
 
     ones, others = agents(1), agents(2)
-    array = weights.playing({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
+    array = weights.pack_player_weights({"a_0": ones["a_0"]}, {"a_0": ones["a_0"]})
     assert len(array) < sum(p.nbytes for p in policy().model.parameters()) / 4
     kept = [w.clone() for w in others["b_1"].parameters()]
-    weights.take_up(others, array)
+    weights.load_player_weights(others, array)
     own = zip(ones["a_0"].parameters(), others["a_0"].parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in own)
     assert all(torch.equal(a, b) for a, b in zip(kept, others["b_1"].parameters(), strict=True))
@@ -175,7 +175,7 @@ def test_references_play_instead_of_their_policies():
     """The bare base as long as an adapter does nothing, then a copy of the adapter."""
     own, there = (policy().with_adapters(["a_0"], r=2) for _ in range(2))
     bare = own["a_0"].reference()
-    results = weights.take_up(there, weights.playing(own, {"a_0": bare}))
+    results = weights.load_player_weights(there, weights.pack_player_weights(own, {"a_0": bare}))
     assert results["a_0"].adapter is None
     assert results["a_0"].model is there["a_0"].model
     with torch.no_grad():
@@ -184,14 +184,17 @@ def test_references_play_instead_of_their_policies():
         copied = own["a_0"].reference()
         for weight in own["a_0"].parameters():
             weight.fill_(0.25)
-    assert weights.take_up(there, weights.playing(own, {"a_0": copied})) == there
+    assert (
+        weights.load_player_weights(there, weights.pack_player_weights(own, {"a_0": copied}))
+        == there
+    )
     assert all(bool((w == 0.5).all()) for w in there["a_0"].parameters())
 
 
 def test_who_is_no_model_has_no_weights():
     scripted = ScriptedPolicy(lambda request: "u")
-    array = weights.playing({"policy": policy()}, {"policy": scripted})
-    assert weights.take_up({"policy": policy()}, array) == {}
+    array = weights.pack_player_weights({"policy": policy()}, {"policy": scripted})
+    assert weights.load_player_weights({"policy": policy()}, array) == {}
 
 
 def a_batch():
@@ -207,19 +210,19 @@ def a_batch():
 
 def test_groups_go_to_their_agents_and_episodes_to_all():
     batch = a_batch()
-    mine = routed(batch, ["a_0"])
+    mine = batch_for_agents(batch, ["a_0"])
     assert [group.agent for group in mine.groups] == ["a_0", "a_0"]
     assert mine.episodes == batch.episodes
 
 
 def test_metrics_have_the_names_of_one_updater():
-    assert merged_metrics({"a": {"loss": 1.0}, "b": {"loss": 2.0}}) == {
+    assert merge_metrics({"a": {"loss": 1.0}, "b": {"loss": 2.0}}) == {
         "a/loss": 1.0,
         "b/loss": 2.0,
     }
-    assert merged_metrics({"a": {"loss": 1.0}}) == {"loss": 1.0}
+    assert merge_metrics({"a": {"loss": 1.0}}) == {"loss": 1.0}
     demonstrated = {name: {"demonstrated_tokens": 3, "kept": 1} for name in ("a", "b")}
-    assert merged_metrics(demonstrated) == {"demonstrated_tokens": 6, "a/kept": 1, "b/kept": 1}
+    assert merge_metrics(demonstrated) == {"demonstrated_tokens": 6, "a/kept": 1, "b/kept": 1}
 
 
 def as_bytes(**texts):
@@ -229,13 +232,13 @@ def as_bytes(**texts):
 def test_files_of_updaters_are_joined():
     one = as_bytes(roles='{"a_0": 1.5}', iterations="3", own_a="x")
     other = as_bytes(roles='{"b_1": 2.5}', iterations="3", own_b="y")
-    merged = {name: data.tobytes().decode() for name, data in merged_files([one, other]).items()}
+    merged = {name: data.tobytes().decode() for name, data in merge_files([one, other]).items()}
     assert merged == {
         "roles": json.dumps({"a_0": 1.5, "b_1": 2.5}),
         **{"iterations": "3", "own_a": "x", "own_b": "y"},
     }
     with pytest.raises(AssertionError, match="differ in roles"):
-        merged_files([one, as_bytes(roles='{"a_0": 2.0}')])
+        merge_files([one, as_bytes(roles='{"a_0": 2.0}')])
 
 
 def test_states_and_checkpoints(tmp_path):
@@ -249,20 +252,20 @@ def test_states_and_checkpoints(tmp_path):
     }.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
-    results = weights.states_of_checkpoint(tmp_path, policies, ["a", "b"])
+    results = weights.read_checkpoint_states(tmp_path, policies, ["a", "b"])
     own = {
         "a": "a.optimizer-00001-of-00002.safetensors",
         "b": "b.reference/model.safetensors",
     }
     for name, path in own.items():
         assert set(results[name]) == {path, f"{name}.weights.safetensors", *shared}
-    assert set(weights.states_of_checkpoint(tmp_path, policies, [""])[""]) == {
+    assert set(weights.read_checkpoint_states(tmp_path, policies, [""])[""]) == {
         *(*own.values(), "a.weights.safetensors", "b.weights.safetensors", *shared)
     }
-    again = weights.files_of_updaters(results.values(), policies)
+    again = weights.collect_updater_files(results.values(), policies)
     assert set(again) == {*own.values(), *shared}
     others = {"a": policy(seed=3), "b": policy(seed=4)}
-    weights.take_weights(results.values(), others)
+    weights.load_state_weights(results.values(), others)
     for name in policies:
         both = zip(policies[name].parameters(), others[name].parameters(), strict=True)
         assert all(torch.equal(one, other) for one, other in both)
@@ -271,15 +274,15 @@ def test_states_and_checkpoints(tmp_path):
 class Failing:
     """A worker whose calls raise what they are given."""
 
-    @reporting(arrays=2)
+    @returns_report(arrays=2)
     def learn(self, error):
         raise error
 
-    @reporting(arrays=1)
+    @returns_report(arrays=1)
     def play(self):
         return {"pid": 7}, b"data"
 
-    @reporting(arrays=0)
+    @returns_report(arrays=0)
     def start(self):
         return {"pid": 7}
 
@@ -297,7 +300,7 @@ def test_our_errors_come_back_as_themselves(error):
     text, *arrays = Failing().learn(error)
     assert [len(array) for array in arrays] == [0, 0]
     with pytest.raises(type(error)) as raised:
-        opened(text, "update worker")
+        read_report(text, "update worker")
     assert type(raised.value) is type(error)
     assert str(raised.value) == str(error)
     assert "in update worker" in str(raised.value.__cause__)
@@ -307,11 +310,11 @@ def test_our_errors_come_back_as_themselves(error):
 def test_other_errors_say_what_and_where():
     text, *_ = Failing().learn(ZeroDivisionError("by 0"))
     with pytest.raises(WorkerError, match=r"^update worker raised ZeroDivisionError: by 0$"):
-        opened(text, "update worker")
+        read_report(text, "update worker")
 
 
 def test_reports_come_with_their_arrays():
     text, data = Failing().play()
-    assert opened(text, "rollout worker 0") == {"pid": 7}
+    assert read_report(text, "rollout worker 0") == {"pid": 7}
     assert data == b"data"
-    assert opened(Failing().start(), "rollout worker 0") == {"pid": 7}
+    assert read_report(Failing().start(), "rollout worker 0") == {"pid": 7}

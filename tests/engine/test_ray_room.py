@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from llmzoo.engine.ray.cluster import room_for
+from llmzoo.engine.ray.cluster import reserve_resources
 from llmzoo.engine.ray.config import RayArgs
 from llmzoo.errors import ConfigError
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_room_in_a_cluster(cluster):
-    with room_for(RayArgs().bundles(1), RayArgs()):
+    with reserve_resources(RayArgs().bundles(1), RayArgs()):
         pass  # two workers of a CPU each have room on 2 CPUs
     for args, asked in (
         ({"rollout_workers": 2}, "3 CPU, 0 GPU (PACK)"),
@@ -23,6 +23,6 @@ def test_room_in_a_cluster(cluster):
         told = re.escape(f"ask for {asked}, the cluster has 2 CPU, 0 GPU and free are 2 CPU")
         with (
             pytest.raises(ConfigError, match=told),
-            room_for(wanted.bundles(1), wanted),
+            reserve_resources(wanted.bundles(1), wanted),
         ):
             pass

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from tiny_models import model, needed, teacher, tokenizer
 from toy_envs import Parities
 
-from llmzoo.engine.base import draws
+from llmzoo.engine.base import iteration_seeds
 from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
@@ -19,7 +19,7 @@ from llmzoo.errors import WorkerError
 from llmzoo.learners import trajectories
 from llmzoo.policies import expert
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 from llmzoo.runs import checkpoints
 from llmzoo.training import fit, loop
 
@@ -69,7 +69,7 @@ def rows(run):
 
 def kept(run):
     """The content of every file of the newest checkpoint, by its path."""
-    newest = checkpoints.latest(run / "checkpoints")
+    newest = checkpoints.latest_checkpoint(run / "checkpoints")
     paths = [path for path in newest.rglob("*") if path.is_file()]
     return {str(path.relative_to(newest)): path.read_bytes() for path in paths}
 
@@ -78,8 +78,8 @@ def gap(one, other, start):
     """How far two runs' weights are from one another, over how far training has moved them."""
     began = load_file(Path(start) / "model.safetensors")
     apart, moved = [], []
-    for path in checkpoints.latest(one / "checkpoints").rglob("model.safetensors"):
-        there = checkpoints.latest(other / "checkpoints") / path.parent.name / path.name
+    for path in checkpoints.latest_checkpoint(one / "checkpoints").rglob("model.safetensors"):
+        there = checkpoints.latest_checkpoint(other / "checkpoints") / path.parent.name / path.name
         ours, theirs = load_file(path), load_file(there)
         apart += [(ours[name] - theirs[name]).norm() for name in ours]
         moved += [(ours[name] - began[name]).norm() for name in ours]
@@ -168,8 +168,8 @@ def test_it_is_the_run_of_the_local_engine(name, train):
 def test_demonstrations_of_a_file(train, tmp_path):
     """Its lines follow one another, whoever plays them; seven of them, so that order matters."""
     file = tmp_path / "demonstrations.jsonl"
-    played = episodes(Parities, expert(), list(range(7)))
-    trajectories.save(file, trajectories.rows(played))
+    played = play_episodes(Parities, expert(), list(range(7)))
+    trajectories.save(file, trajectories.to_rows(played))
     options = {"policies": "separate", "learner_args": {"source": str(file)}}
     local = train("local", "sft", **options)
     ray = train("ray", "sft", engine="ray", engine_args={"shares": 3}, **options)
@@ -279,13 +279,13 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
     agents, learning = plan.load_policies()
     player = learning["policy"]
     args, learner = RayArgs(), plan.make_learner()
-    draw = partial(draws, 0, models=1, envs=3)
+    draw = partial(iteration_seeds, 0, models=1, envs=3)
     batches, versions = [], [{n: w.clone() for n, w in player.model.state_dict().items()}]
     with ray_engine(plan, args, learner, learning, agents, max_off_policy_steps=2) as engine:
         for step in range(5):
             iteration = engine.iterate(plan.make_env, draw, step, last=step == 4)
             batches.append(iteration.batch)
-            engine.settle()
+            engine.sync_policies()
             versions.append({n: w.clone() for n, w in player.model.state_dict().items()})
 
     def sampled_by(batch, version):

@@ -6,9 +6,17 @@ import numpy as np
 
 from llmzoo.engine import wire
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group, Part
+from llmzoo.records import (
+    Batch,
+    Completion,
+    ComponentReturns,
+    Decision,
+    Episode,
+    EpisodeOutcome,
+    Group,
+)
 from llmzoo.registry import make
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 ANSWER = Completion(
     text="né\n\0🙂",
@@ -31,8 +39,10 @@ def group(**changes):
         "returns": (0.1 + 0.2, math.pi, -0.0),
         "greedy": 1 / 3,
         "parts": {
-            "team": Part(returns=(0.1, math.pi, -0.0), greedy=0.1, redrawn=(0.1, 0.2, 0.3)),
-            "own": Part(returns=(0.2, 0.0, 0.0)),
+            "team": ComponentReturns(
+                returns=(0.1, math.pi, -0.0), greedy=0.1, redrawn=(0.1, 0.2, 0.3)
+            ),
+            "own": ComponentReturns(returns=(0.2, 0.0, 0.0)),
         },
         "reach": 0.1 + 0.2,
         "infos": ({"success": True}, {"count": 1}, {"share": 1.0}),
@@ -96,5 +106,5 @@ def test_played_episodes_arrive_as_they_were():
     def env_fn():
         return make("plan_path_v0", split="train")
 
-    batch = Batch(episodes=tuple(episodes(env_fn, ScriptedPolicy(lambda r: "left"), [1, 2])))
+    batch = Batch(episodes=tuple(play_episodes(env_fn, ScriptedPolicy(lambda r: "left"), [1, 2])))
     assert wire.load(wire.dump(batch)) == batch

@@ -6,7 +6,7 @@ import pytest
 from quick_cases import slow_but
 
 import llmzoo
-from llmzoo.envs.text import bare_line, bare_lines
+from llmzoo.envs.text import content_lines, strip_markup
 from tests.envs.answer_formats import IN_LINE, WRAPPINGS, play, wrap
 
 PROSE = "the text is prose and judged as it stands, with all that is added"
@@ -69,8 +69,8 @@ def test_every_exception_is_of_a_wrapping_and_an_environment():
     ],
 )
 def test_a_bare_line(line, bare):
-    assert bare_line(line) == bare
+    assert strip_markup(line) == bare
 
 
 def test_bare_lines_leave_out_fences_and_rules():
-    assert bare_lines("Sure:\n\n```text\nAB\n```\n---\n| a |\n|---|\n") == ["Sure:", "AB", "a"]
+    assert content_lines("Sure:\n\n```text\nAB\n```\n---\n| a |\n|---|\n") == ["Sure:", "AB", "a"]

@@ -8,7 +8,7 @@ import pytest
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo import testing
-from llmzoo.envs.base import InOrder, Outcome, TextEnv
+from llmzoo.envs.base import FastOrderEnforcingWrapper, Outcome, TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.registry import to_parallel
 
@@ -195,7 +195,7 @@ def test_forks_draw_the_same_next_episodes_without_disturbing_the_original():
     assert late.episode[0] == env.episode[0] != drawn
 
 
-@pytest.mark.parametrize("wrapper", [OrderEnforcingWrapper, InOrder])
+@pytest.mark.parametrize("wrapper", [OrderEnforcingWrapper, FastOrderEnforcingWrapper])
 def test_calls_out_of_order_are_named(wrapper):
     env = wrapper(Match())
     with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
@@ -208,7 +208,10 @@ def test_calls_out_of_order_are_named(wrapper):
 
 
 def test_our_wrapper_says_what_pettingzoos_says():
-    ours, theirs = InOrder(Match(agents=2)), OrderEnforcingWrapper(Match(agents=2))
+    ours, theirs = (
+        FastOrderEnforcingWrapper(Match(agents=2)),
+        OrderEnforcingWrapper(Match(agents=2)),
+    )
     said = []
     for env in (ours, theirs):
         env.reset(seed=0)
@@ -225,7 +228,7 @@ def test_our_wrapper_says_what_pettingzoos_says():
 
 
 def test_a_closing_loop_without_a_step_is_named():
-    env = InOrder(Match())
+    env = FastOrderEnforcingWrapper(Match())
     env.reset(seed=0)
     agents = iter(env.agent_iter())
     next(agents)

@@ -19,7 +19,7 @@ import pytest
 import llmzoo
 from llmzoo.envs.programs import ProgramError
 from llmzoo.errors import ConfigError, SandboxError
-from llmzoo.sandbox.commands import confinable
+from llmzoo.sandbox.commands import probe_confinement
 from llmzoo.sandbox.results import CommandLimits
 from llmzoo.testing import check_env, check_fork
 from tests.envs.word_programs import ASKING, TASKS, limit_time_from_now
@@ -30,7 +30,7 @@ pytest.importorskip("uvicorn")
 
 def is_confinable():
     try:
-        return confinable() == ()
+        return probe_confinement() == ()
     except SandboxError:
         return False
 

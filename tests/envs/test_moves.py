@@ -6,13 +6,13 @@ import time
 import pytest
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from llmzoo.envs.moves import Moves, UnreadableError, moves_of
+from llmzoo.envs.moves import MoveNames, UnreadableError, name_moves
 from llmzoo.errors import ConfigError
 from llmzoo.testing import hostile_texts
 
-NUMBERS = Moves([str(i) for i in range(9)])
-POKER = Moves(["Call", "Raise", "Fold", "Check", "Raise half pot", "All in"])
-SQUARES = Moves(["e2-e4", "e2-e3", "O-O"])
+NUMBERS = MoveNames([str(i) for i in range(9)])
+POKER = MoveNames(["Call", "Raise", "Fold", "Check", "Raise half pot", "All in"])
+SQUARES = MoveNames(["e2-e4", "e2-e3", "O-O"])
 
 
 @pytest.mark.parametrize(
@@ -103,23 +103,23 @@ def test_names_that_cannot_be_read(text):
 def test_names_with_signs_in_them():
     assert SQUARES.read("Move: E2-E4") == 0
     assert SQUARES.read("castle: O-O") == 2
-    assert Moves(["-1", "0", "1"]).read("Move: -1") == 0
+    assert MoveNames(["-1", "0", "1"]).read("Move: -1") == 0
 
 
 @pytest.mark.parametrize("names", [["a", "A"], ["1", "01"], ["", "b"], ["?", "b"], ["a-b", "a b"]])
 def test_names_that_read_the_same(names):
     with pytest.raises(ConfigError, match="empty or taken"):
-        Moves(names)
+        MoveNames(names)
 
 
 def test_names_come_from_the_space():
-    assert moves_of(Discrete(3, start=2), None).names == ("2", "3", "4")
-    assert moves_of(Discrete(2, start=5), "cell {}".format).names == ("cell 5", "cell 6")
-    assert moves_of(Discrete(2), ["left", "right"]).names == ("left", "right")
+    assert name_moves(Discrete(3, start=2), None).names == ("2", "3", "4")
+    assert name_moves(Discrete(2, start=5), "cell {}".format).names == ("cell 5", "cell 6")
+    assert name_moves(Discrete(2), ["left", "right"]).names == ("left", "right")
     with pytest.raises(ConfigError, match="3 names for 2 actions"):
-        moves_of(Discrete(2), ["left", "right", "up"])
+        name_moves(Discrete(2), ["left", "right", "up"])
     with pytest.raises(ConfigError, match="not Discrete"):
-        moves_of(MultiDiscrete([2, 2]), None)
+        name_moves(MultiDiscrete([2, 2]), None)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_time_is_linear(moves, text, no_collector):
 
 @pytest.mark.slow
 def test_any_text_gives_a_move_or_the_named_error():
-    many = Moves([f"from {i} to {j}" for i in range(64) for j in range(64)])
+    many = MoveNames([f"from {i} to {j}" for i in range(64) for j in range(64)])
     for text in hostile_texts(60):
         for moves in (NUMBERS, POKER, many):
             with contextlib.suppress(UnreadableError):

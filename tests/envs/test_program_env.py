@@ -16,10 +16,10 @@ import llmzoo
 from llmzoo.envs.base import Outcome
 from llmzoo.envs.forking import fork
 from llmzoo.envs.programs import ProgramClosed, ProgramError, running
-from llmzoo.envs.programs.messages import Call, agent_named, completion
+from llmzoo.envs.programs.messages import ProgramCall, find_agent, make_completion
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies import ScriptedPolicy
-from llmzoo.rollout import agent_turn_tree, episodes, joint_tree, run
+from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, run_rollouts
 from llmzoo.testing import (
     check_credit,
     check_env,
@@ -155,7 +155,7 @@ def test_calls_are_turns_and_rewards_are_paid_at_once():
 def test_calls_that_are_gathered_are_answered_together():
     env = VOTE()
     env.reset(options={"task": 0})
-    assert env.unwrapped.deciding() == ["a_0", "b_1", "c_2"]  # the order of the agents
+    assert env.unwrapped.agents_to_act() == ["a_0", "b_1", "c_2"]  # the order of the agents
     before = env.observe("b_1")
     env.step("one")
     assert env.observe("b_1") == before
@@ -181,12 +181,16 @@ def test_a_trees_group_shares_its_conversation_and_every_branch_has_its_own_run(
     env = llmzoo.from_program(counted, agents=["writer_0", "checker_1"], tasks=TASKS)
     env.reset(seed=1)
     players = dict.fromkeys(env.possible_agents, ScriptedPolicy(policy))
-    (batch,) = run([joint_tree(env, 1, group_size=4, trained=env.possible_agents)], players)
+    (batch,) = run_rollouts(
+        [joint_tree(env, 1, group_size=4, trained=env.possible_agents)], players
+    )
     assert {group.agent for group in batch.groups} == {"writer_0", "checker_1"}
     assert len(starts) < 2 * len(batch.endings) * 3
     env = RELAY()
     env.reset(seed=1)
-    (batch,) = run([agent_turn_tree(env, 1, group_size=4, trained=env.possible_agents)], players)
+    (batch,) = run_rollouts(
+        [agent_turn_tree(env, 1, group_size=4, trained=env.possible_agents)], players
+    )
     assert [group.agent for group in batch.groups[:2]] == ["writer_0", "checker_1"]
 
 
@@ -247,7 +251,7 @@ def test_threads_are_answered_together():
         return float(texts == ["d", "c", "b", "a"])
 
     env = made(four, agents=["a_0", "b_1", "c_2", "d_3"])
-    assert env.unwrapped.deciding() == ["a_0", "b_1", "c_2", "d_3"]
+    assert env.unwrapped.agents_to_act() == ["a_0", "b_1", "c_2", "d_3"]
     play(env, lambda observation, agent: agent[0])
     assert env.unwrapped.success
 
@@ -319,8 +323,8 @@ def test_the_clients_shape():
     ],
 )
 def test_tool_calls_that_a_model_wrote(text, calls):
-    call = Call("a_0", ({"role": "user", "content": "?"},), ({"type": "function"},))
-    message = completion(call, [text], 1).choices[0].message
+    call = ProgramCall("a_0", ({"role": "user", "content": "?"},), ({"type": "function"},))
+    message = make_completion(call, [text], 1).choices[0].message
     names = None if message.tool_calls is None else [c.function.name for c in message.tool_calls]
     assert names == calls
     assert message.content == (text if calls is None else None)
@@ -374,7 +378,7 @@ def test_faults_of_the_program_are_named():
     with pytest.raises(ConfigError, match="each once"):
         made(relay, agents=["a_0", "a_0"])
     with pytest.raises(UnknownNameError, match="unknown agent 'a'"):
-        agent_named("a", ["a_0", "a_1"])
+        find_agent("a", ["a_0", "a_1"])
 
 
 def test_a_program_that_raises():
@@ -510,7 +514,7 @@ def test_a_coroutine_that_waits_for_time():
 
 
 def test_episodes_of_models_read_the_program():
-    played = episodes(RELAY, llmzoo.policies.load("tiny"), seeds=[0, 1])
+    played = play_episodes(RELAY, llmzoo.policies.load("tiny"), seeds=[0, 1])
     assert [d.agent for d in played[0].decisions[:2]] == ["writer_0", "checker_1"]
     assert played[0].decisions[0].observation.startswith("Attempt 0. Write ")
     assert all(d.completion.trainable for episode in played for d in episode.decisions)

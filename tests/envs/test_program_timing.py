@@ -25,7 +25,7 @@ def play(env, answer, pause=0.0):
     """Play to the end, and think before each step; who was asked in each round."""
     rounds = []
     while not all(env.terminations.values()):
-        rounds.append(tuple(env.unwrapped.deciding()))
+        rounds.append(tuple(env.unwrapped.agents_to_act()))
         time.sleep(pause)
         for agent in rounds[-1]:
             env.step(answer(env.observe(agent)))
@@ -129,7 +129,7 @@ def test_a_call_that_times_out_gives_way():
     env = made(impatient)
     assert gave_up.wait(20)
     env.step("too late")
-    assert env.unwrapped.deciding() == ["b_1"]
+    assert env.unwrapped.agents_to_act() == ["b_1"]
     env.step("x")
     assert env.rewards["a_0"] == 1.0
 

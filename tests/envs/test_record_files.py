@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from llmzoo.envs import record_files
-from llmzoo.envs.record_files import BadRecord, read
+from llmzoo.envs.record_files import BadRecord, read_records
 from llmzoo.errors import ConfigError, MissingExtraError
 
 RECORDS = [{"id": 7, "text": "one\u2028two"}, {"id": 8, "text": "é", "calls": [{"a": [1, 2]}]}]
@@ -20,7 +20,7 @@ GZIPPED = gzip.compress(LINES, mtime=0)  # the ids of tests hold no time
 
 def of(path, content):
     path.write_bytes(content)
-    return list(read(str(path)))
+    return list(read_records(str(path)))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     rows = [{"id": n, "tests": {"input": ["1", "2"], "output": [str(n)]}} for n in range(600)]
     parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    result = list(read(str(path)))
+    result = list(read_records(str(path)))
     assert [record for _, record in result] == rows
     assert result[599][0] == f"{path}:600"
     with pytest.raises(ConfigError, match=r"b\.parquet is not a Parquet file"):
@@ -66,7 +66,7 @@ def test_parquet_loads_no_torch(tmp_path):
     parquet.write_table(pyarrow.Table.from_pylist([{"id": 1}]), path)
     program = (
         "import sys; from llmzoo.envs import record_files; "
-        f"assert len(list(record_files.read({str(path)!r}))) == 1; "
+        f"assert len(list(record_files.read_records({str(path)!r}))) == 1; "
         "print([n for n in ('torch', 'datasets', 'transformers') if n in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -121,4 +121,4 @@ def test_a_folder_is_no_file(tmp_path):
     path = tmp_path / "a.jsonl"
     path.mkdir()
     with pytest.raises(ConfigError, match=r"a\.jsonl cannot be read: Is a directory"):
-        list(read(str(path)))
+        list(read_records(str(path)))

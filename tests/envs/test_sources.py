@@ -12,15 +12,22 @@ import pytest
 
 from llmzoo.envs import hub as hub_sets
 from llmzoo.envs import sources
-from llmzoo.envs.sources import PublicSet, field, load_file, parse_records, records, texts
-from llmzoo.errors import ConfigError, MissingExtraError, SkippedWarning
+from llmzoo.envs.sources import (
+    PublicSet,
+    get_field,
+    get_strings,
+    load_file,
+    parse_records,
+    read_shipped_records,
+)
+from llmzoo.errors import ConfigError, MissingExtraError, SkippedRecordsWarning
 
 SAMPLE = Path(__file__).parent / "numbers.jsonl"  # {"n": 7}
 RECORDS = [{"n": 1}, {"n": 2}]
 
 
 def parse(record):
-    return field(record, "n", int) * 10
+    return get_field(record, "n", int) * 10
 
 
 def get(source, on_bad_record="error", **kwargs):
@@ -151,18 +158,18 @@ def test_sources_that_are_none():
 
 def test_fields():
     record = {"a": "x", "b": ["x", "y"], "c": None}
-    assert field(record, "a", str) == "x"
-    assert field(record, "c", str, "default") == "default"
-    assert texts(record, "b") == ("x", "y")
-    assert texts(record, "d", []) == ()
+    assert get_field(record, "a", str) == "x"
+    assert get_field(record, "c", str, "default") == "default"
+    assert get_strings(record, "b") == ("x", "y")
+    assert get_strings(record, "d", []) == ()
     with pytest.raises(ValueError, match="field 'b' must be a list of strings"):
-        texts({"b": [1]}, "b")
+        get_strings({"b": [1]}, "b")
 
 
 def test_only_a_line_feed_ends_a_record(tmp_path):
     path = tmp_path / "records.jsonl"
     path.write_text('{"a": "one\u2028two\x85three"}\n\n{"a": "four"}\n', encoding="utf-8")
-    assert list(records(path)) == [{"a": "one\u2028two\x85three"}, {"a": "four"}]
+    assert list(read_shipped_records(path)) == [{"a": "one\u2028two\x85three"}, {"a": "four"}]
 
 
 def test_what_is_parsed_is_named_by_its_place():
@@ -187,7 +194,7 @@ def test_an_unreachable_hub_fails_at_once(monkeypatch):
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    monkeypatch.setattr(hub_sets, "_hub_answers", lambda endpoint: False)
+    monkeypatch.setattr(hub_sets, "_can_connect", lambda endpoint: False)
     with pytest.raises(ConfigError):
         get("hub")
     assert seen == [True]
@@ -214,7 +221,7 @@ def test_two_records_with_one_id_are_both_named(tmp_path):
     message = rf"numbers\.jsonl:3: the id '7' is taken by {path}:1"
     with pytest.raises(ConfigError, match=message):
         get(str(path))
-    with pytest.warns(SkippedWarning, match=f"1 of 3 records were skipped: .*{message}"):
+    with pytest.warns(SkippedRecordsWarning, match=f"1 of 3 records were skipped: .*{message}"):
         result = get(str(path), on_bad_record="skip")
     assert (result.tasks, result.names, result.skipped) == ((10, 30), ("7", "8"), 1)
 
@@ -227,7 +234,7 @@ def test_the_hubs_splits_may_count_anew(hub):
 def test_bad_records_are_skipped_where_that_is_asked_for(tmp_path):
     path = tmp_path / "numbers.jsonl"
     path.write_text('{"n": 1}\n{"n"\n[3]\n{"n": "four"}\n{"n": 5}\n')
-    with pytest.warns(SkippedWarning) as told:
+    with pytest.warns(SkippedRecordsWarning) as told:
         result = get(str(path), on_bad_record="skip")
     assert (result.tasks, result.skipped) == ((10, 50), 3)
     (warning,) = told
@@ -255,8 +262,8 @@ def test_records_that_are_not_played_are_counted(tmp_path):
     path.write_text('{"n": 1}\n{"n": 2}\n{"n": 3}\n')
     result = load_file(str(path), lambda r: r["n"] if r["n"] != 2 else None)
     assert (result.tasks, result.left_out) == ((1, 3), 1)
-    assert (result.those(lambda n: n > 1, asked=True).left_out) == 1
-    assert (result.those(lambda n: n > 1, asked=False).left_out) == 2
+    assert (result.filter_tasks(lambda n: n > 1, asked=True).left_out) == 1
+    assert (result.filter_tasks(lambda n: n > 1, asked=False).left_out) == 2
 
 
 def test_the_tasks_of_a_split_are_made_once():

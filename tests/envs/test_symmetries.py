@@ -18,7 +18,7 @@ from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.games.sudoku import symmetry
 from llmzoo.envs.games.sudoku import tasks as sudoku_tasks
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
-from llmzoo.envs.keys import commuted, multiple, system, unordered
+from llmzoo.envs.keys import commutative_key, linear_system_key, normalize_row, sorted_key
 from llmzoo.envs.math import generator
 
 TRAIN_DRAWS = 6_000
@@ -85,28 +85,32 @@ def test_images_of_a_large_sudoku_share_their_key():
     rng = random.Random(0)
     keys = set()
     for _ in range(8):
-        puzzle = sudoku_tasks.draw(rng, 9, (36, 50)).puzzle
-        key = symmetry.key(puzzle)
+        puzzle = sudoku_tasks.sample_task(rng, 9, (36, 50)).puzzle
+        key = symmetry.canonical_key(puzzle)
         for _ in range(5):
             image = cells_moved(puzzle, line_orders(9, rng), line_orders(9, rng))
             if rng.random() < 0.5:
                 image = "".join(image[9 * (cell % 9) + cell // 9] for cell in range(81))
             names = str.maketrans("123456789", "".join(rng.sample("123456789", 9)))
-            assert symmetry.key(image.translate(names)) == key
+            assert symmetry.canonical_key(image.translate(names)) == key
         keys.add(key)
     assert len(keys) == 8
 
 
 def test_a_moved_given_changes_the_key_of_a_large_sudoku():
-    puzzle = sudoku_tasks.draw(random.Random(3), 9, (36, 36)).puzzle
+    puzzle = sudoku_tasks.sample_task(random.Random(3), 9, (36, 36)).puzzle
     given = next(cell for cell, digit in enumerate(puzzle) if digit != ".")
-    assert symmetry.key(puzzle) != symmetry.key(puzzle[:given] + "." + puzzle[given + 1 :])
+    assert symmetry.canonical_key(puzzle) != symmetry.canonical_key(
+        puzzle[:given] + "." + puzzle[given + 1 :]
+    )
 
 
 @pytest.mark.slow
 def test_number_of_classes_of_small_sudokus():
     """The 288 grids are two classes; a puzzle of a class is a choice of cells of one of two grids."""
-    grids = {symmetry.key(grid): grid for grid in sudoku_tasks.solve("." * 16, limit=1000)}
+    grids = {
+        symmetry.canonical_key(grid): grid for grid in sudoku_tasks.solve("." * 16, limit=1000)
+    }
     assert len(grids) == 2
     classes = set()
     for grid in grids.values():
@@ -114,7 +118,7 @@ def test_number_of_classes_of_small_sudokus():
             for kept in combinations(range(16), clues):
                 puzzle = "".join(grid[cell] if cell in kept else "." for cell in range(16))
                 if len(sudoku_tasks.solve(puzzle, limit=2)) == 1:
-                    classes.add(symmetry.key(puzzle))
+                    classes.add(symmetry.canonical_key(puzzle))
     assert len(classes) == 3_895
 
 
@@ -234,7 +238,7 @@ def test_images_of_questions_are_written_as_questions_are():
     ],
 )
 def test_expressions_with_one_key(one, other):
-    assert commuted(one) == commuted(other)
+    assert commutative_key(one) == commutative_key(other)
 
 
 @pytest.mark.parametrize(
@@ -242,19 +246,19 @@ def test_expressions_with_one_key(one, other):
     [("8 / 2", "2 / 8"), ("2^3", "3^2"), ("7 % 3", "3 % 7"), ("1 + 2 * 3", "(1 + 2) * 3")],
 )
 def test_expressions_with_keys_of_their_own(one, other):
-    assert commuted(one) != commuted(other)
+    assert commutative_key(one) != commutative_key(other)
 
 
 def test_keys_of_equations():
-    assert multiple([-4, 6, 0]) == (2, -3, 0)
-    assert multiple([0, 0]) == (0, 0)
+    assert normalize_row([-4, 6, 0]) == (2, -3, 0)
+    assert normalize_row([0, 0]) == (0, 0)
     # 2x + 3y = 8 and x - y = -1, as it is; in the other order; with x and y exchanged; times -2
     same = [
-        system([[2, 3], [1, -1]], [8, -1]),
-        system([[1, -1], [2, 3]], [-1, 8]),
-        system([[3, 2], [-1, 1]], [8, -1]),
-        system([[-4, -6], [1, -1]], [-16, -1]),
+        linear_system_key([[2, 3], [1, -1]], [8, -1]),
+        linear_system_key([[1, -1], [2, 3]], [-1, 8]),
+        linear_system_key([[3, 2], [-1, 1]], [8, -1]),
+        linear_system_key([[-4, -6], [1, -1]], [-16, -1]),
     ]
     assert len({*same}) == 1
-    assert system([[2, 3], [1, 1]], [8, -1]) != same[0]
-    assert unordered("b", 3, "a") == "3 a b"
+    assert linear_system_key([[2, 3], [1, 1]], [8, -1]) != same[0]
+    assert sorted_key("b", 3, "a") == "3 a b"

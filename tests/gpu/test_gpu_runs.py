@@ -210,7 +210,7 @@ def test_a_run_resumes_exactly_and_is_exported(name, lora, tmp_path):
             assert torch.equal(resumed[key], weight), key
         base = str(tmp_path / "base") if lora else None
         exported = export_run(tmp_path / "run", tmp_path / "exported", base=base)
-    newest = checkpoints.latest(tmp_path / "run" / "checkpoints")
+    newest = checkpoints.latest_checkpoint(tmp_path / "run" / "checkpoints")
     for policy, folder in exported.policies.items():
         for file in folder.glob("*.safetensors"):
             assert file.read_bytes() == (newest / policy / file.name).read_bytes()

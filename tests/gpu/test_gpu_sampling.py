@@ -12,11 +12,11 @@ from virtual_gpu import virtual_gpu
 from llmzoo.models import decode, static_rows
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies import transformers
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.rollout import scheduler
 from llmzoo.rollout.scheduler import SampleRequest
-from llmzoo.runs.policy_loading import sampling_from
+from llmzoo.runs.policy_loading import use_samplers
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ PROMPTS = ["up", "the answer is 12", "up", "R 9\n\n. the right answer"]
 def requests(events=None):
     events = events or [None] * len(PROMPTS)
     return [
-        Request(agent="a_0", observation=prompt, env=None, noise=n, cancelled=event)
+        PolicyRequest(agent="a_0", observation=prompt, env=None, noise=n, cancelled=event)
         for n, (prompt, event) in enumerate(zip(PROMPTS, events, strict=True))
     ]
 
@@ -79,7 +79,7 @@ def test_without_cuda_graphs_the_ordinary_decoder_samples(monkeypatch):
         asked = player("cuda", max_new_tokens=4)
         with pytest.raises(AssertionError):
             asked.respond(requests())
-        with sampling_from("transformers", {"cuda_graphs": False}, {"a": asked}, {"a_0": asked}):
+        with use_samplers("transformers", {"cuda_graphs": False}, {"a": asked}, {"a_0": asked}):
             assert len(asked.respond(requests())) == len(PROMPTS)
 
 
@@ -180,7 +180,7 @@ def test_agents_with_adapters_of_one_model_are_sampled_in_one_call(early, monkey
 
     def rollout(number):
         asks = [
-            SampleRequest(Request(agent=agent, observation=f"{agent} {number}", env=None), 3)
+            SampleRequest(PolicyRequest(agent=agent, observation=f"{agent} {number}", env=None), 3)
             for agent in ("a", "b")
         ]
         answers = yield asks
@@ -194,7 +194,7 @@ def test_agents_with_adapters_of_one_model_are_sampled_in_one_call(early, monkey
             for weights in policy.parameters():
                 torch.nn.init.normal_(weights, std=0.3)
         policies["a"].model.to(device)
-        found = scheduler.run([rollout(n) for n in range(4)], policies, early=early)
+        found = scheduler.run_rollouts([rollout(n) for n in range(4)], policies, early=early)
         return [row for answers in found for group in answers for row in group]
 
     with in_float64():

@@ -15,7 +15,7 @@ from tiny_models import group, model, tokenizer
 from llmzoo.errors import OutOfMemoryError
 from llmzoo.learners import list_learners
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 
 pytestmark = [
@@ -60,7 +60,8 @@ def test_cuda_graphs_sample_what_the_decoder_samples(precision, apart):
         model().to("cuda"), tokenizer(), sampling=Sampling(max_new_tokens=40), precision=precision
     )
     requests = [
-        Request(agent="a_0", observation=text, env=None, noise=n) for n, text in enumerate("ab")
+        PolicyRequest(agent="a_0", observation=text, env=None, noise=n)
+        for n, text in enumerate("ab")
     ]
 
     def answers(cuda_graphs):

@@ -8,9 +8,9 @@ from llmzoo.learners.advantages import (
     leave_one_out,
     max_baseline,
     mean_baseline,
-    normalized,
+    normalize_by_std,
     raw_return,
-    whitened,
+    whiten,
 )
 from llmzoo.records import Completion, Group
 
@@ -27,7 +27,10 @@ RETURNS = torch.tensor([1.0, 0.0, 0.5, 0.5])  # mean 0.5
         (greedy_baseline(RETURNS, 0.75), [0.25, -0.75, -0.25, -0.25]),
         (max_baseline(RETURNS), [0.0, -1.0, -0.5, -0.5]),
         # variance (0.25 + 0.25) / 4 = 0.125
-        (normalized(mean_baseline(RETURNS), RETURNS), [0.5 / 0.125**0.5, -0.5 / 0.125**0.5, 0, 0]),
+        (
+            normalize_by_std(mean_baseline(RETURNS), RETURNS),
+            [0.5 / 0.125**0.5, -0.5 / 0.125**0.5, 0, 0],
+        ),
     ],
     ids=["raw", "mean", "leave_one_out", "greedy", "max", "normalized"],
 )
@@ -38,7 +41,7 @@ def test_worked_numbers(result, expected):
 def test_equal_returns_are_no_information():
     same = torch.full((4,), 0.3)
     assert mean_baseline(same).abs().max() < 1e-7
-    assert normalized(mean_baseline(same), same).tolist() == [0.0] * 4
+    assert normalize_by_std(mean_baseline(same), same).tolist() == [0.0] * 4
     assert leave_one_out(torch.tensor([0.7])).tolist() == [0.0]
 
 
@@ -57,15 +60,15 @@ def group_of(returns):
 @pytest.mark.parametrize("count", [1, 3, 1000])
 def test_rounding_of_equal_returns_is_never_amplified(value, count):
     same = torch.full((count,), value)
-    assert normalized(mean_baseline(same), same).abs().max() == 0.0
-    assert whitened(same).abs().max() == 0.0
+    assert normalize_by_std(mean_baseline(same), same).abs().max() == 0.0
+    assert whiten(same).abs().max() == 0.0
     assert not group_of(same).differs
 
 
 @pytest.mark.parametrize(("deviation", "kept"), [(0.9e-6, False), (1.1e-6, True), (1.9e-6, True)])
 def test_small_returns_count_from_a_deviation_of_a_millionth(deviation, kept):
     returns = torch.tensor([0.0, 2 * deviation])
-    assert bool(normalized(mean_baseline(returns), returns).any()) == kept
+    assert bool(normalize_by_std(mean_baseline(returns), returns).any()) == kept
 
 
 def test_returns_of_a_group_differ_by_more_than_rounding():
@@ -78,7 +81,7 @@ def test_returns_of_a_group_differ_by_more_than_rounding():
 
 def test_whitened_worked():
     # mean 3, squared distances 4, 0, 4 -> variance 8/3
-    result = whitened(torch.tensor([1.0, 3.0, 5.0]))
+    result = whiten(torch.tensor([1.0, 3.0, 5.0]))
     assert result.tolist() == pytest.approx(
         [-2 / (8 / 3) ** 0.5, 0.0, 2 / (8 / 3) ** 0.5], abs=1e-5
     )
@@ -87,7 +90,7 @@ def test_whitened_worked():
 def test_whitened_has_mean_zero_and_deviation_one():
     noise = torch.Generator().manual_seed(0)
     advantages = torch.randn(500, generator=noise, dtype=torch.float64) * 7 + 30
-    result = whitened(advantages)
+    result = whiten(advantages)
     assert result.mean().item() == pytest.approx(0, abs=1e-9)
     # a deviation of about 7 is divided by itself plus 1e-6
     assert result.std(correction=0).item() == pytest.approx(1, abs=1e-6)
@@ -95,5 +98,5 @@ def test_whitened_has_mean_zero_and_deviation_one():
 
 
 def test_whitened_of_nothing():
-    assert whitened(torch.zeros(0)).tolist() == []
-    assert whitened(torch.tensor([2.0])).tolist() == [0.0]
+    assert whiten(torch.zeros(0)).tolist() == []
+    assert whiten(torch.tensor([2.0])).tolist() == [0.0]

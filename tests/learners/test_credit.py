@@ -14,9 +14,9 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.learners.configs.groups import GroupConfig
 from llmzoo.policies import scripted
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Completion, Group
-from llmzoo.rollout import run
+from llmzoo.rollout import run_rollouts
 from llmzoo.training import make_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +103,7 @@ def test_at_grpo_mixes_team_and_local_rewards_by_alpha():
         line = cls(cls.Config(group_size=2, team_reward_weight=alpha)).rollout(
             env, 0, ["a_0", "b_1"]
         )
-        (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
+        (batch,) = run_rollouts([line], dict.fromkeys(["a_0", "b_1"], policy))
         return {g.agent: g.returns for g in batch.groups}
 
     # a with b's first: 3a + a; b with a's first: 2b + b
@@ -118,7 +118,7 @@ def test_the_configuration_for_tools_trains_both_agents():
     cls = learner_class(settings["learner"])
     learner = cls(make_config(cls.Config, settings["learner_args"], "at_grpo"))
     learner.check(llmzoo.make(settings["env"], **settings["env_args"]), ["planner_0"])
-    player = scripted.mixed(0.5)  # as a model that can call tools half the time
+    player = scripted.mixture(0.5)  # as a model that can call tools half the time
 
     def write(request, i):
         varied = replace(request, seed=request.seed + 1000 * i)
@@ -130,7 +130,7 @@ def test_the_configuration_for_tools_trains_both_agents():
         env.reset(seed=seed)
         agents = env.possible_agents
         line = learner.rollout(env, seed, agents)
-        (batch,) = run([line], dict.fromkeys(agents, FakePolicy(write)))
+        (batch,) = run_rollouts([line], dict.fromkeys(agents, FakePolicy(write)))
         for credited in learner.credited(batch.groups):
             agent = credited.group.agent
             trained.setdefault(agent, []).append(bool(credited.advantages.any()))
@@ -144,7 +144,9 @@ def test_only_maremax_asks_for_greedy_answers():
         policy = FakePolicy(lambda r, i: "1")
         env = Matcher()
         env.reset(seed=0)
-        run([learner_class(name)().rollout(env, 0, ["a_0"])], dict.fromkeys(["a_0", "b_1"], policy))
+        run_rollouts(
+            [learner_class(name)().rollout(env, 0, ["a_0"])], dict.fromkeys(["a_0", "b_1"], policy)
+        )
         assert any(greedy for _, _, greedy in policy.calls) == (name == "maremax")
 
 
@@ -156,7 +158,7 @@ def test_the_discount_is_used():
         env = Matcher(2)
         env.reset(seed=0)
         line = cls(cls.Config(gamma=gamma)).rollout(env, 0, ["a_0"])
-        (batch,) = run([line], dict.fromkeys(["a_0", "b_1"], policy))
+        (batch,) = run_rollouts([line], dict.fromkeys(["a_0", "b_1"], policy))
         return next(g for g in batch.groups if len(g.key) == 2).returns
 
     assert root(1.0) == (4.0,) * 4
@@ -181,14 +183,14 @@ def test_settings_that_cannot_work_are_refused(wrong):
 def test_requests_carry_the_seed_of_the_line():
     seen = []
 
-    def write(request: Request, i: int) -> str:
+    def write(request: PolicyRequest, i: int) -> str:
         seen.append(request.seed)
         return "1"
 
     env = Matcher()
     env.reset(seed=0)
     line = learner_class("at_grpo")().rollout(env, 77, ["a_0"])
-    run([line], dict.fromkeys(["a_0", "b_1"], FakePolicy(write)))
+    run_rollouts([line], dict.fromkeys(["a_0", "b_1"], FakePolicy(write)))
     assert set(seen) == {77}
     assert torch.is_tensor(learner_class("magrpo")().credit(GROUP))
 

@@ -11,7 +11,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Completion, Group, Part
+from llmzoo.records import Completion, ComponentReturns, Group
 from llmzoo.training import fit
 
 ANSWER = Completion(text="x", prompt_ids=(1,), ids=(2,), logprobs=(-1.0,))
@@ -28,7 +28,7 @@ def a_group(key=0, **parts):
         prompt_ids=(1,),
         completions=(ANSWER,) * len(returns),
         returns=returns,
-        parts={name: Part(returns=tuple(values)) for name, values in parts.items()},
+        parts={name: ComponentReturns(returns=tuple(values)) for name, values in parts.items()},
     )
 
 
@@ -92,7 +92,7 @@ def test_whitened_returns_have_the_batch_as_baseline():
 def test_a_single_part_is_the_whole(name, whiten):
     """Bit for bit, with the group's own deviation; and a group without named parts is its only part."""
     returns, redrawn = (0.1, 0.7, 0.2, 0.4), (0.3, 0.3, 0.1, 0.6)
-    part = Part(returns=returns, greedy=0.35, redrawn=redrawn)
+    part = ComponentReturns(returns=returns, greedy=0.35, redrawn=redrawn)
     plain = replace(a_group(r=returns), greedy=0.35, redrawn=redrawn, parts={})
     named = replace(plain, parts={"r": part})
     whole = advantages(name, plain, normalize=True, whiten=whiten)

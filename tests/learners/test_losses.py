@@ -6,10 +6,10 @@ import torch
 from llmzoo.learners.losses import (
     approximate_kl,
     clip_fraction,
-    clipped_ratio,
+    clipped_surrogate_loss,
     dual_clip,
     kl_k3,
-    policy_gradient,
+    policy_gradient_loss,
     sequence_log_ratio,
     token_log_ratio,
     token_weights,
@@ -22,32 +22,32 @@ LN = math.log
 
 
 def test_policy_gradient_is_minus_advantage_times_logprob():
-    result = policy_gradient(torch.tensor([[-1.0, -2.0]]), torch.tensor([3.0]))
+    result = policy_gradient_loss(torch.tensor([[-1.0, -2.0]]), torch.tensor([3.0]))
     assert result.tolist() == [[3.0, 6.0]]
-    tokenwise = policy_gradient(torch.tensor([[-1.0, -2.0]]), torch.tensor([[3.0, -1.0]]))
+    tokenwise = policy_gradient_loss(torch.tensor([[-1.0, -2.0]]), torch.tensor([[3.0, -1.0]]))
     assert tokenwise.tolist() == [[3.0, -2.0]]
 
 
 def test_clipped_ratio_takes_the_pessimistic_side():
     log_ratio = torch.tensor([[LN(1.5), LN(0.5), 0.0]])
-    good = clipped_ratio(log_ratio, torch.tensor([2.0]), 0.2, 0.2)
+    good = clipped_surrogate_loss(log_ratio, torch.tensor([2.0]), 0.2, 0.2)
     # A=2: min(3, 2.4)=2.4; min(1, 1.6)=1; min(2, 2)=2
     assert good[0].tolist() == pytest.approx([-2.4, -1.0, -2.0])
-    bad = clipped_ratio(log_ratio, torch.tensor([-2.0]), 0.2, 0.2)
+    bad = clipped_surrogate_loss(log_ratio, torch.tensor([-2.0]), 0.2, 0.2)
     # A=-2: min(-3, -2.4)=-3; min(-1, -1.6)=-1.6
     assert bad[0].tolist() == pytest.approx([3.0, 1.6, 2.0])
-    higher = clipped_ratio(log_ratio, torch.tensor([2.0]), 0.2, 0.4)
+    higher = clipped_surrogate_loss(log_ratio, torch.tensor([2.0]), 0.2, 0.4)
     assert higher[0, 0].item() == pytest.approx(-2.8)
-    tokenwise = clipped_ratio(log_ratio, torch.tensor([[2.0, -2.0, 0.0]]), 0.2, 0.2)
+    tokenwise = clipped_surrogate_loss(log_ratio, torch.tensor([[2.0, -2.0, 0.0]]), 0.2, 0.2)
     assert tokenwise[0].tolist() == pytest.approx([-2.4, 1.6, 0.0])
 
 
 def test_one_advantage_an_answer_is_the_same_for_each_of_its_tokens():
     log_ratio = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
     answers, tokens = torch.tensor([0.7, -1.3]), torch.tensor([[0.7] * 3, [-1.3] * 3])
-    for loss in (policy_gradient, lambda r, a: clipped_ratio(r, a, 0.2, 0.3)):
+    for loss in (policy_gradient_loss, lambda r, a: clipped_surrogate_loss(r, a, 0.2, 0.3)):
         assert torch.equal(loss(log_ratio, answers), loss(log_ratio, tokens))
-    unbounded = clipped_ratio(log_ratio * 3, answers, 0.2, 0.3)
+    unbounded = clipped_surrogate_loss(log_ratio * 3, answers, 0.2, 0.3)
     assert torch.equal(dual_clip(unbounded, answers, 3.0), dual_clip(unbounded, tokens, 3.0))
 
 
@@ -60,7 +60,7 @@ def test_at_the_first_update_the_gradient_is_the_policy_gradients(level):
         "sequence": lambda: sequence_log_ratio(logprobs, old, torch.ones(1, 2)),
     }[level]()
     assert ratio.exp().tolist() == [[1.0, 1.0]]  # exactly
-    clipped_ratio(ratio, torch.tensor([0.7]), 0.2, 0.2).sum().backward()
+    clipped_surrogate_loss(ratio, torch.tensor([0.7]), 0.2, 0.2).sum().backward()
     assert logprobs.grad.tolist() == [pytest.approx([-0.7, -0.7])]
 
 
@@ -123,7 +123,7 @@ def test_gradient_of_the_sequence_ratio_is_gspos_times_what_the_reduction_says(r
     logprobs = (OLD + STEP).requires_grad_()
     (expected,) = torch.autograd.grad(gspo(logprobs), logprobs)
     ratio = sequence_log_ratio(logprobs, OLD, ROWS_MASK)
-    losses = clipped_ratio(ratio, ADVANTAGES, 0.15, 0.15)
+    losses = clipped_surrogate_loss(ratio, ADVANTAGES, 0.15, 0.15)
     loss = (losses * token_weights(ROWS_MASK, reduction)).sum()
     (result,) = torch.autograd.grad(loss, logprobs)
     assert torch.allclose(result, expected * times.unsqueeze(-1), rtol=1e-12, atol=0)
@@ -139,7 +139,7 @@ def test_a_sequence_ratio_hands_each_token_the_gradient_of_its_own_advantage():
     logprobs = torch.tensor([[-1.0, -2.0]], requires_grad=True)
     old = torch.tensor([[-1.1, -2.3]])  # the mean log ratio is (0.1 + 0.3) / 2 = 0.2
     ratio = sequence_log_ratio(logprobs, old, torch.ones(1, 2))
-    clipped_ratio(ratio, torch.tensor([[1.0, -2.0]]), 0.3, 0.3).sum().backward()
+    clipped_surrogate_loss(ratio, torch.tensor([[1.0, -2.0]]), 0.3, 0.3).sum().backward()
     # not their mean, 0.5 s, for both
     assert logprobs.grad[0].tolist() == pytest.approx([-math.exp(0.2), 2 * math.exp(0.2)])
 
@@ -147,7 +147,7 @@ def test_a_sequence_ratio_hands_each_token_the_gradient_of_its_own_advantage():
 def test_token_ratios_give_another_gradient_than_gspo():
     logprobs = (OLD + STEP).requires_grad_()
     (expected,) = torch.autograd.grad(gspo(logprobs), logprobs)
-    losses = clipped_ratio(token_log_ratio(logprobs, OLD), ADVANTAGES, 0.15, 0.15)
+    losses = clipped_surrogate_loss(token_log_ratio(logprobs, OLD), ADVANTAGES, 0.15, 0.15)
     loss = (losses * token_weights(ROWS_MASK, "sequence_mean")).sum()
     (result,) = torch.autograd.grad(loss, logprobs)
     assert (result - expected).abs().max() > 0.05
@@ -156,7 +156,7 @@ def test_token_ratios_give_another_gradient_than_gspo():
 def test_dual_clip_bounds_what_a_bad_token_costs():
     log_ratio = torch.tensor([[LN(10), LN(2.5), LN(0.1)]] * 2, requires_grad=True)
     advantages = torch.tensor([-2.0, 2.0])
-    loss = clipped_ratio(log_ratio, advantages, 0.2, 0.2)
+    loss = clipped_surrogate_loss(log_ratio, advantages, 0.2, 0.2)
     # A=-2: 20, 5, 1.6 (clipped at 0.8); A=2: -2.4, -2.4 (clipped at 1.2), -0.2
     assert loss[0].tolist() == pytest.approx([20.0, 5.0, 1.6])
     bounded = dual_clip(loss, advantages, 3.0)  # at most -3 * -2 = 6

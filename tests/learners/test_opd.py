@@ -21,7 +21,7 @@ from llmzoo.learners.opd import OPD
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.distillation import log_ratios
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
-from llmzoo.learners.updates.teachers import teachers_of
+from llmzoo.learners.updates.teachers import assign_teachers
 from llmzoo.models import scoring
 from llmzoo.models.divergence import generalized_jsd
 from llmzoo.models.sampling import Sampling
@@ -96,14 +96,14 @@ def test_credit_by_hand(tmp_path):
     other = saved(tmp_path / "teacher", policy(seed=3))
     engine = an_engine(policy(), teacher=other, reward_weight=0.1, group_size=2)
     made = group([(20, 21, 22), (23,)], [1.0, 0.0])  # each sampled with log-probability -1
-    (credited,) = engine.updater._credited(engine.learner, [made])
+    (credited,) = engine.updater._score_groups(engine.learner, [made])
     wanted = policy(seed=3).likelihood([made]).logprobs.detach()
     wanted_mean = float(wanted.sum()) / 4
     wanted += 1 + 0.1 * torch.tensor([[0.5], [-0.5]])
     wanted[1, 1:] = 0
     torch.testing.assert_close(credited.advantages, wanted)
     apart = -1 - wanted_mean  # of four tokens
-    assert engine.updater._apart == pytest.approx(apart, rel=1e-5)
+    assert engine.updater._mean_divergence == pytest.approx(apart, rel=1e-5)
 
 
 @pytest.mark.usefixtures("float64")
@@ -124,7 +124,7 @@ def test_the_expected_gradient_is_that_of_the_reverse_kl(tmp_path):
         completions=sampled,
     )
     engine = an_engine(player, teacher=other)
-    (credited,) = engine.updater._credited(engine.learner, [made])
+    (credited,) = engine.updater._score_groups(engine.learner, [made])
     weighed = ScoredGroup(made, credited.advantages * own.exp().unsqueeze(1))
     loss, _ = surrogate_loss(player, [weighed], OPD.Config(teacher=other), rows=1, tokens=1)
     loss.backward()
@@ -344,7 +344,7 @@ def test_a_teacher_of_another_tokenizer_is_refused(tmp_path):
 )
 def test_who_cannot_teach(given, said):
     with pytest.raises(ConfigError, match=said):
-        teachers_of(given, ["a", "b"])
+        assign_teachers(given, ["a", "b"])
 
 
 def test_a_teacher_for_no_agent():
@@ -404,7 +404,7 @@ def test_settings_without_effect_are_refused(options, said):
         OPD.Config(teacher="tiny", **options)
 
 
-@pytest.mark.filterwarnings("error::llmzoo.errors.FlatGroupsWarning")
+@pytest.mark.filterwarnings("error::llmzoo.errors.ZeroVarianceWarning")
 def test_advantages_are_recorded(tmp_path):
     player = policy(sampling=Sampling(max_new_tokens=2))
     for loss in ("reverse_kl", "jsd"):

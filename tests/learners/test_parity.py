@@ -8,7 +8,7 @@ from tiny_models import model, tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from llmzoo.learners.grpo import GRPO
-from llmzoo.learners.updates.credits import sampled_only
+from llmzoo.learners.updates.credits import keep_sampled
 from llmzoo.models.padded import left_pad
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
@@ -166,7 +166,7 @@ def test_advantages_are_those_of_trl_up_to_its_choice_of_deviation():
     """TRL divides by the unbiased deviation + 1e-4, GRPO's paper and we by the biased one."""
     player = a_policy("qwen2", 1.0)
     for credited, returns in zip(
-        GRPO().credited(sampled_only(groups(player))), RETURNS, strict=True
+        GRPO().credited(keep_sampled(groups(player))), RETURNS, strict=True
     ):
         rewards = torch.tensor(returns)
         trl = (rewards - rewards.mean()) / (rewards.std() + 1e-4)

@@ -12,12 +12,12 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.learners.make import build_learner
-from llmzoo.learners.per_agent import PerAgent
+from llmzoo.learners.per_agent import PerAgentLearner
 from llmzoo.learners.updates.microbatches import make_microbatches
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Group
-from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.scheduler import run_rollouts
 from llmzoo.runs import checkpoints
 from llmzoo.training import fit, loop
 
@@ -82,7 +82,7 @@ def advantages(engine, *groups):
 @pytest.mark.parametrize("arrangement", ["shared", "separate"])
 def test_each_agent_is_judged_by_its_own_learner(arrangement):
     """magrpo: the returns less 1/2. marloo: 4/3 of that, over the deviation sqrt(1/8)."""
-    made = PerAgent(learner("magrpo"), {AGENTS[1]: learner("marloo", normalize=True)})
+    made = PerAgentLearner(learner("magrpo"), {AGENTS[1]: learner("marloo", normalize=True)})
     found = advantages(an_engine(made, arrangement), ONE, OTHER)
     assert found[AGENTS[0]] == [0.5, -0.5, 0.0, 0.0]
     assert found[AGENTS[1]] == pytest.approx([4 / 3 * 2**0.5, -4 / 3 * 2**0.5, 0, 0], abs=1e-4)
@@ -91,14 +91,14 @@ def test_each_agent_is_judged_by_its_own_learner(arrangement):
 def test_one_agent_has_a_running_mean_and_its_own_returns(tmp_path):
     """The mean starts at 0 and, with decay 1/2, keeps 1/16 of that over four answers: 15/16 of the mean 1."""
     own = learner("marloo", role_baseline=0.5, rewards=("scale 2",))
-    engine = an_engine(PerAgent(learner("magrpo"), {AGENTS[1]: own}))
+    engine = an_engine(PerAgentLearner(learner("magrpo"), {AGENTS[1]: own}))
     assert advantages(engine, ONE, OTHER) == {
         AGENTS[0]: [0.5, -0.5, 0.0, 0.0],
         AGENTS[1]: [2.0, 0.0, 1.0, 1.0],
     }
     assert engine.updater.roles.means == {AGENTS[1]: 15 / 16}
     engine.save(tmp_path)
-    resumed = an_engine(PerAgent(learner("magrpo"), {AGENTS[1]: own}))
+    resumed = an_engine(PerAgentLearner(learner("magrpo"), {AGENTS[1]: own}))
     resumed.load(tmp_path)
     assert advantages(resumed, OTHER)[AGENTS[1]] == [2 - 15 / 16, -15 / 16, 1 / 16, 1 / 16]
 
@@ -106,11 +106,11 @@ def test_one_agent_has_a_running_mean_and_its_own_returns(tmp_path):
 def test_filters_are_those_of_the_agent():
     same = replace(ONE, returns=(0.5,) * 4), replace(OTHER, returns=(0.5,) * 4)
     own = learner("mareinforce", zero_variance_groups="drop")
-    engine = an_engine(PerAgent(learner("mareinforce"), {AGENTS[1]: own}))
+    engine = an_engine(PerAgentLearner(learner("mareinforce"), {AGENTS[1]: own}))
     assert advantages(engine, *same) == {AGENTS[0]: [0.5] * 4}
     cut = [a_group(s, [1.0, 0.0], ids=(20, 21), truncated=(0,)) for s in AGENTS]
     own = learner("mareinforce", mask_truncated=True)
-    engine = an_engine(PerAgent(learner("mareinforce"), {AGENTS[1]: own}))
+    engine = an_engine(PerAgentLearner(learner("mareinforce"), {AGENTS[1]: own}))
     assert advantages(engine, *cut) == {AGENTS[0]: [1.0, 0.0], AGENTS[1]: [0.0]}
 
 
@@ -122,7 +122,9 @@ def test_the_same_learner_for_each_agent_is_one_learner():
     for arrangement, limit in (("separate", 0.0), ("shared", LIMIT)):
         plain, told = weights_after(learner("magrpo", **options), arrangement)
         own = {AGENTS[1]: learner("magrpo", **options)}
-        agents, said = weights_after(PerAgent(learner("magrpo", **options), own), arrangement)
+        agents, said = weights_after(
+            PerAgentLearner(learner("magrpo", **options), own), arrangement
+        )
         assert told.keys() == said.keys()
         assert list(said.values()) == pytest.approx(list(told.values()), rel=1e-6, abs=LIMIT)
         for one, other in zip(plain, agents, strict=True):
@@ -135,7 +137,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
     player = policy()
     first = learner("magrpo", reduction="sequence_mean")
     second = learner("marloo", clip=0.2, entropy=0.5)
-    made = PerAgent(first, {AGENTS[1]: second}).of(AGENTS)
+    made = PerAgentLearner(first, {AGENTS[1]: second}).of(AGENTS)
     (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
     assert len(make_microbatches(player, [one, other], 1000)) == 1
     cut = make_microbatches(player, [one, other], 1000, loss_of=made.for_agent)
@@ -146,7 +148,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
         assert value.item() == own.loss(player, part, **options)[0].item()
         assert metrics["tokens"] == 8
     assert "clip_fraction" in metrics
-    assert made.config.learns_from_all
+    assert made.config.includes_zero_advantage
 
 
 def test_a_tree_has_what_each_agent_needs():
@@ -154,17 +156,19 @@ def test_a_tree_has_what_each_agent_needs():
     answers = {"a_0": "21", "b_1": "36"}
     player = FakePolicy(lambda request, i: answers[request.agent][i])
     own = {"a_0": learner("ccpo", group_size=2), "b_1": learner("maremax", group_size=2)}
-    made = PerAgent(learner("magrpo", group_size=2), own)
+    made = PerAgentLearner(learner("magrpo", group_size=2), own)
     env = Matcher()
     env.reset(seed=0)
-    (batch,) = run([made.rollout(env, 0, list(answers))], dict.fromkeys(answers, player))
+    (batch,) = run_rollouts([made.rollout(env, 0, list(answers))], dict.fromkeys(answers, player))
     a, b = batch.groups
     assert (a.redrawn, b.redrawn) == ((1 * 3 + 1.0, 2 * 6 + 2.0), ())
     assert b.greedy == 1 * 6 + 6.0
 
 
 def test_agents_of_agent_turn_trees_may_differ_too():
-    made = PerAgent(learner("at_grpo", normalize=True), {AGENTS[1]: learner("at_grpo", clip=0.1)})
+    made = PerAgentLearner(
+        learner("at_grpo", normalize=True), {AGENTS[1]: learner("at_grpo", clip=0.1)}
+    )
     engine = an_engine(made)
     found = advantages(engine, ONE, OTHER)
     assert found[AGENTS[0]] == pytest.approx([2**0.5, -(2**0.5), 0, 0], abs=1e-4)
@@ -174,7 +178,7 @@ def test_agents_of_agent_turn_trees_may_differ_too():
 
 def test_an_agent_that_wants_more_play_gets_it():
     own = learner("magrpo", zero_variance_groups="resample")
-    made = PerAgent(learner("magrpo"), {AGENTS[1]: own})
+    made = PerAgentLearner(learner("magrpo"), {AGENTS[1]: own})
     flat = replace(OTHER, returns=(0.5,) * 4)
     assert made.wants_more(Batch(groups=(ONE, flat)), 0)
     assert not made.wants_more(Batch(groups=(replace(ONE, returns=(0.5,) * 4), OTHER)), 0)
@@ -231,8 +235,8 @@ def test_unknown_names_have_the_nearest():
 def test_agents_that_share_weights_have_one_optimiser():
     own = {AGENTS[1]: learner("magrpo", learning_rate=1e-3)}
     with pytest.raises(ConfigError, match=r"one update: learning_rate is 0.001 and 0.01"):
-        an_engine(PerAgent(learner("magrpo"), own))
-    engine = an_engine(PerAgent(learner("magrpo"), own), "separate")
+        an_engine(PerAgentLearner(learner("magrpo"), own))
+    engine = an_engine(PerAgentLearner(learner("magrpo"), own), "separate")
     rates = [engine.updater.optimizers[agent].rate for agent in AGENTS]
     assert rates == [1e-2, 1e-3]
 
@@ -300,7 +304,10 @@ def test_a_run_that_was_stopped_goes_on_exactly(arrangement, folder, tmp_path, m
         played("stopped")
     monkeypatch.undo()
     played("stopped", resume=True)
-    ends = [checkpoints.latest(tmp_path / name / "checkpoints") for name in ("whole", "stopped")]
+    ends = [
+        checkpoints.latest_checkpoint(tmp_path / name / "checkpoints")
+        for name in ("whole", "stopped")
+    ]
     files = [sorted(p.relative_to(end) for p in end.rglob("*") if p.is_file()) for end in ends]
     assert files[0] == files[1]
     assert any(p.name == "roles.json" for p in files[0])
@@ -317,7 +324,7 @@ def test_agents_learn_by_different_learners(tmp_path):
     options = {"learning_rate": 1e-2, "group_size": 8}
     own = {AGENTS[0]: learner("ccpo", **options), AGENTS[1]: learner("maxrl", **options)}
     result = fit(
-        PerAgent(learner("magrpo", **options), own),
+        PerAgentLearner(learner("magrpo", **options), own),
         Parities,
         out=tmp_path / "run",
         policies=dict.fromkeys(AGENTS, player),

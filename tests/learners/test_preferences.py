@@ -6,7 +6,12 @@ import random
 import pytest
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners.preferences import candidates, choose_pairs, conversational, load_preferences
+from llmzoo.learners.preferences import (
+    choose_pairs,
+    count_candidate_pairs,
+    is_conversational,
+    load_preferences,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +64,8 @@ def test_the_same_answer_is_no_pair_whatever_it_was_paid():
 
 
 def test_candidates():
-    assert [candidates(4, c) for c in ("gap", "random", "all")] == [1, 1, 6]
-    assert [candidates(1, c) for c in ("gap", "random", "all")] == [0, 0, 0]
+    assert [count_candidate_pairs(4, c) for c in ("gap", "random", "all")] == [1, 1, 6]
+    assert [count_candidate_pairs(1, c) for c in ("gap", "random", "all")] == [0, 0, 0]
 
 
 def written(tmp_path, *rows, name="preferences.jsonl"):
@@ -85,7 +90,7 @@ def test_texts_and_conversations_are_read(tmp_path):
     }
     (row,) = load_preferences(written(tmp_path, talk, name="talk.jsonl"))
     assert row == talk
-    assert conversational(row)
+    assert is_conversational(row)
     csv = tmp_path / "some.csv"
     csv.write_text("prompt,chosen,rejected\np,a,b\n")
     assert load_preferences(str(csv)) == [{"prompt": "p", "chosen": "a", "rejected": "b"}]

@@ -22,7 +22,7 @@ from llmzoo.learners import learner_class
 from llmzoo.learners.configs.groups import JointConfig
 from llmzoo.learners.groups import GroupUpdater
 from llmzoo.learners.mareinforce import MAREINFORCE
-from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.scheduler import run_rollouts
 from llmzoo.rollout.trees import joint_tree
 
 P, Q = 0.7, 0.4
@@ -63,7 +63,7 @@ def trees(expand):
         env = TwoTries()
         env.reset(seed=0)
         line = joint_tree(env, 0, group_size=2, trained=["a_0"], expand=expand)
-        (batch,) = run([line], {"a_0": player})
+        (batch,) = run_rollouts([line], {"a_0": player})
         yield chance, batch
 
 
@@ -111,7 +111,7 @@ def test_reach_where_nothing_ends_early_sums_to_one_at_each_depth(mode, expand, 
     env.reset(seed=0)
     player = FakePolicy(lambda request, i: str(i))
     line = joint_tree(env, 0, group_size=3, trained=["a_0", "b_1"], mode=mode, expand=expand)
-    (batch,) = run([line], {"a_0": player, "b_1": player})
+    (batch,) = run_rollouts([line], {"a_0": player, "b_1": player})
     at_depth = {depth: [] for depth in reach}
     for group in batch.groups:
         at_depth[len(group.key) - 2].append(group.reach)
@@ -139,7 +139,7 @@ def test_a_running_baseline_is_weighed_too():
         MAREINFORCE(JointConfig(role_baseline=0.9, weigh_by_reach=weigh)) for weigh in (False, True)
     ]
     plain, weighed = (
-        GroupUpdater(learner, {}, {}, total_steps=1)._credited(learner, batch.groups)
+        GroupUpdater(learner, {}, {}, total_steps=1)._score_groups(learner, batch.groups)
         for learner in learners
     )
     for one, other in zip(plain, weighed, strict=True):

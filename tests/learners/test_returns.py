@@ -4,8 +4,16 @@ import pytest
 import torch
 
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners.advantages import leave_one_out, mean_baseline, normalized, raw_return
-from llmzoo.learners.returns import clamp, compose, parse, scale, shift, standardised, unit_variance
+from llmzoo.learners.advantages import leave_one_out, mean_baseline, normalize_by_std, raw_return
+from llmzoo.learners.returns import (
+    clamp,
+    compose,
+    parse_reward_functions,
+    scale,
+    shift,
+    standardise,
+    unit_variance,
+)
 
 BATCH = [torch.tensor([1.0, 0.0]), torch.tensor([2.0, 5.0, 2.0])]  # mean 2
 # squared distances 1, 4, 0, 9, 0: variance 14 / 5
@@ -25,7 +33,7 @@ def lists(returns):
         (clamp(0.5, 3), [[1.0, 0.5], [2.0, 3.0, 2.0]]),
         (clamp(-math.inf, 1), [[1.0, 0.0], [1.0, 1.0, 1.0]]),
         (unit_variance(), [[1 / SPREAD, 0.0], [2 / SPREAD, 5 / SPREAD, 2 / SPREAD]]),
-        (standardised(), [[-1 / SPREAD, -2 / SPREAD], [0.0, 3 / SPREAD, 0.0]]),
+        (standardise(), [[-1 / SPREAD, -2 / SPREAD], [0.0, 3 / SPREAD, 0.0]]),
         (compose(), [[1.0, 0.0], [2.0, 5.0, 2.0]]),
     ],
     ids=["scale", "flip", "shift", "clamp", "above", "unit_variance", "standardised", "nothing"],
@@ -51,7 +59,7 @@ def test_composition_runs_from_first_to_last():
 def test_a_batch_without_spread(value):
     same = [torch.full((300,), value), torch.full((1,), value)]
     assert lists(unit_variance()(same)) == lists(same)
-    assert lists(standardised()(same)) == [[0.0] * 300, [0.0]]
+    assert lists(standardise()(same)) == [[0.0] * 300, [0.0]]
 
 
 def test_rounding_is_no_spread():
@@ -60,13 +68,13 @@ def test_rounding_is_no_spread():
     nearly = [torch.stack([value, above])]  # 8e-6 apart
     assert above > value
     assert lists(unit_variance()(nearly)) == lists(nearly)
-    assert lists(standardised()(nearly)) == [[0.0, 0.0]]
+    assert lists(standardise()(nearly)) == [[0.0, 0.0]]
     apart = [value - 100.1, above - 100.1 + 0.01]  # but a hundredth is one
-    assert standardised()([torch.stack(apart)])[0].tolist() == pytest.approx([-1.0, 1.0])
+    assert standardise()([torch.stack(apart)])[0].tolist() == pytest.approx([-1.0, 1.0])
 
 
 def test_a_batch_without_groups():
-    everything = compose(scale(2), shift(1), clamp(-1, 1), unit_variance(), standardised())
+    everything = compose(scale(2), shift(1), clamp(-1, 1), unit_variance(), standardise())
     assert everything([]) == []
 
 
@@ -88,7 +96,7 @@ def test_a_shift_changes_every_gradient_without_a_baseline():
 
 def test_a_scale_is_undone_by_normalisation():
     def normalised(group):
-        return normalized(mean_baseline(group), group)
+        return normalize_by_std(mean_baseline(group), group)
 
     plain, scaled = gradients(BATCH, mean_baseline), gradients(scale(4)(BATCH), mean_baseline)
     assert torch.allclose(scaled, 4 * plain)
@@ -105,11 +113,11 @@ def test_unit_variance_keeps_the_weights_of_groups_among_each_other():
     thousandfold = unit_variance()(scale(1000)(BATCH))
     assert torch.allclose(gradients(thousandfold, mean_baseline), result)
     # under a group baseline, the batch's mean cancels
-    assert torch.allclose(gradients(standardised()(BATCH), mean_baseline), result, atol=1e-6)
+    assert torch.allclose(gradients(standardise()(BATCH), mean_baseline), result, atol=1e-6)
 
 
 def test_standardised_is_a_baseline_for_raw_returns():
-    result = gradients(standardised()(BATCH), raw_return)
+    result = gradients(standardise()(BATCH), raw_return)
     assert result.sum().item() == pytest.approx(0, abs=1e-5)
     assert (result > 0).any()
     assert (result < 0).any()
@@ -123,17 +131,20 @@ def test_a_greedy_return_goes_through_as_a_group_of_its_own():
 
 def test_parse_spells_the_functions_in_order():
     spec = ["shift -0.5", "scale 2", "clamp -1 1.5", "unit_variance", "standardised"]
-    by_hand = compose(shift(-0.5), scale(2), clamp(-1, 1.5), unit_variance(), standardised())
-    assert lists(parse(spec)(BATCH)) == lists(by_hand(BATCH))
+    by_hand = compose(shift(-0.5), scale(2), clamp(-1, 1.5), unit_variance(), standardise())
+    assert lists(parse_reward_functions(spec)(BATCH)) == lists(by_hand(BATCH))
     # 1, 0, 2, 5, 2 -> 0.5, -0.5, 1.5, 4.5, 1.5 -> 1, -1, 3, 9, 3 -> 1, -1, 1.5, 1.5, 1.5
-    assert lists(parse(spec[:3])(BATCH)) == [[1.0, -1.0], [1.5, 1.5, 1.5]]
-    assert lists(parse(())(BATCH)) == lists(BATCH)
-    assert lists(parse(["  clamp   -inf 1 "])(BATCH)) == [[1.0, 0.0], [1.0, 1.0, 1.0]]
+    assert lists(parse_reward_functions(spec[:3])(BATCH)) == [[1.0, -1.0], [1.5, 1.5, 1.5]]
+    assert lists(parse_reward_functions(())(BATCH)) == lists(BATCH)
+    assert lists(parse_reward_functions(["  clamp   -inf 1 "])(BATCH)) == [
+        [1.0, 0.0],
+        [1.0, 1.0, 1.0],
+    ]
 
 
 def test_an_unknown_name_names_the_nearest():
     with pytest.raises(UnknownNameError, match=r"'scael'\. Did you mean 'scale'\? Known: clamp, "):
-        parse(["shift 1", "scael 2"])
+        parse_reward_functions(["shift 1", "scael 2"])
 
 
 @pytest.mark.parametrize(
@@ -157,4 +168,4 @@ def test_an_unknown_name_names_the_nearest():
 )
 def test_what_cannot_be_used_is_refused_when_it_is_parsed(spec, message):
     with pytest.raises(ConfigError, match=message):
-        parse(spec)
+        parse_reward_functions(spec)

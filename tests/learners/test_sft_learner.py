@@ -19,7 +19,7 @@ from llmzoo.learners.updates.examples import answer_ids
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 from llmzoo.training import fit
 
 NAME = "llmzoo.learners.sft:SFT"
@@ -177,14 +177,14 @@ def test_the_models_own_answers_are_taken_as_sampled():
     assert metrics["demonstrated_tokens"] == 0  # the loop has counted them as sampled
     assert metrics["examples"] == 2 * 2 * 2
     assert metrics["kept"] == 0.25
-    rows = trajectories.rows(batch.episodes)
-    flags = trajectories.kept(rows, top=0.25)
+    rows = trajectories.to_rows(batch.episodes)
+    flags = trajectories.filter_mask(rows, top=0.25)
     decisions = [d for e in batch.episodes for d in e.decisions]
     expected = [
         example
         for decision, flag in zip(decisions, flags, strict=True)
         if flag
-        for example in engine.updater._behaviour(player, decision)
+        for example in engine.updater._behaviour_examples(player, decision)
     ]
     assert [e.completion for e in expected] == [
         d.completion.ids for d, flag in zip(decisions, flags, strict=True) if flag
@@ -325,8 +325,8 @@ def test_a_run_goes_on_exactly(options, tmp_path):
 
 def a_file(path, count, env=Opposites):
     player = ScriptedPolicy(lambda request: request.env.expert(request.agent))
-    played = episodes(env, player, [1000 + n for n in range(count)], env_id="opposites_v0")
-    trajectories.save(path, trajectories.rows(played, policy="oracle"))
+    played = play_episodes(env, player, [1000 + n for n in range(count)], env_id="opposites_v0")
+    trajectories.save(path, trajectories.to_rows(played, policy="oracle"))
     return str(path)
 
 

@@ -11,7 +11,7 @@ from toy_envs import Adder, Matcher
 import llmzoo
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.rollout import run
+from llmzoo.rollout import run_rollouts
 
 ATGRPO = learner_class("at_grpo")
 
@@ -21,7 +21,7 @@ def groups(env, policy, **options):
     learner.check(env, env.possible_agents)
     env.reset(seed=1)
     line = learner.rollout(env, 1, env.possible_agents)
-    (batch,) = run([line], dict.fromkeys(env.possible_agents, policy))
+    (batch,) = run_rollouts([line], dict.fromkeys(env.possible_agents, policy))
     return batch.groups
 
 

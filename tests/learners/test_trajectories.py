@@ -8,7 +8,7 @@ from toy_envs import Adder
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners import trajectories
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def played(seeds=(7,), turns=2):
     player = FakePolicy(
         lambda request, i: str(int(request.observation.split()[1]) * 2 + 1 + (request.agent > "b"))
     )
-    return episodes(lambda: Adder(max_turns=turns), player, list(seeds), env_id="adder_v0")
+    return play_episodes(lambda: Adder(max_turns=turns), player, list(seeds), env_id="adder_v0")
 
 
 def a_row(episode, agent="a_0", turn=0, returned=0.0, success=False, **changes):
@@ -44,7 +44,7 @@ def a_row(episode, agent="a_0", turn=0, returned=0.0, success=False, **changes):
 
 
 def test_rows_of_an_episode_worked_out():
-    rows = trajectories.rows(played(), policy="oracle")
+    rows = trajectories.to_rows(played(), policy="oracle")
     assert [set(row) for row in rows] == [set(trajectories.FIELDS)] * 4
     assert [(r["agent"], r["turn"], r["completion"]) for r in rows] == [
         *(("a_0", 0, "1"), ("b_1", 0, "2"), ("a_0", 1, "3"), ("b_1", 1, "4"))
@@ -61,7 +61,7 @@ def test_rows_of_an_episode_worked_out():
 
 def test_the_next_observation_is_the_agents_own_and_at_the_end_the_final_one():
     (episode,) = played()
-    rows = trajectories.rows([episode])
+    rows = trajectories.to_rows([episode])
     assert [r["prompt"] for r in rows] == [
         "a_0 0 ",
         "b_1 0 1.0",
@@ -75,10 +75,10 @@ def test_the_next_observation_is_the_agents_own_and_at_the_end_the_final_one():
 
 
 def test_rows_tell_their_episodes_apart_and_give_them_back():
-    rows = trajectories.rows(played(seeds=(7, 7, 8)))
-    assert [len(part) for part in trajectories.by_episode(rows)] == [4, 4, 4]
-    again = trajectories.episodes(rows)
-    assert trajectories.rows(again) == rows
+    rows = trajectories.to_rows(played(seeds=(7, 7, 8)))
+    assert [len(part) for part in trajectories.split_by_episode(rows)] == [4, 4, 4]
+    again = trajectories.to_episodes(rows)
+    assert trajectories.to_rows(again) == rows
     assert again[0].totals == {"a_0": pytest.approx(5.0), "b_1": pytest.approx(7.0)}
     assert again[0].success
 
@@ -163,13 +163,13 @@ def seeds(rows):
 )
 def test_filters_worked_out(options, expected):
     rows = [a_row(e, returned=r, success=e in (0, 4)) for e, r in enumerate(RETURNS)]
-    assert seeds(trajectories.filtered(rows, **options)) == expected
+    assert seeds(trajectories.filter_rows(rows, **options)) == expected
 
 
 def test_a_share_is_exact_in_decimal():
     rows = [a_row(e, returned=float(-e)) for e in range(100)]
     assert 0.07 * 100 > 7  # in binary
-    assert len(trajectories.filtered(rows, top=0.07)) == 7
+    assert len(trajectories.filter_rows(rows, top=0.07)) == 7
 
 
 def test_agents_are_ranked_apart_and_all_their_turns_pass():
@@ -180,10 +180,10 @@ def test_agents_are_ranked_apart_and_all_their_turns_pass():
         for turn in range(2)
         for agent, paid in (("a_0", float(e)), ("b_1", 200.0 - 100 * e))
     ]
-    result = trajectories.filtered(rows, top=1 / 3)
+    result = trajectories.filter_rows(rows, top=1 / 3)
     assert [(r["seed"], r["agent"], r["turn"]) for r in result] == [
         *((0, "b_1", 0), (0, "b_1", 1), (2, "a_0", 0), (2, "a_0", 1))
     ]
-    assert [(r["seed"], r["agent"]) for r in trajectories.filtered(rows, min_return=100.0)] == [
+    assert [(r["seed"], r["agent"]) for r in trajectories.filter_rows(rows, min_return=100.0)] == [
         *((0, "b_1"), (0, "b_1"), (1, "b_1"), (1, "b_1"))
     ]

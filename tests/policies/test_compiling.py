@@ -22,7 +22,7 @@ def counted():
 
     torch.compiler.reset()
     counters.clear()
-    compiling._compiled.cache_clear()
+    compiling._compile_forward.cache_clear()
     return counters
 
 

@@ -8,7 +8,7 @@ from tiny_models import group, model, policy, tokenizer
 
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies import transformers
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 
@@ -34,7 +34,7 @@ def a_policy(kind, lora, **options):
 
 
 def requests(prompts=PROMPTS):
-    return [Request(agent="a_0", observation=p, env=None) for p in prompts]
+    return [PolicyRequest(agent="a_0", observation=p, env=None) for p in prompts]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_uneven_groups_share_a_batch():
 def test_sampling_settings_of_an_agent():
     player = policy(samplings={"short_1": Sampling(max_new_tokens=2)})
     asked = [
-        Request(agent="long_0", observation="up", env=None),
-        Request(agent="short_1", observation="up", env=None),
+        PolicyRequest(agent="long_0", observation="up", env=None),
+        PolicyRequest(agent="short_1", observation="up", env=None),
     ]
     (long,), (short,) = player.respond(asked)
     assert len(short.ids) <= 2 < len(long.ids) or long.ids[-1] in player.eos_ids
@@ -209,7 +209,7 @@ def test_long_prompts_are_read_in_several_passes(monkeypatch):
     asked, sizes, sample = requests(), [], transformers.sample
     together = policy().respond(asked, 2)
     most = max(len(completions[0].prompt_ids) for completions in together)
-    monkeypatch.setattr(transformers, "_PROMPT_TOKENS", most)
+    monkeypatch.setattr(transformers, "_PROMPT_TOKENS_PER_PASS", most)
 
     def counted(model, prompts, *args, **options):
         sizes.append(sum(map(len, prompts)))

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from llmzoo.errors import ConfigError
-from llmzoo.models.devices import check_device, device_here
+from llmzoo.models.devices import check_device, resolve_device
 from llmzoo.policies import load
-from llmzoo.runs.players import players
+from llmzoo.runs.players import load_policy_for_agents
 from llmzoo.training import FitConfig
 
 
@@ -40,18 +40,18 @@ def test_what_torch_has(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    assert [device_here(name) for name in (None, "cpu", "cuda:1")] == ["cuda", "cpu", "cuda:1"]
+    assert [resolve_device(name) for name in (None, "cpu", "cuda:1")] == ["cuda", "cpu", "cuda:1"]
     with pytest.raises(ConfigError, match="no device cuda:2 here, only cpu, cuda, cuda:0, cuda:1"):
-        device_here("cuda:2")
+        resolve_device("cuda:2")
     with pytest.raises(ConfigError, match="no device mps here"):
         load("tiny", device="mps")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert device_here(None) == "cpu"
+    assert resolve_device(None) == "cpu"
     with pytest.raises(ConfigError, match="no device cuda here, only cpu;"):
-        players("tiny", ["a_0"], device="cuda")
+        load_policy_for_agents("tiny", ["a_0"], device="cuda")
 
 
 @pytest.mark.parametrize("name", ["oracle", "openai:some-model", "grpc://127.0.0.1:1"])
 def test_a_player_without_a_model_here_takes_no_device(name):
     with pytest.raises(ConfigError, match="runs no model in this process"):
-        players(name, ["a_0"], device="cpu")
+        load_policy_for_agents(name, ["a_0"], device="cpu")

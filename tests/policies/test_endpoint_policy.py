@@ -19,15 +19,15 @@ from unittest import mock
 import pytest
 from toy_envs import Matcher
 
-from llmzoo.endpoints import OPENAI_URL, Endpoint, parse
+from llmzoo.endpoints import OPENAI_URL, Endpoint, parse_endpoint
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies import endpoint, load
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.settings import Chat
 from llmzoo.records import Completion
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
 
@@ -130,7 +130,7 @@ def policy(server, *, timeout_s=5.0, **options):
 
 
 def asks(*observations, agent="a"):
-    return [Request(agent=agent, observation=o, env=Matcher()) for o in observations]
+    return [PolicyRequest(agent=agent, observation=o, env=Matcher()) for o in observations]
 
 
 def texts(answers):
@@ -296,7 +296,7 @@ def test_settings_of_prompts_are_sent(server):
 def test_openais_own_api_has_no_chat_template(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with pytest.raises(ConfigError, match="takes no chat_template_args"):
-        EndpointPolicy(parse("openai:m"), chats={"b": Chat(chat_template_args={"a": 1})})
+        EndpointPolicy(parse_endpoint("openai:m"), chats={"b": Chat(chat_template_args={"a": 1})})
 
 
 def test_half_a_surrogate_pair_is_replaced(server):
@@ -577,14 +577,14 @@ def test_a_prompt_that_is_refused_spoils_no_other(server, refused):
 )
 def test_names(monkeypatch, name, model, url):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert parse(name) == Endpoint(model=model, base_url=url)
+    assert parse_endpoint(name) == Endpoint(model=model, base_url=url)
     assert load(name).name == name
 
 
 @pytest.mark.parametrize("name", ["openai:", "openai:m@", "openai:m@localhost:8000", "m", "openai"])
 def test_names_of_no_endpoint(name):
     with pytest.raises(ConfigError, match="names no endpoint"):
-        parse(name)
+        parse_endpoint(name)
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -618,7 +618,7 @@ def test_it_answers_where_a_loop_is_running_as_in_a_notebook(server):
 
 def test_it_plays_an_episode(server):
     server.reply = lambda asked: completion("2")
-    (episode,) = episodes(Matcher, load(f"openai:m@{server.url}"), [0])
+    (episode,) = play_episodes(Matcher, load(f"openai:m@{server.url}"), [0])
     assert {d.completion.text for d in episode.decisions} == {"2"}
     seen = {asked["messages"][0]["content"] for asked in server.asked}
     assert seen == {d.observation for d in episode.decisions}

@@ -111,17 +111,17 @@ def test_what_is_sampled_has_the_probability_that_is_trained(kind):
     model = made(kind)
     assert carries_state(model) == (kind in STATES)
     # float32, of log-probabilities around -4
-    assert self_test._apart(model) < 1e-5
+    assert self_test._max_logprob_difference(model) < 1e-5
 
 
 @pytest.mark.parametrize("kind", ["rwkv", "mamba", "lfm2"])
 def test_a_family_that_is_sampled_wrongly_is_refused_with_its_name(kind, monkeypatch):
     """With the cache of keys and values, which does not hold their state."""
     monkeypatch.setattr(decode.recurrent, "carries_state", lambda model: False)
-    monkeypatch.setattr(self_test, "_known", set())
+    monkeypatch.setattr(self_test, "_checked_families", set())
     with pytest.raises(ConfigError, match=rf"'odd' is of a family \({kind}\) that (cannot|would)"):
         self_test.check_family(made(kind), "odd")
-    assert self_test._known == set()
+    assert self_test._checked_families == set()
 
 
 @pytest.mark.parametrize("kind", ["rwkv", "mamba2", "lfm2", "falcon_h1", "gpt2"])
@@ -147,7 +147,7 @@ def test_a_saved_family_trains_and_goes_on(kind, tmp_path):
         )
         name = "writer_0" if arrangement == "lora" else "policy"
         again = TransformersPolicy.load(str(out / "checkpoints" / "step_000001" / name))
-        assert self_test._apart(again.model) < 1e-5
+        assert self_test._max_logprob_difference(again.model) < 1e-5
 
 
 @pytest.mark.parametrize("kind", ["rwkv", "mamba", "lfm2", "minimax", "gpt2"])
@@ -166,7 +166,7 @@ def test_a_text_is_read_alike_alone_and_beside_a_longer_one(kind):
 
 def test_an_adapter_of_one_family_says_nothing_of_another(monkeypatch):
     """All adapters are wrapped in one class."""
-    monkeypatch.setattr(self_test, "_known", set())
+    monkeypatch.setattr(self_test, "_checked_families", set())
     for kind, known in (("gpt2", {"GPT2LMHeadModel"}), ("rwkv", {"GPT2LMHeadModel"})):
         policy = TransformersPolicy(made(kind), tokenizer())
         wrapped = policy.with_adapters(["a"])["a"].model
@@ -176,4 +176,4 @@ def test_an_adapter_of_one_family_says_nothing_of_another(monkeypatch):
                 self_test.check_family(wrapped, "odd")
         else:
             self_test.check_family(wrapped, "odd")
-        assert {family.__name__ for family in self_test._known} == known
+        assert {family.__name__ for family in self_test._checked_families} == known

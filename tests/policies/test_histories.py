@@ -14,13 +14,13 @@ from float64 import LIMIT, assert_equal
 import llmzoo
 from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.learners.updates.microbatches import make_microbatches, tokens_of
+from llmzoo.learners.updates.microbatches import count_tokens, make_microbatches
 from llmzoo.learners.updates.policy_gradient import surrogate_loss
-from llmzoo.models.packing import Packed
+from llmzoo.models.packing import PackedGroups
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies import histories
 from llmzoo.records import Group
-from llmzoo.rollout import episodes
+from llmzoo.rollout import play_episodes
 from llmzoo.spaces import Conversation
 
 TURNS = 6
@@ -41,7 +41,7 @@ def talk(task, client, changed=str):
 def talks(policy, program=talk, count=4):
     """Episodes of six turns, as the tokens that were read and sampled."""
     env = lambda: llmzoo.from_program(program, agents=["talker"], tasks=TASKS)  # noqa: E731
-    played = episodes(env, policy, seeds=range(count))
+    played = play_episodes(env, policy, seeds=range(count))
     return [[d.completion for d in episode.decisions] for episode in played]
 
 
@@ -165,7 +165,7 @@ def test_examples_and_other_agents_are_no_break():
 
 def test_only_the_last_answers_are_remembered(monkeypatch):
     """Also where one prompt is asked again and again, as tasks are in a long run."""
-    monkeypatch.setattr(histories, "_KEPT", 3)
+    monkeypatch.setattr(histories, "_MAX_REMEMBERED", 3)
     kept = histories.Histories()
     first = Conversation("", ({"role": "user", "content": "up?"},))
     other = Conversation("", ({"role": "user", "content": "left?"},))
@@ -175,7 +175,7 @@ def test_only_the_last_answers_are_remembered(monkeypatch):
 
     def sampled(conversation, said):
         answered = {"role": "assistant", "content": said}
-        return kept.sampled("talker", (*conversation.messages, answered))
+        return kept.sampled_completions("talker", (*conversation.messages, answered))
 
     assert sampled(first, "4") == {1: ((1, 2), (4, 9))}
     assert sampled(first, "2") == {1: ((1, 2), (2, 9))}
@@ -218,12 +218,12 @@ def test_six_turns_are_read_with_a_third_of_the_tokens():
     played = talks(policy)
     credited = [ScoredGroup(g, torch.ones(1)) for turns in played for g in groups(turns)]
     (part,) = make_microbatches(policy, credited, 100_000)
-    row = Packed(
+    row = PackedGroups(
         [c.group.prompt_ids for c in part],
         [[x.ids for x in c.group.completions] for c in part],
         torch.device("cpu"),
     )
-    apart = sum(tokens_of(c.group) for c in credited)
+    apart = sum(count_tokens(c.group) for c in credited)
     assert 3 * len(row.ids) <= apart
     # worked out: the last prompt and the last answer but one token, less what conversations share
     whole = [len(turns[-1].prompt_ids) + len(turns[-1].ids) - 1 for turns in played]
@@ -235,7 +235,7 @@ def test_a_part_holds_whole_conversations_while_they_fit():
     policy = plain()
     credited = [ScoredGroup(g, torch.ones(1)) for turns in talks(policy) for g in groups(turns)]
     shuffled = credited[::-1]
-    longest = max(tokens_of(c.group) for c in credited)
+    longest = max(count_tokens(c.group) for c in credited)
     for part in make_microbatches(policy, shuffled, longest):
         of_one = [c.group.turn for c in part]
         assert of_one == sorted(of_one)  # a conversation in its order, never two of them

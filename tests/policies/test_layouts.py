@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from llmzoo.models import attention, fused, llama_body, lora
 from llmzoo.models.likelihood import last_states, likelihood
-from llmzoo.models.packing import Packed, beginnings, levels_of, packed
+from llmzoo.models.packing import PackedGroups, group_by_length, group_by_shared_prefix, pack_groups
 from llmzoo.models.padded import CacheDecoder
 from llmzoo.models.prefix import SharedPrefixDecoder
 from llmzoo.models.sampling import Sampling
@@ -144,7 +144,7 @@ def gradients(model):
         # every family's attention, over the rows with most levels
         *slow_but(
             [("qwen2", "levels", False), ("starcoder2", "levels", False)],
-            ((family, "levels", False) for family in sorted(attention.FAMILIES)),
+            ((family, "levels", False) for family in sorted(attention.SUPPORTED_FAMILIES)),
         ),
         # every layout of a row
         *(("qwen2", kind, False) for kind in KINDS if kind != "levels"),
@@ -156,7 +156,7 @@ def gradients(model):
 def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
     """The loss agrees, and each gradient relative to its norm."""
     model = adapted(a_model(family)) if with_lora else a_model(family)
-    assert attention.supported(model.config)
+    assert attention.is_supported(model.config)
     prompts, answers = KINDS[kind]
     before = model.config._attn_implementation
     together = likelihood(model, prompts, answers, Sampling(temperature=0.7), pad_id=0)
@@ -186,7 +186,7 @@ def test_packed_equals_one_row_at_a_time(family, kind, with_lora):
     slow_but(
         [("qwen3_moe", False), ("gemma", False), ("qwen2", True)],
         [
-            *((family, False) for family in sorted(attention.FAMILIES)),
+            *((family, False) for family in sorted(attention.SUPPORTED_FAMILIES)),
             *((family, True) for family in ("llama", "mistral", "qwen2")),
         ],
     ),
@@ -227,7 +227,7 @@ def test_rows_after_prompts_that_begin_alike():
 def test_a_beginning_in_common_is_computed_once():
     """Worked out: 3 tokens, then 2, 2, 2 and no new ones; the answers' last tokens are not read."""
     prompts, answers = ALIKE
-    packed = Packed(prompts, answers, torch.device("cpu"))
+    packed = PackedGroups(prompts, answers, torch.device("cpu"))
     assert packed.ids[:9].tolist() == [5, 6, 7, 8, 9, 9, 10, 11, 6]
     assert packed.positions[:9].tolist() == [0, 1, 2, 2, 3, 3, 4, 0, 1]
     assert len(packed.ids) == 9 + sum(len(ids) - 1 for group in answers for ids in group)
@@ -238,7 +238,7 @@ def test_a_beginning_in_common_is_computed_once():
 
 def test_a_prompt_that_is_given_twice_is_one_text():
     """Answers of one token are not read at all; a prompt that another goes on from is read there."""
-    packed = Packed([[5, 6], [5, 6], [5]], [[[1]], [[2]], [[3]]], torch.device("cpu"))
+    packed = PackedGroups([[5, 6], [5, 6], [5]], [[[1]], [[2]], [[3]]], torch.device("cpu"))
     assert packed.prompts.lengths == (2,)
     assert packed.predicts.tolist() == [1, 1, 0]
 
@@ -246,7 +246,7 @@ def test_a_prompt_that_is_given_twice_is_one_text():
 def test_turns_of_a_conversation_are_read_once():
     """Worked out: the nodes of two prompts that hold the others, and the answers that none goes on."""
     prompts, answers = TURNS
-    packed = Packed(prompts, answers, torch.device("cpu"))
+    packed = PackedGroups(prompts, answers, torch.device("cpu"))
     # 5 6 20 21 7 22 1 8 9 | 23 24 7 | 30, then 25 26 of the first turn, 20 | 29 of the third, 31, 33
     assert packed.ids.tolist() == [
         5,
@@ -276,14 +276,19 @@ def test_turns_of_a_conversation_are_read_once():
 
 def test_prompts_that_share_half_of_their_tokens_are_grouped():
     """Worked out: in sorted order the groups are of 4, 4 and 1 tokens in common."""
-    assert beginnings(AGENTS[0]) == [(4, [0, 2, 4]), (4, [1, 3]), (1, [5])]
-    assert beginnings([(5, 6, 7), (5, 8, 9)]) == [(3, [0]), (3, [1])]  # a third is too little
-    assert beginnings([(5, 6, 9), (5, 6), (7,)]) == []  # the first goes on from the second
-    assert beginnings([(5, 6), (5, 6)]) == [(2, [0, 1])]
+    assert group_by_shared_prefix(AGENTS[0]) == [(4, [0, 2, 4]), (4, [1, 3]), (1, [5])]
+    assert group_by_shared_prefix([(5, 6, 7), (5, 8, 9)]) == [
+        (3, [0]),
+        (3, [1]),
+    ]  # a third is too little
+    assert (
+        group_by_shared_prefix([(5, 6, 9), (5, 6), (7,)]) == []
+    )  # the first goes on from the second
+    assert group_by_shared_prefix([(5, 6), (5, 6)]) == [(2, [0, 1])]
 
 
 def test_answers_to_prompts_that_begin_alike_are_read_after_that_beginning():
-    row = packed(*AGENTS, torch.device("cpu"))
+    row = pack_groups(*AGENTS, torch.device("cpu"))
     # the beginnings, then the rest of each prompt and its answer but for the last token: the longest two,
     # then those that are shorter than half of the longest
     rests = [[20, 21, 23, 24], [31, 32, 33, 35, 36], [22], [22, 26], [30, 34], [27]]
@@ -302,15 +307,15 @@ def test_answers_to_prompts_that_begin_alike_are_read_after_that_beginning():
     assert row.positions[9:].tolist() == [4, 5, 6, 7, 4, 5, 6, 7, 8, 4, 4, 5, 4, 5, 1]
     # in the order of the answers: 23 24 1 after 21 23 24, 34 1 after 30 34, 25 after 22, ...
     assert row.predicts.tolist() == [10, 11, 12, 21, 22, 18, 15, 16, 17, 19, 20, 8, 23]
-    whole = packed(*ALIKE, torch.device("cpu"))  # several answers to a prompt
-    assert whole.ids.tolist() == Packed(*ALIKE, torch.device("cpu")).ids.tolist()
+    whole = pack_groups(*ALIKE, torch.device("cpu"))  # several answers to a prompt
+    assert whole.ids.tolist() == PackedGroups(*ALIKE, torch.device("cpu")).ids.tolist()
 
 
 def test_completions_are_read_in_levels_of_their_lengths():
     # 9 and 5 are at least half of 9, then 4 and 2 of 4, then 1, and what is empty
-    assert levels_of([4, 9, 1, 5, 0, 2]) == [[1, 3], [0, 5], [2], [4]]
-    assert levels_of([3, 3, 3]) == [[0, 1, 2]]
-    assert levels_of([]) == []
+    assert group_by_length([4, 9, 1, 5, 0, 2]) == [[1, 3], [0, 5], [2], [4]]
+    assert group_by_length([3, 3, 3]) == [[0, 1, 2]]
+    assert group_by_length([]) == []
 
 
 def test_a_long_completion_pads_no_others():
@@ -318,7 +323,7 @@ def test_a_long_completion_pads_no_others():
     prompts = [[1, 2, n] for n in range(10, 18)]
     completions = [[[n, k, *range(7)] for k in range(20, 28)] for n in range(30, 38)]
     completions[3][2] = list(range(64))
-    row = Packed(prompts, completions, torch.device("cpu"))
+    row = PackedGroups(prompts, completions, torch.device("cpu"))
     cells = [
         len(level.groups.lengths) * level.groups.width * level.answers.width for level in row.levels
     ]
@@ -329,7 +334,7 @@ def test_a_long_completion_pads_no_others():
 def test_rows_under_an_adapter_grow_as_rows_of_their_own(monkeypatch):
     model = adapted(a_model("qwen2"))  # with biases, that llama lacks
     grows_as_rows_of_their_own(model, True, monkeypatch)
-    with lora.bare(model):
+    with lora.without_adapters(model):
         grows_as_rows_of_their_own(model, True, monkeypatch)
 
 
@@ -407,8 +412,10 @@ def test_the_fused_kernel_sees_what_the_blocks_see(prompts, answers):
 
     with torch.no_grad():
         found, expected = (
-            attention.run(model, row.ids, row.positions, row)[row.predicts]
-            for row in (kind(prompts, answers, torch.device("cpu")) for kind in (Fused, Packed))
+            attention.run_with_layout(model, row.ids, row.positions, row)[row.predicts]
+            for row in (
+                kind(prompts, answers, torch.device("cpu")) for kind in (Fused, PackedGroups)
+            )
         )
     assert_equal(found, expected)
 
@@ -511,7 +518,7 @@ def test_last_states_are_those_of_texts_alone():
 )
 def test_other_attention_is_left_to_the_model(family, changes):
     model = a_model(family, **changes)
-    assert not attention.supported(model.config)
+    assert not attention.is_supported(model.config)
     answers = [[(1,) * 30, (2, 3)]]
     found = likelihood(model, [(4,) * 9], answers, Sampling(temperature=0.7), pad_id=0)
     for row, logprobs in enumerate(one_at_a_time(model, [(4,) * 9], answers)):

@@ -29,7 +29,7 @@ def two(**options):
 def bend(player, seed=1):
     """Moves an adapter away from its start, where it changes nothing."""
     generator = torch.Generator().manual_seed(seed)
-    for name, parameter in lora.own_parameters(player.model, player.adapter).items():
+    for name, parameter in lora.adapter_parameters(player.model, player.adapter).items():
         if "lora_B" in name:
             with torch.no_grad():
                 parameter.copy_(0.3 * torch.randn(parameter.shape, generator=generator))
@@ -113,7 +113,7 @@ def test_with_pefts_own_switch_the_first_agent_would_get_no_gradient():
     first = one.likelihood([GROUP]).logprobs.sum()
     other.model.set_adapter(other.adapter)
     first.backward()
-    assert all(p.grad is None for p in lora.own_parameters(one.model, one.adapter).values())
+    assert all(p.grad is None for p in lora.adapter_parameters(one.model, one.adapter).values())
 
 
 def test_agents_in_turn_sample_with_their_own_adapters():
@@ -127,9 +127,9 @@ def test_agents_in_turn_sample_with_their_own_adapters():
     for player in (one, other):  # each as a model with this adapter only
         single = policy().with_adapters(["alone"], r=4)["alone"]
         bend(single, seed=1 if player is one else 2)
-        for name, parameter in lora.own_parameters(player.model, player.adapter).items():
+        for name, parameter in lora.adapter_parameters(player.model, player.adapter).items():
             wanted = name.replace(player.adapter, single.adapter)
-            lora.own_parameters(single.model, single.adapter)[wanted].data.copy_(parameter)
+            lora.adapter_parameters(single.model, single.adapter)[wanted].data.copy_(parameter)
         assert [c.ids for (c,) in single.respond(requests(), greedy=True)] == texts[player.adapter]
         assert torch.equal(logprobs(single), logprobs(player))
 

@@ -13,7 +13,7 @@ from llmzoo.learners import learner_class
 from llmzoo.models import attention, memory
 from llmzoo.models.memory import tokens_at_once
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Batch
 
 MESSAGE = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB"
@@ -22,7 +22,7 @@ MESSAGE = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total cap
 @pytest.fixture
 def room(monkeypatch):
     """A GPU on which a forward pass of more than this many tokens does not fit."""
-    plain = attention.run
+    plain = attention.run_with_layout
 
     def limit(tokens):
         def run(model, ids, positions, layout):
@@ -30,7 +30,7 @@ def room(monkeypatch):
                 raise torch.OutOfMemoryError(MESSAGE)
             return plain(model, ids, positions, layout)
 
-        monkeypatch.setattr(attention, "run", run)
+        monkeypatch.setattr(attention, "run_with_layout", run)
 
     return limit
 
@@ -70,7 +70,9 @@ def test_an_update_names_how_much_to_read_at_once(name, setting, room):
 
 def test_sampling_names_how_many_rows_to_sample_at_once(room):
     # prompts that begin differently: they share nothing
-    asked = [Request(agent="a_0", observation=f"{n} up up up", env=None, noise=n) for n in range(4)]
+    asked = [
+        PolicyRequest(agent="a_0", observation=f"{n} up up up", env=None, noise=n) for n in range(4)
+    ]
     settings = Sampling(max_new_tokens=5)
     player = policy(sampling=settings)
     wanted = player.respond(asked, 2)
@@ -87,23 +89,23 @@ def test_sampling_names_how_many_rows_to_sample_at_once(room):
 def test_nothing_smaller_than_one(room):
     room(1)
     with pytest.raises(OutOfMemoryError, match="max_rows cannot be lower"):
-        policy().respond([Request(agent="a_0", observation="up 1", env=None)])
+        policy().respond([PolicyRequest(agent="a_0", observation="up 1", env=None)])
 
 
 def test_the_memory_of_a_cpu_is_another_error(monkeypatch):
     def run(*given):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(attention, "run", run)
+    monkeypatch.setattr(attention, "run_with_layout", run)
     with pytest.raises(RuntimeError, match="DefaultCPUAllocator"):
-        policy().respond([Request(agent="a_0", observation="up 1", env=None)])
+        policy().respond([PolicyRequest(agent="a_0", observation="up 1", env=None)])
 
 
 @pytest.fixture
 def fresh_room():
-    memory._room_here.cache_clear()
+    memory._activation_bytes.cache_clear()
     yield
-    memory._room_here.cache_clear()
+    memory._activation_bytes.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def fresh_room():
 )
 def test_activations_follow_the_free_memory(free, room, monkeypatch, fresh_room):
     monkeypatch.setattr(memory, "free_memory", lambda: free)
-    assert memory._room_here() == room
+    assert memory._activation_bytes() == room
 
 
 def test_free_memory_is_that_of_the_machine_or_of_its_control_group(tmp_path, monkeypatch):

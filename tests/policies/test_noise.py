@@ -5,14 +5,14 @@ import torch
 from tiny_models import policy
 
 from llmzoo.models.sampling import Sampling, Uniforms
-from llmzoo.policies.base import NoiseKeys, Request
+from llmzoo.policies.base import NoiseKeys, PolicyRequest
 
 CPU = torch.device("cpu")
 
 
 def asked(prompts, noises):
     return [
-        Request(agent="a_0", observation=p, env=None, noise=n)
+        PolicyRequest(agent="a_0", observation=p, env=None, noise=n)
         for p, n in zip(prompts, noises, strict=True)
     ]
 

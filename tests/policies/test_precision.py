@@ -22,10 +22,10 @@ def steps(weight, masters, count, size):
     for _ in range(count):
         weight.grad = torch.full_like(weight, -size)
         if masters is not None:
-            masters.gradients()
+            masters.collect_gradients()
         optimizer.step()
         if masters is not None:
-            masters.publish()
+            masters.copy_to_model()
 
 
 def test_small_updates_add_up_with_masters_and_are_lost_without():
@@ -48,14 +48,14 @@ def test_gradients_of_many_parts_are_summed_in_float32():
     masters = MasterWeights([weight])
     for _ in range(300):
         (weight * 1.0).sum().backward()
-        masters.gradients()
+        masters.collect_gradients()
     assert weight.grad is None
     assert masters.masters[0].grad.item() == 300.0
     plain = Parameter(torch.zeros(1, dtype=torch.bfloat16))
     for _ in range(300):
         (plain * 1.0).sum().backward()
     assert plain.grad.item() == 256.0  # 256 + 1 rounds back to 256
-    masters.publish()
+    masters.copy_to_model()
     assert masters.masters[0].grad is None  # the next step begins again
 
 
@@ -66,8 +66,8 @@ def test_float32_weights_are_their_own_masters():
     assert masters.masters[1] is not half
     assert set(masters.state_dict()) == {"1"}
     single.grad = torch.ones(2)
-    masters.gradients()
-    masters.publish()
+    masters.collect_gradients()
+    masters.copy_to_model()
     assert single.grad.tolist() == [1.0, 1.0]
 
 

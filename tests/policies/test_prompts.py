@@ -81,7 +81,7 @@ def test_templates_of_models(name, closes, opened):
     tokenizer = chat_models.tokenizer(template, plain=sorted(marks))
     tokenizer.bos_token = "<|endoftext|>"
     policy = chat_models.policy(tokenizer)
-    prompts = policy.prompts_of()
+    prompts = policy.prompts_for()
     assert (None if prompts.marks is None else prompts.marks.closes) == closes
     assert prompts.opened is opened
     theirs = tokenizer.apply_chat_template(

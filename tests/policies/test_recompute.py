@@ -13,7 +13,7 @@ from tiny_models import group, model, policy, tokenizer
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from llmzoo.errors import ConfigError
-from llmzoo.models.likelihood import recomputed_layers
+from llmzoo.models.likelihood import checkpoint_layers
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 
@@ -115,14 +115,14 @@ def test_dropout_is_off_in_likelihoods_as_in_sampling(checkpointing):
 def test_the_layers_are_as_before_afterwards():
     player = policy()
     layers = [m for m in player.model.modules() if isinstance(m, GradientCheckpointingLayer)]
-    with recomputed_layers(player.model, nullcontext):
+    with checkpoint_layers(player.model, nullcontext):
         assert [("forward" in vars(layer)) for layer in layers] == [True, True]
     assert not any("forward" in vars(layer) for layer in layers)
     with pytest.raises(IndexError):
         policy(gradient_checkpointing=True).likelihood(
             [group([(1,)], prompt=(10_000,))]
         )  # no such token
-    with pytest.raises(KeyError), recomputed_layers(player.model, {}.popitem):
+    with pytest.raises(KeyError), checkpoint_layers(player.model, {}.popitem):
         player.model(torch.tensor([[5]]))
     assert not any("forward" in vars(layer) for layer in layers)
 
@@ -130,14 +130,14 @@ def test_the_layers_are_as_before_afterwards():
 def test_a_model_whose_layers_cannot_be_told_is_refused():
     with (
         pytest.raises(ConfigError, match="gradient_checkpointing=False"),
-        recomputed_layers(torch.nn.Linear(2, 2), nullcontext),
+        checkpoint_layers(torch.nn.Linear(2, 2), nullcontext),
     ):
         pass
 
 
 @pytest.mark.parametrize("make", [policy, gpt2])
 def test_without_gradients_nothing_is_recomputed(make, monkeypatch):
-    for name in ("likelihood.recomputed_layers", "likelihood.checkpoint", "scoring.checkpoint"):
+    for name in ("likelihood.checkpoint_layers", "likelihood.checkpoint", "scoring.checkpoint"):
         monkeypatch.setattr(f"llmzoo.models.{name}", lambda *a, **b: pytest.fail("recomputed"))
     # filters, so that what is scored in pieces would be checkpointed
     player = make(gradient_checkpointing=True, sampling=FILTERED)

@@ -19,7 +19,7 @@ from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import check_model, load
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.runs.players import players
+from llmzoo.runs.players import load_policy_for_agents
 from llmzoo.serve.policies_hosted import load_hosted
 
 CODE = """
@@ -86,7 +86,9 @@ def evil_base(tmp_path, evil):
     return str(tmp_path / "adapter")
 
 
-@pytest.mark.parametrize("how", [load, check_model, lambda name: players(name, ["a"]), load_hosted])
+@pytest.mark.parametrize(
+    "how", [load, check_model, lambda name: load_policy_for_agents(name, ["a"]), load_hosted]
+)
 @pytest.mark.parametrize("which", ["evil", "evil_tokenizer", "evil_base"])
 def test_no_code_of_a_model_runs_and_nobody_is_asked(request, marker, which, how):
     name = request.getfixturevalue(which)

@@ -2,7 +2,7 @@ import random
 
 import torch
 
-from llmzoo.models.packing import Segments, SharedSegments, packs
+from llmzoo.models.packing import Segments, SharedSegments, split_into_packs
 from llmzoo.models.trie import Trie
 
 CPU = torch.device("cpu")
@@ -15,8 +15,13 @@ def shared(texts):
 
 def test_packs_are_consecutive_and_bounded():
     # 3 + 4 = 7 fits, 5 more would not; 9 alone is too large and stands alone
-    assert packs([3, 4, 5, 1, 9, 2], 7) == [range(2), range(2, 4), range(4, 5), range(5, 6)]
-    assert packs([], 7) == []
+    assert split_into_packs([3, 4, 5, 1, 9, 2], 7) == [
+        range(2),
+        range(2, 4),
+        range(4, 5),
+        range(5, 6),
+    ]
+    assert split_into_packs([], 7) == []
 
 
 def test_a_grid_holds_each_piece_in_a_row():
@@ -27,7 +32,7 @@ def test_a_grid_holds_each_piece_in_a_row():
     assert pieces.grid(flat)[pieces.real].tolist() == [14, 15, 16, 17, 18]
     assert pieces.flat(pieces.grid(flat)).tolist() == [14, 15, 16, 17, 18]
     assert pieces.columns.tolist() == [0, 1, 0, 1, 2]
-    outside = pieces.outside(torch.float32)
+    outside = pieces.padding_mask(torch.float32)
     assert outside.tolist() == [[0, 0, float("-inf")], [float("-inf")] * 3, [0, 0, 0]]
 
 
@@ -35,7 +40,7 @@ def test_pieces_of_one_length_are_a_view():
     flat = torch.arange(8.0).view(4, 2)
     pieces = Segments([2, 2], CPU)
     assert pieces.even
-    assert pieces.outside(torch.float32) is None
+    assert pieces.padding_mask(torch.float32) is None
     assert pieces.grid(flat).data_ptr() == flat.data_ptr()
     assert pieces.grid(flat).tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
     assert pieces.flat(pieces.grid(flat)).tolist() == flat.tolist()

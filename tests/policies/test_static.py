@@ -30,8 +30,8 @@ def static_steps(monkeypatch):
     """Call it, and samples grow by static steps, on this CPU too."""
 
     def use():
-        static_rows._KNOWN.clear()
-        static_rows._WAITING.clear()
+        static_rows._POOLS.clear()
+        static_rows._IDLE_STEPS.clear()
         monkeypatch.setattr(static_rows, "gains_on_gpu", llama_body.is_supported)
 
     return use
@@ -71,7 +71,7 @@ def drawn(seed):
             pad_id=0,
             keys=[3 * seed + n for n in range(len(prompts))],
             greedy=greedy,
-            stopped=(lambda ids: ids[-1] in ends) if ends else None,
+            has_stopped=(lambda ids: ids[-1] in ends) if ends else None,
             cancelled=gives_up if cancelled is not None else None,
         )
 
@@ -223,9 +223,9 @@ def test_several_adapters_that_cannot_share_a_step_are_sampled_one_by_one(reason
             keys=range(count + 2),
             adapters=["0", "1", "2"],
             adapter_of=adapter_of,
-            finished=lambda prompt, rows: finished.append(prompt),
+            on_finished=lambda prompt, rows: finished.append(prompt),
         )
-    assert not static_rows._steps_of(model)._joint
+    assert not static_rows._step_pool_for(model)._joint
     assert sorted(finished) == [*range(count + 2)]
     for prompt, rows in enumerate(found):
         lora.activate(model, "012"[adapter_of[prompt]])
@@ -236,7 +236,7 @@ def test_sets_of_adapters_that_take_turns_keep_one_copy_of_their_weights(static_
     static_steps()
     model = many_adapters("llama")
     call = partial(sample, model, sampling=Sampling(max_new_tokens=3), eos_ids=[EOS], pad_id=0)
-    known = static_rows._steps_of(model)
+    known = static_rows._step_pool_for(model)
     for adapters in (["0", "1"], ["1", "2"], ["0", "1", "2"], ["0", "1"]):
         call(
             [(20,)] * len(adapters),
@@ -246,7 +246,7 @@ def test_sets_of_adapters_that_take_turns_keep_one_copy_of_their_weights(static_
             adapter_of=range(len(adapters)),
         )
         assert [key[0] for key in known._joint] == [tuple(adapters)]
-    assert static_rows._steps_of(model) is known
+    assert static_rows._step_pool_for(model) is known
 
 
 def test_a_step_of_several_adapters_takes_the_operations_of_one(static_steps):
@@ -294,7 +294,7 @@ def test_steps_use_the_weights_and_the_adapter_of_now(static_steps):
         return [call(model), bare(), first()]
 
     def bare():
-        with lora.bare(model):
+        with lora.without_adapters(model):
             return call(model)
 
     def first():
@@ -362,7 +362,7 @@ def test_adapters_of_few_layers_are_told_apart_and_leave_the_base_as_it_is(optio
     call = drawn(1)
 
     def each_way():
-        with lora.bare(model):
+        with lora.without_adapters(model):
             found = [call(model)]
         for adapter in ("first", "second", "first"):
             model.set_adapter(adapter)
@@ -413,7 +413,9 @@ def test_a_step_that_would_be_far_too_large_is_not_made(counts, new, static_step
 
 def test_models_in_threads_of_their_own_share_the_steps_in_peace(static_steps, monkeypatch):
     static_steps()
-    monkeypatch.setattr(static_rows, "_memory", lambda device: 8e6)  # so that steps go all the time
+    monkeypatch.setattr(
+        static_rows, "_total_memory", lambda device: 8e6
+    )  # so that steps go all the time
     models = [a_model("llama") for _ in range(3)]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
@@ -470,7 +472,7 @@ def test_in_half_precision_it_rounds_no_more_than_the_decoder(family, precision,
     static_steps()
     with recorded():
         assert rounded(rows()) < 1.5 * decoded + 0.005 < 0.05
-    assert {step._keys.dtype for step in static_rows._WAITING.values()} == {torch.bfloat16}
+    assert {step._keys.dtype for step in static_rows._IDLE_STEPS.values()} == {torch.bfloat16}
 
 
 def test_a_young_adapter_counts_in_half_precision():
@@ -487,14 +489,14 @@ def test_a_young_adapter_counts_in_half_precision():
     assert torch.equal(merged, projection.base_layer.weight.to(torch.bfloat16))
     ones = torch.ones(1, 32, dtype=torch.bfloat16)
     with torch.inference_mode():
-        product = llama_body._product([projection], torch.bfloat16, [None])
+        product = llama_body._make_product([projection], torch.bfloat16, [None])
         for found in (
             product(ones),
-            product.plus(0 * ones, ones),
-            product.plus(0 * ones.float(), ones),
+            product.add_to(0 * ones, ones),
+            product.add_to(0 * ones.float(), ones),
         ):
             assert found.flatten().tolist() == pytest.approx([0.032] * 32, rel=0.01)
-        assert product.plus(0 * ones.float(), ones).dtype == torch.float32  # under autocast
+        assert product.add_to(0 * ones.float(), ones).dtype == torch.float32  # under autocast
 
 
 def test_sharded_models_have_no_static_steps(monkeypatch):
@@ -507,12 +509,12 @@ def test_sharded_models_have_no_static_steps(monkeypatch):
 
 
 def test_shapes_are_few():
-    of = static_step.Shape.of
-    assert of([3, 8], [5, 64], 20, [0, 0], 1) == static_step.Shape(2, 8, 64, 32, 1)
-    assert of([8] * 33, [65], 129, [0] * 33, 1) == static_step.Shape(64, 8, 128, 256, 1)
+    of = static_step.StepShape.of
+    assert of([3, 8], [5, 64], 20, [0, 0], 1) == static_step.StepShape(2, 8, 64, 32, 1)
+    assert of([8] * 33, [65], 129, [0] * 33, 1) == static_step.StepShape(64, 8, 128, 256, 1)
     assert of([1], [1], 1, [0], 1).slots == 1
     two = of([1] * 4, [1] * 4, 1, [0, 1, 1, 1], 2)
-    assert two == static_step.Shape(8, 1, 64, 32, 2)
+    assert two == static_step.StepShape(8, 1, 64, 32, 2)
     assert two.places([0, 1, 1, 1]) == [0, 4, 5, 6]
 
 
@@ -547,24 +549,26 @@ def test_the_steps_of_a_model_go_with_it_and_the_oldest_when_memory_is_short(
 ):
     static_steps()
     gc.collect()
-    static_rows._WAITING.clear()
+    static_rows._IDLE_STEPS.clear()
     sampling = Sampling(max_new_tokens=5)
 
     def call(model, prompts):
         keys = range(len(prompts))
         sample(model, prompts, 1, sampling, eos_ids=[], pad_id=0, keys=keys)
-        return [key[1].slots for key in static_rows._WAITING]
+        return [key[1].slots for key in static_rows._IDLE_STEPS]
 
     first, second = a_model("llama"), a_model("llama")
     assert call(first, [(20,)]) == [1]
     assert call(second, [(20,), (21,)]) == [1, 2]
-    size = sum(step.size for step in static_rows._WAITING.values())
-    monkeypatch.setattr(static_rows, "_memory", lambda device: 10.0 * size)  # of which a tenth
+    size = sum(step.size for step in static_rows._IDLE_STEPS.values())
+    monkeypatch.setattr(
+        static_rows, "_total_memory", lambda device: 10.0 * size
+    )  # of which a tenth
     assert call(first, [(20,)]) == [2, 1]
     assert call(first, [(20,), (21,), (22,)]) == [4]  # as large as all that was allowed
     del first
     gc.collect()
-    assert not static_rows._WAITING
+    assert not static_rows._IDLE_STEPS
 
 
 def test_a_step_is_made_once_for_calls_of_one_shape(static_steps):

@@ -8,7 +8,7 @@ from chat_models import CHATML, tokenizer
 
 from llmzoo.errors import ConfigError
 from llmzoo.policies import template_bounds
-from llmzoo.policies.prompts import Prompts
+from llmzoo.policies.prompts import PromptFormatter
 from llmzoo.policies.settings import Chat
 
 ENDLESS = (
@@ -27,14 +27,14 @@ HOSTILE = {
 
 
 def prompts(template):
-    return Prompts(tokenizer(template), Chat(), "a_model")
+    return PromptFormatter(tokenizer(template), Chat(), "a_model")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_template_is_refused_when_the_model_is_loaded(monkeypatch, name):
     template, reason = HOSTILE[name]
-    monkeypatch.setattr(template_bounds, "SECONDS", 0.2 if name == "loops" else 30.0)
-    monkeypatch.setattr(template_bounds, "LONGEST", 10_000)
+    monkeypatch.setattr(template_bounds, "MAX_SECONDS", 0.2 if name == "loops" else 30.0)
+    monkeypatch.setattr(template_bounds, "MAX_CHARACTERS", 10_000)
     started = time.monotonic()
     with pytest.raises(ConfigError, match=f"chat template of a_model .*{reason}"):
         prompts(template + CHATML)
@@ -44,7 +44,7 @@ def test_a_hostile_template_is_refused_when_the_model_is_loaded(monkeypatch, nam
 
 def test_a_template_that_waits_for_a_prompt_is_refused_there(monkeypatch):
     made = prompts("{% if 'now' in messages[0].content %}" + ENDLESS + "{% endif %}" + CHATML)
-    monkeypatch.setattr(template_bounds, "SECONDS", 0.2)
+    monkeypatch.setattr(template_bounds, "MAX_SECONDS", 0.2)
     assert made.encode("later")
     with pytest.raises(ConfigError, match=r"runs for more than 0\.2 seconds"):
         made.encode("now")
@@ -52,7 +52,7 @@ def test_a_template_that_waits_for_a_prompt_is_refused_there(monkeypatch):
 
 def test_a_text_that_grows_is_refused_before_it_fills_the_memory(monkeypatch):
     """2 ** 40 characters: no machine holds them."""
-    monkeypatch.setattr(template_bounds, "_QUICK_S", 0.0)
+    monkeypatch.setattr(template_bounds, "_GRACE_S", 0.0)
     grow = "{% macro f(t, n) %}{% if n %}{{ f(t ~ t, n - 1) }}{% endif %}{% endmacro %}{{ f('x', 40) }}"
     with pytest.raises(ConfigError, match="characters"):
         prompts(grow + CHATML)

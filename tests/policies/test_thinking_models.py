@@ -9,15 +9,15 @@ import pytest
 from toy_envs import Matcher
 
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.settings import Chat
-from llmzoo.rollout.episodes import episodes
+from llmzoo.rollout.episodes import play_episodes
 
 PLAYED = "<think>Answer: LLLL</think>\n\nUURR"
 
 
 def answer(policy, agent="a"):
-    ((completion,),) = policy.respond([Request(agent=agent, observation="go", env=None)])
+    ((completion,),) = policy.respond([PolicyRequest(agent=agent, observation="go", env=None)])
     return completion
 
 
@@ -119,13 +119,16 @@ def test_other_settings_and_adapters_keep_them():
     policy = chat_models.saying(
         chat_models.tokenizer(), PLAYED, chats={"a": Chat(thought_end="</think>")}
     )
-    for twin in (policy.under(Sampling(max_new_tokens=9)), policy.with_sampling(top_k=3)):
+    for twin in (
+        policy.with_sampling_for_all(Sampling(max_new_tokens=9)),
+        policy.with_sampling(top_k=3),
+    ):
         assert answer(twin).text == "UURR"
 
 
 def test_in_play_the_environment_is_given_the_answer_alone():
     tokenizer = chat_models.thinking()
     policy = chat_models.saying(tokenizer, "<think>5</think>2")
-    (played,) = episodes(Matcher, policy, [0])
+    (played,) = play_episodes(Matcher, policy, [0])
     # the team is paid the product, and each agent its own number
     assert played.totals == {"a_0": 2 * 2 + 2, "b_1": 2 * 2 + 2}

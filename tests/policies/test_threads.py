@@ -7,13 +7,13 @@ import warnings
 import pytest
 
 from llmzoo.models import threads
-from llmzoo.models.threads import Usage, warn_if_cpu_contended, warning
+from llmzoo.models.threads import CpuUsage, contention_warning, warn_if_cpu_contended
 
-START = Usage(clock=100.0, busy=50.0, stolen=3.0, own=7.0)
+START = CpuUsage(clock=100.0, busy=50.0, stolen=3.0, own=7.0)
 
 
 def after(*, busy, own, stolen=0.0, seconds=2.0):
-    return Usage(clock=100.0 + seconds, busy=50.0 + busy, stolen=3.0 + stolen, own=7.0 + own)
+    return CpuUsage(clock=100.0 + seconds, busy=50.0 + busy, stolen=3.0 + stolen, own=7.0 + own)
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,13 @@ def after(*, busy, own, stolen=0.0, seconds=2.0):
     ],
 )
 def test_what_is_said(now, cores, torch_threads, said):
-    text = warning(START, now, cores=cores, threads=torch_threads)
+    text = contention_warning(START, now, cores=cores, threads=torch_threads)
     assert (said in text) if said else text == ""
 
 
 def test_a_kernel_without_counters_is_not_asked(monkeypatch, tmp_path):
     monkeypatch.setattr(threads, "_STAT", tmp_path / "none")
-    assert threads.usage() is None
+    assert threads.read_cpu_usage() is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with warn_if_cpu_contended():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmzoo.policies import load
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TINY_FOLDER, TransformersPolicy
 
 
@@ -25,5 +25,5 @@ def test_a_saved_policy_keeps_it(tmp_path):
     again = TransformersPolicy.load(str(tmp_path))
     text = "sudoku <|endoftext|> d'Été\n"
     assert again.encode(text) == policy.encode(text)
-    request = Request(agent="a_0", observation=text, env=None)
+    request = PolicyRequest(agent="a_0", observation=text, env=None)
     assert again.respond([request])[0][0].prompt_ids == policy.encode(text)

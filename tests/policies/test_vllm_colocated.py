@@ -15,7 +15,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.models.decode import SamplerError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.vllm.config import VllmArgs
-from llmzoo.policies.vllm.sampler import give_samplers
+from llmzoo.policies.vllm.sampler import attach_samplers
 from llmzoo.records import Completion, Group
 
 PROMPTS = ["up down", "left right up down 0123 LRUD", "9"]
@@ -34,7 +34,7 @@ def vllm():
 
 def started(*policies, **args):
     """Policies that sample from one engine."""
-    give_samplers(policies, "vllm", VllmArgs(**args))
+    attach_samplers(policies, "vllm", VllmArgs(**args))
     return fake_vllm.LLM.made[-1]
 
 
@@ -96,7 +96,7 @@ def test_new_weights_are_sampled_from_once_synced(vllm, kind):
     started(plays)
     change(plays)
     assert difference(plays) > 0.5  # the weights of before
-    plays.sampler.sync()
+    plays.sampler.sync_weights()
     assert difference(plays) < CLOSE
 
 
@@ -108,14 +108,14 @@ def test_what_was_read_with_older_weights_is_forgotten(vllm):
     assert engine.calls.prompts_read == len(PROMPTS)  # the second time from the prefix cache
     change(plays)
     forget, engine.reset_prefix_cache = engine.reset_prefix_cache, lambda: True
-    plays.sampler.sync()
+    plays.sampler.sync_weights()
     assert difference(plays) > 0.1  # new weights on the keys and values of older ones
     engine.reset_prefix_cache = forget
-    plays.sampler.sync()
+    plays.sampler.sync_weights()
     assert difference(plays) < CLOSE
     engine.faults.busy = True
     with pytest.raises(SamplerError, match="prefix cache"):
-        plays.sampler.sync()
+        plays.sampler.sync_weights()
 
 
 def test_k_answers_are_one_request_and_noise_is_a_requests_own(vllm):
@@ -178,17 +178,17 @@ def test_an_agent_each_on_one_base(vllm):
     assert engine.arguments["max_lora_rank"] == 8  # the least that vLLM makes room for, from 4
     change(alice)
     assert difference(alice) > 0.1
-    alice.sampler.sync()
+    alice.sampler.sync_weights()
     assert difference(alice) < CLOSE
     assert difference(bob) < CLOSE
     _, before = drawn(alice)
     change(bob)
-    bob.sampler.sync()
+    bob.sampler.sync_weights()
     assert difference(bob) < CLOSE
     assert [r.ids for a in drawn(alice)[1] for r in a] == [r.ids for a in before for r in a]
     for by in (-0.2, 0.1, -0.1):  # an adapter that vLLM has read is never asked for again
         change(alice, by)
-        alice.sampler.sync()
+        alice.sampler.sync_weights()
         assert difference(alice) < CLOSE
 
 
@@ -219,7 +219,7 @@ def test_sleep_while_the_weights_change(vllm, lora):
     # 2 drops the weights, for new ones come; adapters leave the base as it is, which 1 keeps
     assert engine.calls.sleeps == [1 if lora else 2]
     change(plays)
-    plays.sampler.sync()
+    plays.sampler.sync_weights()
     assert difference(plays) < CLOSE
     plays.sampler.rest()
     assert difference(plays) < CLOSE  # asked before it was synced: it wakes with the weights of now

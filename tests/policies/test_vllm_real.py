@@ -17,7 +17,7 @@ from tiny_models import model, tokenizer
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.vllm.config import VllmArgs
-from llmzoo.policies.vllm.sampler import give_samplers
+from llmzoo.policies.vllm.sampler import attach_samplers
 
 vllm = pytest.importorskip("vllm", reason="vLLM is not installed (extra 'vllm')")
 pytestmark = pytest.mark.long("needs vLLM itself, on a CUDA device or built for CPUs")
@@ -46,7 +46,7 @@ def started(device, *policies, **args):
     config = VllmArgs(
         gpu_memory_utilization=0.1, enforce_eager=True, engine_args=engine_args, **args
     )
-    give_samplers(policies, "vllm", config)
+    attach_samplers(policies, "vllm", config)
 
 
 def test_the_stand_in_has_the_real_names():
@@ -85,7 +85,7 @@ def test_weights_and_log_probabilities(device, tied):
         ]
         change(plays)
         assert difference(plays) > 0.5
-        plays.sampler.sync()
+        plays.sampler.sync_weights()
         assert difference(plays) < close
         _, answers = drawn(plays, k=20)
         for row in (row for of_prompt in answers for row in of_prompt):
@@ -103,7 +103,7 @@ def test_an_agent_each_on_one_base(device):
         for agent in (alice, bob, alice):
             change(agent, by=0.1)
             assert difference(agent) > 0.05
-            agent.sampler.sync()
+            agent.sampler.sync_weights()
             assert difference(alice) < close
             assert difference(bob) < close
     finally:
@@ -121,7 +121,7 @@ def test_sleep_while_the_weights_change(device):
         plays.sampler.rest()
         assert torch.cuda.mem_get_info()[0] > held
         change(plays)
-        plays.sampler.sync()
+        plays.sampler.sync_weights()
         assert difference(plays) < 1e-2
     finally:
         plays.sampler.close()

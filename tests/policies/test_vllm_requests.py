@@ -11,8 +11,8 @@ import pytest
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.models.decode import SamplerError
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.vllm.config import ModelArgs, ServerArgs, VllmArgs, sampler_config
-from llmzoo.policies.vllm.requests import row, seed_of, settings
+from llmzoo.policies.vllm.config import ServerArgs, TransformersArgs, VllmArgs, sampler_config
+from llmzoo.policies.vllm.requests import sampling_params, tokens_from_answer, vllm_seed
 
 SERVER = "http://localhost:8000"
 
@@ -20,31 +20,31 @@ SERVER = "http://localhost:8000"
 def test_neighbouring_keys_share_no_noise():
     # vLLM samples the i-th answer of a prompt with seed + i: for K = 1,024 answers a prompt, two
     # prompts share noise where their seeds are less than 1,024 apart
-    seeds = sorted(seed_of(key) for key in range(2000))
+    seeds = sorted(vllm_seed(key) for key in range(2000))
     assert min(b - a for a, b in itertools.pairwise(seeds)) > 1024
     assert seeds[0] >= 0
     assert seeds[-1] + 1024 < 2**63  # what the protocol takes
-    assert seed_of(7) == seed_of(7)
-    assert seed_of(2**63 + 7) != seed_of(7)  # keys of any size
+    assert vllm_seed(7) == vllm_seed(7)
+    assert vllm_seed(2**63 + 7) != vllm_seed(7)  # keys of any size
 
 
 def test_a_request_says_all_that_a_models_folder_could():
     sampling = Sampling(temperature=0.5, top_p=0.9, top_k=7, max_new_tokens=3, stop=("\n",))
-    asked = settings(4, sampling, eos_ids={9, 2}, key=1, greedy=False)
+    asked = sampling_params(4, sampling, eos_ids={9, 2}, key=1, greedy=False)
     assert asked == {
         **{"n": 4, "temperature": 0.5, "top_p": 0.9, "top_k": 7, "max_tokens": 3, "stop": ["\n"]},
         **{"min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0},
         **{"frequency_penalty": 0.0, "stop_token_ids": [2, 9], "ignore_eos": True, "logprobs": 0},
-        "seed": seed_of(1),
+        "seed": vllm_seed(1),
     }
-    greedy = settings(1, sampling, eos_ids=(), key=1, greedy=True)
+    greedy = sampling_params(1, sampling, eos_ids=(), key=1, greedy=True)
     assert (greedy["temperature"], greedy["top_p"], greedy["top_k"]) == (0.0, 1.0, 0)
 
 
 def test_rows():
-    ended = row([5, 6], [-1.0, -0.5], "stop")
+    ended = tokens_from_answer([5, 6], [-1.0, -0.5], "stop")
     assert (ended.ids, ended.logprobs, ended.ended) == ([5, 6], [-1.0, -0.5], True)
-    assert not row([5], [-1.0], "length").ended
+    assert not tokens_from_answer([5], [-1.0], "length").ended
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,13 @@ def test_rows():
 )
 def test_answers_that_are_none(ids, logprobs, reason, said):
     with pytest.raises(SamplerError, match=said):
-        row(ids, logprobs, reason)
+        tokens_from_answer(ids, logprobs, reason)
 
 
 def test_settings_by_name():
-    assert sampler_config("transformers", {"cuda_graphs": False}) == ModelArgs(cuda_graphs=False)
+    assert sampler_config("transformers", {"cuda_graphs": False}) == TransformersArgs(
+        cuda_graphs=False
+    )
     assert sampler_config(SERVER, {"concurrency": 2}) == ServerArgs(concurrency=2)
     with fake_vllm.installed():
         assert sampler_config("vllm", {"sleep": True}) == VllmArgs(sleep=True)

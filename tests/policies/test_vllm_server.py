@@ -14,7 +14,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.models.decode import SamplerError
 from llmzoo.models.tiny.tokenizer import build_tokenizer
 from llmzoo.policies.vllm.config import ServerArgs
-from llmzoo.policies.vllm.sampler import give_samplers
+from llmzoo.policies.vllm.sampler import attach_samplers
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def served(folder):
 
 
 def joined(served, *policies, **args):
-    give_samplers(policies, served.url, ServerArgs(**{"wait_s": 0, "timeout_s": 120, **args}))
+    attach_samplers(policies, served.url, ServerArgs(**{"wait_s": 0, "timeout_s": 120, **args}))
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ def test_it_samples_from_the_policys_weights_whatever_it_was_started_with(served
     drawn(plays)
     change(plays)
     assert difference(plays) > 0.5
-    plays.sampler.sync()
+    plays.sampler.sync_weights()
     assert difference(plays) < CLOSE  # so neither old weights nor what was read with them are left
 
 
@@ -65,7 +65,7 @@ def test_adapters_by_new_names_from_files_of_their_own(served):
     joined(served, alice, bob)
     first = dict(served.adapters)
     change(alice)
-    alice.sampler.sync()
+    alice.sampler.sync_weights()
     assert difference(alice) < CLOSE
     assert difference(bob) < CLOSE
     assert len(served.adapters) == 2  # the old one of alice is unloaded
@@ -108,7 +108,7 @@ def test_another_vocabulary(served):
 
 def test_nobody_there():
     with pytest.raises(SamplerError, match="no vLLM server answered"):
-        give_samplers([policy()], "http://127.0.0.1:9", ServerArgs(wait_s=0))
+        attach_samplers([policy()], "http://127.0.0.1:9", ServerArgs(wait_s=0))
 
 
 def test_gone_while_a_run_goes_on(folder):
@@ -119,7 +119,7 @@ def test_gone_while_a_run_goes_on(folder):
     with pytest.raises(SamplerError, match=r"is gone.*resume the run"):
         drawn(plays)
     with pytest.raises(SamplerError, match="is gone"):
-        plays.sampler.sync()
+        plays.sampler.sync_weights()
     plays.sampler.close()  # an end of the run that is not about the server
 
 
@@ -180,7 +180,7 @@ def test_faults_of_answers(served):
         drawn(plays)
     served.engine.faults.busy = True
     with pytest.raises(SamplerError, match="prefix cache"):
-        plays.sampler.sync()
+        plays.sampler.sync_weights()
 
 
 def test_its_context_counts(folder):
@@ -216,13 +216,13 @@ def test_weights_over_nccl_go_through_trls_client(served, monkeypatch):
     real = inspect.signature(VLLMClient.update_named_params)
     assert list(real.parameters) == ["self", "metadata", "named_params"]
     assert list(inspect.signature(VLLMClient.init_communicator).parameters) == ["self", "device"]
-    monkeypatch.setattr("llmzoo.policies.vllm.server._nccl", lambda *_: Client())
+    monkeypatch.setattr("llmzoo.policies.vllm.server._connect_nccl", lambda *_: Client())
     plays = policy()
     joined(served, plays, weights="nccl")
     assert "/collective_rpc" not in served.paths()
     assert served.paths()[-1] == "/reset_prefix_cache"
     change(plays)
-    plays.sampler.sync()
+    plays.sampler.sync_weights()
     state = plays.model.state_dict()
     assert sent[1].keys() == state.keys()
     assert all(torch.equal(sent[1][name], state[name]) for name in state)

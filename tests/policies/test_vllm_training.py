@@ -13,9 +13,9 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import UnknownNameError
 from llmzoo.learners import learner_class
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.vllm.config import VllmArgs
-from llmzoo.policies.vllm.sampler import VllmSampler, give_samplers
+from llmzoo.policies.vllm.sampler import VllmSampler, attach_samplers
 from llmzoo.records import Batch, Completion, Group
 from llmzoo.training import FitConfig, fit
 
@@ -84,7 +84,7 @@ def test_a_run_samples_from_the_weights_of_its_time(vllm, drift, tmp_path, arran
 
 
 def test_without_the_sync_it_would_not(vllm, drift, tmp_path, monkeypatch):
-    monkeypatch.setattr(VllmSampler, "sync", lambda self: None)
+    monkeypatch.setattr(VllmSampler, "sync_weights", lambda self: None)
     fit("magrpo", Parities, out=tmp_path, policies=players("shared"), steps=2, **SMALL)
     assert max(drift) > 1e-3
 
@@ -124,7 +124,7 @@ class Recorder:
     def rest(self):
         self.told.append(("rest", self._weights()))
 
-    def sync(self):
+    def sync_weights(self):
         self.told.append(("sync", self._weights()))
 
     def _weights(self):
@@ -162,13 +162,14 @@ def test_rest_before_an_update_and_sync_after_it(tmp_path):
 
 def asked(*texts):
     return [
-        Request(agent="a_0", observation=text, env=None, noise=n) for n, text in enumerate(texts)
+        PolicyRequest(agent="a_0", observation=text, env=None, noise=n)
+        for n, text in enumerate(texts)
     ]
 
 
 def test_a_policy_answers_from_its_sampler(vllm):
     player = policy(sampling=Sampling(max_new_tokens=12, stop=("up",)))
-    give_samplers([player], "vllm", VllmArgs(max_model_len=40))
+    attach_samplers([player], "vllm", VllmArgs(max_model_len=40))
     engine = vllm.made[0]
     answers = player.respond(asked("up down", "left", "right"), group_size=8)
     assert engine.calls.prompts == [3]
@@ -186,7 +187,7 @@ def test_a_policy_answers_from_its_sampler(vllm):
 
 def test_a_prompt_too_long_for_the_engine_gets_an_empty_answer(vllm):
     player = policy(sampling=Sampling(max_new_tokens=12))
-    give_samplers([player], "vllm", VllmArgs(max_model_len=24))
+    attach_samplers([player], "vllm", VllmArgs(max_model_len=24))
     with pytest.warns(UserWarning, match="exceeds the available context"):
         long, short = player.respond(asked("0123456789 " * 5, "9"), group_size=2)
     assert [(completion.text, completion.trainable) for completion in long] == [("", False)] * 2
@@ -199,11 +200,11 @@ def test_a_reference_is_not_sampled_from_the_engine(vllm, lora):
     if lora:
         (player,) = player.with_adapters(["a_0"], r=2).values()
         change(player)
-    give_samplers([player], "vllm", VllmArgs())
+    attach_samplers([player], "vllm", VllmArgs())
     reference = player.reference()
     before = reference.respond(asked("up down"), greedy=True)
     change(player)
-    player.sampler.sync()
+    player.sampler.sync_weights()
     assert reference.sampler is None
     assert reference.respond(asked("up down"), greedy=True) == before
     assert player.with_sampling(temperature=0.5).sampler is player.sampler  # the same weights

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from llmzoo.evaluation.statistics import wilson
+from llmzoo.evaluation.statistics import wilson_interval
 
 CONFIG = {
     "env": "sudoku_v0",
@@ -32,10 +32,10 @@ def evaluation(step: int, solved: int, tasks: int = 100) -> dict[str, Any]:
         "split": "test",
         "tasks": tasks,
         "success": solved / tasks,
-        "success_ci95": list(wilson(solved, tasks)),
+        "success_ci95": list(wilson_interval(solved, tasks)),
         "tokens": 2000,
         "seconds": 1.5,
-        "greedy": {"success": solved / tasks, "success_ci95": list(wilson(solved, tasks))},
+        "greedy": {"success": solved / tasks, "success_ci95": list(wilson_interval(solved, tasks))},
     }
 
 

@@ -8,9 +8,9 @@ import pytest
 from made_runs import evaluation, iteration, make
 from matplotlib.axes import Axes
 
-from llmzoo.report.bench_tests import SHOWN, paired_tests, section
-from llmzoo.report.runs import read
-from llmzoo.report.token_curves import save_curves, tokens_at
+from llmzoo.report.bench_tests import MAX_SHOWN_PAIRS, markdown_section, run_paired_tests
+from llmzoo.report.runs import load_run
+from llmzoo.report.token_curves import mean_tokens_by_step, save_curves
 
 
 def row(learner, marks, *, seed=0, env="sudoku_v0", first=0):
@@ -28,7 +28,7 @@ def row(learner, marks, *, seed=0, env="sudoku_v0", first=0):
 def test_mcnemars_test_on_the_same_tasks():
     """Ten tasks: one learner alone solves 5, the other alone 1."""
     rows = [row("x", [1, 1, 1, 1, 1, 0, 1, 1, 0, 0]), row("y", [0, 0, 0, 0, 0, 1, 1, 1, 0, 0])]
-    (pair,) = paired_tests(rows)["sudoku_v0"]
+    (pair,) = run_paired_tests(rows)["sudoku_v0"]
     assert (pair.first, pair.second, pair.tasks, pair.more, pair.less) == ("x", "y", 10, 5, 1)
     assert pair.p_value == pytest.approx(2 * (6 + 1) / 64)
     assert pair.gain == pytest.approx(0.4)
@@ -38,7 +38,7 @@ def test_seeds_are_paired_by_task():
     """Two seeds on three tasks: the differences are 2, 1 and 0, of four signs two sum to 3 or -3."""
     rows = [row("x", [1, 1, 1], seed=0), row("x", [1, 1, 0], seed=1)]
     rows += [row("y", [0, 0, 1], seed=0), row("y", [0, 1, 0], seed=1)]
-    (pair,) = paired_tests(rows)["sudoku_v0"]
+    (pair,) = run_paired_tests(rows)["sudoku_v0"]
     assert (pair.tasks, pair.more, pair.less, pair.p_value) == (3, 2, 0, 0.5)
 
 
@@ -46,7 +46,7 @@ def test_p_values_are_corrected_over_all_environments():
     """Two pairs, one for each environment: Holm doubles the smaller p-value."""
     rows = [row("x", [1] * 6), row("y", [0] * 6)]
     rows += [row("x", [1, 0], env="sokoban_v0"), row("y", [0, 1], env="sokoban_v0")]
-    pairs = paired_tests(rows)
+    pairs = run_paired_tests(rows)
     assert pairs["sudoku_v0"][0].p_value == 2 / 64
     assert pairs["sudoku_v0"][0].p_holm == 4 / 64
     assert pairs["sokoban_v0"][0].p_holm == 1.0
@@ -55,16 +55,16 @@ def test_p_values_are_corrected_over_all_environments():
 def test_what_cannot_be_paired_is_left_out():
     diverged = {"env": "sudoku_v0", "learner": "z", "seed": 0, "error": "nan"}
     others = row("w", [1, 1], first=5)  # other tasks
-    assert paired_tests([row("x", [1, 1]), diverged, others]) == {}
-    assert section({}) == ""
+    assert run_paired_tests([row("x", [1, 1]), diverged, others]) == {}
+    assert markdown_section({}) == ""
 
 
 def test_the_section_of_the_table():
     rows = [row(f"l{n}", [1] * n + [0] * (7 - n)) for n in range(7)]
-    text = section(paired_tests(rows))
+    text = markdown_section(run_paired_tests(rows))
     assert "0 of 21 pairs differ in success at 5%" in text
     cells = [line for line in text.splitlines() if line.startswith("| sudoku_v0 |")]
-    assert len(cells) == SHOWN
+    assert len(cells) == MAX_SHOWN_PAIRS
     assert cells[0].startswith("| sudoku_v0 | l0 against l6 | -85.7% | 0 | 6 | 0.0312 |")
 
 
@@ -104,6 +104,6 @@ def test_curves_by_tokens(tmp_path, monkeypatch):
 
 
 def test_tokens_at_an_iteration(tmp_path):
-    run = read(make(tmp_path / "a", [iteration(1, 0.5), iteration(2, 0.5)]), "a")
-    assert tokens_at([run]) == {1: 1000, 2: 2000}
-    assert json.dumps(tokens_at([run]))
+    run = load_run(make(tmp_path / "a", [iteration(1, 0.5), iteration(2, 0.5)]), "a")
+    assert mean_tokens_by_step([run]) == {1: 1000, 2: 2000}
+    assert json.dumps(mean_tokens_by_step([run]))

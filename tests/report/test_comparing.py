@@ -9,8 +9,8 @@ import pytest
 
 import llmzoo
 from llmzoo.errors import ConfigError
-from llmzoo.evaluation.statistics import bootstrap, holm, sign_flip
-from llmzoo.report.compare import compare, read
+from llmzoo.evaluation.statistics import bootstrap_interval, holm_correction, sign_flip_test
+from llmzoo.report.compare import compare, load_evaluation
 
 
 def evaluation(marks, *, ids=None, returns=None, env="sudoku_v0", split="test"):
@@ -46,18 +46,20 @@ def test_as_scipy_says():
     for _ in range(20):
         first = [chance.random() < 0.6 for _ in range(60)]
         second = [chance.random() < 0.4 for _ in range(60)]
-        test = sign_flip([a - b for a, b in zip(first, second, strict=True)])
+        test = sign_flip_test([a - b for a, b in zip(first, second, strict=True)])
         alone = test.only_first + test.only_second
         expected = stats.binomtest(test.only_first, alone, 0.5).pvalue
         assert test.p_value == pytest.approx(expected)
     values = [chance.gauss(1, 2) for _ in range(40)]
-    low, high = bootstrap([[value] for value in values], resamples=20_000)
+    low, high = bootstrap_interval([[value] for value in values], resamples=20_000)
     theirs = stats.bootstrap(
         (values,), lambda x, axis: x.mean(axis=axis), method="percentile", n_resamples=20_000, rng=1
     ).confidence_interval
     assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=0.03)
     p_values = [0.01, 0.04, 0.03, 0.005]
-    assert holm(p_values) == pytest.approx([0.03, 0.06, 0.06, 0.02])  # Holm's own procedure
+    assert holm_correction(p_values) == pytest.approx(
+        [0.03, 0.06, 0.06, 0.02]
+    )  # Holm's own procedure
 
 
 def test_the_samples_of_a_task_are_one_cluster():
@@ -83,7 +85,7 @@ def test_many_pairs_are_corrected():
     }
     pairs = compare(made).pairs
     assert [(pair.first, pair.second) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
-    assert [pair.p_holm for pair in pairs] == holm([pair.p_value for pair in pairs])
+    assert [pair.p_holm for pair in pairs] == holm_correction([pair.p_value for pair in pairs])
     assert all(pair.p_holm >= pair.p_value for pair in pairs)
 
 
@@ -110,15 +112,15 @@ def test_what_is_read(tmp_path):
     options = {"tasks": 6, "env_args": {"size": 4}}
     for policy in ("oracle", "amateur"):
         llmzoo.evaluate("sudoku_v0", policy, out=tmp_path / policy, **options)
-    found = read(str(tmp_path / "oracle"))
+    found = load_evaluation(str(tmp_path / "oracle"))
     assert found["solved"] == "111111"
     (tmp_path / "one.json").write_text(json.dumps(found))
-    assert read(str(tmp_path / "one.json")) == found
+    assert load_evaluation(str(tmp_path / "one.json")) == found
     (tmp_path / "oracle" / "result.json").unlink()
     with pytest.raises(ConfigError, match="was cut off"):
-        read(str(tmp_path / "oracle"))
+        load_evaluation(str(tmp_path / "oracle"))
     with pytest.raises(ConfigError, match="holds no evaluation"):
-        read(str(tmp_path / "none"))
+        load_evaluation(str(tmp_path / "none"))
     (tmp_path / "old.json").write_text('{"success": 0.5}')
     with pytest.raises(ConfigError, match="no results of single tasks"):
-        read(str(tmp_path / "old.json"))
+        load_evaluation(str(tmp_path / "old.json"))

@@ -19,7 +19,7 @@ from made_runs import (
 from playwright.sync_api import Error
 
 from llmzoo.report import page as report_page
-from llmzoo.report.page import RunReport, write
+from llmzoo.report.page import RunReport, write_page
 
 HOSTILE = (
     "</script><script>document.title = 'run'; alert(1)</script>"
@@ -57,14 +57,14 @@ PLAYED = [
 def build(folders, out, **options):
     report = RunReport(folders)
     report.read()
-    write(out, report.html(**options))
+    write_page(out, report.render_html(**options))
     return out
 
 
 @pytest.fixture(scope="module")
 def without_figures():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_page, "plots", lambda groups: [])
+        patch.setattr(report_page, "make_plots", lambda groups: [])
         yield
 
 
@@ -295,7 +295,7 @@ def test_the_policy_stops_what_would_run(one, tmp_path, browser):
     (tmp_path / "evil.html").write_text(text)
     page = browser.new_page()
     refused = []
-    page.on("console", lambda message: refused.append(message.text))
+    page.status_on("console", lambda message: refused.append(message.text))
     page.goto((tmp_path / "evil.html").as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")
     stopped = page.evaluate(

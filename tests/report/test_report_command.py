@@ -13,7 +13,7 @@ from llmzoo.report import page
 @pytest.fixture
 def without_figures(monkeypatch):
     """They take a second a page, and are tested elsewhere."""
-    monkeypatch.setattr(page, "plots", lambda groups: [])
+    monkeypatch.setattr(page, "make_plots", lambda groups: [])
 
 
 @pytest.fixture

@@ -8,18 +8,18 @@ import math
 import pytest
 from made_runs import answer, episode
 
-from llmzoo.envs.drawing import Board, BoardCell, Sighting
+from llmzoo.envs.drawing import Board, BoardCell, BoardInText
 from llmzoo.report import episodes
 from llmzoo.report.episodes import (
-    Played,
-    body_of,
-    cut,
-    drawer,
+    RecordedEpisodes,
+    episode_body,
+    gzip_base64,
     index_row,
+    json_number,
+    make_board_splitter,
     node_path,
-    number,
-    pack,
-    packed_index,
+    pack_index,
+    split_at_boards,
 )
 
 
@@ -33,7 +33,7 @@ def whole(text):
 
 @pytest.fixture
 def played(tmp_path):
-    return Played(tmp_path / "played.jsonl", whole)
+    return RecordedEpisodes(tmp_path / "played.jsonl", whole)
 
 
 def write(played, *lines, mode="w"):
@@ -68,7 +68,7 @@ def test_a_row_of_the_index():
 
 
 def test_episodes_are_packed_in_chunks(played, monkeypatch):
-    monkeypatch.setattr(episodes, "CHUNK", 3000)
+    monkeypatch.setattr(episodes, "CHUNK_CHARS", 3000)
     write(played, *(episode(step, 7) for step in range(9)))
     played.update()
     assert len(played.all_chunks()) > 2
@@ -83,7 +83,7 @@ def test_episodes_are_packed_in_chunks(played, monkeypatch):
 
 
 def test_what_is_added_is_read_and_nothing_twice(played, monkeypatch):
-    monkeypatch.setattr(episodes, "CHUNK", 3000)
+    monkeypatch.setattr(episodes, "CHUNK_CHARS", 3000)
     write(played, *(episode(step, 7) for step in range(4)))
     played.update()
     full = list(played.chunks)
@@ -127,26 +127,29 @@ def test_lines_that_are_no_episodes_are_counted(played):
 
 
 def test_numbers_that_are_none():
-    assert [number(value) for value in (1, 0.5, None, math.nan, -math.inf)] == [
+    assert [json_number(value) for value in (1, 0.5, None, math.nan, -math.inf)] == [
         *(1, 0.5, None, "nan", "-inf")
     ]
     record = episode(
         1, 1, turns=[{**episode(1, 1)["turns"][0], "answers": [answer("x", math.nan)]}]
     )
-    assert body_of(record, whole)["turns"][0]["answers"][0]["return"] == "nan"
+    assert episode_body(record, whole)["turns"][0]["answers"][0]["return"] == "nan"
 
 
 def test_half_a_surrogate_pair_survives():
-    assert unpacked(pack(episodes.dumps(["\ud83d", "日本 🦓"]))) == ["\ud83d", "日本 🦓"]
+    assert unpacked(gzip_base64(episodes.compact_json(["\ud83d", "日本 🦓"]))) == [
+        "\ud83d",
+        "日本 🦓",
+    ]
 
 
 def test_the_index_counts_chunks_through_all_runs(tmp_path):
     files = []
     for name in ("a", "b"):
-        files.append(Played(tmp_path / name, whole))
+        files.append(RecordedEpisodes(tmp_path / name, whole))
         write(files[-1], episode(1, 1))
         files[-1].update()
-    columns = unpacked(packed_index(files))
+    columns = unpacked(pack_index(files))
     assert (columns["run"], columns["chunk"], columns["place"]) == ([0, 1], [0, 1], [0, 0])
 
 
@@ -161,21 +164,26 @@ DRAWN = {"rows": [[["3", "given"], [".", "empty"]]], "block": 2, "shows": "state
 
 
 def test_a_text_is_cut_at_its_boards():
-    assert cut("abc3.xyz", [Sighting(3, 5, BOARD)]) == [
+    assert split_at_boards("abc3.xyz", [BoardInText(3, 5, BOARD)]) == [
         "abc",
         {"text": "3.", "board": DRAWN},
         "xyz",
     ]
-    assert cut("3.", [Sighting(0, 2, BOARD)]) == [{"text": "3.", "board": DRAWN}]
+    assert split_at_boards("3.", [BoardInText(0, 2, BOARD)]) == [{"text": "3.", "board": DRAWN}]
     # one that the text says in another way takes nothing from it
-    assert cut("right", [Sighting(5, 5, BOARD)]) == ["right", {"text": "", "board": DRAWN}]
-    assert cut("abc", []) == "abc"
+    assert split_at_boards("right", [BoardInText(5, 5, BOARD)]) == [
+        "right",
+        {"text": "", "board": DRAWN},
+    ]
+    assert split_at_boards("abc", []) == "abc"
     # of two that overlap the first
-    assert len(cut("3.3.", [Sighting(0, 3, BOARD), Sighting(2, 4, BOARD)])) == 2
+    assert len(split_at_boards("3.3.", [BoardInText(0, 3, BOARD), BoardInText(2, 4, BOARD)])) == 2
 
 
 def test_boards_of_a_registered_environment():
-    segments = drawer("sudoku_v0")("sudoku proposer 1/4\n2.41\n41..\n1.34\n3...\nanswer\n")
+    segments = make_board_splitter("sudoku_v0")(
+        "sudoku proposer 1/4\n2.41\n41..\n1.34\n3...\nanswer\n"
+    )
     assert [type(part) for part in segments] == [str, dict, str]
     assert segments[1]["board"]["rows"][0] == [
         *(["2", "given"], [".", "empty"], ["4", "given"], ["1", "given"])
@@ -188,4 +196,4 @@ def test_what_a_run_folder_names_is_not_run(env, tmp_path, monkeypatch):
     (tmp_path / "evil_module.py").write_text("raise SystemExit('run')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert drawer(env)("2.41\n41..\n1.34\n3...") == "2.41\n41..\n1.34\n3..."
+    assert make_board_splitter(env)("2.41\n41..\n1.34\n3...") == "2.41\n41..\n1.34\n3..."

@@ -7,13 +7,13 @@ import json
 import pytest
 from made_runs import learning, make
 
-from llmzoo.evaluation.standings import League, Match, Standing
+from llmzoo.evaluation.standings import League, Match, PlayerStanding
 from llmzoo.report import page as report_page
-from llmzoo.report.figures import plots
-from llmzoo.report.league import draw, ratings, wins
+from llmzoo.report.figures import make_plots
+from llmzoo.report.league import plot_ratings, plot_wins, save_league_plots
 from llmzoo.report.page import RunReport
-from llmzoo.report.runs import read
-from llmzoo.report.series import groups
+from llmzoo.report.runs import load_run
+from llmzoo.report.series import group_runs
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -25,7 +25,7 @@ def standing(name, rating, **more):
         **{"score": 0.75, "score_ci95": (0.4, 0.9), "by_position": {"a": 1.0, "b": 0.5}},
         **{"mean_return": 0.5, "return_ci95": (0.1, 0.9), "errors": 0.0, "openskill": None},
     }
-    return Standing(**{**fields, **more})
+    return PlayerStanding(**{**fields, **more})
 
 
 def match(first, second, score):
@@ -70,7 +70,7 @@ def put(folder, text):
 
 
 def test_ratings_over_iterations_with_lines_for_the_others():
-    (axes,) = ratings(a_league()).axes
+    (axes,) = plot_ratings(a_league()).axes
     line = axes.lines[0]
     assert list(line.get_xdata()) == [0.0, 10.0]
     assert list(line.get_ydata()) == [-50.0, 60.0]
@@ -79,7 +79,7 @@ def test_ratings_over_iterations_with_lines_for_the_others():
 
 
 def test_who_beats_whom():
-    (axes,) = wins(a_league()).axes
+    (axes,) = plot_wins(a_league()).axes
     told = {text.get_position(): text.get_text() for text in axes.texts}
     # (column, row): the share of points of the row
     assert told == {
@@ -104,9 +104,9 @@ def test_many_players_have_no_numbers_in_their_cells():
             "matches": tuple(match(a, b, 0.5) for n, a in enumerate(names) for b in names[n + 1 :]),
         }
     )
-    (axes,) = wins(many).axes
+    (axes,) = plot_wins(many).axes
     assert len(axes.texts) == 0
-    (axes,) = ratings(many).axes
+    (axes,) = plot_ratings(many).axes
     assert len(axes.get_yticklabels()) == 20
 
 
@@ -114,20 +114,20 @@ def test_many_players_have_no_numbers_in_their_cells():
 def test_the_pictures_are_reproducible(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        draw(a_league(), tmp_path / name)
+        save_league_plots(a_league(), tmp_path / name)
     for picture in ("ratings.png", "wins.png"):
         assert (tmp_path / "a" / picture).read_bytes() == (tmp_path / "b" / picture).read_bytes()
 
 
 def test_the_page_of_a_run_has_its_league(tmp_path, monkeypatch):
     def of_leagues(groups):
-        return [plot for plot in plots(groups) if plot.section == "League"]
+        return [plot for plot in make_plots(groups) if plot.section == "League"]
 
-    monkeypatch.setattr(report_page, "plots", of_leagues)  # the others take a second to draw
+    monkeypatch.setattr(report_page, "make_plots", of_leagues)  # the others take a second to draw
     folder = put(make(tmp_path / "a", learning(2)), json.dumps(a_league(HOSTILE).to_dict()))
     report = RunReport([folder])
     report.read()
-    page = report.html()
+    page = report.render_html()
     assert '<h2 id="section-1">League</h2>' in page
     assert 'aria-label="Share of points"' in page
     assert HOSTILE not in page  # what stands in the file stays text
@@ -135,20 +135,22 @@ def test_the_page_of_a_run_has_its_league(tmp_path, monkeypatch):
 
 
 def test_only_runs_with_a_league_have_its_figures(tmp_path):
-    without = read(make(tmp_path / "a", learning(2)), "a")
-    run = read(
+    without = load_run(make(tmp_path / "a", learning(2)), "a")
+    run = load_run(
         put(make(tmp_path / "b", learning(2), seed=1), json.dumps(a_league().to_dict())), "b"
     )
-    assert [p.name for p in plots(groups([without])) if p.section == "League"] == []
-    alone = [(p.name, p.title) for p in plots(groups([run])) if p.section == "League"]
+    assert [p.name for p in make_plots(group_runs([without])) if p.section == "League"] == []
+    alone = [(p.name, p.title) for p in make_plots(group_runs([run])) if p.section == "League"]
     assert alone == [("league-ratings", "Ratings"), ("league-wins", "Share of points")]
-    both = [(p.name, p.title) for p in plots(groups([without, run])) if p.section == "League"]
+    both = [
+        (p.name, p.title) for p in make_plots(group_runs([without, run])) if p.section == "League"
+    ]
     assert both == [("league-ratings-2", "Ratings, b"), ("league-wins-2", "Share of points, b")]
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "{", '{"players": [], "matches": [], "notes": []}'])
 def test_a_league_that_cannot_be_read_is_a_note(tmp_path, text):
     run = put(make(tmp_path / "a", learning(5)), text)
-    found = read(run, "a")
+    found = load_run(run, "a")
     assert found.league is None
     assert found.notes == ("league/league.json cannot be read",)

@@ -13,13 +13,19 @@ import pytest
 from made_runs import answer, episode, evaluation, iteration, learning, make
 
 from llmzoo.report import page
-from llmzoo.report.drawing import success
-from llmzoo.report.figures import plots, save_plots
-from llmzoo.report.page import RunReport, asset, write
-from llmzoo.report.runs import read
-from llmzoo.report.series import groups
-from llmzoo.report.summary import duration, heading, run_row, short, tiles
-from llmzoo.report.svg import inline
+from llmzoo.report.drawing import plot_success
+from llmzoo.report.figures import make_plots, save_plots
+from llmzoo.report.page import RunReport, read_asset, write_page
+from llmzoo.report.runs import load_run
+from llmzoo.report.series import group_runs
+from llmzoo.report.summary import (
+    format_count,
+    format_duration,
+    page_heading,
+    run_row,
+    summary_tiles,
+)
+from llmzoo.report.svg import to_inline_svg
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>"
 
@@ -27,7 +33,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>"
 def page_of(*folders):
     report = RunReport(folders)
     report.read()
-    return report.html()
+    return report.render_html()
 
 
 class Elements(html.parser.HTMLParser):
@@ -35,19 +41,19 @@ class Elements(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.result, self.within = [], False
+        self.result, self.tolerance = [], False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.result.append([tag, dict(attrs), ""])
-        self.within = True
+        self.tolerance = True
 
     def handle_data(self, data):
-        if self.within:
+        if self.tolerance:
             self.result[-1][2] += data
 
     def handle_endtag(self, tag):
-        self.within = False
+        self.tolerance = False
 
     def of(self, tag):
         return [(attrs, text) for name, attrs, text in self.result if name == tag]
@@ -119,8 +125,10 @@ def test_hostile_names_and_texts_are_escaped(tmp_path):
 
 
 def test_figures_of_a_page_are_svg_without_styles(tmp_path):
-    (group,) = groups([read(make(tmp_path / "a", learning(5)), "a")])
-    one, two = (inline(success([group]), name, "Success <1>") for name in ("one", "two"))
+    (group,) = group_runs([load_run(make(tmp_path / "a", learning(5)), "a")])
+    one, two = (
+        to_inline_svg(plot_success([group]), name, "Success <1>") for name in ("one", "two")
+    )
     root = ElementTree.fromstring(one)
     assert root.attrib["aria-label"] == "Success <1>"
     assert "style" not in {name for element in root.iter() for name in element.attrib}
@@ -137,7 +145,7 @@ def test_figures_of_a_page_are_svg_without_styles(tmp_path):
 
 @pytest.mark.slow
 def test_figures_are_files_too(tmp_path):
-    run = read(make(tmp_path / "a", learning(5)), "a")
+    run = load_run(make(tmp_path / "a", learning(5)), "a")
     names = {path.name for path in save_plots([run], tmp_path / "plots", "svg")}
     assert {"success.svg", "return.svg", "reward-parts-planner_1.svg", "time.svg"} <= names
     for path in (tmp_path / "plots").iterdir():
@@ -153,7 +161,7 @@ def test_a_wide_figure_has_a_second_form_for_a_phone(text):
     boxes = re.findall(r'<svg[^>]* viewBox="0 0 ([0-9.]+) ', wide[1])
     assert [float(width) for width in boxes] == [72 * 6.6, 72 * 3.6]
     assert not re.search(r'<svg[^>]* (width|height)="', text)  # they take the room that there is
-    css = asset("page.css")
+    css = read_asset("page.css")
     assert not re.search(r"svg[^{}]*\{[^}]*min-width", css)  # so that none is wider than a window
     _, narrow = css.split("@media (max-width: 44rem)")
     for rules, shown, hidden in ((css[: css.index("@media (max-width")], 1, 2), (narrow, 2, 1)):
@@ -168,7 +176,7 @@ def test_numbers_that_are_none_leave_gaps(tmp_path):
         iteration(2, math.inf, loss=math.nan),
         evaluation(2, 5),
     ]
-    names = [p.name for p in plots(groups([read(make(tmp_path / "a", rows), "a")]))]
+    names = [p.name for p in make_plots(group_runs([load_run(make(tmp_path / "a", rows), "a")]))]
     assert "learning-loss" not in names
     assert "learning-entropy" in names
     page_of(tmp_path / "a")
@@ -177,8 +185,8 @@ def test_numbers_that_are_none_leave_gaps(tmp_path):
 def test_an_older_run_without_the_newer_numbers(tmp_path):
     old = {"kind": "train", "step": 1, "success": 0.5, "return": {"a_0": 1.0}, "loss": 0.1}
     old |= {"rollout_seconds": 1.0, "update_seconds": 2.0, "tokens": 5}
-    run = read(make(tmp_path / "a", [old, {**old, "step": 2}]), "a")
-    names = [p.name for p in plots(groups([run]))]
+    run = load_run(make(tmp_path / "a", [old, {**old, "step": 2}]), "a")
+    names = [p.name for p in make_plots(group_runs([run]))]
     assert names == ["success", "return", "learning-loss", "time"]
     text = page_of(tmp_path / "a")
     assert "playing" in text
@@ -194,7 +202,7 @@ def test_a_run_that_has_just_begun_has_a_page(tmp_path):
 
 
 def test_broken_lines_are_told_on_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(page, "plots", lambda groups: [])
+    monkeypatch.setattr(page, "make_plots", lambda groups: [])
     folder = make(tmp_path / "a", learning(2), [episode(1, 1)])
     for name in ("metrics.jsonl", "played.jsonl"):
         with (folder / name).open("a") as file:
@@ -225,16 +233,17 @@ def test_several_policies_have_a_line_each(tmp_path):
     rows = [
         iteration(1, 0.5, **{"planner_1/loss": 0.1, "proposer_0/loss": 0.2, "logps/chosen": -3.0})
     ]
-    names = [p.name for p in plots(groups([read(make(tmp_path / "a", rows), "a")]))]
+    names = [p.name for p in make_plots(group_runs([load_run(make(tmp_path / "a", rows), "a")]))]
     assert names.count("learning-loss") == 1
     assert "learning-logps-chosen" in names
 
 
 def test_environments_have_figures_of_their_own(tmp_path):
     runs = [
-        read(make(tmp_path / env, learning(3), env=env), env) for env in ("sudoku_v0", "other_v0")
+        load_run(make(tmp_path / env, learning(3), env=env), env)
+        for env in ("sudoku_v0", "other_v0")
     ]
-    result = plots(groups(runs))
+    result = make_plots(group_runs(runs))
     names = [plot.name for plot in result]
     assert {"sudoku_v0-success", "other_v0-success"} <= set(names)
     assert len(names) == len(set(names))
@@ -242,9 +251,9 @@ def test_environments_have_figures_of_their_own(tmp_path):
 
 
 def test_words_of_a_run(tmp_path):
-    run = read(make(tmp_path / "a", learning(20)), "a")
-    assert heading([run])[0] == "at_grpo on sudoku_v0"
-    assert [tile["value"] for tile in tiles(run)] == [
+    run = load_run(make(tmp_path / "a", learning(20)), "a")
+    assert page_heading([run])[0] == "at_grpo on sudoku_v0"
+    assert [tile["value"] for tile in summary_tiles(run)] == [
         "30.0% → 80.0%",
         "30.0% → 80.0%",  # greedy
         "20.0k",
@@ -252,33 +261,41 @@ def test_words_of_a_run(tmp_path):
     ]
     row = run_row(run)
     assert (row["steps"], row["tokens"]) == ("20", "20,000")
-    going = read(make(tmp_path / "b", learning(5), ended=False, learner="grpo"), "b")
+    going = load_run(make(tmp_path / "b", learning(5), ended=False, learner="grpo"), "b")
     assert run_row(going)["steps"] == "5 of 20"
-    assert heading([run, going]) == ("2 runs on sudoku_v0", "at_grpo and grpo · 1 of them ended")
+    assert page_heading([run, going]) == (
+        "2 runs on sudoku_v0",
+        "at_grpo and grpo · 1 of them ended",
+    )
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(52.4, "52 s"), (252, "4 min 12 s"), (12_000, "3 h 20 min"), (0, "0 s")]
 )
 def test_durations(seconds, said):
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 def test_counts():
-    assert [short(n) for n in (950, 9999, 12_345, 4_567_000)] == ["950", "9,999", "12.3k", "4.57M"]
+    assert [format_count(n) for n in (950, 9999, 12_345, 4_567_000)] == [
+        "950",
+        "9,999",
+        "12.3k",
+        "4.57M",
+    ]
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "new" / "report.html"
-    write(path, "first")
+    write_page(path, "first")
     full = OSError(errno.ENOSPC, "No space left on device")
     with monkeypatch.context() as patched:
         patched.setattr("os.fsync", lambda _: (_ for _ in ()).throw(full))
         with pytest.raises(OSError, match="No space left"):
-            write(path, "second")
+            write_page(path, "second")
     assert path.read_text() == "first"
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
-    write(path, "half a pair \ud800")  # as a run's settings may hold
+    write_page(path, "half a pair \ud800")  # as a run's settings may hold
     assert path.read_text() == "half a pair ?"
 
 
@@ -328,6 +345,6 @@ def test_a_curve_of_the_best_answers_says_so(tmp_path):
     own = make(tmp_path / "b", learning(20), learner_args={"select": "random"})
     told = "in play, best answers"
     for folder, says in ((best, True), (own, False)):
-        (axes,) = success(groups([read(folder, "run")])).axes
+        (axes,) = plot_success(group_runs([load_run(folder, "run")])).axes
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
         assert any(label.startswith(told) for label in labels) is says

@@ -6,8 +6,8 @@ import json
 
 from made_runs import learning, make
 
-from llmzoo.report.runs import read
-from llmzoo.report.settings import effective, table, unusual
+from llmzoo.report.runs import load_run
+from llmzoo.report.settings import effective_settings, non_default_settings, settings_table
 
 
 def test_settings_that_are_not_the_defaults():
@@ -22,7 +22,7 @@ def test_settings_that_are_not_the_defaults():
         "steps": 7,
         "mine": 1,
     }
-    assert unusual(config) == [
+    assert non_default_settings(config) == [
         ("env_args.max_turns", 2, 4),
         ("learner", "magrpo", "at_grpo"),
         ("learner_args.group_size", 8, 4),
@@ -37,7 +37,7 @@ def test_a_default_rate_is_that_of_the_learner():
     rates = {}
     for learner in ("dpo", "sft"):
         config = {"learner": learner, "learner_args": {"learning_rate": 3e-3}}
-        ((_, _, rates[learner]),) = [row for row in unusual(config) if row[1] == 3e-3]
+        ((_, _, rates[learner]),) = [row for row in non_default_settings(config) if row[1] == 3e-3]
     assert "LoRA 1e-5;" in rates["dpo"]
     assert "by model: 2e-5, LoRA 2e-4;" in rates["sft"]
 
@@ -49,26 +49,26 @@ def test_a_null_that_stands_for_a_default_is_one():
         "model": "tiny",
         "max_new_tokens": None,
     }
-    assert unusual(config) == [("learner", "magrpo", "at_grpo")]
+    assert non_default_settings(config) == [("learner", "magrpo", "at_grpo")]
 
 
 def test_a_run_that_was_not_given_an_option_has_its_default(tmp_path):
     made = [make(tmp_path / "a"), make(tmp_path / "b", learner_args={"group_size": 8})]
     made.append(make(tmp_path / "c", learner_args={}))
-    first, second, third = (read(folder, folder.name) for folder in made)
-    rows = {row["name"]: row["values"] for row in table([first, second, third])["rows"]}
+    first, second, third = (load_run(folder, folder.name) for folder in made)
+    rows = {row["name"]: row["values"] for row in settings_table([first, second, third])["rows"]}
     assert rows == {"learner_args.group_size": ["4", "8", "4"]}
-    assert table([first, third])["rows"] == []  # both had 4
+    assert settings_table([first, third])["rows"] == []  # both had 4
 
 
 def test_code_of_others_is_not_imported():
     config = {"learner": "no_such_module:Learner", "learner_args": {"x": 1}, "env": "nor_this:env"}
-    assert ("learner_args.x", 1, None) in unusual(config)
+    assert ("learner_args.x", 1, None) in non_default_settings(config)
 
 
 def test_the_table_of_differences(tmp_path):
-    runs = [read(make(tmp_path / str(n), seed=n), str(n)) for n in (0, 1)]
-    assert table(runs) == {
+    runs = [load_run(make(tmp_path / str(n), seed=n), str(n)) for n in (0, 1)]
+    assert settings_table(runs) == {
         "columns": ["0", "1"],
         "rows": [{"name": "seed", "values": ["0", "1"]}],
     }
@@ -76,7 +76,7 @@ def test_the_table_of_differences(tmp_path):
 
 def test_all_settings_are_those_that_the_run_used(tmp_path):
     rows = [{**row, "learning_rate": 0.0002} for row in learning(3)]
-    used = effective(read(make(tmp_path / "a", rows), "a"))
+    used = effective_settings(load_run(make(tmp_path / "a", rows), "a"))
     assert used["learner_args"]["group_size"] == 4  # given
     assert used["learner_args"]["gamma"] == 1.0  # a default
     assert used["learner_args"]["learning_rate"] == 0.0002  # as logged

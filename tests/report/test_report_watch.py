@@ -6,7 +6,7 @@ import pytest
 from made_runs import episode, evaluation, iteration, learning, make
 
 from llmzoo.report import page
-from llmzoo.report.page import RunReport, watch
+from llmzoo.report.page import RunReport, watch_runs
 
 
 class Clock:
@@ -24,20 +24,20 @@ class Clock:
 @pytest.fixture(autouse=True)
 def without_figures(monkeypatch):
     """They take a second a page, and are tested elsewhere."""
-    monkeypatch.setattr(page, "plots", lambda groups: [])
+    monkeypatch.setattr(page, "make_plots", lambda groups: [])
 
 
 @pytest.fixture
 def pages(monkeypatch):
     """Every page that is written: (whether it renews itself, number of iterations in it)."""
     result = []
-    html = page.RunReport.html
+    html = page.RunReport.render_html
 
     def noted(self, *, every=None):
         result.append((every, self.runs[0].steps, self.episodes))
         return html(self, every=every)
 
-    monkeypatch.setattr(page.RunReport, "html", noted)
+    monkeypatch.setattr(page.RunReport, "render_html", noted)
     return result
 
 
@@ -61,7 +61,7 @@ def test_it_is_written_when_files_change_and_ends_with_the_run(tmp_path, pages):
         ends,
         lambda: add(folder / "metrics.jsonl", evaluation(3, 80)),
     )
-    watch(RunReport([folder]), out, every=2.0, sleep=clock)
+    watch_runs(RunReport([folder]), out, every=2.0, sleep=clock)
     assert pages == [(2.0, 1, 0), (2.0, 2, 0), (2.0, 2, 1), (None, 2, 1)]
     assert clock.events == []
     assert all(seconds >= 2.0 for seconds in clock.slept[:-1])
@@ -78,7 +78,7 @@ def test_a_new_run_in_a_folder_is_seen(tmp_path):
         make(tmp_path / "bench" / "b", learning(2))
         (tmp_path / "bench" / "a" / "after.json").write_text(json.dumps(evaluation(2, 80)))
 
-    watch(report, tmp_path / "r.html", every=1.0, sleep=Clock(second, lambda: None))
+    watch_runs(report, tmp_path / "r.html", every=1.0, sleep=Clock(second, lambda: None))
     assert [run.name for run in report.runs] == ["a", "b"]
 
 
@@ -89,6 +89,6 @@ def test_ctrl_c_leaves_a_page_that_renews_itself_no_more(tmp_path, pages):
         raise KeyboardInterrupt
 
     out = tmp_path / "r.html"
-    watch(RunReport([folder]), out, every=1.0, sleep=Clock(stop))
+    watch_runs(RunReport([folder]), out, every=1.0, sleep=Clock(stop))
     assert [every for every, *_ in pages] == [1.0, None]
     assert "data-every" not in out.read_text().split("<body>")[0]

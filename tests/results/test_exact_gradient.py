@@ -59,9 +59,9 @@ def test_the_gradient_of_full_trees_is_that_of_what_each_agent_earns(tmp_path, m
     policy = load(str(tmp_path / "start"))
     chances, entropies = exact_model.asked(policy, exact_model.groups_of(policy))
     # as they are, not scaled to 1: what is missing to 1 forfeits
-    known = dict(zip(exact.decisions(RULES), chances.tolist(), strict=True))
+    known = dict(zip(exact.decision_nodes(RULES), chances.tolist(), strict=True))
     pair = tuple(lambda seen, moves, p=p: known[p, seen] for p in (0, 1))
-    numbers = {key: number for number, key in enumerate(exact.decisions(RULES))}
+    numbers = {key: number for number, key in enumerate(exact.decision_nodes(RULES))}
     gain = torch.zeros(())
     for node, reach in met(pair, None):
         number = numbers[node.player, node.information]

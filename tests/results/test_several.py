@@ -82,7 +82,7 @@ def test_controls_may_give_as_many_answers_as_two_agents():
 @pytest.mark.parametrize("task", ["sudoku", "plan_path", "sokoban", "signal"])
 def test_a_lone_agent_reads_its_half_and_nothing_of_its_partners(task):
     from llmzoo.policies import load
-    from llmzoo.policies.base import Request
+    from llmzoo.policies.base import PolicyRequest
 
     arms = planned()[task]
     lone, split = made(arms["lone"]), made(arms["split"])
@@ -91,7 +91,7 @@ def test_a_lone_agent_reads_its_half_and_nothing_of_its_partners(task):
     for number in range(3):
         lone.reset(options={"task": number})
         before = str(lone.observe(learning))
-        request = Request(agent=partner, observation=lone.observe(partner), env=lone, seed=0)
+        request = PolicyRequest(agent=partner, observation=lone.observe(partner), env=lone, seed=0)
         others = load(arms["lone"].settings.get("others", "oracle"))
         lone.step(others.respond([request], 1)[0][0].text)
         assert str(lone.observe(learning)).replace("heard\n> \n", "") == before
@@ -234,7 +234,7 @@ def test_agents_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     import study
     import yaml
 
-    from llmzoo.runs.players import players
+    from llmzoo.runs.players import load_policy_for_agents
 
     small = {
         "seeds": [0, 1],
@@ -266,7 +266,9 @@ def test_agents_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     assert all(len(row["solved"]) == row["tasks"] == 3 for row in rows)
     agents = ("proposer_0", "planner_1")
     folders = [tmp_path / "small" / "runs" / f"sudoku-two_separate-{seed}" for seed in (0, 1)]
-    trained = [{a: _weights(p) for a, p in players(str(f), agents).items()} for f in folders]
+    trained = [
+        {a: _weights(p) for a, p in load_policy_for_agents(str(f), agents).items()} for f in folders
+    ]
     assert played[0] == {"proposer_0": trained[0][agents[0]], "planner_1": trained[1][agents[1]]}
     assert played[1] == {"proposer_0": trained[1][agents[0]], "planner_1": trained[0][agents[1]]}
     assert trained[0] != trained[1]

@@ -382,8 +382,8 @@ def test_a_check_is_judged_by_the_rest_of_the_game_or_until_the_next_turn():
 
     from llmzoo.envs.duels import exact
 
-    pair = exact.uniform, exact.uniform
-    node = exact.decisions(exact_credit.RULES)[0, "J"]
+    pair = exact.uniform_strategy, exact.uniform_strategy
+    node = exact.decision_nodes(exact_credit.RULES)[0, "J"]
     checked = node.children[node.moves.index("check")]
     assert exact_credit.worth(checked, 0, pair, turn=False) == -1.25  # -1 / 2 + (-1 - 2) / 4
     assert exact_credit.worth(checked, 0, pair, turn=True) == -0.5
@@ -401,16 +401,18 @@ def test_a_tree_meets_hidden_cards_in_other_proportions_than_play():
         return [0.0, 1.0] if information.startswith("K") else [1.0, 0.0]
 
     def found(other, answers):
-        met = exact_credit.met((exact.uniform, other), answers)
+        met = exact_credit.met((exact.uniform_strategy, other), answers)
         chances = {}
         for node, weight in met:
             if node.information == "Q check bet":
                 chances[node.state.cards] = weight
         return chances
 
-    in_play = found(exact.uniform, None)
+    in_play = found(exact.uniform_strategy, None)
     assert in_play == pytest.approx({"QJ": 1 / 24, "QK": 1 / 24}, rel=1e-12)
-    assert found(exact.uniform, 8) == pytest.approx(dict.fromkeys(in_play, 255 / 3072), rel=1e-12)
+    assert found(exact.uniform_strategy, 8) == pytest.approx(
+        dict.fromkeys(in_play, 255 / 3072), rel=1e-12
+    )
     assert found(bets_kings, 8) == pytest.approx({"QK": 1 / 12}, rel=1e-12)
 
     def bets_jacks_seldom(information, moves):
@@ -447,7 +449,7 @@ def test_the_exact_gradient_on_a_model_is_that_of_what_each_agent_earns(tmp_path
     entropy = torch.full((12,), 0.7, dtype=torch.float64, requires_grad=True)
     pair = exact_model.strategies(chances.detach())
     exact_model.gain(chances, entropy, pair).backward()
-    number = list(exact.decisions(exact_model.RULES)).index((0, "J"))
+    number = list(exact.decision_nodes(exact_model.RULES)).index((0, "J"))
     assert chances.grad[number, 0].item() == pytest.approx((2.1 - 1.25) / 3, rel=1e-12)
     assert entropy.grad[number].item() == pytest.approx(0.1 / 3, rel=1e-12)
     words.build_model(tmp_path / "random", words="kuhn_poker_v0", hidden=32, layers=1, seed=0)
@@ -468,7 +470,7 @@ def test_games_without_text_are_full_trees_with_the_credit_of_their_groups():
     chances = np.tile([0.5, 0.5, 0.0], (12, 1))
     rng = np.random.default_rng(0)
     credit, answers = sampled_model.played(chances, hands=30_000, group_size=2, rng=rng)
-    states = list(exact.decisions(sampled_model.RULES))
+    states = list(exact.decision_nodes(sampled_model.RULES))
     first, last = states.index((0, "J")), states.index((0, "J check bet"))
     assert credit[first] / 30_000 == pytest.approx([-0.1875 / 3, 0.1875 / 3, 0], abs=0.01)
     assert answers[[first, last]] / 30_000 == pytest.approx([2 / 3, 2 / 3], abs=0.02)
@@ -500,7 +502,7 @@ def test_a_model_for_cells_begins_with_random_weights_and_keeps_its_tokenizer(tm
     assert [found["step"] for found in row["evaluations"]] == [0, 1, 2]
     policy = load(str(tmp_path / "one"))
     assert policy.model.config.hidden_size == 32
-    named = [cells.name(r, c) for r in range(10) for c in range(10)]
+    named = [cells.cell_name(r, c) for r in range(10) for c in range(10)]
     ids = [policy.tokenizer(f" {name}")["input_ids"] for name in named]
     assert len({one for (one,) in ids}) == 100  # a token of its own for each
     text = "walls: a1 j10\ngoal: b2\n\nc3 c4, R\u00fcbe"

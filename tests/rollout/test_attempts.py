@@ -8,7 +8,7 @@ from toy_envs import Quiz
 
 from llmzoo import testing
 from llmzoo.learners import learner_class
-from llmzoo.rollout import agent_turn_tree, joint_tree, run
+from llmzoo.rollout import agent_turn_tree, joint_tree, run_rollouts
 
 AGENTS = ["asker_0", "solver_1"]
 # the asker writes 1, 2, ... and greedily 3; the solver 0, 1, 4 and greedily 7
@@ -22,7 +22,7 @@ def play(strategy, env=None, *, trained=AGENTS, **options):
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: BEST[r.agent] if i < 0 else WRITTEN[r.agent][i])
     rollout = strategy(env, 5, trained=trained, **{"group_size": 2, **options})
-    (batch,) = run([rollout], dict.fromkeys(AGENTS, policy))
+    (batch,) = run_rollouts([rollout], dict.fromkeys(AGENTS, policy))
     return batch, {group.key: group for group in batch.groups}, policy
 
 
@@ -123,7 +123,9 @@ def test_the_initial_state_stays():
         env.step("1")  # the next tree begins with the attempts
         agent = env.agent_selection
         policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])
-        run([strategy(env, 5, trained=AGENTS, group_size=2)], dict.fromkeys(AGENTS, policy))
+        run_rollouts(
+            [strategy(env, 5, trained=AGENTS, group_size=2)], dict.fromkeys(AGENTS, policy)
+        )
         assert (agent, env.agent_selection) == ("solver_1", "solver_1")
         assert env.unwrapped.episode == (1.0,)
 
@@ -136,7 +138,7 @@ def test_credit_is_within_each_question(name):
     env = Quiz()
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])
-    (batch,) = run([learner.rollout(env, 5, AGENTS)], dict.fromkeys(AGENTS, policy))
+    (batch,) = run_rollouts([learner.rollout(env, 5, AGENTS)], dict.fromkeys(AGENTS, policy))
     found = {c.group.key: c.advantages.tolist() for c in learner.credited(batch.groups)}
     asker = {"magrpo": [-2.5, 2.5]}.get(name, [-5.0, 5.0])
     solver = {"magrpo": [-5 / 3, -2 / 3, 7 / 3]}.get(name, [-2.5, -1.0, 3.5])

@@ -11,8 +11,8 @@ import llmzoo
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.policies import scripted
-from llmzoo.policies.base import Request
-from llmzoo.rollout import agent_turn_tree, run
+from llmzoo.policies.base import PolicyRequest
+from llmzoo.rollout import agent_turn_tree, run_rollouts
 from llmzoo.rollout.scheduler import SampleRequest
 from llmzoo.rollout.stepping import StepRequest, is_over
 
@@ -43,7 +43,7 @@ def play(env, policy, **options):
     env.reset(seed=0)
     agents = env.possible_agents
     options = {"trained": agents, "group_size": 2, **options}
-    return run([agent_turn_tree(env, 5, **options)], dict.fromkeys(agents, policy))[0]
+    return run_rollouts([agent_turn_tree(env, 5, **options)], dict.fromkeys(agents, policy))[0]
 
 
 def first_groups(batch):
@@ -118,7 +118,7 @@ def test_planners_and_speakers_are_judged_by_what_follows():
             env.reset(seed=seed)
             agents = env.possible_agents
             rollout = agent_turn_tree(env, seed, group_size=4, trained=agents)
-            (batch,) = run([rollout], dict.fromkeys(agents, scripted.mixed(0.5)))
+            (batch,) = run_rollouts([rollout], dict.fromkeys(agents, scripted.mixture(0.5)))
             differing |= {g.agent for g in batch.groups if len(set(g.returns)) > 1}
         assert differing >= flat_before, id
 
@@ -166,7 +166,7 @@ def own_step_only(env, seed, *, group_size, select):
     groups = []
     while not is_over(env):
         agent = env.agent_selection
-        request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
+        request = PolicyRequest(agent=agent, observation=env.observe(agent), env=env, seed=seed)
         (answers,) = yield [SampleRequest(request, group_size)]
         forks = [fork(env) for _ in answers]
         paid = yield [StepRequest(f, (c.text,)) for f, c in zip(forks, answers, strict=True)]
@@ -194,6 +194,6 @@ def test_the_games_are_played_as_if_there_were_no_continuations(id, num_agents, 
             agents = env.possible_agents
             options = {} if tree is own_step_only else {"trained": agents}
             rollout = tree(env, seed, group_size=4, select=select, **options)
-            played += run([rollout], dict.fromkeys(agents, FakePolicy(write)))
+            played += run_rollouts([rollout], dict.fromkeys(agents, FakePolicy(write)))
         expected, batch = played
         assert [(g.agent, g.completions, g.returns) for g in batch.groups] == expected

@@ -8,12 +8,12 @@ from toy_envs import Adder, Matcher
 
 import llmzoo
 from llmzoo.records import Completion, Decision, Episode
-from llmzoo.rollout import episodes
+from llmzoo.rollout import play_episodes
 
 
 def test_rewards_in_turns_are_credited_to_the_action_before_them():
     policy = FakePolicy(lambda r, i: {"a_0": "1", "b_1": "2"}[r.agent])
-    (episode,) = episodes(partial(Adder, 2), policy, [0])
+    (episode,) = play_episodes(partial(Adder, 2), policy, [0])
     assert [(d.agent, d.turn) for d in episode.decisions] == [
         ("a_0", 0),
         ("b_1", 0),
@@ -38,19 +38,19 @@ def test_rewards_in_turns_are_credited_to_the_action_before_them():
 
 def test_rewards_of_a_simultaneous_round_reach_every_agent():
     policy = FakePolicy(lambda r, i: {"a_0": "2", "b_1": "3"}[r.agent])
-    (episode,) = episodes(Matcher, policy, [0])
+    (episode,) = play_episodes(Matcher, policy, [0])
     assert [d.reward for d in episode.decisions] == [8.0, 9.0]  # 2*3 + own
     assert [d.observation for d in episode.decisions] == ["a_0 0", "b_1 0"]
 
 
 def test_episodes_are_played_in_lockstep():
     policy = FakePolicy(lambda r, i: "1")
-    episodes(partial(Adder, 2), policy, range(5))
+    play_episodes(partial(Adder, 2), policy, range(5))
     assert policy.calls == [(5, 1, False)] * 4
 
 
 def test_numbered_tasks_are_played():
-    results = episodes(
+    results = play_episodes(
         partial(llmzoo.make, "sudoku_v0", split="test"),
         llmzoo.policies.load("oracle"),
         [7, 8, 9],
@@ -86,7 +86,7 @@ class RockScissors(ParallelEnv):
 
 def test_third_party_environments_are_played():
     policy = FakePolicy(lambda r, i: "rock" if r.agent == "player_0" else "scissors")
-    (episode,) = episodes(lambda: parallel_to_aec(RockScissors()), policy, [0])
+    (episode,) = play_episodes(lambda: parallel_to_aec(RockScissors()), policy, [0])
     assert [d.agent for d in episode.decisions] == ["player_0", "player_1"] * 2
     assert [d.reward for d in episode.decisions] == [1.0, -1.0, 1.0, -1.0]
     assert episode.totals == {"player_0": 2.0, "player_1": -2.0}

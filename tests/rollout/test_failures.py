@@ -12,8 +12,8 @@ from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ServiceError
 from llmzoo.policies.base import Policy
 from llmzoo.records import Batch, Completion, Group
-from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.episodes import episode_rollout
+from llmzoo.rollout.scheduler import run_rollouts
 from llmzoo.rollout.trees import joint_tree
 from llmzoo.rollout.turn_trees import agent_turn_tree
 from llmzoo.training import faults, metrics
@@ -61,7 +61,7 @@ class Written(Policy):
 def played(rollout_of, *texts, turns=1):
     env = Judged(turns)
     env.reset(seed=0)
-    (batch,) = run([rollout_of(env)], {"a": Written(texts)}, keys=[0])
+    (batch,) = run_rollouts([rollout_of(env)], {"a": Written(texts)}, keys=[0])
     return batch
 
 
@@ -109,7 +109,9 @@ def test_a_failure_later_on_spoils_the_answers_before_it():
         [Written._said(text) for text in (("1", "2", "3") if group_size > 1 else ("down",))]
         for _ in requests
     ]
-    (batch,) = run([joint_tree(env, 0, group_size=3, trained=["a"])], {"a": policy}, keys=[0])
+    (batch,) = run_rollouts(
+        [joint_tree(env, 0, group_size=3, trained=["a"])], {"a": policy}, keys=[0]
+    )
     # one child is expanded with readable answers, the two others play on with one that fails
     assert [len(group.completions) for group in batch.groups if group.turn == 0] == [1]
     assert len(batch.failures) == 2
@@ -118,14 +120,14 @@ def test_a_failure_later_on_spoils_the_answers_before_it():
 def test_plain_episodes_say_why_and_are_left_out():
     env = Judged()
     env.reset(seed=0)
-    (episode,) = run([play_episode(env, 0)], {"a": Written(("down",))}, keys=[0])
+    (episode,) = run_rollouts([episode_rollout(env, 0)], {"a": Written(("down",))}, keys=[0])
     assert episode.failure == "the judge is down"
     assert Batch.played(episode) == Batch(failures=("the judge is down",))
 
 
 def test_failures_are_counted_and_travel_between_processes():
-    batch = Batch.joined([played(joint, "1", "down", "2"), played(joint, "1")])
-    row = metrics.of_batch(batch, ["a"])
+    batch = Batch.concatenate([played(joint, "1", "down", "2"), played(joint, "1")])
+    row = metrics.batch_metrics(batch, ["a"])
     assert row["episodes_failed"] == 1
     assert row["return"] == {"a": pytest.approx((1 + 2 + 3 * 1) / 5)}
     assert wire.load(wire.dump(batch)).failures == ("the judge is down",)
@@ -136,7 +138,7 @@ def test_a_run_in_which_all_fails_stops_with_the_reason():
     with pytest.raises(
         ServiceError, match=r"iteration 4: all 3 episodes failed.*the judge is down"
     ):
-        faults.check_answered(batch, {}, {}, step=4)
+        faults.check_batch(batch, {}, {}, step=4)
 
 
 def test_a_group_keeps_what_is_known():
@@ -145,5 +147,5 @@ def test_a_group_keeps_what_is_known():
         agent="a", turn=0, key=(), prompt_ids=(), completions=said, returns=(1.0, math.nan, 3.0)
     )
     assert group.measured().returns == (1.0, 3.0)
-    assert group.only([0]).measured() == group.only([0])
-    assert group.only([1]).measured() is None
+    assert group.select([0]).measured() == group.select([0])
+    assert group.select([1]).measured() is None

@@ -13,11 +13,17 @@ import pytest
 from tiny_models import FakePolicy, policy
 from toy_envs import Adder, Matcher
 
-from llmzoo.policies.base import Request, StreamingPolicy
-from llmzoo.rollout import agent_turn_tree, episodes, joint_tree, scheduler, stepping
-from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import SampleRequest, Stopped, rollout_keys, run, slow_steps
-from llmzoo.rollout.stepping import Clock, StepRequest
+from llmzoo.policies.base import PolicyRequest, StreamingPolicy
+from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, scheduler, stepping
+from llmzoo.rollout.episodes import episode_rollout
+from llmzoo.rollout.scheduler import (
+    RolloutsStopped,
+    SampleRequest,
+    has_slow_steps,
+    rollout_keys,
+    run_rollouts,
+)
+from llmzoo.rollout.stepping import RolloutClock, StepRequest
 
 SEEDS = [7, 3, 7, 11, 5]
 
@@ -72,7 +78,7 @@ def started(make, seed):
 
 
 ROLLOUTS = {
-    "episodes": play_episode,
+    "episodes": episode_rollout,
     "agent_turn_tree": partial(
         agent_turn_tree, group_size=3, trained=["a_0", "b_1"], select="sample"
     ),
@@ -88,7 +94,7 @@ def play(rollout, make, player=None, **options):
     player = player or Keyed()
     rollouts = [ROLLOUTS[rollout](started(make, seed), seed) for seed in SEEDS]
     agents = {"a_0": player, "b_1": player}
-    return run(rollouts, agents, keys=rollout_keys(SEEDS), **options), player
+    return run_rollouts(rollouts, agents, keys=rollout_keys(SEEDS), **options), player
 
 
 @pytest.mark.parametrize(
@@ -127,8 +133,8 @@ def test_quick_environments_play_the_same_in_cohorts():
 
 def test_a_batch_split_over_processes_draws_the_same_answers():
     make = partial(Delayed, 2)
-    parts = [*episodes(make, Keyed(), SEEDS[:3]), *episodes(make, Keyed(), SEEDS[3:])]
-    assert episodes(make, Keyed(), SEEDS) == parts
+    parts = [*play_episodes(make, Keyed(), SEEDS[:3]), *play_episodes(make, Keyed(), SEEDS[3:])]
+    assert play_episodes(make, Keyed(), SEEDS) == parts
 
 
 class Echo(Delayed):
@@ -152,7 +158,7 @@ def test_a_model_samples_the_same_to_the_last_bit():
             for s in SEEDS
         ]
         agents = {"a_0": player, "b_1": player}
-        return run(rollouts, agents, keys=rollout_keys(SEEDS), workers=workers, **how)
+        return run_rollouts(rollouts, agents, keys=rollout_keys(SEEDS), workers=workers, **how)
 
     # log-probabilities included
     assert sampled(1) == sampled(8) == sampled(8, early=True)
@@ -161,7 +167,7 @@ def test_a_model_samples_the_same_to_the_last_bit():
 
 def asking(text, then=()):
     """A rollout: an answer, then steps, one after the other, then another answer."""
-    request = Request(agent="a_0", observation=text, env=None)
+    request = PolicyRequest(agent="a_0", observation=text, env=None)
     yield SampleRequest(request)
     paid = None
     for step in then:
@@ -201,14 +207,14 @@ class Meeting:
     """A step that ends only when a policy has answered, which answers only while the step lasts."""
 
     def __init__(self):
-        self.stepping, self.answered = threading.Event(), threading.Event()
+        self.time_steps, self.answered = threading.Event(), threading.Event()
 
     def step(self):
-        self.stepping.set()
+        self.time_steps.set()
         met(self.answered)
 
     def answer(self):
-        met(self.stepping)
+        met(self.time_steps)
         self.answered.set()
 
 
@@ -222,7 +228,7 @@ def test_a_slow_step_does_not_keep_the_other_cohort_from_its_answers():
         return ""
 
     rollouts = [asking("slow", [act(meeting.step)]), asking("quick")]
-    results = run(rollouts, {"a_0": FakePolicy(write)}, cohorts=2)
+    results = run_rollouts(rollouts, {"a_0": FakePolicy(write)}, cohorts=2)
     assert results == [{"a_0": 1.0, "b_1": 0.0}, None]
     assert asked == ["slow", "quick", "slow", "quick"]  # in turn, whatever is ready first
 
@@ -247,8 +253,8 @@ def test_a_rollout_goes_on_while_the_same_call_still_writes_others():
         return ""
 
     rollouts = [asking("short", [act(meeting.step)]), asking("long")]
-    clock = Clock()
-    results = run(rollouts, {"a_0": OneByOne(write)}, early=True, clock=clock)
+    clock = RolloutClock()
+    results = run_rollouts(rollouts, {"a_0": OneByOne(write)}, early=True, clock=clock)
     assert results == [{"a_0": 1.0, "b_1": 0.0}, None]
     assert clock.answers == 4
 
@@ -261,10 +267,10 @@ def test_a_rollout_goes_on_while_another_policy_writes():
         return ""
 
     def other():
-        yield SampleRequest(Request(agent="b_1", observation="", env=None))
+        yield SampleRequest(PolicyRequest(agent="b_1", observation="", env=None))
 
     agents = {"a_0": FakePolicy(lambda r, i: ""), "b_1": FakePolicy(write)}
-    run([asking("short", [act(meeting.step)]), other()], agents, early=True)
+    run_rollouts([asking("short", [act(meeting.step)]), other()], agents, early=True)
     assert meeting.answered.is_set()
 
 
@@ -277,7 +283,9 @@ def test_a_rollout_goes_on_from_step_to_step_while_the_model_samples():
         return ""
 
     steps = [act(lambda: first_by.append(threading.current_thread().name)), act(meeting.step)]
-    run([asking("slow", steps), asking("quick")], {"a_0": FakePolicy(write)}, cohorts=2, workers=1)
+    run_rollouts(
+        [asking("slow", steps), asking("quick")], {"a_0": FakePolicy(write)}, cohorts=2, workers=1
+    )
     assert first_by[0].startswith("llmzoo-step")
 
 
@@ -299,8 +307,8 @@ def test_no_more_steps_at_once_than_workers():
     def rollout():
         yield [act(step) for _ in range(6)]
 
-    clock = Clock()
-    run([rollout() for _ in range(4)], {}, cohorts=2, workers=3, clock=clock)
+    clock = RolloutClock()
+    run_rollouts([rollout() for _ in range(4)], {}, cohorts=2, workers=3, clock=clock)
     assert (done, clock.steps) == (24, 24)
     assert most == 3
     assert threads() == []
@@ -324,7 +332,7 @@ def test_a_failing_step_ends_the_run_and_names_its_environment():
         made.append("went on")
 
     with pytest.raises(ZeroDivisionError, match="mine") as caught:
-        run([rollout()], {}, workers=2)
+        run_rollouts([rollout()], {}, workers=2)
     if sys.version_info >= (3, 11):
         assert caught.value.__notes__ == ["in a step of adder_v0"]
     assert made.count("slow") == 1  # it had begun, so it was waited for
@@ -352,7 +360,7 @@ def test_a_failing_step_is_told_before_any_policy_is_asked_again():
 
     rollouts = [asking("p", [act(fail)]), asking("q"), asking("r")]
     with pytest.raises(ZeroDivisionError):
-        run(rollouts, {"a_0": FakePolicy(write)}, cohorts=3)
+        run_rollouts(rollouts, {"a_0": FakePolicy(write)}, cohorts=3)
     assert calls == ["p", "q"]
     assert threads() == []
 
@@ -363,7 +371,7 @@ def test_a_rollout_that_fails_after_a_step_is_not_swallowed():
         raise RuntimeError("in the rollout")
 
     with pytest.raises(RuntimeError, match="in the rollout"):
-        run([rollout()], {})
+        run_rollouts([rollout()], {})
     assert threads() == []
 
 
@@ -375,8 +383,8 @@ def test_a_run_that_is_stopped_asks_no_more():
         stop.set()
         return ""
 
-    with pytest.raises(Stopped):
-        run([asking("p")], {"a_0": FakePolicy(write)}, stop=stop)
+    with pytest.raises(RolloutsStopped):
+        run_rollouts([asking("p")], {"a_0": FakePolicy(write)}, stop=stop)
     assert asked == ["p"]
 
 
@@ -386,7 +394,7 @@ def test_a_failing_policy_leaves_no_thread():
 
     rollouts = [asking("p"), asking("q"), only(act(lambda: time.sleep(0.02)))]
     with pytest.raises(RuntimeError, match="no answer"):
-        run(rollouts, {"a_0": FakePolicy(write)}, cohorts=2)
+        run_rollouts(rollouts, {"a_0": FakePolicy(write)}, cohorts=2)
     assert threads() == []
 
 
@@ -436,7 +444,7 @@ def test_an_interrupt_ends_the_run(cohorts, early):
 
     rollouts = [asking("p"), only(act(interrupt))]
     with pytest.raises(KeyboardInterrupt):
-        run(rollouts, {"a_0": FakePolicy(write)}, cohorts=cohorts, early=early, workers=1)
+        run_rollouts(rollouts, {"a_0": FakePolicy(write)}, cohorts=cohorts, early=early, workers=1)
     assert finished == ["the step"]
     assert threads() == []
 
@@ -445,7 +453,7 @@ def test_the_clock_tells_what_was_overlapped_from_what_was_waited_for(monkeypatc
     """Of a step of 8 s a policy answers for 5 s, and waits for the other 3 s."""
     meeting, idle, now = Meeting(), threading.Event(), [0.0]
 
-    class Watched(Clock):
+    class Watched(RolloutClock):
         @contextmanager
         def waiting(self):
             with super().waiting():
@@ -455,7 +463,7 @@ def test_the_clock_tells_what_was_overlapped_from_what_was_waited_for(monkeypatc
 
     def write(request, i):
         if request.observation == "q" and not meeting.answered.is_set():
-            met(meeting.stepping)
+            met(meeting.time_steps)
             now[0] += 5.0
             meeting.answer()
         return ""
@@ -467,19 +475,21 @@ def test_the_clock_tells_what_was_overlapped_from_what_was_waited_for(monkeypatc
 
     monkeypatch.setattr(stepping.time, "monotonic", lambda: now[0])
     clock = Watched()
-    run([asking("p", [act(step)]), asking("q")], {"a_0": FakePolicy(write)}, cohorts=2, clock=clock)
+    run_rollouts(
+        [asking("p", [act(step)]), asking("q")], {"a_0": FakePolicy(write)}, cohorts=2, clock=clock
+    )
     assert (clock.sampling_seconds, clock.waiting_seconds) == (5.0, 3.0)
     assert (clock.step_seconds, clock.overlapped_seconds) == (8.0, 5.0)
     assert (clock.answers, clock.steps) == (4, 1)
 
 
 def test_environments_say_that_they_are_slow():
-    assert not slow_steps([Matcher(), Adder()])
-    assert slow_steps([Matcher(), Delayed()])
-    assert not slow_steps([])
+    assert not has_slow_steps([Matcher(), Adder()])
+    assert has_slow_steps([Matcher(), Delayed()])
+    assert not has_slow_steps([])
 
 
 @pytest.mark.parametrize("wrong", [{"cohorts": 0}, {"workers": 0}])
 def test_somebody_has_to_work(wrong):
     with pytest.raises(ValueError, match="at least 1"):
-        run([], {}, **wrong)
+        run_rollouts([], {}, **wrong)

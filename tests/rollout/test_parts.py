@@ -6,7 +6,7 @@ from toy_envs import Adder, Matcher
 
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.rollout import agent_turn_tree, joint_tree
-from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.scheduler import run_rollouts
 
 BOTH = ("a_0", "b_1")
 
@@ -16,7 +16,7 @@ def played(tree, env, answers, **options):
     env.reset(seed=0)
     policy = FakePolicy(lambda request, i: answers[request.agent][i])
     line = tree(env, 0, group_size=2, trained=BOTH, **options)
-    (batch,) = run([line], dict.fromkeys(BOTH, policy))
+    (batch,) = run_rollouts([line], dict.fromkeys(BOTH, policy))
     for group in batch.groups:  # the parts sum to the whole
         for k, whole in enumerate(group.returns):
             assert sum(p.returns[k] for p in group.parts.values()) == pytest.approx(

@@ -12,7 +12,7 @@ from llmzoo.learners.ccpo import CCPO
 from llmzoo.learners.configs.groups import CCPOConfig
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.rollout import joint_tree
-from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.scheduler import run_rollouts
 
 
 class Sum(TextEnv):
@@ -37,7 +37,7 @@ def groups(answers, trained=("a_0", "b_1"), env=Sum, **options):
     made = env()
     made.reset(seed=0)
     tree = joint_tree(made, 0, group_size=3, trained=trained, **options)
-    (batch,) = run([tree], {"a_0": policy, "b_1": policy})
+    (batch,) = run_rollouts([tree], {"a_0": policy, "b_1": policy})
     return {group.agent: group for group in batch.groups}
 
 
@@ -115,7 +115,7 @@ def test_it_plays_on_where_the_episode_is_not_over():
     env.reset(seed=0)
     policy = FakePolicy(lambda request, i: str(1 + i))
     tree = joint_tree(env, 0, group_size=3, trained=env.possible_agents, redraws=2)
-    (batch,) = run([tree], dict.fromkeys(env.possible_agents, policy))
+    (batch,) = run_rollouts([tree], dict.fromkeys(env.possible_agents, policy))
     assert all(len(group.redrawn) == 3 for group in batch.groups)
     assert len({group.turn for group in batch.groups}) >= 1
 

@@ -6,13 +6,13 @@ import pytest
 from tiny_models import FakePolicy
 from toy_envs import Adder
 
-from llmzoo.policies.base import Request, policies_by_agent
-from llmzoo.rollout.scheduler import SampleRequest, rollout_keys, run
+from llmzoo.policies.base import PolicyRequest, policies_by_agent
+from llmzoo.rollout.scheduler import SampleRequest, rollout_keys, run_rollouts
 from llmzoo.rollout.stepping import StepRequest
 
 
 def a_request(agent="a_0", text="x"):
-    return Request(agent=agent, observation=text, env=None)
+    return PolicyRequest(agent=agent, observation=text, env=None)
 
 
 def test_everything_that_waits_for_one_policy_is_asked_in_one_call():
@@ -26,7 +26,7 @@ def test_everything_that_waits_for_one_policy_is_asked_in_one_call():
         ]
         return [c.text for completions in second for c in completions]
 
-    results = run([rollout("p"), rollout("q"), rollout("r")], {"a_0": policy})
+    results = run_rollouts([rollout("p"), rollout("q"), rollout("r")], {"a_0": policy})
     assert results == [["p10", "z0"], ["q10", "z0"], ["r10", "z0"]]
     assert policy.calls == [(3, 2, False), (6, 1, False)]
 
@@ -42,7 +42,10 @@ def test_policies_are_batched_apart_and_greedy_apart_from_sampled():
         ]
         return [c.text for (c,) in answers]
 
-    assert run([rollout(), rollout()], {"a_0": one, "b_1": other}) == [["one", "other", "one"]] * 2
+    assert (
+        run_rollouts([rollout(), rollout()], {"a_0": one, "b_1": other})
+        == [["one", "other", "one"]] * 2
+    )
     assert one.calls == [(2, 1, False), (2, 1, True)]
     assert other.calls == [(2, 1, False)]
 
@@ -60,7 +63,7 @@ def test_branches_return_their_values_in_order():
         second = yield []
         return first, second
 
-    assert run([root()], {"a_0": policy}) == [(["p", "q", "r"], [])]
+    assert run_rollouts([root()], {"a_0": policy}) == [(["p", "q", "r"], [])]
 
 
 def test_an_error_in_a_rollout_is_not_swallowed():
@@ -69,7 +72,7 @@ def test_an_error_in_a_rollout_is_not_swallowed():
         raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine"):
-        run([rollout()], {})
+        run_rollouts([rollout()], {})
 
 
 def test_slow_environments_are_stepped_side_by_side():
@@ -89,7 +92,7 @@ def test_slow_environments_are_stepped_side_by_side():
         paid = yield [StepRequest(env.fork(), (str(i),)) for i in range(4)]
         return [p["a_0"] for p in paid]
 
-    assert run([rollout()], {}) == [[0.0, 1.0, 2.0, 3.0]]
+    assert run_rollouts([rollout()], {}) == [[0.0, 1.0, 2.0, 3.0]]
 
 
 def test_agents_left_empty_are_named():
@@ -120,7 +123,7 @@ def noise_of(keys=None, rollouts=2):
 
     policy = FakePolicy(note)
     labels = range(rollouts) if keys is None else keys
-    run([rollout(name) for name in labels], {"a_0": policy, "b_1": policy}, keys=keys)
+    run_rollouts([rollout(name) for name in labels], {"a_0": policy, "b_1": policy}, keys=keys)
     return results
 
 
@@ -148,7 +151,7 @@ def test_noise_is_the_same_on_every_machine():
 
 def test_a_name_is_used_once():
     with pytest.raises(ValueError, match="two rollouts have the key 'p'"):
-        run([iter(()), iter(())], {}, keys=["p", "p"])
+        run_rollouts([iter(()), iter(())], {}, keys=["p", "p"])
 
 
 def test_rollouts_are_named_by_their_seed_and_its_count():

@@ -7,7 +7,7 @@ from tiny_models import FakePolicy
 from toy_envs import Adder, Matcher
 
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.rollout import agent_turn_tree, joint_tree, run
+from llmzoo.rollout import agent_turn_tree, joint_tree, run_rollouts
 
 BOTH = ["a_0", "b_1"]
 NUMBERS = {"a_0": ["0", "1", "2"], "b_1": ["0", "3", "6"]}
@@ -20,7 +20,7 @@ def numbers(greedy="1"):
 def play(strategy, env, policy, agents=BOTH, **options):
     env.reset(seed=0)
     options.setdefault("trained", BOTH)
-    return run([strategy(env, 5, **options)], dict.fromkeys(agents, policy))[0]
+    return run_rollouts([strategy(env, 5, **options)], dict.fromkeys(agents, policy))[0]
 
 
 def by_key(batch):
@@ -64,7 +64,7 @@ def test_other_selections_are_reproducible_and_do_vary(select):
     for seed in range(30):
         env = Adder(1)
         env.reset(seed=0)
-        (batch,) = run(
+        (batch,) = run_rollouts(
             [agent_turn_tree(env, seed, group_size=3, trained=BOTH, select=select)],
             dict.fromkeys(BOTH, numbers()),
         )
@@ -167,7 +167,7 @@ def test_agents_that_do_not_learn_answer_once_and_form_no_group(strategy):
     env = Adder(1)
     env.reset(seed=0)
     learner, script = numbers(), ScriptedPolicy(lambda r: "1")
-    (batch,) = run(
+    (batch,) = run_rollouts(
         [strategy(env, 5, group_size=3, trained=["b_1"])], {"a_0": script, "b_1": learner}
     )
     assert {g.agent for g in batch.groups} == {"b_1"}
@@ -178,7 +178,7 @@ def test_the_environment_given_is_left_as_it_was():
     env = Adder(2)
     env.reset(seed=0)
     for strategy in (agent_turn_tree, joint_tree):
-        run([strategy(env, 5, group_size=2, trained=BOTH)], dict.fromkeys(BOTH, numbers()))
+        run_rollouts([strategy(env, 5, group_size=2, trained=BOTH)], dict.fromkeys(BOTH, numbers()))
         assert env.episode == ()
         assert env.agent_selection == "a_0"
 
@@ -195,7 +195,9 @@ def test_a_node_that_waits_for_its_children_keeps_no_state():
     env = Matcher(max_turns=6)
     env.reset(seed=0)
     policy = FakePolicy(count_states)
-    run([joint_tree(env, 0, group_size=3, trained=[])], {"a_0": policy, "b_1": policy})
-    run([joint_tree(env, 0, group_size=3, trained=["a_0"])], {"a_0": policy, "b_1": policy})
+    run_rollouts([joint_tree(env, 0, group_size=3, trained=[])], {"a_0": policy, "b_1": policy})
+    run_rollouts(
+        [joint_tree(env, 0, group_size=3, trained=["a_0"])], {"a_0": policy, "b_1": policy}
+    )
     # the first state, which the test holds; six nodes were expanded, and two others of each go on
     assert max(alive) <= 1 + 3 + 2 * 5

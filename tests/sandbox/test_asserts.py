@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmzoo.sandbox.confine.values import NotData
-from llmzoo.sandbox.judge.asserts import no_verdict_apart, read_outcome
+from llmzoo.sandbox.judge.asserts import no_verdict_apart, parse_outcome
 
 SAME = "def f(x):\n    return x\n"
 LOUD = "import sys\ndef f(x):\n    print('look', file=sys.stderr)\n    return x\n"
@@ -51,4 +51,4 @@ def test_why_tests_need_the_programs_own_interpreter(tests, why):
 @pytest.mark.parametrize("message", [7, ["nothing", {"cases": []}], ["result", {"cases": [1]}]])
 def test_a_message_in_another_form_is_refused(message):
     with pytest.raises(NotData, match="another form"):
-        read_outcome(message)
+        parse_outcome(message)

@@ -248,12 +248,12 @@ def test_the_shared_sandbox_can_be_replaced(monkeypatch):
     monkeypatch.setattr(module, "_shared", None)
     monkeypatch.setenv("LLMZOO_SANDBOX_MIN_LEVEL", "1")
     monkeypatch.setenv("LLMZOO_SANDBOX_ALLOW_SHARED", "1")
-    first = module.shared()
-    assert (first.min_level, module.shared() is first) == (1, True)
+    first = module.default_sandbox()
+    assert (first.min_level, module.default_sandbox() is first) == (1, True)
     tests = "import gc\nfor x in [1]:\n    assert f() == x"
     assert first.check("def f(): return 1", tests).isolation == "shared"
     second = module.configure(workers=1, min_level=1)
-    assert module.shared() is second is not first
+    assert module.default_sandbox() is second is not first
     assert second.run("print(1)").stdout == "1\n"
     second.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.sandbox.judge.compare import same, same_output
+from llmzoo.sandbox.judge.compare import outputs_equal, values_equal
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from llmzoo.sandbox.judge.compare import same, same_output
     ],
 )
 def test_outputs_that_are_the_same(expected, got):
-    assert same_output(expected, got, "tokens")
+    assert outputs_equal(expected, got, "tokens")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_outputs_that_are_the_same(expected, got):
     ],
 )
 def test_outputs_that_differ(expected, got):
-    assert not same_output(expected, got, "tokens")
+    assert not outputs_equal(expected, got, "tokens")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_outputs_that_differ(expected, got):
     ],
 )
 def test_values(expected, got, alike):
-    assert same(expected, got) is alike
+    assert values_equal(expected, got) is alike
 
 
 NUMBERS = [
@@ -119,7 +119,7 @@ def test_every_number_can_be_compared_with_every_other():
     for n, expected in enumerate(NUMBERS):
         for m, got in enumerate(NUMBERS):
             if n == m:
-                assert same(expected, got), expected
-                assert same([expected], [got]), expected
-            elif same(expected, got):  # a number that stands here twice, such as 0.0 and 0j
+                assert values_equal(expected, got), expected
+                assert values_equal([expected], [got]), expected
+            elif values_equal(expected, got):  # a number that stands here twice, such as 0.0 and 0j
                 assert expected == got or (expected != expected and got != got), (expected, got)

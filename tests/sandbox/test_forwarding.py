@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from llmzoo.sandbox.forwarding import Forwarding
+from llmzoo.sandbox.forwarding import PortForwarder
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def forwarded():
                 threading.Thread(target=answer, args=[one], daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
-        opened.append((Forwarding(near, far.getsockname()[1]), far))
+        opened.append((PortForwarder(near, far.getsockname()[1]), far))
         return address
 
     make.opened = opened
@@ -140,7 +140,7 @@ def test_nobody_at_the_other_end():
         port = unused.getsockname()[1]
     near = socket.create_server(("127.0.0.1", 0))
     address = near.getsockname()
-    forwarding = Forwarding(near, port)
+    forwarding = PortForwarder(near, port)
     with socket.create_connection(address) as one:
         one.settimeout(5)
         assert one.recv(1) == b""

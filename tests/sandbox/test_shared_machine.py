@@ -52,9 +52,9 @@ def test_pages_that_forks_share_count_once_and_the_next_run_has_its_own_limit(st
 
 def test_the_processes_below_one():
     found = {1: (0, 5), 2: (1, 5), 3: (2, 5), 4: (1, 5), 9: (0, 5)}
-    assert sorted(tree_memory._below(found, 1)) == [2, 3, 4]
-    assert sorted(tree_memory._below(found, 2)) == [3]
-    assert tree_memory._below(found, 9) == []
+    assert sorted(tree_memory._descendants(found, 1)) == [2, 3, 4]
+    assert sorted(tree_memory._descendants(found, 2)) == [3]
+    assert tree_memory._descendants(found, 9) == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_fork_that_cannot_be_looked_into_counts_without_what_it_shares(
         raise PermissionError
 
     monkeypatch.setattr(tree_memory, "_read", refused)
-    assert tree_memory._held(0, 1, 100) is held
+    assert tree_memory._exceeds_limit(0, 1, 100) is held
 
 
 def test_the_machine_kills_a_program_before_its_trainer(box):

@@ -20,10 +20,10 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from typing import Any
 
-from llmzoo.sandbox.confine.channel import Channel, Closed
+from llmzoo.sandbox.confine.channel import Channel, ChannelClosed
 from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.judge import candidate, shared, tester
-from llmzoo.sandbox.judge.asserts import AssertsOutcome, read_outcome, receive_shared_outcome
+from llmzoo.sandbox.judge.asserts import AssertsOutcome, parse_outcome, receive_shared_outcome
 
 
 @dataclass
@@ -176,7 +176,7 @@ def _result(
     others: list[socket.socket],
     children: list[int],
     time_limit: float,
-    receive: Callable[[Channel], AssertsOutcome] = lambda channel: read_outcome(channel.receive()),
+    receive: Callable[[Channel], AssertsOutcome] = lambda channel: parse_outcome(channel.receive()),
 ) -> Judged:
     for end in others:
         end.close()
@@ -185,7 +185,7 @@ def _result(
         outcome = receive(Channel(host))
         cases = [[case.name, case.passed, case.error] for case in outcome.cases]
         return Judged(cases, outcome.error or None, outcome.calls, outcome.shared_needed or None)
-    except (Closed, NotData, TimeoutError) as error:
+    except (ChannelClosed, NotData, TimeoutError) as error:
         return Judged([], type(error).__name__)
     finally:
         host.close()

@@ -14,10 +14,10 @@ from policy_servers import LONG, Gated, asks, client, served, texts
 from toy_envs import Adder
 from waiting import until
 
-from llmzoo.envs.tasks import Generated
+from llmzoo.envs.tasks import GeneratedTasks
 from llmzoo.errors import ConfigError
 from llmzoo.policies.settings import Sampling
-from llmzoo.serve.channel import connect, parse
+from llmzoo.serve.channel import connect, parse_address
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
 from llmzoo.serve.policies import PolicyLimits
@@ -115,8 +115,8 @@ def test_nobody_waits_for_the_thousands_of_tasks_that_another_asks_for():
         with suppress(InterruptedError):
             thousands[10_000]
 
-    thousands = Generated(slow, str, split="all", name="slow")
-    quick = Generated(lambda rng: rng.random(), str, split="all", name="quick")
+    thousands = GeneratedTasks(slow, str, split="all", name="slow")
+    quick = GeneratedTasks(lambda rng: rng.random(), str, split="all", name="quick")
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()
     assert far.wait(LONG)
@@ -160,7 +160,7 @@ def test_an_agent_with_a_name_that_is_a_path_is_not_hosted():
 def refusal(running, **fields):
     request = pb.GenerateRequest(**{"k": 1, "asks": [pb.Ask(observation="x")], **fields})
     with pytest.raises(grpc.RpcError) as caught:
-        list(PoliciesStub(connect(parse(running.address))).Generate(request, timeout=LONG))
+        list(PoliciesStub(connect(parse_address(running.address))).Generate(request, timeout=LONG))
     return caught.value.code(), caught.value.details()
 
 
@@ -236,7 +236,7 @@ def test_a_client_divides_by_characters_and_answers_what_is_too_long_with_nothin
 def test_calls_are_not_answered_together_beyond_the_characters_of_one():
     model = Gated()
     with served(model, prompt_characters=1000, call_characters=1500) as (running, service):
-        stub = PoliciesStub(connect(parse(running.address)))
+        stub = PoliciesStub(connect(parse_address(running.address)))
         sent = []
         for number, length in enumerate((1, 800, 800, 700)):
             asked = [pb.Ask(observation="x" * length)]

@@ -13,11 +13,11 @@ from toy_envs import Adder
 from waiting import until
 
 from llmzoo.serve import door
-from llmzoo.serve.channel import connect, parse
-from llmzoo.serve.environments import Environments, EnvironmentsConfig
+from llmzoo.serve.channel import connect, parse_address
+from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
-from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.serve.hosting import ServeConfig, start_server
 
 RIGHT = (("authorization", f"Bearer {TOKEN}"),)
 LIST = "/llmzoo.v1.Environments/ListEnvironments"
@@ -34,7 +34,7 @@ def unfinished(address, method, count, metadata=()):
         yield b""
 
     options = [("grpc.use_local_subchannel_pool", 1)]
-    channel = grpc.insecure_channel(parse(address).target, options)
+    channel = grpc.insecure_channel(parse_address(address).target, options)
     grpc.channel_ready_future(channel).result(10)
     begin = channel.stream_unary(method)
     calls = [begin.future(never(), metadata=metadata) for _ in range(count)]
@@ -48,16 +48,16 @@ def unfinished(address, method, count, metadata=()):
 def is_well(address):
     """A health check on a new connection is answered, long before an unfinished call would end."""
     with grpc.insecure_channel(
-        parse(address).target, [("grpc.use_local_subchannel_pool", 1)]
+        parse_address(address).target, [("grpc.use_local_subchannel_pool", 1)]
     ) as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
-        reply = check(health_pb2.HealthCheckRequest(), timeout=0.8 * door.READING_S)
+        reply = check(health_pb2.HealthCheckRequest(), timeout=0.8 * door.READ_TIMEOUT_S)
     return reply.status == health_pb2.HealthCheckResponse.SERVING
 
 
 def listed(address):
-    stub = EnvironmentsStub(connect(parse(address)))
-    timeout = 0.8 * door.READING_S
+    stub = EnvironmentsStub(connect(parse_address(address)))
+    timeout = 0.8 * door.READ_TIMEOUT_S
     return len(stub.ListEnvironments(pb.ListRequest(), timeout=timeout).environments)
 
 
@@ -85,7 +85,9 @@ def test_calls_with_the_token_that_are_never_finished(token, monkeypatch):
     monkeypatch.setenv("LLMZOO_TOKEN", TOKEN)
     config = ServeConfig(port=0, token=token)
     with (
-        host(config, [Environments(EnvironmentsConfig(envs=["sudoku_v0"]))]) as running,
+        start_server(
+            config, [EnvironmentsService(EnvironmentsConfig(envs=["sudoku_v0"]))]
+        ) as running,
         unfinished(running.address, LIST, 300, RIGHT if token else ()) as calls,
     ):
         assert until(lambda: sum(call.done() for call in calls) == 300 - 256, seconds=25)
@@ -96,7 +98,7 @@ def test_calls_with_the_token_that_are_never_finished(token, monkeypatch):
 
 
 def test_a_call_has_a_time_in_which_its_message_comes(server, monkeypatch):
-    monkeypatch.setattr(door, "READING_S", 0.1)
+    monkeypatch.setattr(door, "READ_TIMEOUT_S", 0.1)
     with unfinished(server.running.address, LIST, 3, RIGHT) as calls:
         codes = [call.exception(timeout=60).code() for call in calls]
         assert codes == [grpc.StatusCode.DEADLINE_EXCEEDED] * 3
@@ -105,15 +107,15 @@ def test_a_call_has_a_time_in_which_its_message_comes(server, monkeypatch):
 def test_a_health_check_is_answered_while_every_thread_works():
     began, go_on = threading.Semaphore(0), threading.Event()
 
-    class Slow(Environments):
+    class Slow(EnvironmentsService):
         def ListEnvironments(self, request, context):
             began.release()
             go_on.wait(60)
             return super().ListEnvironments(request, context)
 
     service = Slow(EnvironmentsConfig(envs=["sudoku_v0"]))
-    with host(ServeConfig(port=0, threads=2), [service]) as running:
-        stub = EnvironmentsStub(connect(parse(running.address)))
+    with start_server(ServeConfig(port=0, threads=2), [service]) as running:
+        stub = EnvironmentsStub(connect(parse_address(running.address)))
         calls = [stub.ListEnvironments.future(pb.ListRequest(), timeout=60) for _ in range(5)]
         for _ in range(2):
             assert began.acquire(timeout=30)
@@ -125,7 +127,7 @@ def test_a_health_check_is_answered_while_every_thread_works():
 
 def test_a_health_check_of_many_megabytes_is_not_read(server):
     options = [("grpc.max_send_message_length", -1)]
-    with grpc.insecure_channel(parse(server.running.address).target, options) as channel:
+    with grpc.insecure_channel(parse_address(server.running.address).target, options) as channel:
         request = health_pb2.HealthCheckRequest(service="x" * 16 * 2**20)
         with pytest.raises(grpc.RpcError) as caught:
             health_pb2_grpc.HealthStub(channel).Check(request, timeout=60)

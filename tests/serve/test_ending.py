@@ -18,18 +18,18 @@ import pytest
 from waiting import until
 
 import llmzoo
-from llmzoo.serve.channel import RemoteError, connect, parse
+from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
-from llmzoo.serve.hosting import GRACE_S, Running
+from llmzoo.serve.hosting import GRACE_S, RunningServer
 
 TESTS = Path(__file__).resolve().parents[1]
 # the watchdog that kills a process which does not end is not waited for
 SERVE = """
 import sys
 from llmzoo.cli import main, serving
-from llmzoo.serve.hosting import Running
-Running.stop.__defaults__ = (float(sys.argv[1]),)
+from llmzoo.serve.hosting import RunningServer
+RunningServer.stop.__defaults__ = (float(sys.argv[1]),)
 serving.END_S = serving.AT_ONCE_S = 120.0
 sys.exit(main(["serve", "--port", "0", "--json", *sys.argv[2:]]))
 """
@@ -82,13 +82,13 @@ def test_a_signal_that_another_thread_receives_ends_the_wait():
     """The system may give a signal to any thread; a main thread that waited without an end slept on."""
     program = """
 import signal, threading, time
-from llmzoo.cli.serving import told_to_end, wait_for
+from llmzoo.cli.serving import install_shutdown_handler, wait_for_shutdown
 def send():
     time.sleep(0.1)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
-ended = told_to_end(lambda: None)
+ended = install_shutdown_handler(lambda: None)
 threading.Thread(target=send).start()
-wait_for(ended)
+wait_for_shutdown(ended)
 """
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
@@ -125,13 +125,13 @@ def test_a_server_ends_in_the_middle_of_steps(env, signals, tokens):
 
 
 def test_how_long_calls_have():
-    assert signature(Running.stop).parameters["grace_s"].default == GRACE_S == 5
+    assert signature(RunningServer.stop).parameters["grace_s"].default == GRACE_S == 5
 
 
 @pytest.mark.slow
 def test_a_server_ends_in_the_middle_of_making_an_environment(tokens):
     with serving("hanging:made_slowly", 0.1) as (process, address):
-        stub = EnvironmentsStub(connect(parse(address)))
+        stub = EnvironmentsStub(connect(parse_address(address)))
         call = stub.Describe.future(pb.Spec(env="hanging:made_slowly"), timeout=60)
         assert until(hanging)
         process.send_signal(signal.SIGTERM)

@@ -16,7 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from policy_servers import served
 
 from llmzoo.policies.settings import Sampling
-from llmzoo.serve.channel import connect, parse
+from llmzoo.serve.channel import connect, parse_address
 from llmzoo.serve.generated import environments_pb2, policies_pb2
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
@@ -104,7 +104,7 @@ def slowest():
     def check():
         while not over.wait(0.05):
             if address:
-                stub = health_pb2_grpc.HealthStub(connect(parse(address[0])))
+                stub = health_pb2_grpc.HealthStub(connect(parse_address(address[0])))
                 began = time.monotonic()
                 try:
                     stub.Check(health_pb2.HealthCheckRequest(), timeout=20)
@@ -125,7 +125,7 @@ def test_calls_of_environments(slowest):
     codes, wrong = set(), []
     with hosted(envs=list(ENVS), step_s=20.0, max_sessions=50, players=True) as server:
         address.append(server.running.address)
-        stub = EnvironmentsStub(connect(parse(server.running.address)))
+        stub = EnvironmentsStub(connect(parse_address(server.running.address)))
         methods = [
             (stub.ListEnvironments, environments_pb2.ListRequest),
             (stub.Describe, environments_pb2.Spec),
@@ -164,7 +164,7 @@ def test_calls_of_policies(slowest):
     policy = tiny_models.policy(sampling=Sampling(max_new_tokens=4))
     with served(policy, new_tokens=8, rows=32, prompt_characters=5000) as (running, service):
         address.append(running.address)
-        stub = PoliciesStub(connect(parse(running.address)))
+        stub = PoliciesStub(connect(parse_address(running.address)))
         answered = 0
         for seed in range(300):
             fuzz = Fuzz(seed)

@@ -16,12 +16,12 @@ from policy_servers import asks
 
 import llmzoo
 from llmzoo.policies import load
-from llmzoo.rollout.stepping import StepRequest, advance
+from llmzoo.rollout.stepping import StepRequest, step_joint_action
 from llmzoo.serve import channel, connection, policies_client, values
-from llmzoo.serve.channel import RemoteError, connect, parse
+from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc, policies_pb2, policies_pb2_grpc
-from llmzoo.serve.validation import line
+from llmzoo.serve.validation import to_single_line
 
 GRAND = 2**20
 
@@ -33,7 +33,7 @@ class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.Policie
         self.limits = pb.Limits(
             message_bytes=GRAND, batch_items=10, step_s=1, make_s=1, workers=1, idle_s=1
         )
-        self.hosted = pb.Hosted(id="it_v0", family="games", agents=["a", "b"])
+        self.find_environment = pb.Hosted(id="it_v0", family="games", agents=["a", "b"])
         self.description = pb.Description(name="it_v0", agents=["a", "b"])
         for _ in range(2):
             self.description.observation_spaces.add(max_length=9)
@@ -51,7 +51,7 @@ class Says(environments_pb2_grpc.EnvironmentsServicer, policies_pb2_grpc.Policie
         self.answers = []
 
     def ListEnvironments(self, request, context):
-        return pb.ListReply(environments=[self.hosted], limits=self.limits)
+        return pb.ListReply(environments=[self.find_environment], limits=self.limits)
 
     def Describe(self, request, context):
         return self.description
@@ -100,7 +100,7 @@ BAD_NAMES = [
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_of_an_agent_that_is_no_name(server, name):
-    server.says.description.agents[0] = server.says.hosted.agents[1] = name
+    server.says.description.agents[0] = server.says.find_environment.agents[1] = name
     for use in (llmzoo.make, llmzoo.spec):
         with pytest.raises(RemoteError, match=r"names an agent .* has 1 to 64 of the char") as told:
             use(server.env)
@@ -126,11 +126,11 @@ def test_agents_that_come_twice_or_by_the_thousand(server):
 
 
 def test_what_is_shown_moves_no_cursor_and_begins_no_line(server):
-    assert line("a\x1b[2J\r\nb\u2028c\u202ed\x00") == "a?[2J  b?c?d?"
-    assert line("x" * 2000) == "x" * 1000 + "..."
+    assert to_single_line("a\x1b[2J\r\nb\u2028c\u202ed\x00") == "a?[2J  b?c?d?"
+    assert to_single_line("x" * 2000) == "x" * 1000 + "..."
     odd = "it\x1b]0;x\x07\nINFO all is well"
-    server.says.hosted.family = server.says.hosted.summary = odd
-    server.says.description.metadata.MergeFrom(values.as_map({"name": odd}))
+    server.says.find_environment.family = server.says.find_environment.summary = odd
+    server.says.description.metadata.MergeFrom(values.to_map({"name": odd}))
     server.says.info.name = odd
     spec, env = llmzoo.spec(server.env), llmzoo.make(server.env)
     assert str(env).isprintable()
@@ -243,7 +243,7 @@ def test_payments_that_cannot_be_read(server):
     ):
         server.says.outcomes = [pb.Outcome(view=view, paid=[paid])]
         with pytest.raises(RemoteError, match=said):
-            env.unwrapped.host.act([StepRequest(env, ("a",), advance)])
+            env.unwrapped.host.act([StepRequest(env, ("a",), step_joint_action)])
 
 
 def test_a_server_that_never_has_room_for_what_it_is_asked(server):
@@ -333,7 +333,7 @@ def test_a_port_that_speaks_something_else(serve, monkeypatch):
 
 def test_a_port_that_never_says_anything(monkeypatch):
     monkeypatch.setattr(connection, "_SLACK_S", 0.2)
-    monkeypatch.setattr(policies_client, "_INFO_S", 0.2)
+    monkeypatch.setattr(policies_client, "_INFO_TIMEOUT_S", 0.2)
     with listening(lambda taken: None) as address:
         for use in (lambda: llmzoo.make(f"{address}/sudoku_v0"), lambda: load(address)):
             began = time.monotonic()
@@ -347,14 +347,14 @@ def test_a_token_in_the_clear_to_another_machine_is_warned_of(monkeypatch):
     with pytest.warns(
         UserWarning, match=r"travel in the clear to gpu1.example.*write grpcs://"
     ) as told:
-        connect(parse("grpc://gpu1.example:50999"))
+        connect(parse_address("grpc://gpu1.example:50999"))
     assert "0123456789abcdef" not in str(told[0].message)
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_token_on_this_machine_is_not(monkeypatch):
     monkeypatch.setenv("LLMZOO_TOKEN", "0123456789abcdef")
-    connect(parse("grpc://127.0.0.1:50999"))
-    connect(parse("grpcs://gpu1.example:50999"))
+    connect(parse_address("grpc://127.0.0.1:50999"))
+    connect(parse_address("grpcs://gpu1.example:50999"))
     monkeypatch.delenv("LLMZOO_TOKEN")
-    connect(parse("grpc://gpu2.example:50999"))
+    connect(parse_address("grpc://gpu2.example:50999"))

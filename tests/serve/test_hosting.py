@@ -15,11 +15,11 @@ from waiting import until
 import llmzoo
 from llmzoo.errors import ConfigError
 from llmzoo.serve import channel, tokens
-from llmzoo.serve.channel import RemoteError, connect, parse
-from llmzoo.serve.environments import Environments, EnvironmentsConfig
+from llmzoo.serve.channel import RemoteError, connect, parse_address
+from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated.environments_pb2_grpc import EnvironmentsStub
-from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.serve.hosting import ServeConfig, start_server
 from llmzoo.serve.tokens import is_loopback
 
 pytestmark = pytest.mark.usefixtures("no_token_of_mine")
@@ -27,7 +27,7 @@ SUDOKU = EnvironmentsConfig(envs=["sudoku_v0"])
 
 
 def health(address, service="", metadata=()):
-    stub = health_pb2_grpc.HealthStub(grpc.insecure_channel(parse(address).target))
+    stub = health_pb2_grpc.HealthStub(grpc.insecure_channel(parse_address(address).target))
     request = health_pb2.HealthCheckRequest(service=service)
     return stub.Check(request, timeout=30, metadata=metadata).status
 
@@ -52,7 +52,7 @@ def test_a_call_without_the_token_is_refused(wrong, monkeypatch):
 
 def test_every_call_but_a_health_check_asks_for_it():
     with hosted(envs=["sudoku_v0"]) as server:
-        raw = grpc.insecure_channel(parse(server.running.address).target)
+        raw = grpc.insecure_channel(parse_address(server.running.address).target)
         stub = EnvironmentsStub(raw)
         calls = {
             stub.ListEnvironments: pb.ListRequest(),
@@ -77,7 +77,7 @@ def test_every_call_but_a_health_check_asks_for_it():
 
 def test_two_tokens_in_one_call_are_none():
     with hosted(envs=["sudoku_v0"]) as server:
-        stub = EnvironmentsStub(grpc.insecure_channel(parse(server.running.address).target))
+        stub = EnvironmentsStub(grpc.insecure_channel(parse_address(server.running.address).target))
         right = ("authorization", f"Bearer {TOKEN}")
         assert stub.ListEnvironments(pb.ListRequest(), metadata=[right]).environments
         for metadata in ([right, right], [("authorization", TOKEN)], [("token", TOKEN)]):
@@ -108,31 +108,33 @@ def test_a_token_that_is_none(weak, monkeypatch):
         ServeConfig(token=weak)
     monkeypatch.setenv("LLMZOO_TOKEN", weak)
     with pytest.raises(ConfigError, match="at least 16 printable ASCII"):
-        connect(parse("grpc://127.0.0.1:1"))
+        connect(parse_address("grpc://127.0.0.1:1"))
 
 
 def test_a_token_is_never_shown():
     assert TOKEN not in repr(ServeConfig(token=TOKEN))
     with pytest.raises(ConfigError) as caught:
-        parse(f"grpc://{TOKEN.replace(' ', '-')}@host:1/sudoku_v0")
+        parse_address(f"grpc://{TOKEN.replace(' ', '-')}@host:1/sudoku_v0")
     assert "token" in str(caught.value)
     assert TOKEN.replace(" ", "-") not in str(caught.value)
 
 
 def test_a_server_leaves_its_token_to_clients_of_the_same_user(tmp_path):
-    with host(ServeConfig(port=0), []) as probe:
+    with start_server(ServeConfig(port=0), []) as probe:
         port = probe.port
-    token = tokens.leave(port)
+    token = tokens.write_token(port)
     (file,) = (tmp_path / "llmzoo" / "tokens").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
-    with host(ServeConfig(port=port, token=token), [Environments(SUDOKU)]) as running:
+    with start_server(
+        ServeConfig(port=port, token=token), [EnvironmentsService(SUDOKU)]
+    ) as running:
         assert listed(running.address) == ["sudoku_v0"]
-        assert tokens.leave(port) != token  # as of a server that was killed: it is replaced
+        assert tokens.write_token(port) != token  # as of a server that was killed: it is replaced
         with pytest.raises(RemoteError, match="refused the token"):
             listed(running.address)
-    tokens.take_back(port)
+    tokens.remove_token(port)
     assert not file.exists()
-    assert tokens.left_by(port) is None
+    assert tokens.read_token(port) is None
 
 
 # Addresses
@@ -148,10 +150,10 @@ def test_a_server_leaves_its_token_to_clients_of_the_same_user(tmp_path):
     ],
 )
 def test_addresses(address, target, name):
-    where = parse(address)
+    where = parse_address(address)
     assert (where.target, where.name) == (target, name)
     assert where.tls == address.startswith("grpcs")
-    assert parse(str(where)) == where
+    assert parse_address(str(where)) == where
 
 
 @pytest.mark.parametrize(
@@ -163,15 +165,18 @@ def test_addresses(address, target, name):
 )
 def test_what_is_no_address(wrong):
     with pytest.raises(ConfigError, match=r"is not an address.*write grpc://host:50051/name"):
-        parse(wrong)
+        parse_address(wrong)
 
 
 # The server itself
 
 
 def test_a_port_that_is_taken_is_told():
-    with host(ServeConfig(port=0), []) as first, pytest.raises(ConfigError, match="port is taken"):
-        host(ServeConfig(port=first.port), [])
+    with (
+        start_server(ServeConfig(port=0), []) as first,
+        pytest.raises(ConfigError, match="port is taken"),
+    ):
+        start_server(ServeConfig(port=first.port), [])
 
 
 def test_nobody_answers():
@@ -183,28 +188,28 @@ def test_nobody_answers():
 
 def test_a_server_that_has_just_started_is_reached_though_its_port_was_dead_before(monkeypatch):
     """A channel that was refused fails calls for a while without trying; that must not be told."""
-    with host(ServeConfig(port=0), []) as gone:
+    with start_server(ServeConfig(port=0), []) as gone:
         port, address = gone.port, gone.address
     with monkeypatch.context() as patch:
         patch.setattr(channel, "_RECONNECT_S", 0.1)
         for _ in range(3):
             with pytest.raises(RemoteError, match="no server can be reached"):
                 llmzoo.make(f"{address}/sudoku_v0")
-    with host(ServeConfig(port=port), [Environments(SUDOKU)]):
+    with start_server(ServeConfig(port=port), [EnvironmentsService(SUDOKU)]):
         assert llmzoo.make(f"{address}/sudoku_v0").possible_agents
 
 
 def test_a_server_that_does_not_host_environments():
     with (
-        host(ServeConfig(port=0), []) as running,
+        start_server(ServeConfig(port=0), []) as running,
         pytest.raises(RemoteError, match="does not host this"),
     ):
         llmzoo.make(f"{running.address}/sudoku_v0")
 
 
 def test_health_names_the_service_and_its_end():
-    service = Environments(SUDOKU)
-    with host(ServeConfig(port=0), [service]) as running:
+    service = EnvironmentsService(SUDOKU)
+    with start_server(ServeConfig(port=0), [service]) as running:
         assert health(running.address, service.name) == health_pb2.HealthCheckResponse.SERVING
         with pytest.raises(grpc.RpcError) as caught:
             health(running.address, "llmzoo.v1.Nothing")
@@ -217,14 +222,14 @@ def test_calls_under_way_end_before_the_server_does():
     """A step that began is made and told, though the server was told to stop meanwhile."""
     began, go_on = threading.Event(), threading.Event()
 
-    class Slow(Environments):
+    class Slow(EnvironmentsService):
         def _run(self, items, context):
             began.set()
             go_on.wait(30)
             return super()._run(items, context)
 
     service = Slow(SUDOKU)
-    running = host(ServeConfig(port=0), [service])
+    running = start_server(ServeConfig(port=0), [service])
     env = llmzoo.make(f"{running.address}/sudoku_v0")
     env.reset(seed=1)
     with futures.ThreadPoolExecutor() as pool:
@@ -242,14 +247,14 @@ def test_calls_under_way_end_before_the_server_does():
 def test_more_calls_than_are_allowed_are_refused_and_no_others():
     began, go_on = threading.Event(), threading.Event()
 
-    class Slow(Environments):
+    class Slow(EnvironmentsService):
         def ListEnvironments(self, request, context):
             began.set()
             go_on.wait(30)
             return super().ListEnvironments(request, context)
 
     config = ServeConfig(port=0, max_calls=1, threads=1)
-    with host(config, [Slow(SUDOKU)]) as running, futures.ThreadPoolExecutor() as pool:
+    with start_server(config, [Slow(SUDOKU)]) as running, futures.ThreadPoolExecutor() as pool:
         first = pool.submit(listed, running.address)
         assert began.wait(30)
         with pytest.raises(RemoteError, match="no room") as caught:

@@ -12,13 +12,13 @@ import pytest
 import tiny_models
 from policy_servers import asks, served
 
-from llmzoo.cli.serve import ServeOptions, offers_of
+from llmzoo.cli.serve import ServeOptions, build_services
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.settings import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.serve.hosting import ServeConfig, start_server
 from llmzoo.serve.policies_hosted import load_hosted
 
 ENV = ["--env", "sudoku_v0", "--env.max_turns", "1"]
@@ -199,10 +199,10 @@ def test_what_serve_is_asked_to_host(endpoint):
     pytest.importorskip("openai", reason="the extra 'openai' is not installed")
     name = f"openai:m@{endpoint.url}"
     options = {"policy": name, "policy_args": {"calls": 5, "rows": 9}, "max_message_bytes": 2**17}
-    (offer,) = offers_of(ServeOptions(**options))
+    (offer,) = build_services(ServeOptions(**options))
     try:
         assert (offer.kind, offer.names, offer.waiting) == ("policy", [name], 5)
-        with host(ServeConfig(port=0), [offer.service]) as running:
+        with start_server(ServeConfig(port=0), [offer.service]) as running:
             policy = load(running.address)
             with pytest.raises(ConfigError, match="at most 9 answers to a prompt"):
                 policy.respond(asks("x"), 10)
@@ -210,7 +210,7 @@ def test_what_serve_is_asked_to_host(endpoint):
                 policy.respond(asks("x" * 2**17))
     finally:
         offer.service.close()
-    both = offers_of(ServeOptions(**options, envs="sudoku_v0"))
+    both = build_services(ServeOptions(**options, envs="sudoku_v0"))
     for offer in both:
         offer.service.close()
     assert [(offer.kind, offer.names) for offer in both] == [

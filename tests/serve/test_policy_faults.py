@@ -18,10 +18,10 @@ from llmzoo.errors import ConfigError
 from llmzoo.models import decode, dynamic_rows
 from llmzoo.policies import check_model, load
 from llmzoo.policies.base import ScriptedPolicy
-from llmzoo.policies.scripted import expert, mixed
+from llmzoo.policies.scripted import expert, mixture
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
-from llmzoo.serve.channel import RemoteError, connect, parse
+from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
 from llmzoo.serve.policies import PolicyLimits, PolicyService
@@ -45,7 +45,7 @@ def refusal(running, **fields):
     """The status and words with which a server refuses a message."""
     request = pb.GenerateRequest(**{"k": 1, "asks": [pb.Ask(observation="x")], **fields})
     with pytest.raises(grpc.RpcError) as caught:
-        list(PoliciesStub(connect(parse(running.address))).Generate(request, timeout=LONG))
+        list(PoliciesStub(connect(parse_address(running.address))).Generate(request, timeout=LONG))
     return caught.value.code(), caught.value.details()
 
 
@@ -152,7 +152,7 @@ def test_a_call_that_is_given_up_is_not_answered():
     with served(model) as (running, service):
         first = Asking(client(running), asks("first"))
         model.has_begun()
-        stream = PoliciesStub(connect(parse(running.address))).Generate(
+        stream = PoliciesStub(connect(parse_address(running.address))).Generate(
             pb.GenerateRequest(k=1, asks=[pb.Ask(observation="gone")])
         )
         has_waiting(service, 1)
@@ -186,7 +186,7 @@ def test_rows_that_nobody_waits_for_are_written_no_further():
             eos_ids=[],
             pad_id=policy.pad_id,
             keys=[1, 2, 3],
-            stopped=stopped,
+            has_stopped=stopped,
             cancelled=cancelled,
         )
 
@@ -224,7 +224,7 @@ def test_a_client_that_is_gone_stops_the_model(monkeypatch):
     monkeypatch.setattr(dynamic_rows, "sample_tokens", step)
     policy.respond_streaming = heard
     with served(policy) as (running, _):
-        stream = PoliciesStub(connect(parse(running.address))).Generate(
+        stream = PoliciesStub(connect(parse_address(running.address))).Generate(
             pb.GenerateRequest(k=2, asks=[pb.Ask(observation="up", key=1)])
         )
         assert begun.wait(LONG)
@@ -239,10 +239,10 @@ CHILD = """
 import sys
 from types import SimpleNamespace
 from llmzoo.policies import load
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 policy = load(sys.argv[1])
 assert "torch" not in sys.modules, "a client needs no torch"
-requests = [Request(agent="a", observation=o, env=None) for o in ("mine 1", "mine 2")]
+requests = [PolicyRequest(agent="a", observation=o, env=None) for o in ("mine 1", "mine 2")]
 policy.respond_streaming(requests, on_complete=lambda index, answers: print(answers[0].text, flush=True))
 """
 
@@ -317,7 +317,7 @@ def test_a_policy_that_does_not_keep_to_its_contract(answers, said):
         client(running).respond(asks("x"), 2)
 
 
-@pytest.mark.parametrize("policy", [expert(), mixed(0.5)], ids=["expert", "mixed"])
+@pytest.mark.parametrize("policy", [expert(), mixture(0.5)], ids=["expert", "mixed"])
 def test_what_reads_the_environment_cannot_be_served(policy):
     with (
         served(policy) as (running, _),

@@ -23,7 +23,7 @@ from waiting import until
 
 import llmzoo
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.evaluation.episode_folder import opened
+from llmzoo.evaluation.episode_folder import open_episode_folder
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.sft import Demonstrations
@@ -61,7 +61,7 @@ class Served:
             changes = {"http_client": http(), **changes}
         return kind(**{"base_url": url, "api_key": TOKEN, "max_retries": 0, **changes})
 
-    def say(self, text, *, id="one", model="left", **more):
+    def expert_values(self, text, *, id="one", model="left", **more):
         talk = text if isinstance(text, list) else [{"role": "user", "content": text}]
         reply = self.client(id).chat.completions.create(model=model, messages=talk, **more)
         return reply.choices[0].message.content
@@ -89,7 +89,10 @@ def serving(policy, folder, *, resume=False, agents=AGENTS, **options):
     from llmzoo.serve.gateway import PolicyGateway
 
     agents = policy if isinstance(policy, dict) else dict.fromkeys(agents, policy)
-    with opened(folder, {}, resume=resume, replayed=False) as kept, listen() as listening:
+    with (
+        open_episode_folder(folder, {}, resume=resume, replayed=False) as kept,
+        listen() as listening,
+    ):
         gateway = PolicyGateway(agents, kept, token=TOKEN, **options)
         server = ChatServer(gateway, listening)
         try:
@@ -162,7 +165,7 @@ def test_what_may_not_be_posted_as_a_reward(served):
     assert served.post(1, id="never")[0] == 404
     assert served.client().models.list()
     assert served.post(1)[0] == 404  # a list of models opens no episode
-    served.say("Hi")
+    served.expert_values("Hi")
     for wrong in ("1", {"reward": "1"}, {"rewards": 1}, True, None, [1], {"reward": {"mid": 1}}):
         assert served.post(wrong)[0] == 400, wrong
     assert served.post(b'{"reward": NaN}')[0] == 400
@@ -170,7 +173,7 @@ def test_what_may_not_be_posted_as_a_reward(served):
     assert served.post({"reward": 0.5})[0] == 200
     assert served.post(1)[0] == 410
     with pytest.raises(openai.APIStatusError, match="episode 'one' has ended") as gone:
-        served.say("Hi")
+        served.expert_values("Hi")
     assert gone.value.status_code == 410
     assert len(served.episodes()) == 1
 
@@ -181,10 +184,10 @@ def test_an_episode_without_an_answer_is_not_paid(tmp_path):
 
     with serving({"left_0": ScriptedPolicy(fails), "right_1": echo}, tmp_path / "kept") as served:
         with pytest.raises(openai.InternalServerError, match=r"policy of left_0 failed.*no model"):
-            served.say("Hi")
+            served.expert_values("Hi")
         status, why = served.post(1)
         assert (status, "no answer yet" in why) == (409, True)
-        assert served.say("Hi", model="right") == "right_1:Hi"
+        assert served.expert_values("Hi", model="right") == "right_1:Hi"
         assert served.post(1)[0] == 200
     assert [d.agent for d in served.episodes()["one"].decisions] == ["right_1"]
 
@@ -192,7 +195,7 @@ def test_an_episode_without_an_answer_is_not_paid(tmp_path):
 def test_rewards_by_agent(served):
     """left is paid 1.5 for two decisions, right 0.5 for one between them; all of it at the end."""
     for model in ("left", "right", "left"):
-        served.say("Hi", model=model)
+        served.expert_values("Hi", model=model)
     assert served.post({"reward": {"left": 1.5, "right_1": 0.5}, "success": True})[0] == 200
     episode = served.episodes()["one"]
     assert [(d.agent, d.turn, d.reward, d.paid_after) for d in episode.decisions] == [
@@ -210,7 +213,7 @@ def test_rewards_by_agent(served):
     [(1, 1.0, True), (0.75, 0.75, False), ({"reward": 2, "success": False}, 2.0, False)],
 )
 def test_rewards_of_all(served, posted, paid, success):
-    served.say("Hi")
+    served.expert_values("Hi")
     served.post(posted)
     episode = served.episodes()["one"]
     assert episode.totals == {"left_0": paid, "right_1": paid}
@@ -246,10 +249,11 @@ def test_two_episodes_are_never_mixed(served):
 def test_calls_that_wait_are_answered_together(tmp_path):
     policy = Gated()
     with serving(policy, tmp_path / "kept") as served, ThreadPoolExecutor(6) as pool:
-        first = pool.submit(served.say, "first", id="e0")
+        first = pool.submit(served.expert_values, "first", id="e0")
         policy.has_begun()
         others = [
-            pool.submit(served.say, f"t{n}", id=f"e{n % 3}", model=AGENTS[n % 2]) for n in range(5)
+            pool.submit(served.expert_values, f"t{n}", id=f"e{n % 3}", model=AGENTS[n % 2])
+            for n in range(5)
         ]
         assert until(lambda: served.gateway._batcher.waiting == 5)
         policy.open(6)
@@ -268,7 +272,7 @@ def test_what_a_lost_client_asked_is_not_recorded(tmp_path):
         policy.has_begun()
         assert until(lambda: policy.requests[0].cancelled.is_set())
         policy.open(2)
-        assert served.say("again") == "again 0"
+        assert served.expert_values("again") == "again 0"
         served.post(1)
     assert [d.observation for d in served.episodes()["one"].decisions] == ["again"]
 
@@ -277,9 +281,9 @@ def test_a_reward_ends_the_calls_that_are_running(tmp_path):
     policy = Gated()
     with serving(policy, tmp_path / "kept") as served, ThreadPoolExecutor(1) as pool:
         policy.open()
-        served.say("first")
+        served.expert_values("first")
         policy.has_begun()
-        running = pool.submit(served.say, "second")
+        running = pool.submit(served.expert_values, "second")
         policy.has_begun()
         assert served.post(1)[0] == 200
         with pytest.raises(openai.APIStatusError, match="has ended") as gone:
@@ -292,7 +296,7 @@ def test_a_reward_ends_the_calls_that_are_running(tmp_path):
 def test_an_idle_episode_is_written_without_a_reward(tmp_path):
     policy = Gated()
     with serving(policy, tmp_path / "kept", idle_s=0.1) as served, ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(served.say, "slow", id="slow")
+        slow = pool.submit(served.expert_values, "slow", id="slow")
         policy.has_begun()
         time.sleep(0.3)  # a call that is running is no idleness
         policy.open()
@@ -307,9 +311,9 @@ def test_an_idle_episode_is_written_without_a_reward(tmp_path):
 def test_open_episodes_are_written_at_the_end_and_a_record_goes_on(tmp_path):
     folder = tmp_path / "kept"
     with serving(echo, folder) as served:
-        served.say("Hi", id="paid")
+        served.expert_values("Hi", id="paid")
         served.post(1, id="paid")
-        served.say("Hi", id="left-open")
+        served.expert_values("Hi", id="left-open")
         served.client("asked-nothing").models.list()
     assert {id: e.terminated for id, e in served.episodes().items()} == {
         "paid": True,
@@ -317,23 +321,23 @@ def test_open_episodes_are_written_at_the_end_and_a_record_goes_on(tmp_path):
     }
     with serving(echo, folder, resume=True) as again:
         assert again.post(1, id="paid")[0] == 410
-        again.say("Hi", id="new")
+        again.expert_values("Hi", id="new")
         again.post(1, id="new")
     assert [*again.episodes()] == ["paid", "left-open", "new"]
 
 
 def test_the_number_of_open_episodes_is_limited(tmp_path):
     with serving(echo, tmp_path / "kept", max_episodes=2) as served:
-        served.say("Hi", id="a")
-        served.say("Hi", id="b")
+        served.expert_values("Hi", id="a")
+        served.expert_values("Hi", id="b")
         with pytest.raises(openai.RateLimitError, match="2 episodes are open"):
-            served.say("Hi", id="c")
+            served.expert_values("Hi", id="c")
         served.post(1, id="a")
-        assert served.say("Hi", id="c") == "left_0:Hi"
+        assert served.expert_values("Hi", id="c") == "left_0:Hi"
 
 
 def test_a_full_disk_ends_no_episode(served, monkeypatch):
-    served.say("Hi")
+    served.expert_values("Hi")
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -355,10 +359,10 @@ def test_the_noise_belongs_to_the_episode(tmp_path):
         seen = {}
         with serving(policy, tmp_path / str(number)) as served:
             for turn in range(2):
-                served.say("Hi", id="same", n=2)
+                served.expert_values("Hi", id="same", n=2)
                 seen[turn] = [request.noise for request in policy.requests]
                 for id in between:
-                    served.say("Hi", id=id)
+                    served.expert_values("Hi", id=id)
                     seen[id, turn] = policy.requests[0].noise
         return seen
 
@@ -391,7 +395,7 @@ def test_the_record_has_the_sampled_tokens_of_a_conversation(tmp_path, kind):
     talk, prompts = list(USER), []
     with serving(policy, tmp_path / "kept") as served:
         for _ in range(3):
-            said = served.say(talk)
+            said = served.expert_values(talk)
             prompts.append(list(talk))
             talk += [{"role": "assistant", "content": said}, {"role": "user", "content": "More"}]
         served.post(1)
@@ -404,8 +408,8 @@ def test_the_record_has_the_sampled_tokens_of_a_conversation(tmp_path, kind):
         whole = (*before.completion.prompt_ids, *before.completion.ids)
         assert after.completion.prompt_ids[: len(whole)] == whole
     # what sft reads: the same conversation, and so the same prompt
-    read = Demonstrations(str(tmp_path / "kept")).next(0)
-    assert read == Demonstrations(str(tmp_path / "kept" / "episodes.jsonl")).next(0)
+    read = Demonstrations(str(tmp_path / "kept")).next_episode(0)
+    assert read == Demonstrations(str(tmp_path / "kept" / "episodes.jsonl")).next_episode(0)
     first = read.decisions[0]
     assert policy.encode(first.observation, "left_0") == first.completion.prompt_ids
     assert read.decisions[1].observation.messages == tuple(prompts[1])
@@ -429,13 +433,13 @@ def test_an_answer_that_was_refused_is_not_imitated(tmp_path):
     """The second prompt is too long for the model, which reads 1024 tokens."""
     policy = watched()
     with serving(policy, tmp_path / "kept") as served:
-        served.say("Hi")
+        served.expert_values("Hi")
         with pytest.warns(UserWarning, match="exceeds the available context"):
-            assert served.say("left " * 2000) == ""
+            assert served.expert_values("left " * 2000) == ""
         served.post(1)
     config = SFTConfig(source=str(tmp_path / "kept"), learning_rate=1e-4)
     updater = SFT(config).updater({"policy": policy}, dict.fromkeys(AGENTS, policy), total_steps=1)
-    episode = updater.demonstrations.next(0)
+    episode = updater.demonstrations.next_episode(0)
     assert [d.completion.refused for d in episode.decisions] == [False, True]
     assert updater.update(Batch(episodes=(episode,)), seed=0)["examples"] == 1
 
@@ -450,9 +454,9 @@ def test_agents_have_policies_of_their_own(tmp_path):
         sampling={"top_k": 4},
     )
     assert agents["left_0"].model is agents["right_1"].model
-    assert [agents[a].sampling_of(a).temperature for a in AGENTS] == [1.0, 0.5]
-    assert [agents[a].sampling_of(a).max_new_tokens for a in AGENTS] == [64, 3]
-    assert [agents[a].sampling_of(a).top_k for a in AGENTS] == [4, 4]
+    assert [agents[a].sampling_for(a).temperature for a in AGENTS] == [1.0, 0.5]
+    assert [agents[a].sampling_for(a).max_new_tokens for a in AGENTS] == [64, 3]
+    assert [agents[a].sampling_for(a).top_k for a in AGENTS] == [4, 4]
     tiny_models.policy().save(tmp_path / "own")
     apart = load_models_for_agents(AGENTS, "tiny", {"right_1": {"policy": str(tmp_path / "own")}})
     assert apart["right_1"].name == str(tmp_path / "own")
@@ -484,7 +488,10 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
     from llmzoo.serve.gateway import PolicyGateway
 
     before = set(threading.enumerate())  # environments of other tests may have a gateway
-    with opened(tmp_path / "kept", {}, resume=False, replayed=False) as kept, listen() as listening:
+    with (
+        open_episode_folder(tmp_path / "kept", {}, resume=False, replayed=False) as kept,
+        listen() as listening,
+    ):
         gateway = PolicyGateway(dict.fromkeys(AGENTS, echo), kept, token=None)
         server = ChatServer(gateway, listening)
         try:
@@ -503,8 +510,8 @@ def test_a_page_in_a_browser_needs_a_token(tmp_path):
 
 def test_a_token_lies_in_a_file_of_this_user(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    token = tokens.leave(12345)
-    file = tokens.file_of(12345)
+    token = tokens.write_token(12345)
+    file = tokens.token_file(12345)
     assert file.read_text() == token
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 
@@ -517,7 +524,7 @@ def test_half_of_a_surrogate_pair_reaches_neither_policy_nor_record(tmp_path):
             body = {"model": model, "messages": talk}
             status, why = served.post(body, path="v1/chat/completions")
             assert (status, "surrogate" in why) == (400, True)
-        served.say("Hi", model="right")
+        served.expert_values("Hi", model="right")
         assert served.post({"reward": {"\ud800": 1}})[0] == 400
         assert served.post(1)[0] == 200
     assert [d.observation for d in served.episodes()["one"].decisions] == ["Hi"]

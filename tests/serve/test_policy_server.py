@@ -16,11 +16,11 @@ from llmzoo.policies import load
 from llmzoo.policies.base import StreamingPolicy
 from llmzoo.policies.settings import Sampling
 from llmzoo.records import Completion
-from llmzoo.serve.channel import connect, parse
+from llmzoo.serve.channel import connect, parse_address
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated.policies_pb2_grpc import PoliciesStub
-from llmzoo.serve.policies_batching import PolicyCall, Wanted
-from llmzoo.serve.policies_wire import messages_of
+from llmzoo.serve.policies_batching import CallSettings, PolicyCall
+from llmzoo.serve.policies_wire import completions_to_messages
 
 # one of the prompts is empty
 pytestmark = pytest.mark.filterwarnings("ignore:.*exceeds the available context")
@@ -87,7 +87,7 @@ def test_agents_and_settings(server):
     near = local(sampling=Sampling(max_new_tokens=7), samplings=samplings)
     assert far.respond(both, 2) == near.respond(both, 2)
     assert {len(c.ids) for row in far.respond(both, 8)[2:] for c in row} <= {1, 2, 3, 4, 5}
-    assert far.under(SETTINGS).respond(both) == local().respond(both)
+    assert far.with_sampling_for_all(SETTINGS).respond(both) == local().respond(both)
     # the server's own settings where none are given, and single ones of them
     assert client(server).respond(both) == local().respond(both)
     short = client(server).with_sampling(max_new_tokens=3)
@@ -100,8 +100,8 @@ def test_stop_strings(server):
     stop = whole.text[3:5]
     near, far = local(), client(server)
     cut = replace(free, stop=(stop,))
-    ((answer,),) = far.under(cut).respond(asks("the answer"))
-    assert [[answer]] == near.under(cut).respond(asks("the answer"))
+    ((answer,),) = far.with_sampling_for_all(cut).respond(asks("the answer"))
+    assert [[answer]] == near.with_sampling_for_all(cut).respond(asks("the answer"))
     assert stop not in answer.text
     assert len(answer.ids) < len(whole.ids)
 
@@ -122,7 +122,7 @@ def test_what_a_server_says_of_itself(server):
     assert far.name == f"qwen2@{server.address}"
     assert far.prompt_style is None
     assert far.context == 256
-    assert far.sampling_of("a_0") is None
+    assert far.sampling_for("a_0") is None
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_long_answers_come_in_parts():
     with served(Writer(), message_bytes=2**17) as (running, _):
         assert client(running).respond(asks("x", "y"), 7) == Writer().respond(asks("x", "y"), 7)
         request = pb.GenerateRequest(k=7, asks=[pb.Ask()] * 2)
-        sent = list(PoliciesStub(connect(parse(running.address))).Generate(request))
+        sent = list(PoliciesStub(connect(parse_address(running.address))).Generate(request))
     assert max(message.ByteSize() for message in sent) < 2**17
     parts = [part for message in sent for part in message.answers]
     assert [(part.ask, len(part.completions)) for part in parts] == [
@@ -207,13 +207,13 @@ def test_long_answers_come_in_parts():
 
 def test_what_is_complete_by_then_travels_together():
     first, second, third = ([Completion(text=text)] for text in "abc")
-    call = PolicyCall(asks(*"xyz"), Wanted(group_size=1, greedy=False, sampling=None))
+    call = PolicyCall(asks(*"xyz"), CallSettings(group_size=1, greedy=False, sampling=None))
     call.answered(1, first)
     call.answered(0, second)
     answers = call.answers()
     together = next(answers)
     assert together == [(1, first), (0, second)]
-    (message,) = messages_of(together, 2**20)
+    (message,) = completions_to_messages(together, 2**20)
     assert [(part.ask, part.completions[0].text) for part in message.answers] == [
         (1, "a"),
         (0, "b"),

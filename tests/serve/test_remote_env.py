@@ -16,8 +16,8 @@ from toy_envs import Adder, Matcher
 
 import llmzoo
 from llmzoo import registry, testing
-from llmzoo.envs.base import InOrder
-from llmzoo.errors import NoPlayerError
+from llmzoo.envs.base import FastOrderEnforcingWrapper
+from llmzoo.errors import NoScriptedPolicyError
 from llmzoo.rollout import fork
 from llmzoo.serve.remote import RemoteEnv
 from llmzoo.spaces import FreeText
@@ -208,7 +208,7 @@ def test_somebody_elses_environment():
         assert np.array_equal(there.state(), [0, 1, 2])
         assert there.unwrapped.render_mode == "ansi"
         for call in (lambda: there.unwrapped.expert("x"), lambda: there.unwrapped.board()):
-            with pytest.raises(NoPlayerError):
+            with pytest.raises(NoScriptedPolicyError):
                 call()
 
 
@@ -241,7 +241,7 @@ def test_scripted_players_answer_where_the_server_lets_them(server):
         env = discreet.make("sokoban_v0")
         env.reset(seed=5)
         for ask in (env.unwrapped.expert, partial(env.unwrapped.amateur, rng=random.Random(1))):
-            with pytest.raises(NoPlayerError, match="gives no answers to clients"):
+            with pytest.raises(NoScriptedPolicyError, match="gives no answers to clients"):
                 ask(agent)
         assert env.last()[0] == here.last()[0]  # the episode goes on
 
@@ -262,7 +262,7 @@ def test_a_fork_goes_its_own_way(server):
     env.reset(seed=1)
     before = seen(env)
     forked = fork(env)
-    assert isinstance(forked, InOrder)
+    assert isinstance(forked, FastOrderEnforcingWrapper)
     assert seen(forked) == before
     forked.step("U")
     grandchild = fork(forked)  # of one whose step is only noted
@@ -392,8 +392,8 @@ def test_the_registry_knows_an_address(server):
     assert spec.id == server.at("sudoku_v0")
     assert (spec.terse, spec.offline) == (here.terse, here.offline)
     assert (spec.agents, spec.summary, spec.family) == (here.agents, here.summary, here.family)
-    assert not registry.is_path(server.at("sudoku_v0"))
-    assert registry.arguments_of(spec) is None
+    assert not registry.is_import_path(server.at("sudoku_v0"))
+    assert registry.argument_types(spec) is None
 
 
 def test_a_parallel_form(server):

@@ -15,15 +15,21 @@ from toy_envs import Adder, Matcher
 from waiting import until
 
 import llmzoo
-from llmzoo.engine.base import draws
-from llmzoo.envs.base import InOrder
+from llmzoo.engine.base import iteration_seeds
+from llmzoo.envs.base import FastOrderEnforcingWrapper
 from llmzoo.envs.forking import fork
 from llmzoo.policies.base import ScriptedPolicy, StreamingPolicy
 from llmzoo.records import Completion
-from llmzoo.rollout import agent_turn_tree, episodes, joint_tree
-from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import rollout_keys, run
-from llmzoo.rollout.stepping import Clock, StepRequest, advance, host_of, step_each
+from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes
+from llmzoo.rollout.episodes import episode_rollout
+from llmzoo.rollout.scheduler import rollout_keys, run_rollouts
+from llmzoo.rollout.stepping import (
+    RolloutClock,
+    StepRequest,
+    get_remote_host,
+    step_each,
+    step_joint_action,
+)
 from llmzoo.training import fit
 
 SEEDS = [7, 3, 7, 11, 5]
@@ -96,7 +102,7 @@ class EarlyKeyed(Keyed, StreamingPolicy):
 
 BOTH = ["a_0", "b_1"]
 ROLLOUTS = {
-    "episodes": partial(play_episode, with_state=True),
+    "episodes": partial(episode_rollout, with_state=True),
     "agent_turn_tree": partial(agent_turn_tree, group_size=3, trained=BOTH, select="sample"),
     "one_trained": partial(agent_turn_tree, group_size=3, trained=["b_1"]),
     "joint_tree": partial(joint_tree, group_size=2, trained=BOTH, expand=1, with_greedy=True),
@@ -111,7 +117,7 @@ def play(make, line, seeds=SEEDS, player=None, **how):
         env.reset(seed=seed)
     lines = [line(env, seed) for env, seed in zip(envs, seeds, strict=True)]
     agents = dict.fromkeys(envs[0].possible_agents, player)
-    return run(lines, agents, keys=rollout_keys(seeds), **how), player.asked
+    return run_rollouts(lines, agents, keys=rollout_keys(seeds), **how), player.asked
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,7 @@ def test_a_round_of_64_episodes_is_one_call(server):
     seeds = list(range(64))
     made = partial(server.make, "adder_v0", max_turns=3)
     with server.calls() as calls:
-        played, asked = play(made, play_episode, seeds)
+        played, asked = play(made, episode_rollout, seeds)
     assert len(asked) == 6  # three rounds of two agents in turn
     assert calls == [64] * 7  # one for all resets
     assert sum(len(episode.decisions) for episode in played) == 6 * 64
@@ -155,7 +161,7 @@ def test_a_round_of_64_episodes_is_one_call(server):
 
 def test_rounds_of_simultaneous_agents_too(server):
     with server.calls() as calls:
-        play(partial(server.make, "matcher_v0", max_turns=3), play_episode, list(range(64)))
+        play(partial(server.make, "matcher_v0", max_turns=3), episode_rollout, list(range(64)))
     assert calls == [64] * 4
 
 
@@ -189,7 +195,7 @@ def test_cohorts_have_a_call_each_which_is_made_while_the_other_is_answered(serv
 
     made = partial(server.make, "matcher_v0", max_turns=2)
     with server.calls() as calls:
-        play(made, play_episode, list(range(8)), Watching(), cohorts=2)
+        play(made, episode_rollout, list(range(8)), Watching(), cohorts=2)
     assert calls == [8, 4, 4, 4, 4]
 
 
@@ -198,14 +204,14 @@ def test_slow_steps_of_a_call_are_made_side_by_side(server, monkeypatch):
     monkeypatch.setattr(Slow, "barrier", threading.Barrier(4))
     monkeypatch.setattr(Slow, "most", 0)
     with server.calls() as calls:
-        play(partial(server.make, "slow_v0", max_turns=1), play_episode, list(range(12)))
+        play(partial(server.make, "slow_v0", max_turns=1), episode_rollout, list(range(12)))
     assert calls == [12, 12]
     assert Slow.most == 4
 
 
 def test_the_clock_counts_steps_that_were_made_elsewhere(server):
-    clock = Clock()
-    play(partial(server.make, "slow_v0"), play_episode, clock=clock)
+    clock = RolloutClock()
+    play(partial(server.make, "slow_v0"), episode_rollout, clock=clock)
     assert clock.steps == 2 * 2 * len(SEEDS)
     assert clock.step_seconds > 0.008
 
@@ -221,7 +227,7 @@ def test_experts_of_all_environments_are_asked_in_one_call(server):
 
 
 def test_a_central_critics_states_are_read_in_one_call(server):
-    line = partial(play_episode, with_state=True)
+    line = partial(episode_rollout, with_state=True)
     with server.calls() as calls:
         play(partial(server.make, "adder_v0", max_turns=1), line, list(range(32)))
     # resets; for each of two turns the states before, the steps, and the states after, which are
@@ -233,27 +239,27 @@ def test_two_servers_have_a_call_each(server):
     with hosted(envs=["matcher_v0"]) as other:
         made = iter([server, other, other, server])
         with server.calls() as first, other.calls() as second:
-            there, _ = play(lambda: next(made).make("matcher_v0"), play_episode, [1, 2, 3, 4])
+            there, _ = play(lambda: next(made).make("matcher_v0"), episode_rollout, [1, 2, 3, 4])
         assert first == second == [2, 2, 2]
-    here, _ = play(partial(llmzoo.make, "matcher_v0"), play_episode, [1, 2, 3, 4])
+    here, _ = play(partial(llmzoo.make, "matcher_v0"), episode_rollout, [1, 2, 3, 4])
     assert there == here
 
 
 def test_what_changes_steps_keeps_them_here(server):
-    class Louder(InOrder):
+    class Louder(FastOrderEnforcingWrapper):
         def step(self, action):
             super().step(None if action is None else f"{action}0")
 
     env = server.make("adder_v0")
-    assert host_of(StepRequest(env, ("1",))) is env.unwrapped.host
-    assert host_of(StepRequest(env.unwrapped, ("1",), step_each)) is env.unwrapped.host
-    assert host_of(StepRequest(env, ("1",), lambda env, texts: None)) is None
-    assert host_of(StepRequest(Louder(env), ("1",), advance)) is None
-    assert host_of(StepRequest(llmzoo.make("adder_v0"), ("1",))) is None
-    here, _ = play(lambda: Louder(llmzoo.make("adder_v0")), play_episode)
-    there, _ = play(lambda: Louder(server.make("adder_v0")), play_episode)
+    assert get_remote_host(StepRequest(env, ("1",))) is env.unwrapped.host
+    assert get_remote_host(StepRequest(env.unwrapped, ("1",), step_each)) is env.unwrapped.host
+    assert get_remote_host(StepRequest(env, ("1",), lambda env, texts: None)) is None
+    assert get_remote_host(StepRequest(Louder(env), ("1",), step_joint_action)) is None
+    assert get_remote_host(StepRequest(llmzoo.make("adder_v0"), ("1",))) is None
+    here, _ = play(lambda: Louder(llmzoo.make("adder_v0")), episode_rollout)
+    there, _ = play(lambda: Louder(server.make("adder_v0")), episode_rollout)
     assert there == here
-    plain, _ = play(partial(llmzoo.make, "adder_v0"), play_episode)
+    plain, _ = play(partial(llmzoo.make, "adder_v0"), episode_rollout)
     assert plain != here
 
 
@@ -267,7 +273,7 @@ def test_an_act_that_fails_ends_the_run_and_the_others_have_been_made(server):
     assert [env.agent_selection for env in envs] == ["b_1", "a_0", "b_1"]
     bad = ScriptedPolicy(lambda request: "one" if request.seed == 3 else "1")
     with pytest.raises(ValueError, match="could not convert"):
-        episodes(partial(server.make, "adder_v0"), bad, SEEDS)
+        play_episodes(partial(server.make, "adder_v0"), bad, SEEDS)
 
 
 def test_a_fork_is_made_before_its_original_goes_on(server):
@@ -311,7 +317,7 @@ def test_at_grpo_learns_the_same_from_afar(server, tmp_path):
     assert (tmp_path / "there" / newest).read_bytes() == (tmp_path / "here" / newest).read_bytes()
     for part in ("success", "mean_return", "tokens", "greedy"):
         assert made["there"].after[part] == made["here"].after[part]
-    assert draws(3, 0, models=1, envs=2).seeds  # the seeds are those of the run
+    assert iteration_seeds(3, 0, models=1, envs=2).seeds  # the seeds are those of the run
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import pytest
 from env_servers import TOKEN
 
 import llmzoo
-from llmzoo.cli.serve import ServeOptions, offers_of
+from llmzoo.cli.serve import ServeOptions, build_services
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -276,15 +276,15 @@ def test_no_token_beside_a_token(call, monkeypatch):
 
 
 def test_what_is_offered():
-    (offer,) = offers_of(ServeOptions(envs="sudoku_v0,debate_v0", players=True, step_s=5.0))
+    (offer,) = build_services(ServeOptions(envs="sudoku_v0,debate_v0", players=True, step_s=5.0))
     assert (offer.kind, offer.names) == ("environments", ["sudoku_v0", "debate_v0"])
     assert offer.service.config.players
     assert offer.service.config.step_s == 5.0
-    (everything,) = offers_of(ServeOptions())
+    (everything,) = build_services(ServeOptions())
     assert everything.names == list(llmzoo.list_envs())
     with pytest.raises(UnknownNameError):
-        offers_of(ServeOptions(envs=["sudoku"]))
+        build_services(ServeOptions(envs=["sudoku"]))
     with pytest.raises(ConfigError):
-        offers_of(ServeOptions(envs="none"))
+        build_services(ServeOptions(envs="none"))
     for service in (offer.service, everything.service):
         service.close()

@@ -18,9 +18,9 @@ from waiting import until
 import llmzoo
 from llmzoo.errors import ConfigError
 from llmzoo.serve import hosting
-from llmzoo.serve.channel import RemoteError, connect, parse
-from llmzoo.serve.environments import Environments, EnvironmentsConfig
-from llmzoo.serve.hosting import ServeConfig, host
+from llmzoo.serve.channel import RemoteError, connect, parse_address
+from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
+from llmzoo.serve.hosting import ServeConfig, start_server
 
 pytestmark = pytest.mark.usefixtures("no_token_of_mine")
 SUDOKU = EnvironmentsConfig(envs=["sudoku_v0"])
@@ -78,7 +78,7 @@ def tls(certificates, monkeypatch):
 
 
 def test_tls_with_a_certificate_of_the_server(tls, certificates, monkeypatch):
-    with host(ServeConfig(**tls), [Environments(SUDOKU)]) as running:
+    with start_server(ServeConfig(**tls), [EnvironmentsService(SUDOKU)]) as running:
         assert running.address.startswith("grpcs://")
         env = llmzoo.make(f"{running.address}/sudoku_v0")
         env.reset(seed=1)
@@ -97,7 +97,7 @@ def test_tls_with_a_certificate_of_the_server(tls, certificates, monkeypatch):
 
 def test_tls_with_certificates_of_clients(tls, certificates, monkeypatch):
     config = ServeConfig(**tls, tls_client_ca=str(certificates / "ca.pem"))
-    with host(config, [Environments(SUDOKU)]) as running:
+    with start_server(config, [EnvironmentsService(SUDOKU)]) as running:
         with pytest.raises(RemoteError, match="no server can be reached"):
             listed(running.address)
         for name in ("stranger", "client"):
@@ -114,12 +114,12 @@ def test_tls_with_certificates_of_clients(tls, certificates, monkeypatch):
 
 def test_files_of_tls_that_are_not_there(tls, certificates, monkeypatch):
     with pytest.raises(ConfigError, match=r"gone\.pem: No such file"):
-        host(ServeConfig(**{**tls, "tls_cert": "gone.pem"}), [])
+        start_server(ServeConfig(**{**tls, "tls_cert": "gone.pem"}), [])
     with pytest.raises(ConfigError, match="do not fit"):
-        host(ServeConfig(**{**tls, "tls_key": str(certificates / "client.key")}), [])
+        start_server(ServeConfig(**{**tls, "tls_key": str(certificates / "client.key")}), [])
     monkeypatch.setenv("LLMZOO_TLS_CA", os.devnull + "/gone.pem")
     with pytest.raises(ConfigError, match=r"LLMZOO_TLS_CA=.*gone\.pem: Not a directory"):
-        connect(parse("grpcs://127.0.0.1:1"))
+        connect(parse_address("grpcs://127.0.0.1:1"))
 
 
 # Certificates that are none
@@ -172,7 +172,7 @@ def signed(certificates, name, *, alternative="127.0.0.1", since_days=-1, until_
 )
 def test_certificates_that_are_not_of_this_server_now(how, trusted, tls, certificates):
     config = ServeConfig(**{**tls, **signed(certificates, "made", **how)})
-    with host(config, [Environments(SUDOKU)]) as running:
+    with start_server(config, [EnvironmentsService(SUDOKU)]) as running:
         if trusted:
             assert listed(running.address) == ["sudoku_v0"]
             return
@@ -182,7 +182,7 @@ def test_certificates_that_are_not_of_this_server_now(how, trusted, tls, certifi
 
 def test_a_client_with_tls_and_a_server_without(tls):
     config = ServeConfig(port=0, token=TOKEN)
-    with host(config, [Environments(SUDOKU)]) as running:
+    with start_server(config, [EnvironmentsService(SUDOKU)]) as running:
         with pytest.raises(RemoteError, match="no server can be reached"):
             listed(running.address.replace("grpc://", "grpcs://"))
         assert listed(running.address) == ["sudoku_v0"]
@@ -231,7 +231,7 @@ def test_connections_that_stay_silent(
     monkeypatch.setattr(hosting, "HANDSHAKE_S", handshake_s)
     config = ServeConfig(**tls) if encrypted else ServeConfig(port=0, token=TOKEN)
     with (
-        host(config, [Environments(SUDOKU)]) as running,
+        start_server(config, [EnvironmentsService(SUDOKU)]) as running,
         half_open(running.port, 300, begin) as sockets,
     ):
         assert listed(running.address) == ["sudoku_v0"]  # within 30 s

@@ -179,10 +179,10 @@ def test_chance_goes_on_where_it_was():
     rng = random.Random(3)
     rng.gauss(0, 1)  # leaves a second one for later
     message = pb.Chance()
-    values.write_chance(rng, message)
-    received = values.read_chance(pb.Chance.FromString(message.SerializeToString()))
+    values.write_rng_state(rng, message)
+    received = values.read_rng_state(pb.Chance.FromString(message.SerializeToString()))
     assert [received.gauss(0, 1), received.random(), received.getrandbits(100)] == [
         *(rng.gauss(0, 1), rng.random(), rng.getrandbits(100))
     ]
     with pytest.raises(ValueError, match="vector"):
-        values.read_chance(pb.Chance(words=[1, 2, 3]))
+        values.read_rng_state(pb.Chance(words=[1, 2, 3]))

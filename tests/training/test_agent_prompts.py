@@ -13,8 +13,8 @@ from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.settings import Chat
-from llmzoo.runs.players import players
-from llmzoo.runs.policy_loading import load_policies, policies_of_run
+from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.policy_loading import load_policies, load_run_policies
 from llmzoo.runs.policy_plans import plan_policies
 from llmzoo.serve.policies_hosted import load_hosted
 from llmzoo.training import FitConfig
@@ -85,13 +85,13 @@ def test_a_run_is_played_under_its_settings(model, tmp_path):
     config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "agent_args": OWN, **asdict(CHAT)}
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
-    check(policies_of_run(tmp_path, AGENTS))
+    check(load_run_policies(tmp_path, AGENTS))
     hosted = load_hosted(str(tmp_path))
     assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nRun.")
     hosted = load_hosted(str(tmp_path), {"system": "Now."})
     assert hosted.tokenizer.decode(hosted.encode("go")).startswith("<|im_start|>system\nNow.")
     # what is given now wins, also over an agent's own
-    agents = players(str(tmp_path), AGENTS, chat={"system": "Now."})
+    agents = load_policy_for_agents(str(tmp_path), AGENTS, chat={"system": "Now."})
     for text in prompts(agents).values():
         assert text.startswith("<|im_start|>system\nNow.<|im_end|>")
 
@@ -101,7 +101,7 @@ def test_a_run_of_an_earlier_version_has_none(model, tmp_path):
     config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
-    agents = policies_of_run(tmp_path, AGENTS)
+    agents = load_run_policies(tmp_path, AGENTS)
     assert prompts(agents)["a"] == prompts(agents)["b"]
     assert prompts(agents)["a"].startswith("<|im_start|>user\ngo")
 
@@ -167,4 +167,4 @@ def test_a_model_without_a_chat_template_takes_none(plain):
         load_hosted("grpc://127.0.0.1:1", {"system": "x"})
     for name in ("oracle", "grpc://127.0.0.1:1"):
         with pytest.raises(ConfigError, match="system would have no effect"):
-            players(name, AGENTS, chat={"system": "x"})
+            load_policy_for_agents(name, AGENTS, chat={"system": "x"})

@@ -23,8 +23,8 @@ DEAD = "openai:m@http://127.0.0.1:1/v1"
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr(endpoint, "_LONGEST_PAUSE_S", 0.0)
-    monkeypatch.setattr(endpoint, "_AWAY_S", 0.0)
+    monkeypatch.setattr(endpoint, "_MAX_PAUSE_S", 0.0)
+    monkeypatch.setattr(endpoint, "_MAX_AWAY_S", 0.0)
 
 
 class Unsteady:
@@ -60,7 +60,7 @@ def unsteady(monkeypatch):
             async def __aexit__(self, *error):
                 pass
 
-        monkeypatch.setattr(endpoint, "connect_async", lambda _: Client())
+        monkeypatch.setattr(endpoint, "make_async_client", lambda _: Client())
         return EndpointPolicy.load(DEAD, retries=0, workers=1)
 
     return made
@@ -100,7 +100,7 @@ def test_one_that_has_answered_may_be_away_for_longer(unsteady):
 
 
 def test_one_that_restarts_within_a_minute_is_not_dead(unsteady, monkeypatch):
-    monkeypatch.setattr(endpoint, "_AWAY_S", 60.0)
+    monkeypatch.setattr(endpoint, "_MAX_AWAY_S", 60.0)
     result = llmzoo.evaluate(Parity, unsteady(good=(0, 50)), tasks=51)
     assert (result.answers, result.answers_failed) == (51, 49)
 
@@ -134,7 +134,7 @@ def test_a_run_with_a_dead_partner_ends(tmp_path):
     assert not (tmp_path / "run" / "after.json").exists()
 
 
-@pytest.mark.filterwarnings("ignore::llmzoo.errors.FlatGroupsWarning")
+@pytest.mark.filterwarnings("ignore::llmzoo.errors.ZeroVarianceWarning")
 def test_a_partner_that_dies_during_a_run_ends_it(unsteady, tmp_path):
     settings = {"steps": 50, "episodes_per_step": 2, "eval_tasks": 2, "control_tasks": 0}
     learner = policy(sampling=Sampling(max_new_tokens=2))
@@ -160,7 +160,7 @@ def test_what_was_collected_before_an_endpoint_died_is_kept(
     player = unsteady(good=(0, 1, 3))
     monkeypatch.setattr(
         collect.CollectOptions,
-        "with_policies",
+        "load_policies",
         lambda self, split: ("signal_v0", dict.fromkeys(("speaker_0", "listener_1"), player), {}),
     )
     out = tmp_path / "rows.jsonl"

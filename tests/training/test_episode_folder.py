@@ -17,7 +17,7 @@ import pytest
 import llmzoo
 from llmzoo.errors import CheckpointError
 from llmzoo.evaluation import evaluate as evaluation
-from llmzoo.evaluation.statistics import pass_at
+from llmzoo.evaluation.statistics import pass_at_k
 from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
 
@@ -111,11 +111,11 @@ def test_pass_at_k_is_the_share_of_all_choices_with_a_success(samples):
         marks = [True] * solved + [False] * (samples - solved)
         for k in range(1, samples + 1):
             choices = list(itertools.combinations(marks, k))
-            assert pass_at(k, solved, samples) == pytest.approx(
+            assert pass_at_k(k, solved, samples) == pytest.approx(
                 sum(map(any, choices)) / len(choices)
             )
     with pytest.raises(ValueError, match="k must be from 1"):
-        pass_at(samples + 1, 0, samples)
+        pass_at_k(samples + 1, 0, samples)
 
 
 def test_pass_at_and_majority_of_an_evaluation():

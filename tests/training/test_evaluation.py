@@ -8,16 +8,16 @@ import pytest
 
 import llmzoo
 from llmzoo.cli import main
-from llmzoo.errors import ConfigError, LlmzooError, NoPlayerError
-from llmzoo.evaluation.collect import named_player
+from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
+from llmzoo.evaluation.collect import resolve_policy
 from llmzoo.evaluation.league import league
 from llmzoo.evaluation.statistics import (
-    clustered,
+    mcnemar_test,
     mean_interval,
-    paired,
-    paired_over_seeds,
-    pooled,
-    wilson,
+    paired_test_over_seeds,
+    pool_success,
+    repeated_success_interval,
+    wilson_interval,
 )
 
 
@@ -34,7 +34,7 @@ from llmzoo.evaluation.statistics import (
     ],
 )
 def test_wilson_interval(successes, trials, expected):
-    assert wilson(successes, trials) == pytest.approx(expected, abs=1e-4)
+    assert wilson_interval(successes, trials) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -48,19 +48,19 @@ def test_wilson_interval(successes, trials, expected):
 )
 def test_mcnemar(first, second, expected):
     a, b = ([mark == "1" for mark in marks] for marks in (first, second))
-    result = paired(a, b)
+    result = mcnemar_test(a, b)
     assert (result.only_first, result.only_second) == expected[:2]
     assert result.p_value == pytest.approx(expected[2])
-    assert paired(b, a).p_value == result.p_value
+    assert mcnemar_test(b, a).p_value == result.p_value
 
 
 def test_only_evaluations_of_the_same_tasks_are_paired():
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        paired([True], [True, False])
+        mcnemar_test([True], [True, False])
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        paired_over_seeds(marks("11", "10"), marks("11", "1"))
+        paired_test_over_seeds(marks("11", "10"), marks("11", "1"))
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        paired_over_seeds(marks("11", "10"), marks("11"))
+        paired_test_over_seeds(marks("11", "10"), marks("11"))
 
 
 def marks(*solved):
@@ -71,7 +71,9 @@ def marks(*solved):
 def test_the_interval_of_one_evaluation_is_wilsons():
     for solved in ("0110100", "1111", "000", ""):
         one = marks(solved)
-        assert clustered(one) == pytest.approx(wilson(sum(one[0]), len(one[0])), abs=1e-12)
+        assert repeated_success_interval(one) == pytest.approx(
+            wilson_interval(sum(one[0]), len(one[0])), abs=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -89,36 +91,45 @@ def test_the_interval_of_one_evaluation_is_wilsons():
     ],
 )
 def test_the_interval_over_seeds_counts_tasks(solved, trials):
-    result = clustered(marks(*solved))
+    result = repeated_success_interval(marks(*solved))
     if trials is None:
         # tasks were solved 2 of 2, 0 of 2, 1 of 1 times: 0.8^2 + 1.2^2 + 0.4^2 = 2.24
         trials = 5 / (2.24 / 1.2)
     rate = sum(one.count("1") for one in solved) / sum(map(len, solved))
-    assert result == pytest.approx(wilson(rate * trials, trials), abs=1e-12)
+    assert result == pytest.approx(wilson_interval(rate * trials, trials), abs=1e-12)
 
 
 def test_rates_are_pooled_from_rows():
     rows = [{"solved": "1100", "success": 0.5, "tasks": 4}] * 2
-    assert pooled(rows) == (0.5, pytest.approx(wilson(2, 4)))
-    assert pooled([{"success": 0.5, "tasks": 4}] * 3) == (0.5, wilson(2, 4))
-    assert pooled([rows[0], {"success": 1.0, "tasks": 6}]) == (0.8, wilson(0.8 * 6, 6))
+    assert pool_success(rows) == (0.5, pytest.approx(wilson_interval(2, 4)))
+    assert pool_success([{"success": 0.5, "tasks": 4}] * 3) == (0.5, wilson_interval(2, 4))
+    assert pool_success([rows[0], {"success": 1.0, "tasks": 6}]) == (
+        0.8,
+        wilson_interval(0.8 * 6, 6),
+    )
 
 
 def test_results_on_one_task_are_a_cluster_wherever_they_stand():
     once = {"solved": "1010", "ids": ["a", "b", "a", "b"]}
     again = {"solved": "1010", "ids": ["b", "a", "b", "a"]}
     apart = {"solved": "1010", "ids": ["a", "b", "c", "d"]}
-    assert pooled([once]) == (0.5, pytest.approx(wilson(1, 2)))  # two tasks, each one way
-    assert pooled([once, again]) == (0.5, pytest.approx(wilson(4, 8)))  # each task half and half
-    assert pooled([apart, apart]) == (
+    assert pool_success([once]) == (
         0.5,
-        pytest.approx(wilson(2, 4)),
+        pytest.approx(wilson_interval(1, 2)),
+    )  # two tasks, each one way
+    assert pool_success([once, again]) == (
+        0.5,
+        pytest.approx(wilson_interval(4, 8)),
+    )  # each task half and half
+    assert pool_success([apart, apart]) == (
+        0.5,
+        pytest.approx(wilson_interval(2, 4)),
     )
 
 
 def test_where_all_or_none_are_solved_the_distinct_tasks_count():
-    assert clustered(marks("1" * 50, "1" * 50)) == wilson(50, 50)
-    assert clustered(marks("00", "00", "0")) == wilson(0, 2)
+    assert repeated_success_interval(marks("1" * 50, "1" * 50)) == wilson_interval(50, 50)
+    assert repeated_success_interval(marks("00", "00", "0")) == wilson_interval(0, 2)
 
 
 def test_the_interval_over_seeds_covers_the_rate_of_all_tasks():
@@ -132,9 +143,9 @@ def test_the_interval_over_seeds_covers_the_rate_of_all_tasks():
     for _ in range(1000):
         rates = [chance.betavariate(0.5, 0.5) for _ in range(100)]
         solved = [[chance.random() < rate for rate in rates] for _ in range(3)]
-        low, high = clustered(solved)
+        low, high = repeated_success_interval(solved)
         covered += low <= 0.5 <= high
-        low, high = wilson(sum(map(sum, solved)), 300)
+        low, high = wilson_interval(sum(map(sum, solved)), 300)
         naive += low <= 0.5 <= high
     assert 930 <= covered <= 970  # three standard errors of 95% of 1,000 are 21
     assert naive < 880
@@ -151,16 +162,16 @@ def test_the_interval_over_seeds_covers_the_rate_of_all_tasks():
     ],
 )
 def test_pairs_over_seeds_are_distinct_tasks(first, second, expected):
-    result = paired_over_seeds(marks(*first), marks(*second))
+    result = paired_test_over_seeds(marks(*first), marks(*second))
     assert (result.only_first, result.only_second) == expected[:2]
     assert result.p_value == pytest.approx(expected[2], abs=1e-12)
 
 
 def test_over_one_seed_the_test_is_mcnemars():
     one, other = marks("1110110"), marks("0001011")
-    assert paired_over_seeds(one, other) == paired(one[0], other[0])
+    assert paired_test_over_seeds(one, other) == mcnemar_test(one[0], other[0])
     # only the first solved tasks 1, 2, 3, 5, only the second 4 and 7: 2 x (1 + 6 + 15) / 2^6
-    assert paired(one[0], other[0]).p_value == pytest.approx(44 / 64)
+    assert mcnemar_test(one[0], other[0]).p_value == pytest.approx(44 / 64)
 
 
 @pytest.mark.slow
@@ -171,8 +182,8 @@ def test_the_test_over_seeds_rejects_as_seldom_as_it_says():
     for _ in range(500):
         rates = [[chance.betavariate(0.3, 0.3) for _ in range(60)] for _ in range(2)]
         one, two = ([[chance.random() < rate for rate in each] for _ in range(3)] for each in rates)
-        wrong += paired_over_seeds(one, two).p_value < 0.05
-        naive += paired([*chain(*one)], [*chain(*two)]).p_value < 0.05
+        wrong += paired_test_over_seeds(one, two).p_value < 0.05
+        naive += mcnemar_test([*chain(*one)], [*chain(*two)]).p_value < 0.05
     assert wrong <= 25 + 3 * 4.9
     assert naive > 60
 
@@ -313,7 +324,7 @@ def test_the_interval_counts_distinct_tasks(tmp_path):
     assert sum(result.solved) == 2
     # between tasks: 1 x (2 - 2/20)^2 + 19 x (2/20)^2 = 3.8; of independent trials 40 x 0.05 x 0.95 =
     # 1.9: the design effect is 2, so that the interval is that of 1 of 20
-    assert result.success_ci95 == pytest.approx(wilson(1, 20), abs=1e-12)
+    assert result.success_ci95 == pytest.approx(wilson_interval(1, 20), abs=1e-12)
     assert len(set(result.ids)) == 40
 
 
@@ -338,14 +349,14 @@ def test_no_tasks_are_refused():
 
 
 def test_the_ends_of_the_interval_are_exact():
-    assert wilson(50, 50)[1] == 1.0
-    assert wilson(0, 31)[0] == 0.0
+    assert wilson_interval(50, 50)[1] == 1.0
+    assert wilson_interval(0, 31)[0] == 0.0
 
 
 def test_a_missing_scripted_player_is_named():
     from toy_envs import Adder
 
-    with pytest.raises(NoPlayerError, match="adder_v0 has no scripted expert"):
+    with pytest.raises(NoScriptedPolicyError, match="adder_v0 has no scripted expert"):
         llmzoo.evaluate(Adder, "oracle", tasks=1)
 
 
@@ -429,7 +440,7 @@ def test_a_function_may_be_given_for_each_agent():
 
 
 def test_agents_of_one_name_share_a_policy():
-    agents, _ = named_player({"proposer_0": "tiny", "planner_1": "tiny"}, "sudoku_v0")
+    agents, _ = resolve_policy({"proposer_0": "tiny", "planner_1": "tiny"}, "sudoku_v0")
     assert agents["proposer_0"] is agents["planner_1"]
 
 

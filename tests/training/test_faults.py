@@ -8,9 +8,9 @@ from toy_envs import Parity
 import llmzoo
 from llmzoo.engine.base import Iteration
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.errors import FlatGroupsWarning
+from llmzoo.errors import ZeroVarianceWarning
 from llmzoo.records import Batch, Completion, EpisodeOutcome, Group
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.stepping import RolloutClock
 from llmzoo.training.faults import WINDOW, NoSignalMonitor
 
 
@@ -34,10 +34,10 @@ def iteration(*groups, credits=None, total=0.0):
     ending = EpisodeOutcome(seed=0, success=False, totals={"a_0": total, "b_1": total}, decisions=2)
     return Iteration(
         batch=Batch(groups=groups, endings=(ending,)),
-        clock=Clock(),
+        clock=RolloutClock(),
         tokens=0,
         rollout_seconds=0.0,
-        learned={},
+        update_metrics={},
         credits=credits,
         update_seconds=0.0,
     )
@@ -51,7 +51,7 @@ def warned(iterations, agents=("a_0", "b_1"), *, end=False):
             watch.iteration(result)
         if end:
             watch.end()
-    assert all(w.category is FlatGroupsWarning for w in caught)
+    assert all(w.category is ZeroVarianceWarning for w in caught)
     return [str(w.message) for w in caught]
 
 
@@ -141,11 +141,11 @@ def test_fit_names_the_agent(tmp_path):
         "quiet": True,
     }
     options = {"learner_args": {"group_size": 3}, "max_new_tokens": 8, **settings}
-    with pytest.warns(FlatGroupsWarning) as caught:
+    with pytest.warns(ZeroVarianceWarning) as caught:
         llmzoo.fit("at_grpo", Unpaid, out=tmp_path / "flat", **options)
-    assert [str(w.message).split()[0] for w in caught if w.category is FlatGroupsWarning] == [
+    assert [str(w.message).split()[0] for w in caught if w.category is ZeroVarianceWarning] == [
         "mute_0"
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("error", FlatGroupsWarning)
+        warnings.simplefilter("error", ZeroVarianceWarning)
         llmzoo.fit("at_grpo", Parity, out=tmp_path / "fine", **{**options, "episodes_per_step": 4})

@@ -22,7 +22,7 @@ from llmzoo.cli import main
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs import checkpoints
 from llmzoo.training import fit, fit_stages
-from llmzoo.training.interrupt import WAITING, graceful_shutdown
+from llmzoo.training.interrupt import STOPPING_MESSAGE, graceful_shutdown
 
 SMALL = {
     "episodes_per_step": 2,
@@ -83,7 +83,7 @@ def run(folder: str, out: Path, learner: str = "mappo", **settings) -> Path:
 
 def kept(run: Path) -> dict[str, bytes]:
     """Every file of the newest checkpoint, and what was played, by its path."""
-    newest = checkpoints.latest(run / "checkpoints")
+    newest = checkpoints.latest_checkpoint(run / "checkpoints")
     assert newest is not None
     paths = [path for path in newest.rglob("*") if path.is_file()]
     result = {str(path.relative_to(run)): path.read_bytes() for path in paths}
@@ -98,7 +98,7 @@ def rows(run: Path) -> list[dict]:
 
 
 def newest(run: Path) -> str:
-    result = checkpoints.latest(run / "checkpoints")
+    result = checkpoints.latest_checkpoint(run / "checkpoints")
     return "" if result is None else result.name
 
 
@@ -126,7 +126,7 @@ def test_the_first_lets_the_iteration_end(press, folder, whole, tmp_path, capsys
     assert newest(out) == "step_000003"
     assert [row["step"] for row in rows(out)] == [0, 1, 2, 3]
     said = " ".join(capsys.readouterr().err.split())
-    assert WAITING in said
+    assert STOPPING_MESSAGE in said
     assert "stopped after iteration 3; its checkpoint is saved" in said
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert not (out / "after.json").exists()
@@ -253,7 +253,7 @@ def test_the_signal_is_taken_only_where_python_s_own_handler_is():
     deadline = time.monotonic() + 60
     while not noted and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert noted == [WAITING]
+    assert noted == [STOPPING_MESSAGE]
 
 
 def test_sigterm_is_taken_alike():
@@ -334,7 +334,7 @@ def test_from_the_command_line(folder, tmp_path, monkeypatch):
     last = rows(out)[-1]["step"]
     assert 2 <= last < 20
     assert newest(out) == f"step_{last:06d}"
-    assert WAITING in " ".join(err.split())
+    assert STOPPING_MESSAGE in " ".join(err.split())
     assert err.splitlines()[-2:] == [
         "to continue: llmzoo train --resume 'a run' --env test_interrupt:Pressed",
         "llmzoo: stopped",
@@ -344,5 +344,7 @@ def test_from_the_command_line(folder, tmp_path, monkeypatch):
     assert main([*words, "--quiet"]) == 0
     same(out, run(folder, tmp_path / "whole", steps=20, record_every=7))
     start = load_file(Path(folder) / "model.safetensors")
-    end = load_file(checkpoints.latest(out / "checkpoints") / "policy" / "model.safetensors")
+    end = load_file(
+        checkpoints.latest_checkpoint(out / "checkpoints") / "policy" / "model.safetensors"
+    )
     assert any(not torch.equal(start[name], end[name]) for name in start)

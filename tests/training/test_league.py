@@ -18,10 +18,10 @@ from tiny_models import model, tokenizer
 
 import llmzoo
 from llmzoo.errors import CheckpointError, ConfigError
-from llmzoo.evaluation.entrants import entrants, expanded
-from llmzoo.evaluation.league import in_order, league
-from llmzoo.evaluation.league_games import Games, Table
-from llmzoo.evaluation.league_summary import summed_up
+from llmzoo.evaluation.entrants import expand_names, make_entrants
+from llmzoo.evaluation.league import league, pair_order
+from llmzoo.evaluation.league_games import Games, GameTable
+from llmzoo.evaluation.league_summary import summarize_league
 from llmzoo.evaluation.standings import League
 from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
@@ -123,7 +123,7 @@ def test_points_and_returns_are_those_of_the_games(tmp_path):
         out=tmp_path,
         deals=10,
     )
-    bold, meek = result.ranked()
+    bold, meek = result.ranking()
     assert (bold.name, bold.won, bold.lost, bold.mean_return) == ("bold", 20, 0, 1.0)
     assert (meek.name, meek.won, meek.lost, meek.mean_return) == ("meek", 0, 20, -1.0)
     assert bold.by_position == {"player_0": 1.0, "player_1": 1.0}
@@ -151,16 +151,16 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
         (0, 1): games(("x", "y", "x"), (5.0, 2.0, 3.0), (4.0, 2.0, 1.0)),
         (1, 0): games(("x", "y", "x"), (6.0, 0.0, 1.0), (1.0, 0.0, 2.0)),
     }
-    table = Table(2, ("a", "b"), results)
+    table = GameTable(2, ("a", "b"), results)
     assert table.deals == 3
     assert table.points.tolist() == [[[0, 3], [1, 0]], [[0, 1], [1, 0]]]
-    own = table.of_player(0)
+    own = table.player_results(0)
     assert (own["won"], own["drawn"], own["lost"]) == (3, 2, 1)
     assert own["score"] == pytest.approx(4 / 6, abs=1e-6)
     assert own["by_position"] == {"a": pytest.approx(2.5 / 3, abs=1e-6), "b": 0.5}
     assert own["mean_return"] == pytest.approx((5 + 2 + 3 + 1 + 0 + 2) / 6, abs=1e-6)
     assert own["errors"] == pytest.approx(1 / 8)
-    assert table.of_pair(0, 1)["mean_return"] == (
+    assert table.pair_results(0, 1)["mean_return"] == (
         pytest.approx(13 / 6, abs=1e-6),
         pytest.approx(14 / 6, abs=1e-6),
     )
@@ -185,7 +185,9 @@ def test_models_meet_models_and_the_result_comes_back_from_its_file(run, tmp_pat
 
 def test_what_names_stand_for(run):
     def ends(*names, **options):
-        return [name.removeprefix(f"{run}/") for name in expanded([*map(str, names)], **options)]
+        return [
+            name.removeprefix(f"{run}/") for name in expand_names([*map(str, names)], **options)
+        ]
 
     copies = [f"opponents/00000{n}" for n in range(4)]
     # the checkpoint of iteration 2 has the weights of the copy
@@ -204,9 +206,9 @@ def test_what_names_stand_for(run):
 
 def test_a_copy_and_the_checkpoint_of_its_iteration_are_equal(run):
     names = [str(run / "opponents" / "000002"), str(run / "checkpoints" / "step_000002")]
-    one, other = entrants(names, ["player_0", "player_1"])
+    one, other = make_entrants(names, ["player_0", "player_1"])
     assert one.mark == other.mark
-    third = entrants([str(run / "opponents" / "000003")], ["player_0", "player_1"])[0]
+    third = make_entrants([str(run / "opponents" / "000003")], ["player_0", "player_1"])[0]
     assert third.mark != one.mark
 
 
@@ -217,7 +219,9 @@ def test_a_checkpoint_of_a_run_is_a_policy_anywhere(run):
     )
     assert newest.returns == llmzoo.evaluate(KUHN, str(run), tasks=8, env_args=TERSE).returns
     assert first.policy.endswith("000000")
-    agents = players.players(str(run / "opponents" / "000000"), ["player_0", "player_1"])
+    agents = players.load_policy_for_agents(
+        str(run / "opponents" / "000000"), ["player_0", "player_1"]
+    )
     assert agents["player_0"] is agents["player_1"]
     assert agents["player_0"].sampling.max_new_tokens == 8  # the run's
 
@@ -227,7 +231,7 @@ def test_a_checkpoint_of_a_run_is_a_policy_anywhere(run):
 
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 40])
 def test_each_pair_shares_a_player_with_the_one_before(count):
-    pairs = [*in_order(count)]
+    pairs = [*pair_order(count)]
     assert sorted(pairs) == [*itertools.combinations(range(count), 2)]
     assert all({*a} & {*b} for a, b in itertools.pairwise(pairs))
 
@@ -355,7 +359,7 @@ def test_what_is_refused(env, names, options, match, tmp_path):
 def test_a_run_that_did_not_train_every_agent_is_refused(run, tmp_path):
     folder = tmp_path / "copy"
     (folder / "checkpoints" / "step_000001" / "player_0").mkdir(parents=True)
-    config = run_folder.settings(run)
+    config = run_folder.require_config(run)
     for changed in ({"policies": "player_0"}, {"agent_args": {"player_1": {"policy": "oracle"}}}):
         (folder / "config.json").write_text(json.dumps({**config, **changed}))
         with pytest.raises(ConfigError, match="did not train player_1: in a league"):
@@ -400,7 +404,7 @@ def test_a_league_of_one_group_has_no_note_of_groups():
         (0, 1): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
         (1, 0): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
     }
-    two = entrants(["oracle", "amateur"], ["a", "b"])
-    result = summed_up(two, ["a", "b"], results, env="x", seed=0, split="test")
+    two = make_entrants(["oracle", "amateur"], ["a", "b"])
+    result = summarize_league(two, ["a", "b"], results, env="x", seed=0, split="test")
     assert result.notes == ()
     assert [player.rating for player in result.players] == [0.0, 0.0]

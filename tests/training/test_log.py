@@ -11,11 +11,13 @@ from llmzoo.training import fit, log
 def test_without_a_terminal_there_is_a_line_each_minute(tmp_path, monkeypatch, capfd):
     options = {"env": "sudoku_v0", "env_args": {"max_turns": 1}, "learner": "magrpo", "steps": 3}
     options |= {"episodes_per_step": 1, "eval_tasks": 1, "trackers": (), "max_new_tokens": 4}
-    assert log._EACH_S == 60.0
-    monkeypatch.setattr(log, "_EACH_S", 3600.0)  # so that no minute passes on a busy machine
+    assert log._NOTE_INTERVAL_S == 60.0
+    monkeypatch.setattr(
+        log, "_NOTE_INTERVAL_S", 3600.0
+    )  # so that no minute passes on a busy machine
     fit(**options, out=tmp_path / "seldom")
     assert "iteration 1 of 3" not in capfd.readouterr().err
-    monkeypatch.setattr(log, "_EACH_S", 0.0)
+    monkeypatch.setattr(log, "_NOTE_INTERVAL_S", 0.0)
     fit(**options, out=tmp_path / "often")
     said = capfd.readouterr().err
     assert [f"iteration {n} of 3  success" in said for n in (1, 2, 3)] == [True] * 3

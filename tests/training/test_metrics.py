@@ -11,8 +11,8 @@ from llmzoo.learners.ippo import IPPO
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.models.sampling import Sampling
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
-from llmzoo.rollout.scheduler import run
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.scheduler import run_rollouts
+from llmzoo.rollout.stepping import RolloutClock
 from llmzoo.rollout.turn_trees import agent_turn_tree
 from llmzoo.training import metrics
 
@@ -69,7 +69,7 @@ def test_groups_by_hand():
         ),
         endings=ENDINGS,
     )
-    result = metrics.of_batch(batch, ["a", "b"])
+    result = metrics.batch_metrics(batch, ["a", "b"])
     agents = result.pop("agents")
     assert result == {
         "success": 0.5,
@@ -137,7 +137,7 @@ def test_groups_by_hand():
 
 def test_turns_from_the_eighth_on_share_their_numbers():
     groups = tuple(group("a", turn, (float(turn),), (1,)) for turn in range(11))
-    result = metrics.of_batch(Batch(groups=groups), ["a"])["agents"]["a"]["turns"]
+    result = metrics.batch_metrics(Batch(groups=groups), ["a"])["agents"]["a"]["turns"]
     assert list(result) == [*map(str, range(8)), "later"]
     assert result["7"]["return"] == 7.0
     assert result["later"]["return"] == 9.0  # of 8, 9 and 10
@@ -145,7 +145,9 @@ def test_turns_from_the_eighth_on_share_their_numbers():
 
 
 def test_a_group_of_one_has_no_spread():
-    result = metrics.of_batch(Batch(groups=(group("a", 0, (1.0,), (1,)),)), ["a"])["agents"]["a"]
+    result = metrics.batch_metrics(Batch(groups=(group("a", 0, (1.0,), (1,)),)), ["a"])["agents"][
+        "a"
+    ]
     assert "return_std" not in result
     assert "flat_groups" not in result
 
@@ -179,7 +181,7 @@ def episode() -> Episode:
 
 
 def test_episodes_by_hand_and_only_of_those_that_learn():
-    result = metrics.of_batch(Batch(episodes=(episode(),), endings=ENDINGS), ["a"])
+    result = metrics.batch_metrics(Batch(episodes=(episode(),), endings=ENDINGS), ["a"])
     agents = result.pop("agents")
     assert result == {
         "success": 0.5,
@@ -201,7 +203,7 @@ def test_episodes_by_hand_and_only_of_those_that_learn():
 
 
 def test_nothing_played_gives_zeros():
-    assert metrics.of_batch(Batch(), ["a"]) == {
+    assert metrics.batch_metrics(Batch(), ["a"]) == {
         "success": 0.0,
         "return": {},
         "episodes_failed": 0,
@@ -220,8 +222,8 @@ def test_parts_of_a_played_tree_sum_to_the_reward():
     env.reset(seed=0)
     writer = FakePolicy(lambda request, i: str(i + 1))
     line = agent_turn_tree(env, 0, group_size=3, trained=["a_0", "b_1"])
-    (batch,) = run([line], {"a_0": writer, "b_1": writer})
-    agents = metrics.of_batch(batch, ["a_0", "b_1"])["agents"]
+    (batch,) = run_rollouts([line], {"a_0": writer, "b_1": writer})
+    agents = metrics.batch_metrics(batch, ["a_0", "b_1"])["agents"]
     # a's best answer, 3, goes on; with it b's answers make sums of 4, 5 and 6
     assert agents["a_0"]["reward_parts"] == {"number": 2.0}
     assert agents["b_1"]["reward_parts"] == {"number": 2.0, "team": pytest.approx(0.5)}
@@ -248,7 +250,7 @@ def test_both_kinds_of_rollout_have_the_same_names():
     names = []
     for played in (tree, plain):
         batch = played.collect(Lenient, [1, 2])
-        result = metrics.of_batch(batch, played.trained)
+        result = metrics.batch_metrics(batch, played.trained)
         agent = result["agents"]["a_0"]
         names.append((set(result), set(agent), set(agent["turns"]["0"])))
     spread = {"return_std", "flat_groups"}
@@ -259,7 +261,7 @@ def test_environment_steps_are_counted_in_trees_and_in_episodes():
     def steps(played):
         played.collect(Lenient, [1, 2])
         given = {"tokens": 0, "rollout_seconds": 1.0, "update_seconds": 1.0}
-        return metrics.of_time(played.clock, **given)["env_steps"]
+        return metrics.timing_metrics(played.clock, **given)["env_steps"]
 
     # one round of two agents from two seeds; a tree tries three pairs of answers
     tree = engine(MAGRPO(MAGRPO.Config(group_size=3)))
@@ -283,18 +285,18 @@ def test_the_clock_tells_policies_from_environments(monkeypatch):
 
     env = Slow()
     env.reset(seed=0)
-    clock = Clock()
+    clock = RolloutClock()
     thinker = FakePolicy(think)
     line = agent_turn_tree(env, 0, group_size=4, trained=["a_0"])
-    run([line], {"a_0": thinker, "b_1": thinker}, clock=clock)
+    run_rollouts([line], {"a_0": thinker, "b_1": thinker}, clock=clock)
     # a gives 4 answers, b one after each of them and one more that is carried out; all are stepped
-    assert clock == Clock(sampling_seconds=9.0, step_seconds=90.0, answers=9, steps=9)
+    assert clock == RolloutClock(sampling_seconds=9.0, step_seconds=90.0, answers=9, steps=9)
     assert now[0] == 9.0 + 90.0
 
 
 def test_time_by_hand():
-    result = metrics.of_time(
-        Clock(sampling_seconds=3.0, answers=5, steps=8),
+    result = metrics.timing_metrics(
+        RolloutClock(sampling_seconds=3.0, answers=5, steps=8),
         tokens=80,
         rollout_seconds=4.0,
         update_seconds=6.0,

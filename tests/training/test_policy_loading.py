@@ -16,12 +16,12 @@ from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.endpoint import EndpointPolicy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.runs.policy_loading import load_policies, policies_of_run
+from llmzoo.runs.policy_loading import load_policies, load_run_policies
 from llmzoo.runs.policy_plans import AgentConfig
-from llmzoo.training.setup import set_up
+from llmzoo.training.setup import prepare_run
 
 AGENTS = ("a", "b", "c")
 RUN = Sampling(max_new_tokens=6)
@@ -51,7 +51,7 @@ def loaded(folders):
 
 
 def ask(policy, agent, k=1, prompt="the answer is", **options):
-    request = Request(agent=agent, observation=prompt, env=Matcher())
+    request = PolicyRequest(agent=agent, observation=prompt, env=Matcher())
     return policy.respond([request], k, **options)[0]
 
 
@@ -238,7 +238,7 @@ def test_a_run_with_a_mapping_is_played_and_gone_on_from(loaded, folders, tmp_pa
     for policy in first.values():
         disturb(policy)
     run = a_run(tmp_path / "run", folders[0], first, policies=TWO, model_args=args)
-    agents = policies_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    agents = load_run_policies(run, AGENTS, sampling={"max_new_tokens": 6})
     assert agents["a"] is agents["b"]
     assert (agents["a"].model is agents["c"].model) == (form == "lora")
     for agent, name in TWO.items():
@@ -364,12 +364,12 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
     assert isinstance(agents["b"], EndpointPolicy)
     assert agents["b"].name == name
     wanted = Sampling(max_new_tokens=6, temperature=0.5, stop=("\n",))
-    assert agents["b"].sampling_of("b") == wanted
+    assert agents["b"].sampling_for("b") == wanted
     assert trained(agents, learning) == ["a", "c"]
     agents, learning = loaded(AGENTS, "a", others=name, agent_args={"c": {"max_new_tokens": 9}})
     assert agents["b"] is agents["c"]  # so that both are asked side by side
-    assert agents["b"].sampling_of("b") == RUN
-    assert agents["c"].sampling_of("c") == Sampling(max_new_tokens=9)
+    assert agents["b"].sampling_for("b") == RUN
+    assert agents["c"].sampling_for("c") == Sampling(max_new_tokens=9)
 
 
 # What cannot be had
@@ -560,44 +560,44 @@ def test_a_run_is_played_by_who_played_it(folders, tmp_path):
         "d": {"policy": "random"},
     }
     run = a_run(tmp_path / "run", folders[0], learned, agent_args=args, temperature=0.5)
-    agents = policies_of_run(run, ["a", "b", "c", "d"])
+    agents = load_run_policies(run, ["a", "b", "c", "d"])
     assert same(weights(agents["a"]), saved(run, "a"))
     assert same(weights(agents["b"]), saved(run, "b"))
     assert same(weights(agents["c"]), weights(TransformersPolicy.load(folders[1])))
     assert agents["d"].name == "random"
-    assert agents["a"].sampling_of("a") == Sampling(temperature=0.5, max_new_tokens=5)
-    assert agents["b"].sampling_of("b") == Sampling(temperature=0.5, max_new_tokens=2)
-    assert agents["c"].sampling_of("c") == Sampling(temperature=1e-4, max_new_tokens=5)
+    assert agents["a"].sampling_for("a") == Sampling(temperature=0.5, max_new_tokens=5)
+    assert agents["b"].sampling_for("b") == Sampling(temperature=0.5, max_new_tokens=2)
+    assert agents["c"].sampling_for("c") == Sampling(temperature=1e-4, max_new_tokens=5)
     # what is given now wins, also over an agent's own
-    agents = policies_of_run(run, ["a", "b", "c", "d"], sampling={"temperature": 2.0})
-    assert [agents[a].sampling_of(a).temperature for a in "abc"] == [2.0] * 3
-    assert agents["b"].sampling_of("b").max_new_tokens == 2
+    agents = load_run_policies(run, ["a", "b", "c", "d"], sampling={"temperature": 2.0})
+    assert [agents[a].sampling_for(a).temperature for a in "abc"] == [2.0] * 3
+    assert agents["b"].sampling_for("b").max_new_tokens == 2
 
 
 def test_a_shared_run_plays_agents_that_it_never_saw(together):
-    agents = policies_of_run(together, ["x", "y"])
+    agents = load_run_policies(together, ["x", "y"])
     assert agents["x"] is agents["y"]
     assert same(weights(agents["x"]), saved(together, "policy"))
 
 
 def test_a_run_of_one_agent_keeps_the_others(folders, tmp_path):
     run = a_run(tmp_path / "one", folders[0], {"b": new_policy(seed=5)}, policies="b")
-    agents = policies_of_run(run, AGENTS)
+    agents = load_run_policies(run, AGENTS)
     assert [agents[a].name for a in "ac"] == ["oracle", "oracle"]
     assert same(weights(agents["b"]), saved(run, "b"))
     with pytest.raises(ConfigError, match="trained the agent 'b'; here the agents are x"):
-        policies_of_run(run, ["x"])
+        load_run_policies(run, ["x"])
 
 
 def test_agents_that_a_run_lacks(apart):
     with pytest.raises(ConfigError, match="trained a, b; it has no policy for c"):
-        policies_of_run(apart, AGENTS)
+        load_run_policies(apart, AGENTS)
 
 
 def test_a_lora_run_is_played_upon_one_base(loaded, folders, tmp_path):
     _, first = loaded(AGENTS[:2], "lora")
     run = a_run(tmp_path / "lora", folders[0], first, policies="lora")
-    agents = policies_of_run(run, AGENTS[:2], sampling={"max_new_tokens": 6})
+    agents = load_run_policies(run, AGENTS[:2], sampling={"max_new_tokens": 6})
     assert agents["a"].model is agents["b"].model
     for agent in AGENTS[:2]:
         alone = TransformersPolicy.load(f"{run}/checkpoints/step_000010/{agent}", sampling=RUN)
@@ -609,7 +609,7 @@ def test_a_lora_run_with_a_frozen_agent(loaded, folders, tmp_path):
     args = {"b": {"frozen": True}}
     _, first = loaded(AGENTS, "lora", agent_args=args)
     run = a_run(tmp_path / "lora", folders[0], first, policies="lora", agent_args=args)
-    agents = policies_of_run(run, AGENTS, sampling={"max_new_tokens": 6})
+    agents = load_run_policies(run, AGENTS, sampling={"max_new_tokens": 6})
     assert agents["a"].model is agents["c"].model
     starts = {
         "a": f"{run}/checkpoints/step_000010/a",
@@ -652,7 +652,7 @@ def test_what_a_user_may_not_expect_is_noted(settings, noted, tmp_path):
     given = {"learner": "magrpo", "env": "kuhn_poker_v0", "model": "tiny", **settings}
     learner, env = given.pop("learner"), given.pop("env")
     with ExitStack() as opened:
-        setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
+        setup = prepare_run(learner, env, tmp_path / "run", False, None, given, opened)
     assert [note[: len(begin)] for note, begin in zip(setup.notes, noted, strict=True)] == noted
 
 
@@ -691,7 +691,7 @@ def test_agents_that_play_against_each_other_are_held_to_their_start(settings, o
     given = {"learner": "magrpo", "env": "kuhn_poker_v0", "model": "tiny", **settings}
     learner, env, args = given.pop("learner"), given.pop("env"), given.get("learner_args", {})
     with ExitStack() as opened:
-        setup = set_up(learner, env, tmp_path / "run", False, None, given, opened)
+        setup = prepare_run(learner, env, tmp_path / "run", False, None, given, opened)
     expected = {**args, **options}
     config = getattr(setup.learner, "others", setup.learner).config
     assert {name: getattr(config, name) for name in expected} == expected
@@ -701,7 +701,7 @@ def test_agents_that_play_against_each_other_are_held_to_their_start(settings, o
 
 def test_a_learner_given_as_an_object_keeps_its_options(tmp_path):
     with ExitStack() as opened:
-        setup = set_up(
+        setup = prepare_run(
             MAGRPO(), "kuhn_poker_v0", tmp_path / "run", False, None, {"model": "tiny"}, opened
         )
     assert setup.learner.config.kl == 0

@@ -12,7 +12,7 @@ def test_each_start_is_recorded(tmp_path, monkeypatch):
     provenance.record_start(tmp_path)
     monkeypatch.setattr(sys, "argv", ["llmzoo", "train", "--resume", "a"])
     provenance.record_start(tmp_path)
-    first, second = json.loads((tmp_path / provenance.NAME).read_text())["starts"]
+    first, second = json.loads((tmp_path / provenance.PROVENANCE_FILE).read_text())["starts"]
     assert first["command"] == "llmzoo train --seed '1 2'"
     assert second["command"] == "llmzoo train --resume a"
     assert first["llmzoo"] == __version__
@@ -23,6 +23,6 @@ def test_each_start_is_recorded(tmp_path, monkeypatch):
 
 def test_the_commit_is_that_of_the_repository(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "_ROOT", tmp_path)
-    assert provenance.provenance()["commit"] is None
+    assert provenance.collect_provenance()["commit"] is None
     (tmp_path / ".git").mkdir()  # no repository
-    assert provenance.provenance()["commit"] is None
+    assert provenance.collect_provenance()["commit"] is None

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from llmzoo.evaluation import weng_lin
-from llmzoo.evaluation.ratings import ELO, bradley_terry, resampled, unbeaten_groups
+from llmzoo.evaluation.ratings import ELO, bootstrap_ratings, bradley_terry, unbeaten_groups
 
 NO_PRIOR = {"won": 1e-9, "lost": 1e-9}
 
@@ -87,7 +87,7 @@ def test_groups_of_players_who_never_lost_to_the_next():
 
 
 def ends(points, **options):
-    drawn = resampled(np.array(points, dtype=float), **options)
+    drawn = bootstrap_ratings(np.array(points, dtype=float), **options)
     return np.quantile(drawn[:, 0] - drawn[:, 1], [0.025, 0.975])
 
 
@@ -113,9 +113,11 @@ def test_who_won_everything_has_an_interval_as_wide_as_its_games_allow():
 
 def test_a_seed_gives_the_same_interval():
     points = np.array([[[0, 2], [0, 0]], [[0, 1], [1, 0]], [[0, 0], [2, 0]]] * 5, dtype=float)
-    assert np.array_equal(resampled(points, resamples=20), resampled(points, resamples=20))
-    other = resampled(points, resamples=20, seed=1)
-    assert not np.array_equal(resampled(points, resamples=20), other)
+    assert np.array_equal(
+        bootstrap_ratings(points, resamples=20), bootstrap_ratings(points, resamples=20)
+    )
+    other = bootstrap_ratings(points, resamples=20, seed=1)
+    assert not np.array_equal(bootstrap_ratings(points, resamples=20), other)
 
 
 @pytest.mark.slow

@@ -17,18 +17,18 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.learners.advantages import mean_baseline, normalized
-from llmzoo.learners.updates.credits import ScoredGroup, credits_of, merged_credits
+from llmzoo.learners.advantages import mean_baseline, normalize_by_std
+from llmzoo.learners.updates.credits import ScoredGroup, completion_advantages, merge_credits
 from llmzoo.learners.updates.turns import agent_trajectories
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies import amateur
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
-from llmzoo.rollout.stepping import Clock
+from llmzoo.rollout.stepping import RolloutClock
 from llmzoo.runs import checkpoints
 from llmzoo.training import FitConfig, fit, fit_stages
-from llmzoo.training.recording import LONGEST, Recorder, cut, played
+from llmzoo.training.recording import MAX_CHARACTERS, Recorder, rollout_rows, truncate_text
 
 
 def answer(text: str, prompt: tuple[int, ...] = (), **more) -> Completion:
@@ -64,7 +64,7 @@ def test_a_row_of_a_tree():
         groups=(child, root),  # a tree notes what follows first
         endings=(ending(success=False, a=-1.0, b=0.0), ending(a=2.0, b=1.0), ending(8, a=0, b=0)),
     )
-    (row,) = played(batch, [None, -1.5, 1.5], {"a": policy()}, tasks=1)
+    (row,) = rollout_rows(batch, [None, -1.5, 1.5], {"a": policy()}, tasks=1)
     rest = {"tokens": 2, "truncated": False, "sampled": "<|pad|>!"}  # of the ids 1 and 2
     nothing = {"error": None, "reward_parts": {}, "reply": None}
     assert row == {
@@ -108,7 +108,7 @@ def test_a_parent_comes_before_its_children_and_agents_in_their_order():
     paths = [("a", (0, 1)), ("b", (0, 1)), ("a", (0,)), ("b", (0,)), ("a", (1,)), ("a", ())]
     groups = tuple(group(agent, path, ["x"], (0.0,)) for agent, path in paths)
     batch = Batch(groups=groups, endings=(ending(a=0.0),))
-    (row,) = played(batch, [None] * 6, dict.fromkeys("ab", policy()), tasks=4)
+    (row,) = rollout_rows(batch, [None] * 6, dict.fromkeys("ab", policy()), tasks=4)
     assert [(turn["agent"], turn["path"]) for turn in row["turns"]] == [
         *[("a", []), ("a", [0]), ("b", [0]), ("a", [0, 1]), ("b", [0, 1]), ("a", [1])]
     ]
@@ -120,7 +120,7 @@ def test_a_parent_comes_before_its_children_and_agents_in_their_order():
 def test_special_tokens_are_recorded_so_that_a_chat_template_can_be_checked():
     tok = chat_models.thinking()
     agent = chat_models.saying(tok, "<think>\n2 + 2</think>4")
-    request = Request(agent="a", observation="2 + 2?", env=None, seed=0)
+    request = PolicyRequest(agent="a", observation="2 + 2?", env=None, seed=0)
     ((completion,),) = agent.respond([request])
     decided = Decision(agent="a", turn=0, observation="2 + 2?", completion=completion, reward=1.0)
     episode = Episode(
@@ -132,7 +132,7 @@ def test_special_tokens_are_recorded_so_that_a_chat_template_can_be_checked():
         success=True,
         totals={"a": 1.0},
     )
-    (row,) = played(Batch(episodes=(episode,)), [None], {"a": agent}, tasks=1)
+    (row,) = rollout_rows(Batch(episodes=(episode,)), [None], {"a": agent}, tasks=1)
     (turn,) = row["turns"]
     assert turn["prompt"] == "<|im_start|>user\n2 + 2?<|im_end|>\n<|im_start|>assistant\n"
     assert turn["answers"][0]["text"] == "4"
@@ -168,7 +168,9 @@ def test_a_row_of_an_episode():
         final={"a": "a's end", "b": "b's end"},
     )
     batch = Batch(episodes=(episode, episode))
-    row, again = played(batch, [0.5, None, -0.5] * 2, {"a": policy(), "b": amateur()}, tasks=4)
+    row, again = rollout_rows(
+        batch, [0.5, None, -0.5] * 2, {"a": policy(), "b": amateur()}, tasks=4
+    )
     assert again == row
     assert (row["seed"], row["success"], row["returns"]) == (3, 1.0, {"a": 3.0, "b": 0.5})
     assert row["endings"] == [{"success": True, "totals": {"a": 3.0, "b": 0.5}, "decisions": 3}]
@@ -189,9 +191,9 @@ def test_a_row_of_an_episode():
 
 
 def test_long_texts_are_cut_and_say_so():
-    assert cut("x" * LONGEST) == "x" * LONGEST
-    text = cut("x" * LONGEST + "y" * 1234)
-    assert text == "x" * LONGEST + "\n[1,234 more characters were not recorded]"
+    assert truncate_text("x" * MAX_CHARACTERS) == "x" * MAX_CHARACTERS
+    text = truncate_text("x" * MAX_CHARACTERS + "y" * 1234)
+    assert text == "x" * MAX_CHARACTERS + "\n[1,234 more characters were not recorded]"
 
 
 def test_advantages_are_found_by_the_answer():
@@ -202,12 +204,12 @@ def test_advantages_are_found_by_the_answer():
     used = [
         # of two tokens each; the third column is beyond the end of both
         ScoredGroup(three, torch.tensor([[1.0, 2.0, 9.0], [3.0, 5.0, 9.0]])),
-        ScoredGroup(one.only([0, 2]), torch.tensor([-1.0, 1.0])),
+        ScoredGroup(one.select([0, 2]), torch.tensor([-1.0, 1.0])),
     ]
-    assert credits_of(batch, used) == [-1.0, None, 1.0, None, 1.5, 4.0]
+    assert completion_advantages(batch, used) == [-1.0, None, 1.0, None, 1.5, 4.0]
     parts = [Batch(groups=(three,)), Batch(groups=(one, two))]
     result = [(parts[0], [1.5, None]), (parts[1], [-1.0, None, 1.0, None])]
-    assert merged_credits(batch, result) == [-1.0, None, 1.0, None, 1.5, None]
+    assert merge_credits(batch, result) == [-1.0, None, 1.0, None, 1.5, None]
 
 
 def an_engine(name: str, **options) -> LocalEngine:
@@ -237,7 +239,7 @@ def test_groups_are_credited_as_the_rule_says(options):
             returns = torch.tensor(result.returns)
             expected = mean_baseline(returns) * (2 if "rewards" in options else 1)
             if "normalize" in options:
-                expected = normalized(expected, returns)
+                expected = normalize_by_std(expected, returns)
             differs = len(set(result.returns)) > 1
             differing += differs
             for completion, value in zip(result.completions, expected.tolist(), strict=True):
@@ -309,7 +311,7 @@ def rows(run: Path) -> list[dict]:
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
-    newest = checkpoints.latest(run / "checkpoints")
+    newest = checkpoints.latest_checkpoint(run / "checkpoints")
     return {
         f"{path.parent.name}:{name}": weight
         for path in sorted(newest.rglob("*.safetensors"))
@@ -358,10 +360,10 @@ def iteration() -> Iteration:
     batch = Batch(groups=(root,), endings=(ending(a=0.5),))
     return Iteration(
         batch=batch,
-        clock=Clock(),
+        clock=RolloutClock(),
         tokens=0,
         rollout_seconds=0.0,
-        learned={},
+        update_metrics={},
         credits=[0.5, -0.5],
         update_seconds=0.0,
     )

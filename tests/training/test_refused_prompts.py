@@ -109,7 +109,7 @@ def test_refused_answers_are_counted_by_hand():
         )
 
     groups = (group("a", 0, yes, yes), group("a", 1, no, no), group("b", 0, no, no))
-    result = metrics.of_batch(Batch(groups=groups), ["a", "b"])
+    result = metrics.batch_metrics(Batch(groups=groups), ["a", "b"])
     assert result["refused"] == 4
     assert result["agents"]["a"]["refused"] == 2
     assert [result["agents"]["a"]["turns"][turn]["refused"] for turn in "01"] == [0, 2]
@@ -127,7 +127,7 @@ def test_refused_answers_are_counted_by_hand():
         success=False,
         totals={"a": 0.0},
     )
-    assert metrics.of_batch(Batch(episodes=(episode,)), ["a"])["refused"] == 1
+    assert metrics.batch_metrics(Batch(episodes=(episode,)), ["a"])["refused"] == 1
 
 
 def test_an_evaluation_counts_refused_prompts():

@@ -27,9 +27,9 @@ from llmzoo.export.copying import copy_policy
 from llmzoo.policies import run_models
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
-from llmzoo.report.page import RunReport, write
+from llmzoo.report.page import RunReport, write_page
 from llmzoo.runs import checkpoints, run_folder
-from llmzoo.runs.players import players
+from llmzoo.runs.players import load_policy_for_agents
 from llmzoo.training import fit
 
 SMALL = {
@@ -130,7 +130,7 @@ def test_a_report_counts_the_same_lines(run):
     report = RunReport([run])
     report.read()
     assert report.runs[0].notes == ("6 of 10 lines of metrics.jsonl cannot be read",)
-    assert "6 lines of played.jsonl cannot be read" in report.html()
+    assert "6 lines of played.jsonl cannot be read" in report.render_html()
 
 
 @pytest.mark.parametrize(
@@ -197,12 +197,12 @@ def test_a_log_of_gigabytes_costs_no_memory(run, small_model, name, line):
 
 
 def test_a_log_of_many_lines_is_not_kept_as_a_whole(run, monkeypatch):
-    monkeypatch.setattr("llmzoo.files.LARGEST_LOG", (run / "metrics.jsonl").stat().st_size)
-    assert run_folder.metrics(run, "train")
+    monkeypatch.setattr("llmzoo.files.MAX_LOG_BYTES", (run / "metrics.jsonl").stat().st_size)
+    assert run_folder.read_metrics(run, "train")
     with (run / "metrics.jsonl").open("ab") as file:
         file.write(b"\n")
     with pytest.raises(CheckpointError, match=r"metrics\.jsonl is larger than"):
-        run_folder.metrics(run, "train")
+        run_folder.read_metrics(run, "train")
 
 
 class Named(Parity):
@@ -236,7 +236,7 @@ def test_a_run_starts_no_agent_from_a_place_outside_its_checkpoint(run, small_mo
     (run / "config.json").write_text(
         json.dumps(config | {"policies": {"writer_0": "../../elsewhere"}})
     )
-    assert run_models.start_of(str(run), "writer_0").endswith("step_000002/policy")
+    assert run_models.resolve_start_model(str(run), "writer_0").endswith("step_000002/policy")
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_run_with_settings_of_another_form_does_not_play(run, change, said):
     left = {name: value for name, value in config.items() if value is not None}
     (run / "config.json").write_text(json.dumps(left))
     with pytest.raises((CheckpointError, ConfigError), match=said):
-        players(str(run), ["writer_0"])
+        load_policy_for_agents(str(run), ["writer_0"])
 
 
 def test_a_file_of_gigabytes_is_not_read(run, small_model):
@@ -324,7 +324,7 @@ def test_pages_and_pictures_replace_a_link(run, tmp_path, name):
     if name == "curve.png":
         plot_run(run)
     else:
-        write(run / name, "a page")
+        write_page(run / name, "a page")
     assert private.read_text() == "mine"
     assert not (run / name).is_symlink()
     assert (run / name).stat().st_size > 5
@@ -375,7 +375,7 @@ def test_a_run_folder_that_is_no_folder(tmp_path, small_model):
 def test_checkpoints_are_in_the_order_of_their_iterations(tmp_path):
     for name in ("step_1000000", "step_999999", "step_notes", "step_000001", "step_"):
         (tmp_path / name).mkdir()
-    result = [path.name for path in run_models.checkpoints_in(tmp_path)]
+    result = [path.name for path in run_models.list_checkpoints(tmp_path)]
     assert result == ["step_000001", "step_999999", "step_1000000"]
 
 
@@ -514,7 +514,7 @@ def test_an_index_names_no_file_outside_its_folder(run, tmp_path, small_model, n
 
 
 def test_a_run_with_old_option_names_is_read_under_the_new_ones(old_run):
-    config = run_folder.settings(old_run)
+    config = run_folder.require_config(old_run)
     assert (config["episodes_per_step"], config["max_off_policy_steps"]) == (2, 0)
     assert not set(config) & {"envs", "ahead"}
 
@@ -530,12 +530,12 @@ def test_old_arguments_of_environments_that_run_programs_are_read_under_the_new_
 @pytest.mark.slow
 def test_a_run_with_old_option_names_evaluates_reports_and_exports(old_run, tmp_path, capsys):
     agents = Parity().possible_agents
-    assert players(str(old_run), agents).keys() == set(agents)
+    assert load_policy_for_agents(str(old_run), agents).keys() == set(agents)
     report = RunReport([old_run])
     report.read()
     (shown,) = report.runs
     assert shown.config["episodes_per_step"] == 2
-    assert "episodes_per_step" in report.html()
+    assert "episodes_per_step" in report.render_html()
     out = tmp_path / "exported"
     assert main(["export", str(old_run), "--out", str(out)]) == 0
     assert (out / "README.md").exists()

@@ -8,7 +8,7 @@ from toy_envs import Parity
 
 import llmzoo
 from llmzoo.models.sampling import Sampling
-from llmzoo.runs.policy_loading import cooled, highest_temperature
+from llmzoo.runs.policy_loading import highest_temperature, with_max_temperature
 from llmzoo.training import fit
 from llmzoo.training.sharpening import control_tasks, findings
 
@@ -171,13 +171,13 @@ def test_a_cooled_policy_has_the_same_weights_and_every_agent_below_the_temperat
     )
     scripted = object()
     mixed = {"a": shared, "b": shared, "c": scripted}
-    colder = cooled(mixed, 0.3)
+    colder = with_max_temperature(mixed, 0.3)
     assert colder["a"] is colder["b"] is not shared
     assert colder["a"].model is shared.model
-    assert colder["a"].sampling_of("a") == Sampling(temperature=0.3, top_k=5)
-    assert colder["b"].sampling_of("b") == Sampling(temperature=0.2)
+    assert colder["a"].sampling_for("a") == Sampling(temperature=0.3, top_k=5)
+    assert colder["b"].sampling_for("b") == Sampling(temperature=0.2)
     assert colder["c"] is scripted
-    assert shared.sampling_of("a").temperature == highest_temperature(mixed) == 1.0
+    assert shared.sampling_for("a").temperature == highest_temperature(mixed) == 1.0
 
 
 SMALL = {"eval_tasks": 12, "episodes_per_step": 2, "steps": 1, "quiet": True}
@@ -201,7 +201,7 @@ def test_a_run_plays_its_controls(tmp_path):
     for temperature, control in run.before["lower_temperatures"].items():
         start.reseed(0)
         colder = Sampling(temperature=float(temperature), max_new_tokens=4)
-        alone = llmzoo.evaluate(Parity, start.under(colder), tasks=10).to_dict()
+        alone = llmzoo.evaluate(Parity, start.with_sampling_for_all(colder), tasks=10).to_dict()
         assert control == {name: alone[name] for name in control}
     kept = json.loads((tmp_path / "before.json").read_text())
     assert kept["lower_temperatures"].keys() == {"0.3", "0.1"}

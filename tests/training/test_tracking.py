@@ -16,7 +16,7 @@ from toy_envs import Parity
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.models.sampling import Sampling
 from llmzoo.training import fit
-from llmzoo.training.log import figures
+from llmzoo.training.log import progress_text
 from llmzoo.training.tracking import Tracker, check_trackers
 
 
@@ -84,7 +84,7 @@ def rows(run: Path) -> list[dict]:
 
 def test_tensorboard_shows_every_number_flattened(tmp_path):
     with Tracker(tmp_path, 0, 2, settings={}) as tracker:
-        tracker.evaluation(0, {"success": 0.25, "greedy": {"success": 0.5}, "policy": "tiny"})
+        tracker.log_evaluation(0, {"success": 0.25, "greedy": {"success": 0.5}, "policy": "tiny"})
         tracker.iteration(1, {"loss": 1.5, "agents": {"a": {"turns": {"0": {"return": 3}}}}})
         tracker.iteration(2, {"loss": 0.5, "agents": {}, "over": True, "ci": [0.0, 1.0]})
     assert scalars(tmp_path) == {
@@ -116,7 +116,7 @@ def test_a_registered_tracker_hears_everything(tmp_path, memory):
     settings = {"env": "x", "seed": 3, "learner_args": {"clip": None}, "trackers": ("memory",)}
     with Tracker(tmp_path, 0, 1, trackers=["memory"], settings=settings) as tracker:
         tracker.iteration(1, {"return": {"a": 1, "b": 2.5}})
-        tracker.evaluation(1, {"success": 0.5})
+        tracker.log_evaluation(1, {"success": 0.5})
     (heard,) = memory.made
     assert heard.given == ("llmzoo",)
     assert heard.named == {}
@@ -215,5 +215,5 @@ def test_metrics_are_written_without_any_tracker(tmp_path):
 
 def test_the_bar_says_success_or_else_the_return():
     row = {"success": 0.25, "return": {"a": 1.0, "b": 2.0}, "tokens_per_second": 1234.5}
-    assert figures(row) == "success 25%  1,234 tokens/s"
-    assert figures({**row, "success": 0.0}) == "success 0%  return 1.500  1,234 tokens/s"
+    assert progress_text(row) == "success 25%  1,234 tokens/s"
+    assert progress_text({**row, "success": 0.0}) == "success 0%  return 1.500  1,234 tokens/s"

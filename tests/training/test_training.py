@@ -19,10 +19,10 @@ from toy_envs import Adder, Parities, Parity
 
 import llmzoo
 from llmzoo.envs.base import Outcome
-from llmzoo.errors import CheckpointError, ConfigError, FlatGroupsWarning, UnknownNameError
+from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError, ZeroVarianceWarning
 from llmzoo.learners.magrpo import MAGRPO
 from llmzoo.learners.marloo import MARLOO
-from llmzoo.learners.per_agent import PerAgent
+from llmzoo.learners.per_agent import PerAgentLearner
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.runs import checkpoints
@@ -40,7 +40,7 @@ def random_model(tmp_path_factory) -> str:
 
 
 def weights(run: Path, name: str) -> dict[str, torch.Tensor]:
-    newest = checkpoints.latest(run / "checkpoints")
+    newest = checkpoints.latest_checkpoint(run / "checkpoints")
     return load_file(newest / name / "model.safetensors")
 
 
@@ -73,7 +73,7 @@ def train_two(run: Path, folder: str, learner: str, *, resume: bool = False, **s
     taught: object = learner
     if learner == "per_agent":
         own = MARLOO(MARLOO.Config(**given, role_baseline=0.9, entropy=0.01))
-        taught, named = PerAgent(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
+        taught, named = PerAgentLearner(MAGRPO(MAGRPO.Config(**given)), {"writer_1": own}), {}
     policies = {"writer_0": player(), "writer_1": player()}
     small = {"steps": 4, "episodes_per_step": 3, "checkpoint_every": 2, "eval_tasks": 2}
     options = {**small, **settings, **named}
@@ -108,12 +108,12 @@ def test_a_killed_run_resumes_as_if_never_stopped(learner, tmp_path, random_mode
         [sys.executable, "-c", KILLED, str(killed), random_model, learner],
         env={**os.environ, "PYTHONPATH": path},
     )
-    while checkpoints.latest(killed / "checkpoints") is None:
+    while checkpoints.latest_checkpoint(killed / "checkpoints") is None:
         assert process.poll() is None
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert checkpoints.latest(killed / "checkpoints").name != "step_000012"
+    assert checkpoints.latest_checkpoint(killed / "checkpoints").name != "step_000012"
     train_two(killed, random_model, learner, resume=True, steps=12)
     train_two(tmp_path / "whole", random_model, learner, steps=12)
     same_end(killed, tmp_path / "whole", load_file(Path(random_model) / "model.safetensors"))
@@ -149,7 +149,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(
     with pytest.raises(KeyboardInterrupt):
         run("stopped")
     monkeypatch.undo()
-    assert checkpoints.latest(tmp_path / "stopped" / "checkpoints").name == "step_000002"
+    assert checkpoints.latest_checkpoint(tmp_path / "stopped" / "checkpoints").name == "step_000002"
     run("stopped", resume=True)
     first = load_file(Path(random_model) / "model.safetensors")
     same_end(tmp_path / "stopped", tmp_path / "whole", first)
@@ -363,10 +363,10 @@ def test_a_run_ends_early_when_its_return_does_not_rise(tmp_path, monkeypatch):
     player = policy(sampling=Sampling(max_new_tokens=1))
     given = {"policies": {"writer_0": player}, **SMALL, "patience": 3, "steps": 30}
     run = {"out": tmp_path / "run", **given}
-    with pytest.warns(FlatGroupsWarning):
+    with pytest.warns(ZeroVarianceWarning):
         assert fit("magrpo", Flat, **run).steps == 2 + 3
     assert fit("magrpo", Flat, resume=True, **run).steps == 5  # it has ended
-    with pytest.warns(FlatGroupsWarning):
+    with pytest.warns(ZeroVarianceWarning):
         assert fit("magrpo", Flat, out=tmp_path / "b", **{**given, "patience": 0}).steps == 30
 
 

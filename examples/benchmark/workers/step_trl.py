@@ -30,7 +30,7 @@ class Halting(TrainerCallback):
     """Lets the trainer take one step for each request, and times all that it does in between."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self.sampled = 0  # tokens, as the reward function saw them
+        self.sampled_completions = 0  # tokens, as the reward function saw them
         self._model = model
         self._requests: queue.Queue[tuple[int, bool] | None] = queue.Queue()
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -47,7 +47,7 @@ class Halting(TrainerCallback):
     def paid(
         self, completions: list[str], completion_ids: list[list[int]], **_: Any
     ) -> list[float]:
-        self.sampled += sum(map(len, completion_ids))
+        self.sampled_completions += sum(map(len, completion_ids))
         return [step_task.reward(text) for text in completions]
 
     def on_train_begin(
@@ -58,7 +58,7 @@ class Halting(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._answers.put(self._watch.stop() | {"sampled": self.sampled})
+        self._answers.put(self._watch.stop() | {"sampled": self.sampled_completions})
         self._wait(control)
 
     def _wait(self, control: TrainerControl) -> None:
@@ -66,7 +66,7 @@ class Halting(TrainerCallback):
         if request is None:
             control.should_training_stop = True
             return
-        self.sampled = 0
+        self.sampled_completions = 0
         self._watch = Watch([self._model], *request)
 
 

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple, Protocol
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import InOrder, TextEnv
+from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.registry import NEIGHBOURS, EnvSpec
+from llmzoo.registry import EXTERNAL_COLLECTIONS, EnvSpec
 
 
-class Listed(NamedTuple):
+class ExternalTaskInfo(NamedTuple):
     """What is known of a task: its agents, a line about it, and why it is refused ("" if it is not)."""
 
     agents: tuple[str, ...]
@@ -45,16 +45,16 @@ class Collection(Protocol):
     EXTRA: str
     Task: Callable[..., TextEnv]  # (name, *, split, render_mode, ...) makes a task
 
-    def tasks(self) -> Mapping[str, Listed]:
+    def tasks(self) -> Mapping[str, ExternalTaskInfo]:
         """All tasks of the installed package, refused ones too."""
 
-    def look_up(self, name: str) -> Listed:
+    def look_up(self, name: str) -> ExternalTaskInfo:
         """A task by its name; raises :class:`UnknownNameError`."""
 
 
-def collection(name: str) -> Collection:
+def load_collection(name: str) -> Collection:
     """The module of a collection. Raises :class:`MissingExtraError` if its package is absent."""
-    module: Any = import_module(NEIGHBOURS[name])
+    module: Any = import_module(EXTERNAL_COLLECTIONS[name])
     try:
         import_module(module.PACKAGE)
     except ModuleNotFoundError as error:
@@ -64,7 +64,7 @@ def collection(name: str) -> Collection:
 
 def is_installed(name: str) -> bool:
     """Whether the package of a collection is there; it is not imported."""
-    module: Any = import_module(NEIGHBOURS[name])
+    module: Any = import_module(EXTERNAL_COLLECTIONS[name])
     return find_spec(module.PACKAGE) is not None
 
 
@@ -74,22 +74,22 @@ def spec(id: str) -> EnvSpec:
     Raises :class:`UnknownNameError` with the nearest name, :class:`ConfigError` for a task that is
     refused, with the reason, and :class:`MissingExtraError` if the package is absent.
     """
-    where, _, name = id.partition(":")
-    there = collection(where)
-    known = there.look_up(name)
-    if known.refused:
-        raise ConfigError(f"{id} is refused: {known.refused}")
+    collection_name, _, name = id.partition(":")
+    module = load_collection(collection_name)
+    info = module.look_up(name)
+    if info.refused:
+        raise ConfigError(f"{id} is refused: {info.refused}")
     return EnvSpec(
         id=id,
-        entry_point=_Maker(there.Task, name, id),
-        family=where,
-        agents=known.agents,
-        summary=known.summary,
+        entry_point=_EnvFactory(module.Task, name, id),
+        family=collection_name,
+        agents=info.agents,
+        summary=info.summary,
         terse={"prompt": "terse"},
     )
 
 
-class _Maker:
+class _EnvFactory:
     """The entry point of a task; its signature is that of the environment's class without the name."""
 
     def __init__(self, make: Callable[..., TextEnv], name: str, id: str):
@@ -103,4 +103,4 @@ class _Maker:
         for option in options:
             if option not in known:
                 raise UnknownNameError(f"argument of {self._id}", option, known)
-        return InOrder(self._make(self._name, **options))
+        return FastOrderEnforcingWrapper(self._make(self._name, **options))

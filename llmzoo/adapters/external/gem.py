@@ -34,10 +34,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
-from llmzoo.adapters.external.replayed import Engine, ReplayedGame
-from llmzoo.envs.text import cut
+from llmzoo.adapters.external.replayed import GameEngine, ReplayedGame
+from llmzoo.envs.text import truncate
 from llmzoo.errors import UnknownNameError
 
 PACKAGE = "gem"
@@ -88,8 +88,8 @@ class Task(ReplayedGame):
             render_mode=render_mode,
         )
 
-    def engine(self, seed: int) -> Engine:
-        return _Game(self.name, seed)
+    def engine(self, seed: int) -> GameEngine:
+        return _GemEngine(self.name, seed)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """A move in a box: a number, a direction, or some of each."""
@@ -98,7 +98,7 @@ class Task(ReplayedGame):
         return f"\\boxed{{{rng.choice([*words, ' '.join(numbers)])}}}"
 
 
-class _Game:
+class _GemEngine:
     """A game of GEM with its own chance."""
 
     def __init__(self, name: str, seed: int):
@@ -114,11 +114,11 @@ class _Game:
         with self._chance.held():
             shown, reward, terminated, truncated, info = self._game.step(text)
         self._paid = float(reward)
-        self._shown += [f"Your move: {cut(text, _MAX_SHOWN)}", str(shown)]
+        self._shown += [f"Your move: {truncate(text, _MAX_SHOWN)}", str(shown)]
         self._suffix = str(info.get("suffix", ""))
         return bool(terminated or truncated)
 
-    def observed(self) -> tuple[int, str]:
+    def observe(self) -> tuple[int, str]:
         return 0, "\n".join([*self._shown, self._suffix])
 
     def paid(self) -> Mapping[int, float]:
@@ -128,24 +128,24 @@ class _Game:
         return ""
 
 
-def tasks() -> Mapping[str, Listed]:
-    return {name: _listed(name) for name in sorted(_registered())}
+def tasks() -> Mapping[str, ExternalTaskInfo]:
+    return {name: _task_info(name) for name in sorted(_registry())}
 
 
-def look_up(name: str) -> Listed:
-    if name not in _registered():
-        raise UnknownNameError("game of gem", name, [n for n in _registered() if n[:5] == "game:"])
-    return _listed(name)
+def look_up(name: str) -> ExternalTaskInfo:
+    if name not in _registry():
+        raise UnknownNameError("game of gem", name, [n for n in _registry() if n[:5] == "game:"])
+    return _task_info(name)
 
 
-def _listed(name: str) -> Listed:
+def _task_info(name: str) -> ExternalTaskInfo:
     kind, _, game = name.partition(":")
     refused = _REFUSED_KINDS.get(kind) or _REFUSED_VARIANTS.get(game, "")
     refused = refused or _REFUSED_GAMES.get(game.partition("-")[0], "")
-    return Listed((_AGENT,), f"{game}: 1 player", refused)
+    return ExternalTaskInfo((_AGENT,), f"{game}: 1 player", refused)
 
 
-def _registered() -> Mapping[str, Any]:
+def _registry() -> Mapping[str, Any]:
     import_module("gem")
     registered: Mapping[str, Any] = import_module("gem.envs.registration").ENV_REGISTRY
     return registered

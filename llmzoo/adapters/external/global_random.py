@@ -20,7 +20,7 @@ _LOCK = threading.RLock()  # there is one global state: no two episodes may hold
 
 
 @lru_cache(maxsize=256)  # of scorers, and of copies of an episode, which begin with its seed again
-def _states(seed: int) -> tuple[Any, Any]:
+def _seeded_states(seed: int) -> tuple[Any, Any]:
     """The states after seeding. They are never changed: a generator that is given one copies it."""
     return random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state()
 
@@ -29,7 +29,7 @@ class GlobalRandomState:
     """The states of ``random`` and ``numpy.random`` of one episode, from a seed."""
 
     def __init__(self, seed: int):
-        self._python, self._numpy = _states(seed)
+        self._python, self._numpy = _seeded_states(seed)
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ information its information state, which holds all that the player has seen (the
 has no information state). Then the legal moves by the game's own names; by numbers too, where names cannot be
 distinguished.
 
-**Actions.** Text that names one legal move (:meth:`llmzoo.envs.moves.Moves.read`). A wrong answer costs
+**Actions.** Text that names one legal move (:meth:`llmzoo.envs.moves.MoveNames.read`). A wrong answer costs
 `illegal_penalty`, and after `tries` wrong answers in one turn the player forfeits: the game is over, and the
 others are paid nothing.
 
@@ -39,9 +39,9 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.envs.base import Outcome
-from llmzoo.envs.moves import Moves
+from llmzoo.envs.moves import MoveNames
 from llmzoo.envs.turn_game import MoveGame
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -57,7 +57,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Playing:
+class OpenSpielState:
     """The state of an episode.
 
     state: OpenSpiel's, never changed in place. steps: how many actions it has taken, chance included.
@@ -100,22 +100,22 @@ class Task(MoveGame):
             render_mode=render_mode,
         )
         self._kind = self.game.get_type()
-        self.episode: Playing
+        self.episode: OpenSpielState
 
     def start(self, seed: int) -> None:
-        self.episode = _settle(Playing(seed, self.game.new_initial_state()))
+        self.episode = _resolve_chance(OpenSpielState(seed, self.game.new_initial_state()))
 
-    def deciding(self) -> list[str]:
-        return [self.possible_agents[player] for player in _deciding(self.episode)]
+    def agents_to_act(self) -> list[str]:
+        return [self.possible_agents[player] for player in _players_to_act(self.episode)]
 
-    def choices(self, agent: str) -> Moves:
+    def choices(self, agent: str) -> MoveNames:
         return _choices(self.episode.state, self.possible_agents.index(agent))[0]
 
     def move(self, agent: str, number: int) -> Outcome:
         playing, player = self.episode, self.possible_agents.index(agent)
         before = playing.state.returns()
         legal = playing.state.legal_actions(player)
-        self.episode = _settle(_taken(playing, player, int(legal[number])))
+        self.episode = _resolve_chance(_apply_choice(playing, player, int(legal[number])))
         state = self.episode.state
         paid = zip(self.possible_agents, state.returns(), before, strict=True)
         self.success = state.is_terminal() and self._is_success(state.returns())
@@ -131,8 +131,8 @@ class Task(MoveGame):
             lines.insert(0, f"You are {agent} in {self._kind.long_name}.")
         if state.is_terminal() or self.episode.forfeited:
             return "\n\n".join([*lines, "The game is over."])
-        if player not in _deciding(self.episode):
-            return "\n\n".join([*lines, f"It is the turn of {', '.join(self.deciding())}."])
+        if player not in _players_to_act(self.episode):
+            return "\n\n".join([*lines, f"It is the turn of {', '.join(self.agents_to_act())}."])
         moves, shown = _choices(state, player)
         lines.append(f"Legal moves: {', '.join(shown)}")
         if refusal := self.refusal(agent):
@@ -146,7 +146,7 @@ class Task(MoveGame):
     def ending(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the agent itself was paid more than any other."""
         state, player = self.episode.state, self.possible_agents.index(agent)
-        won = state.is_terminal() and _leads(state.returns(), player)
+        won = state.is_terminal() and _has_highest_return(state.returns(), player)
         return {**super().ending(agent), "won": won}
 
     def board(self) -> str:
@@ -166,26 +166,26 @@ class Task(MoveGame):
         alike = self._kind.utility.name == "IDENTICAL"
         if alike or len(returns) == 1:
             return bool(returns[0] >= self.game.max_utility() - _ROUNDING)
-        return _leads(returns, 0)
+        return _has_highest_return(returns, 0)
 
 
-def tasks() -> Mapping[str, Listed]:
+def tasks() -> Mapping[str, ExternalTaskInfo]:
     games = import_module("pyspiel").registered_games()
-    return {kind.short_name: _listed(kind) for kind in games}
+    return {kind.short_name: _task_info(kind) for kind in games}
 
 
-def look_up(name: str) -> Listed:
+def look_up(name: str) -> ExternalTaskInfo:
     short = name.partition("(")[0]
     games = {kind.short_name: kind for kind in import_module("pyspiel").registered_games()}
     if short not in games:
         raise UnknownNameError("game of openspiel", short, games)
-    listed = _listed(games[short], given="(" in name)
+    listed = _task_info(games[short], given="(" in name)
     if listed.refused:
         return listed
     return listed._replace(agents=tuple(_player_names(_game(name))))
 
 
-def _listed(kind: Any, *, given: bool = False) -> Listed:
+def _task_info(kind: Any, *, given: bool = False) -> ExternalTaskInfo:
     refused = _REFUSED.get(kind.short_name, "")
     if kind.dynamics.name == "MEAN_FIELD":
         refused = "it is a game of a whole population, with one representative player"
@@ -196,7 +196,7 @@ def _listed(kind: Any, *, given: bool = False) -> Listed:
     elif not (kind.provides_observation_string or kind.provides_information_state_string):
         refused = "it shows its players no text"
     agents = () if refused else tuple(_player_names(_game(kind.short_name))) if not given else ()
-    return Listed(agents, f"{kind.long_name}: {kind.dynamics.name.lower()}", refused)
+    return ExternalTaskInfo(agents, f"{kind.long_name}: {kind.dynamics.name.lower()}", refused)
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +212,7 @@ def _player_names(game: Any) -> list[str]:
     return [f"player_{number}" for number in range(game.num_players())]
 
 
-def _deciding(playing: Playing) -> list[int]:
+def _players_to_act(playing: OpenSpielState) -> list[int]:
     """The players that choose now and have not done so."""
     state = playing.state
     if state.is_terminal():
@@ -223,14 +223,14 @@ def _deciding(playing: Playing) -> list[int]:
     return [p for p in players if p not in playing.chosen and state.legal_actions(p)]
 
 
-def _taken(playing: Playing, player: int, move: int) -> Playing:
+def _apply_choice(playing: OpenSpielState, player: int, move: int) -> OpenSpielState:
     """The episode after a choice; at a simultaneous node it acts when all have chosen."""
     if not playing.state.is_simultaneous_node():
         state = playing.state.clone()
         state.apply_action(move)
         return replace(playing, state=state, steps=playing.steps + 1)
     playing = replace(playing, chosen={**playing.chosen, player: move})
-    if _deciding(playing):
+    if _players_to_act(playing):
         return playing
     state = playing.state.clone()
     players = range(state.num_players())
@@ -238,7 +238,7 @@ def _taken(playing: Playing, player: int, move: int) -> Playing:
     return replace(playing, state=state, steps=playing.steps + 1, chosen={})
 
 
-def _settle(playing: Playing) -> Playing:
+def _resolve_chance(playing: OpenSpielState) -> OpenSpielState:
     """The episode after all chance that comes before the next choice.
 
     The draw depends on the episode's seed and the number of steps before it, so that a copy of an episode
@@ -246,26 +246,26 @@ def _settle(playing: Playing) -> Playing:
     """
     while playing.state.is_chance_node():
         actions, chances = zip(*playing.state.chance_outcomes(), strict=True)
-        drawn = random.Random(f"{playing.seed}/{playing.steps}").choices(actions, chances)[0]
+        action = random.Random(f"{playing.seed}/{playing.steps}").choices(actions, chances)[0]
         state = playing.state.clone()
-        state.apply_action(drawn)
+        state.apply_action(action)
         playing = replace(playing, state=state, steps=playing.steps + 1)
     return playing
 
 
 @lru_cache(maxsize=1024)  # states are distinguished by identity, and never change
-def _choices(state: Any, player: int) -> tuple[Moves, tuple[str, ...]]:
+def _choices(state: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
     """The legal moves by the names that an answer is read by, and as they are shown.
 
     The names are numbers where two names of the game could not be distinguished.
     """
     own = [state.action_to_string(player, action).strip() for action in state.legal_actions(player)]
     try:
-        return Moves(own), tuple(own)
+        return MoveNames(own), tuple(own)
     except ConfigError:
-        numbers = Moves([str(number) for number in range(len(own))])
+        numbers = MoveNames([str(number) for number in range(len(own))])
         return numbers, tuple(f"{n} ({o})" for n, o in zip(numbers.names, own, strict=True))
 
 
-def _leads(returns: Sequence[float], player: int) -> bool:
+def _has_highest_return(returns: Sequence[float], player: int) -> bool:
     return all(returns[player] > paid for p, paid in enumerate(returns) if p != player)

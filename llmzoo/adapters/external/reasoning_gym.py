@@ -46,14 +46,14 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
-from llmzoo.adapters.external.printing import silence
-from llmzoo.adapters.external.reasoning_gym_scores import REFUSED, score
+from llmzoo.adapters.external.printing import silence_prints
+from llmzoo.adapters.external.reasoning_gym_scores import REFUSED_GENERATORS, score_answer
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Generated, described
-from llmzoo.envs.text import cut
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import GeneratedTasks, describe_task
+from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError, NoSolutionError, UnknownNameError
 
 PACKAGE = "reasoning_gym"
@@ -70,7 +70,7 @@ _REVIEW = "The others may be wrong. Yours is the answer that counts."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class GeneratedQuestion:
     """A question. ``item`` is the generator's own record, which its scorer reads."""
 
     text: str
@@ -80,14 +80,14 @@ class Question:
         return hash(self.text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Question) and self.text == other.text
+        return isinstance(other, GeneratedQuestion) and self.text == other.text
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class QuestionState:
     """The state of an episode: the answers so far, "" for one that cannot be read."""
 
-    task: Question
+    task: GeneratedQuestion
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -111,7 +111,7 @@ class Task(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("prompt", prompt, ("full", "terse"))
         if not 1 <= num_agents <= MAX_AGENTS:
             raise ConfigError(f"num_agents must be 1 to {MAX_AGENTS}, got {num_agents}")
         agents = ["solver_0", *(f"reviewer_{number}" for number in range(1, num_agents))]
@@ -127,31 +127,31 @@ class Task(TextEnv):
         self.name = name
         self.dataset = _dataset(name, json.dumps(dict(config or {}), sort_keys=True))
         self.tasks = _questions(name, json.dumps(dict(config or {}), sort_keys=True), split)
-        self.episode: Answering
+        self.episode: QuestionState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Answering(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = QuestionState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        return {**described(self.tasks, task.text, task), "source": "reasoning_gym"}
+        return {**describe_task(self.tasks, task.text, task), "source": "reasoning_gym"}
 
     def prompt(self, agent: str) -> str:
         state = self.episode
         before = self.possible_agents[: self.possible_agents.index(agent)]
-        said = [
-            f"The answer of {other}: {cut(state.answers[other], _MAX_SHOWN)}"
+        earlier_answers = [
+            f"The answer of {other}: {truncate(state.answers[other], _MAX_SHOWN)}"
             for other in before
             if other in state.answers
         ]
         if self.prompt_style == "terse":
-            return "\n".join([state.task.text, *said])
-        last = [_REVIEW] if said and agent == self.possible_agents[-1] else []
-        return "\n\n".join([state.task.text, *said, *last, _HOW])
+            return "\n".join([state.task.text, *earlier_answers])
+        last = [_REVIEW] if earlier_answers and agent == self.possible_agents[-1] else []
+        return "\n\n".join([state.task.text, *earlier_answers, *last, _HOW])
 
     def play(self, agent: str, text: str) -> Outcome:
         state = self.episode
-        scored = score(self.name, self.dataset, state.task.item, text)
+        scored = score_answer(self.name, self.dataset, state.task.item, text)
         self.episode = replace(state, answers={**state.answers, agent: scored.answer})
         errors = {agent: scored.error} if scored.error else {}
         if agent != self.possible_agents[-1]:
@@ -175,39 +175,41 @@ class Task(TextEnv):
         return answer
 
 
-def tasks() -> Mapping[str, Listed]:
+def tasks() -> Mapping[str, ExternalTaskInfo]:
     known = import_module("reasoning_gym.factory").DATASETS
-    return {name: _listed(name) for name in sorted(known)}
+    return {name: _task_info(name) for name in sorted(known)}
 
 
-def look_up(name: str) -> Listed:
+def look_up(name: str) -> ExternalTaskInfo:
     known = import_module("reasoning_gym.factory").DATASETS
     if name not in known:
         raise UnknownNameError("generator of reasoning_gym", name, known)
-    return _listed(name)
+    return _task_info(name)
 
 
-def _listed(name: str) -> Listed:
-    return Listed(("solver_0",), f"{name.replace('_', ' ')}: questions", REFUSED.get(name, ""))
+def _task_info(name: str) -> ExternalTaskInfo:
+    return ExternalTaskInfo(
+        ("solver_0",), f"{name.replace('_', ' ')}: questions", REFUSED_GENERATORS.get(name, "")
+    )
 
 
 @lru_cache(maxsize=128)
-def _questions(name: str, config: str, split: str) -> Generated[Question]:
+def _questions(name: str, config: str, split: str) -> GeneratedTasks[GeneratedQuestion]:
     """The questions of a split; environments with the same arguments share them."""
 
-    def draw(rng: random.Random) -> Question:
+    def sample(rng: random.Random) -> GeneratedQuestion:
         seed = rng.randrange(_SIZE)
         with GlobalRandomState(seed).held():
             if name in _AT_ONCE:
-                item = _made(name, config, seed, 1)[0]
+                item = _create_dataset(name, config, seed, 1)[0]
             else:
                 item = _dataset(name, config)[seed % _FEW.get(name, _SIZE)]
-        return Question(str(item["question"]), item)
+        return GeneratedQuestion(str(item["question"]), item)
 
-    return Generated(draw, _text, split=split, name=f"reasoning_gym:{name}, {config}")
+    return GeneratedTasks(sample, _text, split=split, name=f"reasoning_gym:{name}, {config}")
 
 
-def _text(task: Question) -> str:
+def _text(task: GeneratedQuestion) -> str:
     return task.text
 
 
@@ -215,12 +217,12 @@ def _text(task: Question) -> str:
 def _dataset(name: str, config: str) -> Any:
     """The generator, which also scores."""
     with GlobalRandomState(0).held():
-        return _made(name, config, 0, 1 if name in _AT_ONCE else _FEW.get(name, _SIZE))
+        return _create_dataset(name, config, 0, 1 if name in _AT_ONCE else _FEW.get(name, _SIZE))
 
 
-def _made(name: str, config: str, seed: int, size: int) -> Any:
+def _create_dataset(name: str, config: str, seed: int, size: int) -> Any:
     make = import_module("reasoning_gym").create_dataset
-    silence("reasoning_gym")
+    silence_prints("reasoning_gym")
     try:
         return make(name, seed=seed, size=size, **json.loads(config))
     except (AssertionError, TypeError, ValueError) as error:

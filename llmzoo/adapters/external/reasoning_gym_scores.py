@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from llmzoo.adapters.external.global_random import GlobalRandomState
 from llmzoo.envs.tools import calculator
 
-MAX_SCORED = 5_000  # characters of an answer
+MAX_ANSWER_CHARACTERS = 5_000  # characters of an answer
 
 _PARSES = "its scorer evaluates the answer as Python (sympy.parse_expr)"
 _ORDER = "it draws from sets of texts, whose order differs from process to process"
-REFUSED = {
+REFUSED_GENERATORS = {
     "isomorphic_strings": _ORDER,
     "ransom_note": _ORDER,
     "composite": "it is a mixture of other generators, and must be told which; name one of them",
@@ -39,7 +39,7 @@ _FAR = re.compile(r"\d{2}")
 _LONG = re.compile(r".{81}", re.DOTALL)
 
 
-class Scored(NamedTuple):
+class ScoredAnswer(NamedTuple):
     """An answer as it was read, its score from 0 to 1, and what was wrong with it ("" for nothing)."""
 
     answer: str
@@ -47,28 +47,30 @@ class Scored(NamedTuple):
     error: str
 
 
-def score(name: str, dataset: Any, item: Mapping[str, Any], text: str) -> Scored:
+def score_answer(name: str, dataset: Any, item: Mapping[str, Any], text: str) -> ScoredAnswer:
     """The score of a text by the generator ``name``; never raises."""
-    answer = read(text)
+    answer = extract_answer(text)
     if not answer:
-        return Scored("", 0.0, "malformed: there is no answer")
-    if len(answer) > MAX_SCORED:
-        return Scored("", 0.0, f"malformed: an answer longer than {MAX_SCORED} characters")
-    refused = UNREADABLE.get(name)
-    if refused is not None and refused[0].search(answer):
-        return Scored(answer, 0.0, f"malformed: {refused[1]}")
-    judge = GUARDED.get(name) or dataset.score_answer
+        return ScoredAnswer("", 0.0, "malformed: there is no answer")
+    if len(answer) > MAX_ANSWER_CHARACTERS:
+        return ScoredAnswer(
+            "", 0.0, f"malformed: an answer longer than {MAX_ANSWER_CHARACTERS} characters"
+        )
+    costly = TOO_COSTLY.get(name)
+    if costly is not None and costly[0].search(answer):
+        return ScoredAnswer(answer, 0.0, f"malformed: {costly[1]}")
+    scorer = SAFE_SCORERS.get(name) or dataset.score_answer
     try:
         with GlobalRandomState(0).held():
-            value = float(judge(answer, copy.deepcopy(dict(item))))
+            value = float(scorer(answer, copy.deepcopy(dict(item))))
     except Exception as error:  # whatever a scorer raises on a text that it cannot read
-        return Scored(answer, 0.0, f"malformed: the scorer raised {type(error).__name__}")
+        return ScoredAnswer(answer, 0.0, f"malformed: the scorer raised {type(error).__name__}")
     if not math.isfinite(value):
-        return Scored(answer, 0.0, "malformed: the answer has no finite score")
-    return Scored(answer, min(max(value, 0.0), 1.0), "")
+        return ScoredAnswer(answer, 0.0, "malformed: the answer has no finite score")
+    return ScoredAnswer(answer, min(max(value, 0.0), 1.0), "")
 
 
-def read(text: str) -> str:
+def extract_answer(text: str) -> str:
     """What stands between the last pair of tags; without them the whole text. No space at its ends."""
     start = text.rfind("<answer>")
     end = text.find("</answer>", start)
@@ -113,7 +115,7 @@ def _value(answer: str) -> float | None:
 
 
 # scorers that evaluate the answer, replaced
-GUARDED: Mapping[str, Callable[[str, Mapping[str, Any]], float]] = {
+SAFE_SCORERS: Mapping[str, Callable[[str, Mapping[str, Any]], float]] = {
     "binary_matrix": _exact,
     "spiral_matrix": _exact,
     "string_insertion": _exact,
@@ -123,7 +125,7 @@ GUARDED: Mapping[str, Callable[[str, Mapping[str, Any]], float]] = {
 }
 
 # what a scorer would take very long over
-UNREADABLE: Mapping[str, tuple[re.Pattern[str], str]] = {
+TOO_COSTLY: Mapping[str, tuple[re.Pattern[str], str]] = {
     "coin_flip": (_EXPONENT, "a number with an exponent of over three digits"),
     "rubiks_cube": (_TIMES, "over 1,000 characters, or a move that is repeated over 99 times"),
     "rush_hour": (_FAR, "a move by over 9 squares"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from llmzoo.envs.base import MAX_OBSERVATION_CHARS, Outcome
-from llmzoo.envs.text import encodable
+from llmzoo.envs.text import replace_surrogates
 from llmzoo.envs.turn_game import TurnGame
 from llmzoo.errors import LlmzooError
 
@@ -23,13 +23,13 @@ class ReplayError(LlmzooError, RuntimeError):
     """A game that shows something else when the same answers are played again."""
 
 
-class Engine(Protocol):
+class GameEngine(Protocol):
     """A running game of another collection. Its calls may raise whatever the game raises."""
 
     def step(self, text: str) -> bool:
         """Take an answer of the player whose turn it is; whether the game is over."""
 
-    def observed(self) -> tuple[int, str]:
+    def observe(self) -> tuple[int, str]:
         """Whose turn it is, and what that player reads. Called once before each step."""
 
     def paid(self) -> Mapping[int, float]:
@@ -39,33 +39,33 @@ class Engine(Protocol):
         """What was wrong with the last answer, by the game's own count; "" for nothing."""
 
 
-class _Live:
+class _LiveEngine:
     """A game in the state of one or several episodes. The first that is stepped takes it."""
 
-    def __init__(self, engine: Engine):
-        self._engine: Engine | None = engine
+    def __init__(self, engine: GameEngine):
+        self._engine: GameEngine | None = engine
         self._lock = threading.Lock()
 
-    def take(self) -> Engine | None:
+    def take(self) -> GameEngine | None:
         with self._lock:
             engine, self._engine = self._engine, None
         return engine
 
 
 @dataclass(frozen=True, slots=True)
-class Playing:
+class ReplayState:
     """The state of an episode: its seed, the answers so far, what each player read last, whose turn it is."""
 
     seed: int
-    live: _Live
+    live: _LiveEngine
     answers: tuple[str, ...] = ()
     read: Mapping[int, str] = field(default_factory=dict)
     player: int = 0
 
-    def seen(self, engine: Engine) -> Playing:
+    def seen(self, engine: GameEngine) -> ReplayState:
         """The episode after the next player has read what it sees."""
-        player, shown = engine.observed()
-        shown = encodable(shown).strip()[-MAX_OBSERVATION_CHARS:]
+        player, shown = engine.observe()
+        shown = replace_surrogates(shown).strip()[-MAX_OBSERVATION_CHARS:]
         return replace(self, player=player, read={**self.read, player: shown})
 
 
@@ -76,34 +76,36 @@ class ReplayedGame(TurnGame):
     game raises ends the episode, and costs its player the part ``forfeit`` (1).
     """
 
-    def engine(self, seed: int) -> Engine:
+    def engine(self, seed: int) -> GameEngine:
         raise NotImplementedError
 
     def start(self, seed: int) -> None:
         engine = self.engine(seed)
-        self.episode: Playing = Playing(seed, _Live(engine)).seen(engine)
+        self.episode: ReplayState = ReplayState(seed, _LiveEngine(engine)).seen(engine)
 
-    def deciding(self) -> list[str]:
+    def agents_to_act(self) -> list[str]:
         return [self.possible_agents[self.episode.player]]
 
     def play(self, agent: str, text: str) -> Outcome:
-        playing = self.episode
+        state = self.episode
         error = f"malformed: longer than {MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
-        given = "" if error else encodable(text)
-        engine = playing.live.take() or self._replayed(playing)
-        playing = replace(playing, live=_Live(engine), answers=(*playing.answers, given))
+        given = "" if error else replace_surrogates(text)
+        engine = state.live.take() or self._replayed(state)
+        state = replace(state, live=_LiveEngine(engine), answers=(*state.answers, given))
         try:
             done = engine.step(given)
-            paid = dict(engine.paid())
-            self.episode = playing if done else playing.seen(engine)
-            error = error or engine.complaint(playing.player)
+            rewards = dict(engine.paid())
+            self.episode = state if done else state.seen(engine)
+            error = error or engine.complaint(state.player)
         except Exception as fault:  # whatever a game raises on a text that it did not expect
             error = f"malformed: the game raised {type(fault).__name__}"
             return Outcome(local={agent: {"forfeit": FORFEIT}}, errors={agent: error}, done=True)
         if done:
-            own = paid.get(0, 0.0)
+            own = rewards.get(0, 0.0)
             self.success = own >= 1.0 if len(self.possible_agents) == 1 else own > 0.0
-        local = {a: {"game": paid[p]} for p, a in enumerate(self.possible_agents) if paid.get(p)}
+        local = {
+            a: {"game": rewards[p]} for p, a in enumerate(self.possible_agents) if rewards.get(p)
+        }
         return Outcome(local=local, done=done, errors={agent: error} if error else {})
 
     def prompt(self, agent: str) -> str:
@@ -119,14 +121,14 @@ class ReplayedGame(TurnGame):
         shown = _BRACKETS.findall(self.prompt(agent))
         return rng.choice(shown) if shown and rng.random() < 0.9 else f"[{rng.randrange(9)}]"
 
-    def _replayed(self, playing: Playing) -> Engine:
+    def _replayed(self, expected: ReplayState) -> GameEngine:
         """The game in the state of an episode. Raises :class:`ReplayError` if it shows something else."""
-        engine = self.engine(playing.seed)
-        again = Playing(playing.seed, playing.live).seen(engine)
-        for answer in playing.answers:
+        engine = self.engine(expected.seed)
+        state = ReplayState(expected.seed, expected.live).seen(engine)
+        for answer in expected.answers:
             engine.step(answer)
-            again = again.seen(engine)
-        if (again.player, again.read) != (playing.player, playing.read):
+            state = state.seen(engine)
+        if (state.player, state.read) != (expected.player, expected.read):
             raise ReplayError(
                 f"{self.metadata['name']} showed something else when the same answers were played again; "
                 "train on whole episodes: --learner ippo copies nothing"

@@ -38,11 +38,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
-from llmzoo.adapters.external.printing import silence
-from llmzoo.adapters.external.replayed import Engine, ReplayedGame
-from llmzoo.adapters.external.textarena_games import fewest_players, refusal
+from llmzoo.adapters.external.printing import silence_prints
+from llmzoo.adapters.external.replayed import GameEngine, ReplayedGame
+from llmzoo.adapters.external.textarena_games import min_players, refusal_reason
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PACKAGE = "textarena"
@@ -62,7 +62,7 @@ class Task(ReplayedGame):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        fewest = fewest_players(_folder(name))
+        fewest = min_players(_game_folder(name))
         players = fewest if num_agents is None else num_agents
         if players < fewest:
             raise ConfigError(f"textarena:{name} has at least {fewest} players, got {num_agents}")
@@ -76,11 +76,11 @@ class Task(ReplayedGame):
             render_mode=render_mode,
         )
 
-    def engine(self, seed: int) -> Engine:
-        return _Game(self.name, len(self.possible_agents), seed)
+    def engine(self, seed: int) -> GameEngine:
+        return _TextArenaEngine(self.name, len(self.possible_agents), seed)
 
 
-class _Game:
+class _TextArenaEngine:
     """A game of TextArena with its own chance. Raises :class:`ConfigError` for a number of players that it
     refuses."""
 
@@ -89,7 +89,7 @@ class _Game:
         self._over = False
         with self._chance.held():
             self._game = import_module("textarena").make(name)
-            silence(_package(self._game))
+            silence_prints(_package(self._game))
             try:
                 self._game.reset(num_players=players, seed=seed)
             except AssertionError as error:
@@ -101,7 +101,7 @@ class _Game:
         self._over = bool(done)
         return self._over
 
-    def observed(self) -> tuple[int, str]:
+    def observe(self) -> tuple[int, str]:
         with self._chance.held():
             player, shown = self._game.get_observation()
         return int(player), str(shown)
@@ -116,42 +116,44 @@ class _Game:
         return "illegal: the game counts it as a wrong move" if lost or state.error_count else ""
 
 
-def tasks() -> Mapping[str, Listed]:
-    return {name: _listed(name) for name in _names() if not name.endswith("-train")}
+def tasks() -> Mapping[str, ExternalTaskInfo]:
+    return {name: _task_info(name) for name in _names() if not name.endswith("-train")}
 
 
-def look_up(name: str) -> Listed:
+def look_up(name: str) -> ExternalTaskInfo:
     known = _names()
     if name not in known:
         raise UnknownNameError("game of textarena", name, known)
-    return _listed(name)
+    return _task_info(name)
 
 
 def _names() -> list[str]:
     """The names that may be given. Those that end in -train are not listed; those in -raw show no text."""
-    return sorted(name for name in _registered() if not name.endswith("-raw"))
+    return sorted(name for name in _registry() if not name.endswith("-raw"))
 
 
-def _listed(name: str) -> Listed:
-    game = _folder(name)
-    fewest = fewest_players(game)
+def _task_info(name: str) -> ExternalTaskInfo:
+    game = _game_folder(name)
+    fewest = min_players(game)
     players = "1 player" if fewest == 1 else f"{fewest} players"
-    return Listed(tuple(_agents(fewest)), f"{game}: {players}", refusal(name, game))
+    return ExternalTaskInfo(
+        tuple(_agents(fewest)), f"{game}: {players}", refusal_reason(name, game)
+    )
 
 
 def _agents(players: int) -> list[str]:
     return [f"player_{number}" for number in range(players)]
 
 
-def _registered() -> Mapping[str, Any]:
+def _registry() -> Mapping[str, Any]:
     import_module("textarena")
     registered: Mapping[str, Any] = import_module("textarena.envs.registration").ENV_REGISTRY
     return registered
 
 
-def _folder(name: str) -> str:
+def _game_folder(name: str) -> str:
     """The folder of a game in the package, by which its variants are known."""
-    return str(_registered()[name].entry_point).split(".")[2]
+    return str(_registry()[name].entry_point).split(".")[2]
 
 
 def _package(game: Any) -> str:

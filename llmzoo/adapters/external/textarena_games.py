@@ -85,12 +85,12 @@ _REFUSED_VARIANTS = {
 }
 
 
-def fewest_players(game: str) -> int:
+def min_players(game: str) -> int:
     """The fewest players of a game, by its folder in the package."""
     return 1 if game in _ONE else _MORE.get(game, 2)
 
 
-def refusal(name: str, game: str) -> str:
+def refusal_reason(name: str, game: str) -> str:
     """Why a registered game is refused; "" if it is not. ``game``: its folder in the package."""
     if game in _NEWER_PYTHON and sys.version_info < (3, 12):
         return _SYNTAX

@@ -46,14 +46,20 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Literal
 
-from llmzoo.adapters.external import Listed
+from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.replayed import ReplayError
-from llmzoo.adapters.external.verifiers_refusals import refusal
-from llmzoo.adapters.external.verifiers_runs import TIME_LIMIT_S, Line, Shown, play, text_of
+from llmzoo.adapters.external.verifiers_refusals import refusal_reason
+from llmzoo.adapters.external.verifiers_runs import (
+    TIME_LIMIT_S,
+    RunTranscript,
+    TranscriptLine,
+    message_text,
+    run_with_replies,
+)
 from llmzoo.envs import tasks as splits
-from llmzoo.envs.base import MAX_ANSWER_CHARS, MAX_OBSERVATION_CHARS, Outcome, TextEnv
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.base import MAX_ACTION_CHARS, MAX_OBSERVATION_CHARS, Outcome, TextEnv
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PACKAGE = "verifiers"
@@ -63,10 +69,10 @@ _MAX_SHOWN = 200  # characters of an earlier answer
 _AGENT = "solver_0"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _SEEDS = 2**31
-_OF_MANY = 1_000  # tasks of a taskset without end
-_HOW = "prime env install OWNER/NAME, or pip install its package, adds one"
+_MAX_UNBOUNDED_TASKS = 1_000  # tasks of a taskset without end
+_INSTALL_HINT = "prime env install OWNER/NAME, or pip install its package, adds one"
 # verifiers' own, which wrap other collections
-_OWN = {
+_REFUSED_TASKSETS = {
     "harbor": "its tasks run in containers",
     "nemo_gym": "its tasks run behind servers of their own",
     "openenv": "its tasks run behind servers of their own",
@@ -95,7 +101,7 @@ class Exchange:
     row: Row
     seed: int
     answers: tuple[str, ...]
-    shown: Shown
+    shown: RunTranscript
 
 
 class Task(TextEnv):
@@ -113,7 +119,7 @@ class Task(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("prompt", prompt, ("full", "terse"))
         if max_turns < 1 or time_limit <= 0 or (max_tasks is not None and max_tasks < 1):
             raise ConfigError(
                 f"max_turns and max_tasks are at least 1 and time_limit above 0, got "
@@ -129,8 +135,8 @@ class Task(TextEnv):
         }
         self.time_limit = time_limit
         settings = json.dumps(dict(config or {}), sort_keys=True)
-        self.theirs, rows = _loaded(name, settings, max_tasks)
-        self.tasks = splits.Listed(
+        self.vf_env, rows = _load_taskset(name, settings, max_tasks)
+        self.tasks = splits.TaskList(
             rows,
             lambda row: row.text,
             split=split,
@@ -141,7 +147,7 @@ class Task(TextEnv):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Exchange(row, rng.randrange(_SEEDS), (), Shown(()))
+        self.episode = Exchange(row, rng.randrange(_SEEDS), (), RunTranscript(()))
         shown = self._shown(())
         if shown.parts is not None:
             why = shown.detail or shown.error or "it ends before it asks"
@@ -150,18 +156,18 @@ class Task(TextEnv):
 
     def describe(self) -> Mapping[str, Any]:
         row = self.episode.row
-        return {**splits.described(self.tasks, row.text, row), "source": "verifiers"}
+        return {**splits.describe_task(self.tasks, row.text, row), "source": "verifiers"}
 
     def prompt(self, agent: str) -> str:
         lines = self.episode.shown.lines
-        return "\n\n".join(map(_write, lines)).strip()[-MAX_OBSERVATION_CHARS:]
+        return "\n\n".join(map(_format_line, lines)).strip()[-MAX_OBSERVATION_CHARS:]
 
     def play(self, agent: str, text: str) -> Outcome:
-        long = len(text) > MAX_ANSWER_CHARS
-        error = f"malformed: longer than {MAX_ANSWER_CHARS} characters" if long else ""
-        answers = (*self.episode.answers, "" if long else encodable(text))
+        long = len(text) > MAX_ACTION_CHARS
+        error = f"malformed: longer than {MAX_ACTION_CHARS} characters" if long else ""
+        answers = (*self.episode.answers, "" if long else replace_surrogates(text))
         shown = self._shown(answers)
-        before = (*self.episode.shown.lines, Line("you", answers[-1]))
+        before = (*self.episode.shown.lines, TranscriptLine("you", answers[-1]))
         if not shown.late and shown.lines[: len(before)] != before:
             raise ReplayError(
                 f"{self.metadata['name']} showed something else when the same answers were played again: "
@@ -176,48 +182,50 @@ class Task(TextEnv):
         errors = {agent: error} if error else {}
         return Outcome(local={agent: shown.parts}, done=True, errors=errors)
 
-    def _shown(self, answers: tuple[str, ...]) -> Shown:
+    def _shown(self, answers: tuple[str, ...]) -> RunTranscript:
         episode = self.episode
         task, seed = episode.row.task, episode.seed
-        return play(self.theirs, task, answers, seed, self.max_turns, self.time_limit)
+        return run_with_replies(self.vf_env, task, answers, seed, self.max_turns, self.time_limit)
 
 
-def _write(line: Line) -> str:
+def _format_line(line: TranscriptLine) -> str:
     if line.role == "you":
-        return f"You: {cut(line.text, _MAX_SHOWN)}"
+        return f"You: {truncate(line.text, _MAX_SHOWN)}"
     return f"Assistant: {line.text}" if line.role == "assistant" else line.text
 
 
-def tasks() -> Mapping[str, Listed]:
+def tasks() -> Mapping[str, ExternalTaskInfo]:
     """The tasksets of installed packages that depend on verifiers, and verifiers' own, which are refused."""
-    found = dict.fromkeys(_OWN)
+    found = dict.fromkeys(_REFUSED_TASKSETS)
     for package in distributions():
         name = package.metadata["Name"] or ""
         needs = [re.match(r"[\w.-]+", need) for need in package.requires or ()]
         theirs = any(need and need[0].lower() == PACKAGE for need in needs)
         if theirs and find_spec(_module(name)) is not None:
             found[name] = None
-    return {name: _listed(name) for name in sorted(found)}
+    return {name: _task_info(name) for name in sorted(found)}
 
 
-def look_up(name: str) -> Listed:
-    if _module(name) not in _OWN:
-        _imported(name)
-    return _listed(name)
+def look_up(name: str) -> ExternalTaskInfo:
+    if _module(name) not in _REFUSED_TASKSETS:
+        _check_importable(name)
+    return _task_info(name)
 
 
-def _listed(name: str) -> Listed:
-    return Listed((_AGENT,), f"{name}: a taskset for one agent", _OWN.get(_module(name), ""))
+def _task_info(name: str) -> ExternalTaskInfo:
+    return ExternalTaskInfo(
+        (_AGENT,), f"{name}: a taskset for one agent", _REFUSED_TASKSETS.get(_module(name), "")
+    )
 
 
 def _module(name: str) -> str:
     return name.replace("-", "_").lower()
 
 
-def _imported(name: str) -> None:
+def _check_importable(name: str) -> None:
     """Raises :class:`UnknownNameError` or :class:`ConfigError` if there is no taskset of this name."""
     if _NAME.fullmatch(name) is None or find_spec(_module(name)) is None:
-        raise UnknownNameError(f"taskset of verifiers ({_HOW})", name, tasks())
+        raise UnknownNameError(f"taskset of verifiers ({_INSTALL_HINT})", name, tasks())
     try:
         module = import_module(_module(name))
         import_module("verifiers.v1.utils.loaders").taskset_class(name)
@@ -230,7 +238,7 @@ def _imported(name: str) -> None:
 
 
 @lru_cache(maxsize=32)
-def _loaded(name: str, settings: str, max_tasks: int | None) -> tuple[Any, tuple[Row, ...]]:
+def _load_taskset(name: str, settings: str, max_tasks: int | None) -> tuple[Any, tuple[Row, ...]]:
     """The environment of a package, and its tasks. Environments with the same arguments share them."""
     module = _module(name)
     loaders = import_module("verifiers.v1.utils.loaders")
@@ -240,23 +248,23 @@ def _loaded(name: str, settings: str, max_tasks: int | None) -> tuple[Any, tuple
     except (TypeError, ValueError) as error:  # pydantic's too
         raise ConfigError(f"verifiers:{name} with config={settings}: {error}") from error
     without_end = max_tasks is None and not env.taskset.bounded
-    first = list(islice(env.taskset, _OF_MANY if without_end else max_tasks))
+    first = list(islice(env.taskset, _MAX_UNBOUNDED_TASKS if without_end else max_tasks))
     if not first:
         raise ConfigError(f"verifiers:{name} with config={settings} has no tasks")
-    why = refusal(env, first[0])
-    if why:
-        raise ConfigError(f"verifiers:{name} is refused: {why}")
+    reason = refusal_reason(env, first[0])
+    if reason:
+        raise ConfigError(f"verifiers:{name} is refused: {reason}")
     try:
-        return env, tuple(Row(_canonical(task), task) for task in first)
+        return env, tuple(Row(_task_text(task), task) for task in first)
     except ValueError as error:
         raise ConfigError(f"verifiers:{name} is refused: {error}") from error
 
 
-def _canonical(task: Any) -> str:
+def _task_text(task: Any) -> str:
     """The texts that a task shows. A task without a prompt has all its data instead."""
     data = task.data
     if data.prompt is None:
         return json.dumps(data.model_dump(mode="json", exclude={"idx"}), sort_keys=True)
     if isinstance(data.prompt, str):
         return str(data.prompt)
-    return "\n\n".join(text_of(message) for message in data.prompt)
+    return "\n\n".join(message_text(message) for message in data.prompt)

@@ -10,13 +10,13 @@ from typing import Any
 _PLAIN_HARNESSES = ("bash", "null")  # the default, and the one without tools
 
 
-def refusal(env: Any, task: Any) -> str:
+def refusal_reason(env: Any, task: Any) -> str:
     """Why an environment with a task such as this one is refused; "" if it is played."""
-    reasons = (*_of_the_environment(env), *_of_the_task(env, task))
+    reasons = (*_environment_reasons(env), *_task_reasons(env, task))
     return next((reason for reason in reasons if reason), "")
 
 
-def _of_the_environment(env: Any) -> Iterable[str]:
+def _environment_reasons(env: Any) -> Iterable[str]:
     vf = import_module("verifiers.v1")
     agents = [name for name, value in env.config if isinstance(value, vf.AgentConfig)]
     if len(agents) != 1:
@@ -29,7 +29,7 @@ def _of_the_environment(env: Any) -> Iterable[str]:
             yield f"its environment serves something of its own, in {hook}()"
 
 
-def _of_the_task(env: Any, task: Any) -> Iterable[str]:
+def _task_reasons(env: Any, task: Any) -> Iterable[str]:
     vf = import_module("verifiers.v1")
     config = env.taskset.config
     tools = [*env.taskset.toolsets(config), *type(task).toolsets(config.task)]
@@ -49,15 +49,17 @@ def _of_the_task(env: Any, task: Any) -> Iterable[str]:
     if task.config.stops:
         yield "it has stops, which are called on a model's requests, and there are none"
     for reward in task.hooks("reward"):
-        yield _needs(f"its reward {reward.__name__!r}", reward, ("task", "trace"))
+        yield _missing_argument(f"its reward {reward.__name__!r}", reward, ("task", "trace"))
     for metric in task.hooks("metric"):
-        yield _needs(f"its metric {metric.__name__!r}", metric, ("task", "trace", "runtime"))
+        yield _missing_argument(
+            f"its metric {metric.__name__!r}", metric, ("task", "trace", "runtime")
+        )
     for name in ("setup", "finalize"):
         if getattr(type(task), name) is not getattr(vf.Task, name):
-            yield _needs(f"its {name}()", getattr(task, name), ("trace",))
+            yield _missing_argument(f"its {name}()", getattr(task, name), ("trace",))
 
 
-def _needs(what: str, function: Callable[..., Any], given: tuple[str, ...]) -> str:
+def _missing_argument(what: str, function: Callable[..., Any], given: tuple[str, ...]) -> str:
     """Which argument a function needs that nobody gives it here; "" if none."""
     for name, parameter in inspect.signature(function).parameters.items():
         variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -19,13 +19,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from llmzoo.adapters.external.global_random import GlobalRandomState
-from llmzoo.envs.text import encodable
+from llmzoo.envs.text import replace_surrogates
 
 TIME_LIMIT_S = 10.0  # of one run, from its first message to its scores
 _GRACE_S = 1.0  # for a run that is cancelled to end
 
 
-class Line(NamedTuple):
+class TranscriptLine(NamedTuple):
     """A message: ``role`` is "system", "user", "assistant", "tool", or "you" for a reply of the agent."""
 
     role: str
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RunTranscript:
     """What a run did with the replies: the messages, and at its end the rewards.
 
     ``parts`` are the weighted rewards by name; None while the run asks for a reply. ``best`` is the sum of
@@ -41,7 +41,7 @@ class Shown:
     was the time limit. ``detail`` is for the programmer: it may hold what the agent must not read.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[TranscriptLine, ...]
     parts: Mapping[str, float] | None = None
     best: float = 0.0
     error: str = ""
@@ -53,9 +53,9 @@ class Shown:
         return self.best > 0.0 and sum((self.parts or {}).values()) >= self.best - 1e-9
 
 
-def play(
+def run_with_replies(
     env: Any, task: Any, replies: Sequence[str], seed: int, max_turns: int, time_limit_s: float
-) -> Shown:
+) -> RunTranscript:
     """Run ``task`` in ``env`` (a ``vf.Env`` with one agent) with these replies.
 
     The exchange is ended for the agent after ``max_turns`` replies, as by verifiers' own limit. Whatever
@@ -65,50 +65,52 @@ def play(
     session = _Session(tuple(replies), max_turns)
     try:
         with GlobalRandomState(seed).held():
-            ended = _in_a_loop(lambda: _run(env, task, session), time_limit_s)
+            ended = _run_in_thread(lambda: _run_until_question(env, task, session), time_limit_s)
     except TimeoutError:
-        return Shown(tuple(session.lines), {}, error=f"it took over {time_limit_s:g} s", late=True)
+        return RunTranscript(
+            tuple(session.lines), {}, error=f"it took over {time_limit_s:g} s", late=True
+        )
     except Exception as fault:  # whatever a package's code raises on a text that it did not expect
         cause = fault.__cause__ or fault  # verifiers wraps what a reward raises
         error = f"it raised {type(cause).__name__}"
-        return Shown(tuple(session.lines), {}, error=error, detail=f"{error}: {fault}")
+        return RunTranscript(tuple(session.lines), {}, error=error, detail=f"{error}: {fault}")
     if not ended:
-        return Shown(tuple(session.lines))
+        return RunTranscript(tuple(session.lines))
     return _score(session)
 
 
-def _score(session: _Session) -> Shown:
+def _score(session: _Session) -> RunTranscript:
     rewards = {n: r for trace in session.traces for n, r in trace.rewards.items() if r is not None}
     lines = tuple(session.lines)
     best = float(sum(max(reward.weight, 0.0) for reward in rewards.values()))
     parts = {name: float(reward.value) for name, reward in rewards.items()}
     bad = [name for name, value in parts.items() if not math.isfinite(value)]
     if bad:
-        return Shown(lines, {}, best, f"the reward {bad[0]!r} is not finite")
-    return Shown(lines, parts, best)
+        return RunTranscript(lines, {}, best, f"the reward {bad[0]!r} is not finite")
+    return RunTranscript(lines, parts, best)
 
 
-async def _run(env: Any, task: Any, session: _Session) -> bool:
+async def _run_until_question(env: Any, task: Any, session: _Session) -> bool:
     """Whether the run came to its end; False if it waits for a reply."""
     vf = import_module("verifiers.v1")
     task = task.with_data()  # a copy: what the run changes in its data is gone with it
     task.data = task.data.model_copy(deep=True)
     name, config = next((n, c) for n, c in env.config if isinstance(c, vf.AgentConfig))
-    agents = vf.Agents(env.config, lambda *_: _Agent(session, name, config))
+    agents = vf.Agents(env.config, lambda *_: _ReplayedAgent(session, name, config))
 
     async def whole() -> None:
         await env.setup(agents)
         await env.run(task, agents)
-        about = _about(task)
+        about = _trace_task(task)
         episode = vf.Episode(env=vf.EnvInfo(id=env.config.env_id), task=about, ok=True)
         episode.traces = session.traces
         await env.finalize(task, episode)
 
     running = asyncio.ensure_future(whole())
-    asking = asyncio.ensure_future(session.asked.wait())
-    await asyncio.wait({running, asking}, return_when=asyncio.FIRST_COMPLETED)
+    waiting = asyncio.ensure_future(session.asked.wait())
+    await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.sleep(0)  # what runs beside the first question may raise
-    asking.cancel()
+    waiting.cancel()
     if running.done():
         await running
         return True
@@ -117,32 +119,32 @@ async def _run(env: Any, task: Any, session: _Session) -> bool:
     return False
 
 
-def _in_a_loop(make: Callable[[], Coroutine[Any, Any, bool]], time_limit_s: float) -> bool:
+def _run_in_thread(make: Callable[[], Coroutine[Any, Any, bool]], time_limit_s: float) -> bool:
     """Run a coroutine in an event loop of its own, in a thread, since this one may have a loop.
 
     Raises :class:`TimeoutError`. Code that never awaits cannot be stopped: its thread is left behind.
     """
-    came: list[bool] = []
-    raised: list[BaseException] = []
+    results: list[bool] = []
+    errors: list[BaseException] = []
 
     def work() -> None:
         try:
-            came.append(asyncio.run(asyncio.wait_for(make(), time_limit_s)))
-        except BaseException as fault:  # handed to the thread that waits
-            raised.append(fault)
+            results.append(asyncio.run(asyncio.wait_for(make(), time_limit_s)))
+        except BaseException as error:  # handed to the thread that waits
+            errors.append(error)
 
     thread = threading.Thread(target=work, daemon=True, name="llmzoo-verifiers")
     thread.start()
     thread.join(time_limit_s + _GRACE_S)
     if thread.is_alive():
         raise TimeoutError
-    for fault in raised:
-        if isinstance(fault, asyncio.TimeoutError):
-            raise TimeoutError from fault
-        if not isinstance(fault, Exception):
-            raise RuntimeError("it ended its thread") from fault
-        raise fault
-    return came[0]
+    for error in errors:
+        if isinstance(error, asyncio.TimeoutError):
+            raise TimeoutError from error
+        if not isinstance(error, Exception):
+            raise RuntimeError("it ended its thread") from error
+        raise error
+    return results[0]
 
 
 @dataclass(slots=True)
@@ -153,7 +155,7 @@ class _Session:
     max_turns: int
     used: int = 0
     opened: int = 0
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TranscriptLine] = field(default_factory=list)
     traces: list[Any] = field(default_factory=list)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -166,7 +168,7 @@ class _Session:
         return self.replies[self.used - 1]
 
 
-class _Agent:
+class _ReplayedAgent:
     """What ``Env.run`` gets as its agent: ``run`` and ``interaction`` of ``vf.Agent``."""
 
     def __init__(self, session: _Session, name: str, config: Any):
@@ -179,20 +181,20 @@ class _Agent:
         return talk.trace
 
     @asynccontextmanager
-    async def interaction(self, task: Any) -> AsyncIterator[_Talk]:
+    async def interaction(self, task: Any) -> AsyncIterator[_ReplayedInteraction]:
         self._session.opened += 1
         if self._session.opened > 1:
             raise RuntimeError("it opens a second exchange, and only one is played")
-        talk = _Talk(self._session, task, self.name, self.config)
-        await _hook(task, "setup", talk.trace)
+        talk = _ReplayedInteraction(self._session, task, self.name, self.config)
+        await _call_own_hook(task, "setup", talk.trace)
         yield talk
-        await _hook(task, "finalize", talk.trace)
+        await _call_own_hook(task, "finalize", talk.trace)
         await task.score(talk.trace)
         talk.trace.ok = True
         self._session.traces.append(talk.trace)
 
 
-class _Talk:
+class _ReplayedInteraction:
     """An open exchange, ``vf.Interaction``: each turn takes the next recorded reply."""
 
     def __init__(self, session: _Session, task: Any, name: str, config: Any):
@@ -204,7 +206,7 @@ class _Talk:
         state = import_module("verifiers.v1.state").state_cls(type(task))()
         config = config.model_copy(update={"model": "llmzoo"})
         agent = vf.AgentInfo(config=config, name=name)
-        self.trace = vf.Trace(task=_about(task), agent=agent, state=state)
+        self.trace = vf.Trace(task=_trace_task(task), agent=agent, state=state)
         if task.data.system_prompt is not None:
             self._say(vf.SystemMessage(content=task.data.system_prompt))
 
@@ -222,7 +224,7 @@ class _Talk:
             self._over = True
             self.trace.stop("max_turns")
             return vf.Segment(messages=[], terminated=True)
-        for given in _messages(self._prompt if opens else message):
+        for given in _parse_messages(self._prompt if opens else message):
             self._say(given)
         reply = vf.AssistantMessage(content=await self._session.reply())
         self._say(reply, sampled=True)
@@ -233,17 +235,19 @@ class _Talk:
         nodes = self.trace.nodes
         parent = len(nodes) - 1 if nodes else None
         nodes.append(vf.MessageNode(parent=parent, message=message, sampled=sampled))
-        self._session.lines.append(Line("you" if sampled else message.role, text_of(message)))
+        self._session.lines.append(
+            TranscriptLine("you" if sampled else message.role, message_text(message))
+        )
 
 
-async def _hook(task: Any, name: str, trace: Any) -> None:
+async def _call_own_hook(task: Any, name: str, trace: Any) -> None:
     """Call a task's own hook; verifiers' own does nothing, and needs a runtime."""
     if getattr(type(task), name) is not getattr(import_module("verifiers.v1").Task, name):
         invoke = import_module("verifiers.v1.utils.decorators").invoke
         await invoke(getattr(task, name), {"trace": trace})
 
 
-def _messages(given: Any) -> list[Any]:
+def _parse_messages(given: Any) -> list[Any]:
     """The messages of a prompt or a turn, which may be a text, or messages typed or as mappings."""
     if isinstance(given, str):
         return [import_module("verifiers.v1").UserMessage(content=given)]
@@ -251,16 +255,16 @@ def _messages(given: Any) -> list[Any]:
     return [parse(message) if isinstance(message, dict) else message for message in given]
 
 
-def text_of(message: Any) -> str:
+def message_text(message: Any) -> str:
     """The text of a message. Raises :class:`ValueError` for one with an image."""
     content = message.content or ""
     if isinstance(content, str):
-        return encodable(content)
+        return replace_surrogates(content)
     if any(part.type != "text" for part in content):
         raise ValueError("a message has an image, and agents read text")
-    return encodable("\n".join(part.text for part in content))
+    return replace_surrogates("\n".join(part.text for part in content))
 
 
-def _about(task: Any) -> Any:
+def _trace_task(task: Any) -> Any:
     make = import_module("verifiers.v1").TraceTask
     return make(type=type(task).__name__, data=task.data, key=task.key, hash=task.hash)

@@ -7,7 +7,12 @@ the rows for both: a prompt, and the seed that fixes the task of a group.
 
 from __future__ import annotations
 
-from llmzoo.adapters.trl.agent_env import TrlAgentEnv, agent_return, environment_factory, plain_chat
+from llmzoo.adapters.trl.agent_env import (
+    TrlAgentEnv,
+    agent_return,
+    environment_factory,
+    with_plain_chat,
+)
 from llmzoo.adapters.trl.rollouts import DecisionRollouts, decision_return, rollout_func
 from llmzoo.adapters.trl.table import dataset
 
@@ -18,6 +23,6 @@ __all__ = [
     "dataset",
     "decision_return",
     "environment_factory",
-    "plain_chat",
     "rollout_func",
+    "with_plain_chat",
 ]

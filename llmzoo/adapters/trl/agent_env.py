@@ -13,11 +13,11 @@ from pettingzoo import AECEnv
 
 from llmzoo.adapters.trl.table import Others, TrlSetup
 from llmzoo.errors import ConfigError
-from llmzoo.policies.base import Policy, Request
-from llmzoo.rollout.stepping import is_over, skip_dead, step_rewards, succeeded
-from llmzoo.thoughts import answer_in
+from llmzoo.policies.base import Policy, PolicyRequest
+from llmzoo.rollout.stepping import is_over, is_success, skip_dead, step_rewards
+from llmzoo.thoughts import strip_thoughts
 
-_MOST_SILENT_TURNS = 1000
+_MAX_SILENT_TURNS = 1000
 _OVER = "The episode is over"  # what an agent reads after its last turn begins like this
 
 
@@ -34,8 +34,8 @@ def environment_factory(
     of the other agents are loaded once and shared by all environments. Use it with the reward
     function :func:`agent_return` and the rows of :func:`llmzoo.adapters.trl.dataset`.
     """
-    table = TrlSetup(env, agents=[agent], others=others, env_args=env_args)
-    return lambda: TrlAgentEnv(AgentEpisode(table.make(), agent, table.others))
+    setup = TrlSetup(env, agents=[agent], others=others, env_args=env_args)
+    return lambda: TrlAgentEnv(AgentEpisode(setup.make(), agent, setup.others))
 
 
 class AgentEpisode:
@@ -54,7 +54,7 @@ class AgentEpisode:
         self.answers: list[str] = []  # of the agent, in this episode
         self.paid = 0.0  # to the agent, in this episode
         self.success = False
-        self.fault: Exception | None = None  # an error of a step, which TRL hides
+        self.step_error: Exception | None = None  # an error of a step, which TRL hides
         self._asked = 0
 
     def start(self, seed: int) -> str:
@@ -63,9 +63,9 @@ class AgentEpisode:
         Raises :class:`ConfigError` for an episode in which the agent has no turn.
         """
         self.seed, self.answers, self.paid, self._asked = seed, [], 0.0, 0
-        self.success, self.fault = False, None
+        self.success, self.step_error = False, None
         self.env.reset(seed=seed)
-        self._let_others_play()
+        self._play_others()
         if self.over:
             raise ConfigError(f"the episode of seed {seed} has no turn of {self.agent}")
         return self.observation
@@ -91,9 +91,9 @@ class AgentEpisode:
         self.answers.append(text)
         try:
             self._step(text)
-            self._let_others_play()
+            self._play_others()
         except Exception as error:
-            self.fault = error
+            self.step_error = error
             raise
 
     def finish(self) -> None:
@@ -102,20 +102,20 @@ class AgentEpisode:
         An agent that falls silent is thus paid for empty answers and does not just keep its reward.
         Raises :class:`ConfigError` if the episode does not end.
         """
-        for _ in range(_MOST_SILENT_TURNS):
+        for _ in range(_MAX_SILENT_TURNS):
             if self.over:
                 return
             self.answer("")
         raise ConfigError(
-            f"{self.env} goes on after {_MOST_SILENT_TURNS} empty answers of {self.agent}: give it "
+            f"{self.env} goes on after {_MAX_SILENT_TURNS} empty answers of {self.agent}: give it "
             "a time limit"
         )
 
-    def _let_others_play(self) -> None:
+    def _play_others(self) -> None:
         skip_dead(self.env)
         while not self.over and self.env.agent_selection != self.agent:
             agent = self.env.agent_selection
-            request = Request(
+            request = PolicyRequest(
                 agent=agent,
                 observation=self.env.observe(agent) or "",
                 env=self.env,
@@ -129,15 +129,15 @@ class AgentEpisode:
     def _step(self, text: str) -> None:
         self.env.step(text)
         self.paid += step_rewards(self.env).get(self.agent, 0.0)
-        self.success = succeeded(self.env, self.agent)
+        self.success = is_success(self.env, self.agent)
         skip_dead(self.env)
 
 
 class TrlAgentEnv:
     """The object that TRL uses: ``reset`` starts a task, and ``answer`` is the model's tool."""
 
-    def __init__(self, play: AgentEpisode):
-        self.play = play
+    def __init__(self, episode: AgentEpisode):
+        self.play = episode
 
     def reset(self, seed: int | None = None, **columns: Any) -> str:
         """Start the task of a row's seed; returns the observation, which TRL appends to the row's
@@ -180,31 +180,31 @@ def agent_return(
     """
     returns, turns, successes = [], 0, 0
     for messages, environment in zip(completions, environments, strict=True):
-        play = environment.play
-        if play.fault is not None:
-            raise play.fault
-        for text in _left_over(messages, len(play.answers)):
-            play.answer(text)
-        turns += len(play.answers)
-        play.finish()
-        returns.append(play.paid)
-        successes += play.success
+        episode = environment.play
+        if episode.step_error is not None:
+            raise episode.step_error
+        for text in _unplayed_answers(messages, len(episode.answers)):
+            episode.answer(text)
+        turns += len(episode.answers)
+        episode.finish()
+        returns.append(episode.paid)
+        successes += episode.success
     log_metric("success", successes / len(environments))
     log_metric("turns", turns / len(environments))
     return returns
 
 
-def _left_over(messages: Sequence[Mapping[str, Any]], answered: int) -> list[str]:
+def _unplayed_answers(messages: Sequence[Mapping[str, Any]], passed_on: int) -> list[str]:
     """The model's answers that TRL did not pass on."""
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
-    texts = [text for text in map(_text_of, calls) if text is not None]
+    texts = [text for text in map(_call_text, calls) if text is not None]
     last = messages[-1]
     if last["role"] == "assistant" and not last.get("tool_calls"):
-        return [answer_in(str(last.get("content") or "")) or ""]
-    return texts[answered:]
+        return [strip_thoughts(str(last.get("content") or "")) or ""]
+    return texts[passed_on:]
 
 
-def _text_of(call: Mapping[str, Any]) -> str | None:
+def _call_text(call: Mapping[str, Any]) -> str | None:
     """The text in a call of ``answer``; None for an invalid call."""
     function = call.get("function") or {}
     arguments = function.get("arguments")
@@ -244,7 +244,7 @@ _TEMPLATE = """\
 {%- endfor -%}"""
 
 
-def plain_chat(tokenizer: Any) -> Any:
+def with_plain_chat(tokenizer: Any) -> Any:
     """A copy of a tokenizer with a chat template, for models without one, such as ``"tiny"``.
 
     A prompt is the observation alone, as in ``llmzoo train``. Each answer ends with the

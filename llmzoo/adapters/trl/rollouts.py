@@ -11,10 +11,16 @@ from pettingzoo import AECEnv
 from llmzoo.adapters.trl.table import Others, TrlSetup
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.policies.base import Policy, Request
+from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Decision, Episode
-from llmzoo.rollout.episodes import play_episode
-from llmzoo.rollout.scheduler import Rollout, RolloutKey, SampleRequest, run, slow_steps
+from llmzoo.rollout.episodes import episode_rollout
+from llmzoo.rollout.scheduler import (
+    Rollout,
+    RolloutKey,
+    SampleRequest,
+    has_slow_steps,
+    run_rollouts,
+)
 from llmzoo.rollout.stepping import StepRequest, agents_to_act, is_over, skip_dead, step_each
 
 
@@ -49,28 +55,30 @@ class DecisionBranch:
         return next((i, d) for i, d in decisions if d.agent == self.point.agent)
 
 
-def branch(
-    table: TrlSetup, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
+def sample_branches(
+    setup: TrlSetup, policy: Policy, rows: Sequence[DecisionRow], k: int, call: tuple[int, ...] = ()
 ) -> list[DecisionBranch]:
     """K branches for each row, group by group. ``policy`` plays the agents that learn.
 
     ``call``: part of the random keys; the same rows, policy and call give the same branches. Raises
     :class:`ConfigError` for an episode in which no learning agent decides.
     """
-    agent_policies = {**dict.fromkeys(table.agents, policy), **table.others}
-    points = _points(table, agent_policies, rows, call)
+    agent_policies = {**dict.fromkeys(setup.agents, policy), **setup.others}
+    points = _branch_points(setup, agent_policies, rows, call)
     envs = [fork(point.env) for point in points for _ in range(k)]
     keys = [(*call, row.seed, n, i) for n, row in enumerate(rows) for i in range(k)]
-    lines = [play_episode(env, row.seed) for env, row in zip(envs, _each(rows, k), strict=True)]
-    played = run(lines, agent_policies, keys=keys, early=slow_steps(envs))
+    rollouts = [
+        episode_rollout(env, row.seed) for env, row in zip(envs, _repeat_each(rows, k), strict=True)
+    ]
+    episodes = run_rollouts(rollouts, agent_policies, keys=keys, early=has_slow_steps(envs))
     return [
         DecisionBranch(point, episode)
-        for point, episode in zip(_each(points, k), played, strict=True)
+        for point, episode in zip(_repeat_each(points, k), episodes, strict=True)
     ]
 
 
-def _points(
-    table: TrlSetup,
+def _branch_points(
+    setup: TrlSetup,
     agent_policies: Mapping[str, Policy],
     rows: Sequence[DecisionRow],
     call: tuple[int, ...],
@@ -79,25 +87,25 @@ def _points(
     furthest: dict[int, int] = {}
     for row in rows:
         furthest[row.seed] = max(row.decision, furthest.get(row.seed, 0))
-    envs = {seed: table.make() for seed in furthest}
+    envs = {seed: setup.make() for seed in furthest}
     for seed, env in envs.items():
         env.reset(seed=seed)
-    lines = [trunk(env, table.agents, seed, furthest[seed]) for seed, env in envs.items()]
+    rollouts = [play_trunk(env, setup.agents, seed, furthest[seed]) for seed, env in envs.items()]
     keys: list[RolloutKey] = [(*call, seed, "trunk") for seed in envs]
-    trunks = run(lines, agent_policies, keys=keys, early=slow_steps(envs.values()))
-    along: dict[int, list[DecisionPoint]] = dict(zip(envs, trunks, strict=True))
-    for seed, points in along.items():
+    trunks = run_rollouts(rollouts, agent_policies, keys=keys, early=has_slow_steps(envs.values()))
+    points_by_seed: dict[int, list[DecisionPoint]] = dict(zip(envs, trunks, strict=True))
+    for seed, points in points_by_seed.items():
         if not points:
-            who = ", ".join(table.agents)
+            who = ", ".join(setup.agents)
             raise ConfigError(f"the episode of seed {seed} has no decision of {who}")
-    return [along[row.seed][row.decision % len(along[row.seed])] for row in rows]
+    return [points_by_seed[row.seed][row.decision % len(points_by_seed[row.seed])] for row in rows]
 
 
-def _each(items: Sequence[Any], k: int) -> list[Any]:
+def _repeat_each(items: Sequence[Any], k: int) -> list[Any]:
     return [item for item in items for _ in range(k)]
 
 
-def trunk(env: AECEnv, agents: Sequence[str], seed: int, last: int) -> Rollout:
+def play_trunk(env: AECEnv, agents: Sequence[str], seed: int, last: int) -> Rollout:
     """A rollout up to decision ``last`` of ``agents``; returns the :class:`DecisionPoint` of each."""
     points: list[DecisionPoint] = []
     skip_dead(env)
@@ -111,7 +119,9 @@ def trunk(env: AECEnv, agents: Sequence[str], seed: int, last: int) -> Rollout:
         if len(points) > last:
             break
         answers = yield [
-            SampleRequest(Request(agent=a, observation=env.observe(a) or "", env=env, seed=seed))
+            SampleRequest(
+                PolicyRequest(agent=a, observation=env.observe(a) or "", env=env, seed=seed)
+            )
             for a in acting
         ]
         yield StepRequest(env, tuple(completion.text for (completion,) in answers), step_each)
@@ -168,18 +178,20 @@ class DecisionRollouts:
     processes, and for trainer settings that it does not support.
     """
 
-    def __init__(self, table: TrlSetup):
-        self.table = table
+    def __init__(self, setup: TrlSetup):
+        self.table = setup
         self._calls = 0
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
         training = trainer.model.training
         k = trainer.num_generations if training else trainer.num_generations_eval
-        rows = rows_of(prompts, k)
+        rows = rows_from_prompts(prompts, k)
         self._calls += 1
         policy = _policy(trainer)
         try:
-            branches = branch(self.table, policy, rows, k, (trainer.state.global_step, self._calls))
+            branches = sample_branches(
+                self.table, policy, rows, k, (trainer.state.global_step, self._calls)
+            )
         finally:
             trainer.model.train(training)
         return _samples(branches, policy.tokenizer.eos_token_id)
@@ -211,7 +223,7 @@ def decision_return(
     return list(decision_return)
 
 
-def rows_of(prompts: Sequence[Any], k: int) -> list[DecisionRow]:
+def rows_from_prompts(prompts: Sequence[Any], k: int) -> list[DecisionRow]:
     """The row of each group. TRL's prompts repeat it for all K samples.
 
     Raises :class:`ConfigError` for prompts of another dataset, and if a group is incomplete.

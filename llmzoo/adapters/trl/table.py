@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.adapters.others import Others, fill_other_agents
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
-from llmzoo.evaluation.collect import refuse_fallback, style_args
+from llmzoo.evaluation.collect import prompt_style_args, refuse_fallback
 
 
 class TrlSetup:
@@ -56,7 +56,7 @@ class TrlSetup:
         self.make: Callable[[], AECEnv]
         if isinstance(env, str):
             self.make = partial(
-                registry.make, env, **{**style_args(env, self.others.values()), **given}
+                registry.make, env, **{**prompt_style_args(env, self.others.values()), **given}
             )
         else:
             self.make = env

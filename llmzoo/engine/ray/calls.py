@@ -22,36 +22,36 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from llmzoo.engine.ray.weights import Bytes, nothing
+from llmzoo.engine.ray.weights import Bytes, empty_array
 from llmzoo.errors import LlmzooError, WorkerError
 
 Report = dict[str, Any]
-Then = Callable[[], None]
+Callback = Callable[[], None]
 
-MOST_DEATHS = 3  # of workers at the same work, after which it is given up
+MAX_DEATHS = 3  # of workers at the same work, after which it is given up
 
 
-class Lost(Exception):
+class WorkerLostError(Exception):
     """A call will never be answered: its worker, or the machine with the answer, is gone."""
 
 
-def answer(references: Sequence[Any]) -> list[Any]:
+def get_results(references: Sequence[Any]) -> list[Any]:
     """The results of a call that has ended, arrays as views into the object store. Raises :class:`Lost`."""
     try:
         results: list[Any] = ray.get(list(references))
     except RayError as error:
-        raise Lost(" ".join(str(error).split())) from error
+        raise WorkerLostError(" ".join(str(error).split())) from error
     return results
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    then: Then
+    then: Callback
     deadline: float | None
-    late: Then | None
+    late: Callback | None
 
 
-class Calls:
+class PendingCalls:
     """The calls that have not ended."""
 
     def __init__(self) -> None:
@@ -60,14 +60,14 @@ class Calls:
     def add(
         self,
         reference: Any,
-        then: Then,
+        then: Callback,
         *,
         seconds: float | None = None,
-        late: Then | None = None,
+        on_timeout: Callback | None = None,
     ) -> None:
-        """Call ``then`` once a call has ended, or ``late`` if that takes more than ``seconds``."""
+        """Call ``then`` once a call has ended, or ``on_timeout`` if that takes more than ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._calls[reference] = _Call(then, deadline, late)
+        self._calls[reference] = _Call(then, deadline, on_timeout)
 
     def forget(self, reference: Any) -> None:
         """Ignore the end of a call."""
@@ -83,9 +83,9 @@ class Calls:
             if ready:
                 self._calls.pop(ready[0]).then()
             else:
-                self._late()
+                self._run_timeouts()
 
-    def _late(self) -> None:
+    def _run_timeouts(self) -> None:
         now = time.monotonic()
         for reference, call in list(self._calls.items()):
             if call.deadline is not None and call.deadline <= now and call.late is not None:
@@ -97,7 +97,7 @@ class _WorkerTraceback(Exception):
     """The traceback in a worker, as the cause of an error."""
 
 
-def reporting(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def returns_report(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorates a worker's method, which returns a report and ``arrays`` arrays, to catch errors."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,8 +109,8 @@ def reporting(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
                 report, *others = result if arrays else (result,)
                 text = json.dumps({"report": report})
             except Exception as error:
-                text = json.dumps({"error": _described(error)})
-                others = [nothing()] * arrays
+                text = json.dumps({"error": _error_to_dict(error)})
+                others = [empty_array()] * arrays
             return [text, *others] if arrays else text
 
         return reported
@@ -118,37 +118,37 @@ def reporting(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return decorate
 
 
-def opened(text: str, who: str) -> Report:
+def read_report(text: str, who: str) -> Report:
     """A worker's report; raises the worker's error. ``who``: the worker, for the error message."""
-    error = fault(text, who)
+    error = error_from_report(text, who)
     if error is not None:
         raise error
     report: Report = json.loads(text)["report"]
     return report
 
 
-def fault(text: str, who: str) -> Exception | None:
+def error_from_report(text: str, who: str) -> Exception | None:
     """The error that a worker raised, if any."""
-    said = json.loads(text).get("error")
-    if said is None:
+    details = json.loads(text).get("error")
+    if details is None:
         return None
     error: Exception
-    if said["class"] is None:
-        error = WorkerError(f"{who} raised {said['name']}: {said['text']}")
+    if details["class"] is None:
+        error = WorkerError(f"{who} raised {details['name']}: {details['text']}")
     else:
-        module, _, name = said["class"].partition(":")
+        module, _, name = details["class"].partition(":")
         cls = getattr(importlib.import_module(module), name)
         error = cls.__new__(cls)  # some take other arguments than their message
-        error.args = (said["text"],)
-    error.__cause__ = _WorkerTraceback(f"\n\nin {who}:\n{said['trace']}")
+        error.args = (details["text"],)
+    error.__cause__ = _WorkerTraceback(f"\n\nin {who}:\n{details['trace']}")
     return error
 
 
-def _described(error: Exception) -> dict[str, Any]:
+def _error_to_dict(error: Exception) -> dict[str, Any]:
     cls = type(error)
-    ours = isinstance(error, LlmzooError) and cls.__name__ == cls.__qualname__
+    is_own_error = isinstance(error, LlmzooError) and cls.__name__ == cls.__qualname__
     return {
-        "class": f"{cls.__module__}:{cls.__name__}" if ours else None,
+        "class": f"{cls.__module__}:{cls.__name__}" if is_own_error else None,
         "name": cls.__name__,
         "text": str(error),
         "trace": "".join(traceback.format_exception(error)),

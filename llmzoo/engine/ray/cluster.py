@@ -46,7 +46,7 @@ def import_ray() -> ModuleType:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ReservedResources:
     """Resources that are reserved for the workers of this run; ``bundles``: by their number."""
 
     group: Any
@@ -77,7 +77,7 @@ class Room:
 
 
 @contextmanager
-def room_for(bundles: Sequence[Bundle], args: RayArgs) -> Iterator[Room]:
+def reserve_resources(bundles: Sequence[Bundle], args: RayArgs) -> Iterator[ReservedResources]:
     """Reserve resources in a cluster within this context.
 
     The cluster is the one that this process is connected to, or the one at ``args.address`` (or at
@@ -88,19 +88,21 @@ def room_for(bundles: Sequence[Bundle], args: RayArgs) -> Iterator[Room]:
     room in it.
     """
     ray = import_ray()
-    ours = not ray.is_initialized()
+    started_here = not ray.is_initialized()
     address = args.address or os.environ.get("RAY_ADDRESS") or "local"
-    if ours:
+    if started_here:
         _connect(address, bundles)
     try:
-        with _held(bundles, args, may_grow=address != "local" or not ours) as group:
-            yield Room(group, bundles)
+        with _reserve_placement_group(
+            bundles, args, may_grow=address != "local" or not started_here
+        ) as group:
+            yield ReservedResources(group, bundles)
     finally:
-        if ours:
+        if started_here:
             ray.shutdown()
 
 
-def start_here(*, cpus: int) -> None:
+def start_local_cluster(*, cpus: int) -> None:
     """Start a quiet cluster on this machine; it ends with ``ray.shutdown()``."""
     _init(address="local", num_cpus=cpus, include_dashboard=False)
 
@@ -108,17 +110,17 @@ def start_here(*, cpus: int) -> None:
 def _connect(address: str, bundles: Sequence[Bundle]) -> None:
     try:
         if address == "local":
-            wanted = math.ceil(_sums(bundles)["CPU"])
-            start_here(cpus=max(os.cpu_count() or 1, wanted))
+            wanted = math.ceil(_total_resources(bundles)["CPU"])
+            start_local_cluster(cpus=max(os.cpu_count() or 1, wanted))
         else:
-            _knock(address)
+            _check_reachable(address)
             _init(address=address)
     except Exception as error:  # Ray raises this class when a start takes more than 30 s
         where = "could be started here" if address == "local" else f"answers at {address!r}"
         raise ConfigError(f"no Ray cluster {where}: {error}") from error
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise ``OSError`` if nothing listens at HOST:PORT; Ray would retry for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal():
@@ -138,39 +140,46 @@ def _init(**options: Any) -> None:
 
 
 @contextmanager
-def _held(bundles: Sequence[Bundle], args: RayArgs, *, may_grow: bool) -> Iterator[Any]:
+def _reserve_placement_group(
+    bundles: Sequence[Bundle], args: RayArgs, *, may_grow: bool
+) -> Iterator[Any]:
     import ray
     from ray.util import placement_group, remove_placement_group
 
     group = placement_group(list(bundles), strategy=args.strategy)
     try:
-        _wait(group, bundles, args, may_grow=may_grow)
+        _wait_for_resources(group, bundles, args, may_grow=may_grow)
         yield group
     finally:
         if ray.is_initialized():
             remove_placement_group(group)
 
 
-def _wait(group: Any, bundles: Sequence[Bundle], args: RayArgs, *, may_grow: bool) -> None:
+def _wait_for_resources(
+    group: Any, bundles: Sequence[Bundle], args: RayArgs, *, may_grow: bool
+) -> None:
     import ray
 
     started = time.monotonic()
     while not group.wait(1):
-        there = ray.cluster_resources()
+        available = ray.cluster_resources()
         waited = time.monotonic() - started
-        fits = all(there.get(kind, 0) >= count for kind, count in _sums(bundles).items())
+        fits = all(
+            available.get(kind, 0) >= count for kind, count in _total_resources(bundles).items()
+        )
         if waited > args.start_seconds or not (fits or may_grow):
             raise ConfigError(
                 f"no room for this run in the Ray cluster after {waited:.0f} s: its workers ask for "
-                f"{_listed(_sums(bundles))} ({args.strategy}), the cluster has {_listed(there)} "
-                f"and free are {_listed(ray.available_resources())}. Lower rollout_workers, "
-                "update_ranks, or what each is given (rollout_cpus, update_gpus, ...)"
+                f"{_format_resources(_total_resources(bundles))} ({args.strategy}), the cluster has "
+                f"{_format_resources(available)} and free are "
+                f"{_format_resources(ray.available_resources())}. Lower rollout_workers, update_ranks, "
+                "or what each is given (rollout_cpus, update_gpus, ...)"
             )
 
 
-def _sums(bundles: Sequence[Bundle]) -> dict[str, float]:
+def _total_resources(bundles: Sequence[Bundle]) -> dict[str, float]:
     return {kind: sum(bundle.get(kind, 0.0) for bundle in bundles) for kind in ("CPU", "GPU")}
 
 
-def _listed(resources: Mapping[str, float]) -> str:
+def _format_resources(resources: Mapping[str, float]) -> str:
     return ", ".join(f"{resources.get(kind, 0):g} {kind}" for kind in ("CPU", "GPU"))

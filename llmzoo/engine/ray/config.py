@@ -90,7 +90,7 @@ def _check(name: str, value: Any) -> None:
     if name in _NUMBERS:
         wanted = (int, float)
     if not isinstance(value, wanted) or isinstance(value, bool):
-        said = {str: "a text", int: "a whole number"}.get(wanted[0], "")
+        expected = {str: "a text", int: "a whole number"}.get(wanted[0], "")
         raise ConfigError(
-            f"{name} must be {'a number' if len(wanted) > 1 else said}, got {value!r}"
+            f"{name} must be {'a number' if len(wanted) > 1 else expected}, got {value!r}"
         )

@@ -17,28 +17,33 @@ import torch
 from pettingzoo import AECEnv
 
 from llmzoo.engine import wire
-from llmzoo.engine.base import Draws, Iteration
-from llmzoo.engine.off_policy import check_ratio
+from llmzoo.engine.base import Iteration, IterationSeeds
+from llmzoo.engine.off_policy import check_importance_ratio
 from llmzoo.engine.ray import weights
-from llmzoo.engine.ray.calls import Calls, Report
-from llmzoo.engine.ray.cluster import Room, room_for
+from llmzoo.engine.ray.calls import PendingCalls, Report
+from llmzoo.engine.ray.cluster import ReservedResources, reserve_resources
 from llmzoo.engine.ray.config import RayArgs
-from llmzoo.engine.ray.plan import Plan, threads_of
-from llmzoo.engine.ray.rollout_workers import BatchInPlay, RolloutPool, RolloutWorker, Version
+from llmzoo.engine.ray.plan import Plan, worker_threads
+from llmzoo.engine.ray.rollout_workers import (
+    BatchRollout,
+    RolloutPool,
+    RolloutWorker,
+    WeightsVersion,
+)
 from llmzoo.engine.ray.update_workers import UpdateGroup, UpdateWorker
-from llmzoo.engine.ray.weights import Bytes, packed, unpacked, write_folder
-from llmzoo.engine.snapshot import Snapshot, file_name
+from llmzoo.engine.ray.weights import Bytes, pack_files, unpack_files, write_folder
+from llmzoo.engine.snapshot import Snapshot, snapshot_file_name
 from llmzoo.errors import CheckpointError
 from llmzoo.learners.base import Learner
-from llmzoo.learners.updates.credits import merged_credits
-from llmzoo.learners.updates.policy_gradient import named
+from llmzoo.learners.updates.credits import merge_credits
+from llmzoo.learners.updates.policy_gradient import prefix_metrics
 from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 
-_ALL = ""  # the name of the one group that learns all policies together
-_SUMMED = "demonstrated_tokens"  # a metric that the loop counts over all policies
+_ALL_POLICIES = ""  # the name of the one group that learns all policies together
+_SUMMED_METRIC = "demonstrated_tokens"  # a metric that the loop counts over all policies
 
 
 @contextmanager
@@ -58,11 +63,18 @@ def ray_engine(
     as they start.
     """
     if max_off_policy_steps:
-        check_ratio(learner)
-    groups = list(policies) if learner.separable or len(policies) == 1 else [_ALL]
-    with room_for(args.bundles(len(groups)), args) as room:
+        check_importance_ratio(learner)
+    groups = list(policies) if learner.separable or len(policies) == 1 else [_ALL_POLICIES]
+    with reserve_resources(args.bundles(len(groups)), args) as resources:
         engine = RayEngine(
-            plan, args, learner, policies, agent_policies, groups, room, lag=max_off_policy_steps
+            plan,
+            args,
+            learner,
+            policies,
+            agent_policies,
+            groups,
+            resources,
+            lag=max_off_policy_steps,
         )
         try:
             engine.start()
@@ -90,27 +102,29 @@ class RayEngine:
         policies: Mapping[str, TransformersPolicy],
         agent_policies: Mapping[str, Policy],
         groups: list[str],
-        room: Room,
+        resources: ReservedResources,
         *,
         lag: int,
     ):
         self.learner = learner
         self.policies = dict(policies)
         self.agent_policies = dict(agent_policies)
-        self.trained = [agent for agent in agent_policies if self._name_of(agent) is not None]
+        self.trained = [agent for agent in agent_policies if self._policy_name(agent) is not None]
         self.samplers: list[Sampler] = []  # rollout workers have their own
         self._plan, self._args, self._lag = plan, args, lag
-        self._calls = Calls()
-        self._in_play: dict[int, BatchInPlay] = {}  # by the number of their iteration
-        self._versions: deque[Version] = deque(maxlen=lag + 1)  # of the weights, the newest last
+        self._calls = PendingCalls()
+        self._batches: dict[int, BatchRollout] = {}  # by the number of their iteration
+        self._versions: deque[WeightsVersion] = deque(
+            maxlen=lag + 1
+        )  # of the weights, the newest last
         self._made = 0  # versions so far
         self._current = True  # whether ``policies`` have the newest weights
-        makers = [room.worker(UpdateWorker, n * args.update_ranks) for n in range(len(groups))]
+        makers = [resources.worker(UpdateWorker, n * args.update_ranks) for n in range(len(groups))]
         self.updates = {
             name: UpdateGroup(
                 self._calls,
                 make,
-                partial(self._told_to_update, name, self._adapters(name)),
+                partial(self._update_worker_args, name, self._adapters(name)),
                 name=f"update worker of {name!r}" if name else "update worker",
                 ranks=args.update_ranks,
                 seconds=args.start_seconds,
@@ -119,8 +133,8 @@ class RayEngine:
         }
         self.rollouts = RolloutPool(
             self._calls,
-            room.worker(RolloutWorker, len(groups) * args.update_ranks),
-            (plan.to_json(), args.rollout_gpus, threads_of(args.rollout_cpus)),
+            resources.worker(RolloutWorker, len(groups) * args.update_ranks),
+            (plan.to_json(), args.rollout_gpus, worker_threads(args.rollout_cpus)),
             count=args.rollout_workers,
             seconds=args.start_seconds,
         )
@@ -128,7 +142,7 @@ class RayEngine:
     def start(self) -> None:
         """Wait until every worker is ready."""
         self._calls.until(lambda: self._idle() and self.rollouts.started)
-        self._publish()
+        self._publish_weights()
 
     def close(self) -> None:
         """End every worker."""
@@ -137,163 +151,174 @@ class RayEngine:
         self.rollouts.close()
 
     def iterate(
-        self, env_fn: Callable[[], AECEnv], draw: Callable[[int], Draws], step: int, *, last: bool
+        self,
+        env_fn: Callable[[], AECEnv],
+        seeds_for: Callable[[int], IterationSeeds],
+        step: int,
+        *,
+        last: bool,
     ) -> Iteration:
         """Play a batch and learn from it, as ``LocalEngine.iterate``; workers make environments.
 
         Unless this is the ``last``, up to ``lag`` further batches are played meanwhile.
         """
-        torch.manual_seed(draw(step).update)
-        self._order(draw, step, step if last else step + self._lag)
-        playing = self._in_play[step]
-        self._calls.until(lambda: playing.ended)
-        del self._in_play[step]
+        torch.manual_seed(seeds_for(step).update)
+        self._order(seeds_for, step, step if last else step + self._lag)
+        rollout = self._batches[step]
+        self._calls.until(lambda: rollout.ended)
+        del self._batches[step]
         started = time.monotonic()
-        learned, credits = self._learn(playing, step, draw(step).update)
+        metrics, credits = self._update(rollout, step, seeds_for(step).update)
         return Iteration(
-            batch=playing.batch,
-            clock=playing.clock,
-            tokens=playing.tokens,
-            rollout_seconds=playing.seconds,
-            learned=learned,
+            batch=rollout.batch,
+            clock=rollout.clock,
+            tokens=rollout.tokens,
+            rollout_seconds=rollout.seconds,
+            update_metrics=metrics,
             credits=credits,
             update_seconds=time.monotonic() - started,
         )
 
-    def settle(self) -> None:
+    def sync_policies(self) -> None:
         """Bring the newest weights of the workers into ``policies``."""
         if not self._current:
             self._save_states()
-            weights.take_weights(self._states(), self.policies)
+            weights.load_state_weights(self._states(), self.policies)
             self._current = True
 
     def save(self, folder: Path) -> None:
         """Write what ``LocalEngine.save`` writes; either engine can load it."""
-        self.settle()
+        self.sync_policies()
         self._save_states()
         for name, policy in self.policies.items():
             policy.save(folder / name)
-        write_folder(weights.files_of_updaters(self._states(), self.policies), folder)
+        write_folder(weights.collect_updater_files(self._states(), self.policies), folder)
         for age, version in enumerate(list(self._versions)[-2::-1], start=1):
-            snapshot = weights.snapshot_unpacked(version.kept)
+            snapshot = weights.unpack_snapshot(version.kept)
             snapshot.save(folder, self.policies, age=age)
 
     def load(self, folder: Path) -> None:
         """Load what :meth:`save` or the local engine's wrote."""
         for name, policy in self.policies.items():
             policy.load_weights(folder / name)
-        states = weights.states_of_checkpoint(folder, self.policies, self.updates)
+        states = weights.read_checkpoint_states(folder, self.policies, self.updates)
         for name, group in self.updates.items():
-            group.load([packed(states[name])])
+            group.load([pack_files(states[name])])
         self.rollouts.forget()
-        self._in_play.clear()
+        self._batches.clear()
         self._calls.until(self._idle)
         self.learner.load_state_dict(next(iter(self.updates.values())).learner_state)
         self._current = True
         self._versions.clear()
         for age in range(self._lag, 0, -1):
-            if (folder / file_name(age)).exists():
+            if (folder / snapshot_file_name(age)).exists():
                 snapshot = Snapshot.load(folder, self.policies, age=age)
-                array = weights.snapshot_packed(snapshot)
+                array = weights.pack_snapshot(snapshot)
                 self._add_version((ray.put(array),), (array,))
         if self._lag and not self._versions:
             raise CheckpointError(
-                f"{folder} lacks {file_name(1)}: it is of a run with max_off_policy_steps=0"
+                f"{folder} lacks {snapshot_file_name(1)}: it is of a run with max_off_policy_steps=0"
             )
-        self._publish()
+        self._publish_weights()
 
-    def _name_of(self, agent: str) -> str | None:
+    def _policy_name(self, agent: str) -> str | None:
         """The name of the policy that learns for an agent."""
         own = self.agent_policies[agent]
         return next((name for name, policy in self.policies.items() if policy is own), None)
 
     def _agents_of(self, group: str) -> list[str]:
-        return [agent for agent in self.trained if not group or self._name_of(agent) == group]
+        return [agent for agent in self.trained if not group or self._policy_name(agent) == group]
 
-    def _told_to_update(
+    def _update_worker_args(
         self, group: str, adapters: list[Any], environment: dict[str, str]
     ) -> tuple[Any, ...]:
-        told = {
+        config = {
             "plan": json.loads(self._plan.to_json()),
             "only": group or None,
             "gpus": self._args.update_gpus,
-            "threads": threads_of(self._args.update_cpus),
+            "threads": worker_threads(self._args.update_cpus),
             "environment": environment,
         }
-        return (json.dumps(told), *adapters)
+        return (json.dumps(config), *adapters)
 
     def _adapters(self, group: str) -> list[Any]:
         """References to the initial adapters of a group, which are drawn at random here."""
         own = {n: p for n, p in self.policies.items() if p.adapter is not None and group in ("", n)}
-        return [ray.put(weights.playing(own, own))] if own else []
+        return [ray.put(weights.pack_player_weights(own, own))] if own else []
 
-    def _order(self, draw: Callable[[int], Draws], step: int, until: int) -> None:
+    def _order(self, seeds_for: Callable[[int], IterationSeeds], step: int, until: int) -> None:
         """Order the batches up to that of iteration ``until``, as far as the run has them."""
         for number in range(step, min(until, self._plan.total_steps - 1) + 1):
-            if number in self._in_play:
+            if number in self._batches:
                 continue
             age = step - (number - self._lag)  # in updates, of the weights that play it
-            seeds = draw(number)
-            self._in_play[number] = BatchInPlay(
+            seeds = seeds_for(number)
+            self._batches[number] = BatchRollout(
                 self.rollouts,
                 self.learner,
                 self._args,
                 seeds=seeds.seeds,
                 version=self._versions[max(0, len(self._versions) - 1 - age)],
-                told={"noise": seeds.noise, "seed": seeds.update},
+                request={"noise": seeds.noise, "seed": seeds.update},
             )
 
-    def _learn(
-        self, playing: BatchInPlay, step: int, seed: int
+    def _update(
+        self, rollout: BatchRollout, step: int, seed: int
     ) -> tuple[dict[str, Any], list[float | None]]:
         """Returns metrics, and the advantage of each answer."""
         reports: dict[str, Report] = {}
-        parts = {name: routed(playing.batch, self._agents_of(name)) for name in self.updates}
+        batches = {
+            name: batch_for_agents(rollout.batch, self._agents_of(name)) for name in self.updates
+        }
         for name, group in self.updates.items():
-            data = wire.dump(parts[name])
-            told = {
+            data = wire.dump(batches[name])
+            request = {
                 "step": step,
                 "seed": seed,
-                "played": playing.played,
+                "played": rollout.played,
                 "keep": (step + 1) % self._args.state_every == 0,
             }
-            group.update(told, ray.put(data), partial(reports.__setitem__, name))
+            group.update(request, ray.put(data), partial(reports.__setitem__, name))
         self._calls.until(self._idle)
         self._current = False
-        self._publish()
-        learned = {name: report["learned"] for name, report in reports.items()}
-        metrics = dict(learned[_ALL]) if _ALL in learned else merged_metrics(learned)
-        credits = [(parts[name], report["credits"]) for name, report in reports.items()]
-        return metrics, merged_credits(playing.batch, credits)
+        self._publish_weights()
+        metrics_by_group = {name: report["learned"] for name, report in reports.items()}
+        metrics = (
+            dict(metrics_by_group[_ALL_POLICIES])
+            if _ALL_POLICIES in metrics_by_group
+            else merge_metrics(metrics_by_group)
+        )
+        credits = [(batches[name], report["credits"]) for name, report in reports.items()]
+        return metrics, merge_credits(rollout.batch, credits)
 
     def _idle(self) -> bool:
         return all(group.idle for group in self.updates.values())
 
-    def _publish(self) -> None:
+    def _publish_weights(self) -> None:
         """Play the next batches with the weights that the update workers have now."""
         arrays = [group.weights for group in self.updates.values() if group.weights is not None]
         references, kept = zip(*arrays, strict=True)
         self._add_version(references, kept)
 
     def _add_version(self, references: tuple[Any, ...], kept: tuple[Bytes, ...]) -> None:
-        self._versions.append(Version(number=self._made, references=references, kept=kept))
+        self._versions.append(WeightsVersion(number=self._made, references=references, kept=kept))
         self._made += 1
 
     def _save_states(self) -> None:
         for group in self.updates.values():
-            if not group.saved:
+            if not group.is_state_current:
                 group.save()
         self._calls.until(self._idle)
 
     def _states(self) -> list[dict[str, Bytes]]:
         """The files of each update worker's state, of all its ranks together."""
         return [
-            weights.merged_files([unpacked(array) for array in group.state])
+            weights.merge_files([unpack_files(array) for array in group.state])
             for group in self.updates.values()
         ]
 
 
-def routed(batch: Batch, agents: Collection[str]) -> Batch:
+def batch_for_agents(batch: Batch, agents: Collection[str]) -> Batch:
     """The part of a batch for the update worker of these agents: their groups, and every episode.
 
     Episodes are not divided, because payments and endings belong to all agents.
@@ -301,11 +326,13 @@ def routed(batch: Batch, agents: Collection[str]) -> Batch:
     return replace(batch, groups=tuple(g for g in batch.groups if g.agent in agents))
 
 
-def merged_metrics(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def merge_metrics(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The metrics of policies that learned apart, named as one updater for all names them."""
     merged: dict[str, Any] = {}
     for name, own in metrics.items():
-        merged |= named(name, {k: v for k, v in own.items() if k != _SUMMED}, metrics)
-        if _SUMMED in own:
-            merged[_SUMMED] = merged.get(_SUMMED, 0) + own[_SUMMED]
+        merged |= prefix_metrics(
+            name, {k: v for k, v in own.items() if k != _SUMMED_METRIC}, metrics
+        )
+        if _SUMMED_METRIC in own:
+            merged[_SUMMED_METRIC] = merged.get(_SUMMED_METRIC, 0) + own[_SUMMED_METRIC]
     return merged

@@ -92,7 +92,7 @@ class Plan:
         return policies
 
 
-def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:
+def set_up_worker(plan: Plan, *, gpus: float, threads: int) -> None:
     """Set up a worker's process: its folder, its threads, and no GPU unless it was given one."""
     if os.path.isdir(plan.folder):
         os.chdir(plan.folder)
@@ -102,6 +102,6 @@ def settle_in(plan: Plan, *, gpus: float, threads: int) -> None:
         keep_freed_memory()
 
 
-def threads_of(cpus: float) -> int:
+def worker_threads(cpus: float) -> int:
     """The number of threads of a worker: this process's where OMP_NUM_THREADS is set, or its CPUs."""
     return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else max(1, int(cpus))

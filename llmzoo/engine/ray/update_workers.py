@@ -21,19 +21,26 @@ from llmzoo.distributed import ranks
 from llmzoo.engine import wire
 from llmzoo.engine.ray import weights
 from llmzoo.engine.ray.calls import (
-    MOST_DEATHS,
-    Calls,
-    Lost,
+    MAX_DEATHS,
+    PendingCalls,
     Report,
-    answer,
-    fault,
-    opened,
-    reporting,
+    WorkerLostError,
+    error_from_report,
+    get_results,
+    read_report,
+    returns_report,
 )
-from llmzoo.engine.ray.plan import Plan, settle_in
-from llmzoo.engine.ray.weights import Bytes, nothing, packed, read_folder, unpacked, write_folder
+from llmzoo.engine.ray.plan import Plan, set_up_worker
+from llmzoo.engine.ray.weights import (
+    Bytes,
+    empty_array,
+    pack_files,
+    read_folder,
+    unpack_files,
+    write_folder,
+)
 from llmzoo.engine.setup import distribute
-from llmzoo.engine.snapshot import changing, put
+from llmzoo.engine.snapshot import load_tensors, trainable_weights
 from llmzoo.errors import ConfigError, WorkerError
 from llmzoo.learners.base import Learner, Updater
 from llmzoo.models import tensor_io
@@ -53,7 +60,7 @@ class UpdateWorker:
     learning: Mapping[str, TransformersPolicy]
     updater: Updater
 
-    @reporting(arrays=0)
+    @returns_report(arrays=0)
     def rendezvous(self) -> Report:
         """The address for the ranks' process group: this machine, and a free port on it."""
         with socket.socket() as bound:
@@ -61,24 +68,24 @@ class UpdateWorker:
             port = bound.getsockname()[1]
         return {"MASTER_ADDR": ray.util.get_node_ip_address(), "MASTER_PORT": str(port)}
 
-    @reporting(arrays=1)
-    def start(self, told: str, *adapters: Bytes) -> tuple[Report, Bytes]:
+    @returns_report(arrays=1)
+    def start(self, config_json: str, *adapters: Bytes) -> tuple[Report, Bytes]:
         """Load what this worker trains; returns the id of this process and the weights that play.
 
-        ``told``: JSON of the ``plan``, the name of the ``only`` policy to train (null: all),
+        ``config_json``: JSON of the ``plan``, the name of the ``only`` policy to train (null: all),
         ``gpus``, ``threads``, and ``environment`` variables. ``adapters``: initial weights of the
         policies that are adapters, which the driver draws at random.
         """
-        given: dict[str, Any] = json.loads(told)
-        plan = Plan.from_json(json.dumps(given["plan"]))
-        settle_in(plan, gpus=given["gpus"], threads=given["threads"])
-        os.environ.update(given["environment"])
+        config: dict[str, Any] = json.loads(config_json)
+        plan = Plan.from_json(json.dumps(config["plan"]))
+        set_up_worker(plan, gpus=config["gpus"], threads=config["threads"])
+        os.environ.update(config["environment"])
         self._stay = ExitStack()
         self._stay.enter_context(ranks.process_group())
         self.learner = plan.make_learner()
-        self.agent_policies, self.learning = plan.load_policies(only=given["only"])
+        self.agent_policies, self.learning = plan.load_policies(only=config["only"])
         for array in adapters:
-            weights.take_up(self.learning, array)
+            weights.load_player_weights(self.learning, array)
         distribute(self.learning.values(), plan.parallel, cpu_offload=plan.cpu_offload)
         self.updater = self.learner.updater(
             self.learning, self.agent_policies, total_steps=plan.total_steps
@@ -86,34 +93,34 @@ class UpdateWorker:
         self._check_players()
         return {"pid": os.getpid()}, self._playing()
 
-    @reporting(arrays=1)
+    @returns_report(arrays=1)
     def load(self, *states: Bytes) -> tuple[Report, Bytes]:
         """Load what :meth:`state` gave; returns the learner's state and the weights that play."""
         with TemporaryDirectory(prefix="llmzoo-") as name:
             folder = Path(name)
             for state in states:
-                write_folder(unpacked(state), folder)
+                write_folder(unpack_files(state), folder)
             for policy_name, policy in self.learning.items():
-                put(policy, tensor_io.load(folder, weights.file_of(policy_name)))
+                load_tensors(policy, tensor_io.load(folder, weights.weights_file_name(policy_name)))
             self.updater.load(folder)
         return {"learner": self.learner.state_dict()}, self._playing()
 
-    @reporting(arrays=2)
-    def update(self, told: str, batch: bytes) -> tuple[Report, Bytes, Bytes]:
+    @returns_report(arrays=2)
+    def update(self, request_json: str, batch: bytes) -> tuple[Report, Bytes, Bytes]:
         """Learn from a batch; returns metrics and credits, the new weights that play, and the state.
 
-        ``told``: JSON of the ``step``, which seeds the update, torch's own ``seed``, the seeds that
+        ``request_json``: JSON of the ``step``, which seeds the update, torch's own ``seed``, the seeds that
         were ``played`` for the batch, and whether to ``keep`` the state, which is otherwise empty.
         """
-        given: dict[str, Any] = json.loads(told)
-        self.learner.skip(given["played"])
-        torch.manual_seed(given["seed"])
-        played = wire.load(batch)
-        learned = self.updater.update(played, seed=given["step"])
-        report = {"learned": learned, "credits": self.updater.credits(played)}
-        return report, self._playing(), self._state() if given["keep"] else nothing()
+        request: dict[str, Any] = json.loads(request_json)
+        self.learner.skip(request["played"])
+        torch.manual_seed(request["seed"])
+        rollouts = wire.load(batch)
+        metrics = self.updater.update(rollouts, seed=request["step"])
+        report = {"learned": metrics, "credits": self.updater.credits(rollouts)}
+        return report, self._playing(), self._state() if request["keep"] else empty_array()
 
-    @reporting(arrays=1)
+    @returns_report(arrays=1)
     def state(self) -> tuple[Report, Bytes]:
         """This rank's part of the state: its policies' weights and the updater's files."""
         return {}, self._state()
@@ -122,41 +129,43 @@ class UpdateWorker:
         with TemporaryDirectory(prefix="llmzoo-") as name:
             folder = Path(name)
             for policy_name, policy in self.learning.items():
-                own = {n: w.detach() for n, w in changing(policy).items()}
-                tensor_io.save(own, folder, weights.file_of(policy_name))
+                own = {n: w.detach() for n, w in trainable_weights(policy).items()}
+                tensor_io.save(own, folder, weights.weights_file_name(policy_name))
             self.updater.save(folder)
-            return packed(read_folder(folder))
+            return pack_files(read_folder(folder))
 
     def _playing(self) -> Bytes:
         """The weights that play; empty on ranks other than 0."""
         players = self.updater.players()
         by_name = {name: players[self._agents_of(p)[0]] for name, p in self.learning.items()}
-        playing = weights.playing(self.learning, by_name)
-        return playing if ranks.rank() == 0 else nothing()
+        playing = weights.pack_player_weights(self.learning, by_name)
+        return playing if ranks.rank() == 0 else empty_array()
 
     def _agents_of(self, policy: TransformersPolicy) -> Sequence[str]:
         return [agent for agent, player in self.agent_policies.items() if player is policy]
 
     def _check_players(self) -> None:
         """Refuse an updater whose players differ from those in the rollout workers."""
-        elsewhere = self.learner.players(self.agent_policies)
+        rollout_players = self.learner.players(self.agent_policies)
         for policy in self.learning.values():
             for agent in self._agents_of(policy):
-                here = self.updater.players()[agent]
-                models = [isinstance(p, TransformersPolicy) for p in (here, elsewhere[agent])]
+                own_player = self.updater.players()[agent]
+                models = [
+                    isinstance(p, TransformersPolicy) for p in (own_player, rollout_players[agent])
+                ]
                 if models[0] != models[1]:
                     raise ConfigError(
-                        f"the updater of {type(self.learner).__name__} has {here.name!r} play "
-                        f"{agent}, but rollout workers would use {elsewhere[agent].name!r}: "
+                        f"the updater of {type(self.learner).__name__} has {own_player.name!r} play "
+                        f"{agent}, but rollout workers would use {rollout_players[agent].name!r}: "
                         "override the learner's method players too"
                     )
 
 
-_GRACE = 10.0  # seconds to find out whether a rank failed because another rank died
+_GRACE_S = 10.0  # seconds to find out whether a rank failed because another rank died
 
 Array = tuple[Any, Bytes]  # a result: its reference in the object store, and a view of it
 # called with the results of all ranks: their reports, and every array of every rank
-ThenAll = Callable[[list[Report], list[list[Array]]], None]
+ResultsCallback = Callable[[list[Report], list[list[Array]]], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,7 +176,7 @@ class _Work:
     method: str
     args: tuple[Any, ...] = ()
     arrays: int
-    then: ThenAll
+    then: ResultsCallback
 
 
 class UpdateGroup:
@@ -180,9 +189,9 @@ class UpdateGroup:
 
     def __init__(
         self,
-        calls: Calls,
+        calls: PendingCalls,
         make: Callable[[int], Any],
-        told: Callable[[dict[str, str]], tuple[Any, ...]],
+        start_args: Callable[[dict[str, str]], tuple[Any, ...]],
         *,
         name: str,
         ranks: int,
@@ -193,10 +202,10 @@ class UpdateGroup:
         self.weights: Array | None = None  # those that play
         self.learner_state: dict[str, Any] = {}  # the learner's state_dict, once a state was loaded
         self.pids: list[int] = []  # of the ranks, once they have started
-        self._calls, self._make, self._told = calls, make, told
+        self._calls, self._make, self._told = calls, make, start_args
         self._ranks, self._seconds = ranks, seconds
         self._journal: list[_Work] = []  # the updates since the state
-        self._again: deque[_Work] = deque()  # what new ranks repeat before they continue
+        self._replays: deque[_Work] = deque()  # what new ranks repeat before they continue
         self._asked: deque[_Work] = deque()  # what is asked for and not done, in order
         self._deaths = 0  # since the last of these was done
         self._references: list[list[Any]] = []  # of the present call, by rank
@@ -205,27 +214,29 @@ class UpdateGroup:
 
     @property
     def idle(self) -> bool:
-        return bool(self.pids) and not self._again and not self._asked
+        return bool(self.pids) and not self._replays and not self._asked
 
     @property
-    def saved(self) -> bool:
+    def is_state_current(self) -> bool:
         """Whether ``state`` is up to date; before the first update there may be none."""
         return not self._journal and not self._asked
 
-    def update(self, told: dict[str, Any], batch: Any, then: Callable[[Report], None]) -> None:
-        """Ask for an update; ``batch``: a reference to its bytes. ``told``: see ``UpdateWorker``."""
-        args = (json.dumps(told), batch)
+    def update(self, request: dict[str, Any], batch: Any, then: Callable[[Report], None]) -> None:
+        """Ask for an update; ``batch``: a reference to its bytes. ``request``: see ``UpdateWorker``."""
+        args = (json.dumps(request), batch)
 
-        def learned(reports: list[Report], arrays: list[list[Array]]) -> None:
+        def on_updated(reports: list[Report], arrays: list[list[Array]]) -> None:
             self._journal.append(
-                _Work(called="an update", method="update", args=args, arrays=2, then=_nothing)
+                _Work(
+                    called="an update", method="update", args=args, arrays=2, then=_ignore_results
+                )
             )
             self.weights = arrays[0][0]
-            if told["keep"]:
+            if request["keep"]:
                 self._keep(reports, [[rank[1]] for rank in arrays])
             then(reports[0])
 
-        self._ask(_Work(called="an update", method="update", args=args, arrays=2, then=learned))
+        self._ask(_Work(called="an update", method="update", args=args, arrays=2, then=on_updated))
 
     def save(self) -> None:
         """Ask for the present state."""
@@ -234,45 +245,45 @@ class UpdateGroup:
     def load(self, state: Sequence[Bytes]) -> None:
         """Ask the ranks to load a state. Earlier updates and requests are dropped."""
         self.state, self._journal = state, []
-        self._drop()
+        self._discard_calls()
         self._asked.clear()
-        self._again.clear()
+        self._replays.clear()
 
-        def loaded(reports: list[Report], arrays: list[list[Array]]) -> None:
+        def on_loaded(reports: list[Report], arrays: list[list[Array]]) -> None:
             self.learner_state, self.weights = reports[0]["learner"], arrays[0][0]
 
-        self._ask(self._loading(loaded))
+        self._ask(self._load_work(on_loaded))
 
     def _keep(self, reports: list[Report], arrays: list[list[Array]]) -> None:
         self.state, self._journal = [rank[0][1] for rank in arrays], []
 
-    def _loading(self, then: ThenAll) -> _Work:
+    def _load_work(self, then: ResultsCallback) -> _Work:
         arrays = tuple(ray.put(array) for array in self.state)
         return _Work(called="loading a state", method="load", args=arrays, arrays=1, then=then)
 
     def _ask(self, work: _Work) -> None:
-        free = self.idle
+        was_idle = self.idle
         self._asked.append(work)
-        if free:
+        if was_idle:
             self._go_on()
 
     def _begin(self) -> None:
         """Start new ranks, which load the state and repeat the updates since then."""
         self._handles = [self._make(rank) for rank in range(self._ranks)]
         self.pids = []
-        self._again = deque([self._loading(_nothing)] if self.state else [])
-        self._again.extend(self._journal)
+        self._replays = deque([self._load_work(_ignore_results)] if self.state else [])
+        self._replays.extend(self._journal)
         if self._ranks == 1:
             self._start([{}])
         else:
             first = self._handles[0].rendezvous.remote()
-            self._follow("its start", [[first]], self._met)
+            self._follow("its start", [[first]], self._on_rendezvous)
 
-    def _met(self, reports: list[Report], arrays: list[list[Array]]) -> None:
+    def _on_rendezvous(self, reports: list[Report], arrays: list[list[Array]]) -> None:
         """Start all ranks with the address that rank 0 gave."""
         # a rank sees only its own GPUs, numbered from 0
-        alike = {**reports[0], "WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0"}
-        self._start([{**alike, "RANK": str(rank)} for rank in range(self._ranks)])
+        shared = {**reports[0], "WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0"}
+        self._start([{**shared, "RANK": str(rank)} for rank in range(self._ranks)])
 
     def _start(self, environments: Sequence[dict[str, str]]) -> None:
         references = [
@@ -289,92 +300,94 @@ class UpdateGroup:
 
     def _go_on(self) -> None:
         """Begin the next work, if any."""
-        todo = self._again or self._asked
-        if not todo:
+        queue = self._replays or self._asked
+        if not queue:
             return
-        work = todo[0]
+        work = queue[0]
         references = [
             getattr(handle, work.method).options(num_returns=1 + work.arrays).remote(*work.args)
             for handle in self._handles
         ]
-        self._follow(work.called, references, partial(self._did, work))
+        self._follow(work.called, references, partial(self._on_work_done, work))
 
-    def _did(self, work: _Work, reports: list[Report], arrays: list[list[Array]]) -> None:
-        if self._again:
-            self._again.popleft()
+    def _on_work_done(self, work: _Work, reports: list[Report], arrays: list[list[Array]]) -> None:
+        if self._replays:
+            self._replays.popleft()
         else:
             self._asked.popleft()
             self._deaths = 0
         work.then(reports, arrays)
         self._go_on()
 
-    def _follow(self, called: str, references: list[list[Any]], then: ThenAll) -> None:
+    def _follow(self, description: str, references: list[list[Any]], then: ResultsCallback) -> None:
         """Call ``then`` once all ranks have answered; replace them if one dies."""
         self._references, self._reports = references, {}
         starting = not self.pids
         for rank, own in enumerate(references):
             self._calls.add(
                 own[0],
-                partial(self._answered, called, rank, then),
+                partial(self._answered, description, rank, then),
                 seconds=self._seconds if starting else None,
-                late=self._too_late if starting else None,
+                on_timeout=self._raise_start_timeout if starting else None,
             )
 
-    def _answered(self, called: str, rank: int, then: ThenAll) -> None:
+    def _answered(self, description: str, rank: int, then: ResultsCallback) -> None:
         try:
             self._reports[rank] = self._report(rank)
             if len(self._reports) < len(self._references):
                 return
-            arrays = [list(zip(own[1:], answer(own[1:]), strict=True)) for own in self._references]
-        except Lost as lost:
-            self._replace(called, lost)
+            arrays = [
+                list(zip(own[1:], get_results(own[1:]), strict=True)) for own in self._references
+            ]
+        except WorkerLostError as lost:
+            self._replace(description, lost)
             return
         then([self._reports[number] for number in range(len(self._references))], arrays)
 
     def _report(self, rank: int) -> Report:
         """A rank's report; raises its error, or :class:`Lost` if another rank's death caused it."""
-        (text,) = answer(self._references[rank][:1])
-        error = fault(text, self._called(rank))
+        (text,) = get_results(self._references[rank][:1])
+        error = error_from_report(text, self._rank_name(rank))
         if isinstance(error, WorkerError) and len(self._references) > 1:
             others = [own[:1] for own in self._references if own is not self._references[rank]]
-            ray.wait([own[0] for own in others], num_returns=len(others), timeout=_GRACE)
+            ray.wait([own[0] for own in others], num_returns=len(others), timeout=_GRACE_S)
             for own in others:
                 if ray.wait(own, timeout=0)[0]:
-                    answer(own)
-        return opened(text, self._called(rank))
+                    get_results(own)
+        return read_report(text, self._rank_name(rank))
 
-    def _replace(self, called: str, lost: Lost) -> None:
+    def _replace(self, description: str, lost: WorkerLostError) -> None:
         """Replace all ranks after one has died."""
         self.close()
         self._deaths += 1
-        if self._deaths >= MOST_DEATHS:
+        if self._deaths >= MAX_DEATHS:
             raise WorkerError(
-                f"the {self.name} has died {MOST_DEATHS} times without progress, the last time at "
-                f"{called}: {lost}"
+                f"the {self.name} has died {MAX_DEATHS} times without progress, the last time at "
+                f"{description}: {lost}"
             ) from lost
         self._begin()
 
     def close(self) -> None:
         """End the ranks."""
-        self._drop()
+        self._discard_calls()
         for handle in self._handles:
             ray.kill(handle)
 
-    def _drop(self) -> None:
+    def _discard_calls(self) -> None:
         """Ignore the end of the present call."""
         for own in self._references:
             self._calls.forget(own[0])
 
-    def _called(self, rank: int) -> str:
+    def _rank_name(self, rank: int) -> str:
         pid = f" (process {self.pids[rank]})" if self.pids else ""
         return f"{self.name}, rank {rank}{pid}" if self._ranks > 1 else f"{self.name}{pid}"
 
-    def _too_late(self) -> None:
+    def _raise_start_timeout(self) -> None:
         raise WorkerError(
             f"the {self.name} was not ready after {self._seconds:.0f} s: raise start_seconds if it "
             "loads large models; if it replaces one that died, the cluster may have no room left"
         )
 
 
-def _nothing(reports: list[Report], arrays: list[list[Array]]) -> None:
+def _ignore_results(reports: list[Report], arrays: list[list[Array]]) -> None:
     """The result of repeated work was used the first time."""

@@ -16,7 +16,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from llmzoo.distributed.sharding import full_tensor
-from llmzoo.engine.snapshot import Learning, Snapshot, changing, put
+from llmzoo.engine.snapshot import Learning, Snapshot, load_tensors, trainable_weights
 from llmzoo.models import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -24,7 +24,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 Bytes = NDArray[np.uint8]
 Files = Mapping[str, Bytes]  # the content of each file by its path in a folder
 
-_SIZE = 8  # bytes that give the length of the header, as in safetensors
+_HEADER_LENGTH_BYTES = 8  # bytes that give the length of the header, as in safetensors
 _DTYPES = {
     "F64": torch.float64,
     "F32": torch.float32,
@@ -33,23 +33,23 @@ _DTYPES = {
 }
 
 
-def nothing() -> Bytes:
+def empty_array() -> Bytes:
     """An empty array."""
     return np.zeros(0, dtype=np.uint8)
 
 
-def packed(files: Files) -> Bytes:
+def pack_files(files: Files) -> Bytes:
     """Files as one array: the header's length, the header (JSON: paths and sizes), the contents."""
     head = json.dumps([[path, len(data)] for path, data in files.items()]).encode()
-    size = np.frombuffer(len(head).to_bytes(_SIZE, "little"), dtype=np.uint8)
+    size = np.frombuffer(len(head).to_bytes(_HEADER_LENGTH_BYTES, "little"), dtype=np.uint8)
     return np.concatenate([size, np.frombuffer(head, dtype=np.uint8), *files.values()])
 
 
-def unpacked(array: Bytes) -> dict[str, Bytes]:
+def unpack_files(array: Bytes) -> dict[str, Bytes]:
     """The files that :func:`packed` packed, as views into the array."""
     if not len(array):
         return {}
-    start, head = _head(array)
+    start, head = _read_header(array)
     files: dict[str, Bytes] = {}
     for path, size in head:
         files[path] = array[start : start + size]
@@ -57,10 +57,10 @@ def unpacked(array: Bytes) -> dict[str, Bytes]:
     return files
 
 
-def _head(array: Bytes) -> tuple[int, Any]:
+def _read_header(array: Bytes) -> tuple[int, Any]:
     """Where the contents begin, and the header."""
-    start = _SIZE + int.from_bytes(array[:_SIZE].tobytes(), "little")
-    return start, json.loads(array[_SIZE:start].tobytes())
+    start = _HEADER_LENGTH_BYTES + int.from_bytes(array[:_HEADER_LENGTH_BYTES].tobytes(), "little")
+    return start, json.loads(array[_HEADER_LENGTH_BYTES:start].tobytes())
 
 
 def read_folder(folder: Path, *, without: Collection[str] = ()) -> dict[str, Bytes]:
@@ -81,20 +81,22 @@ def write_folder(files: Files, folder: Path) -> None:
         data.tofile(file)
 
 
-def tensors_packed(tensors: Mapping[str, Tensor], note: str = "") -> Bytes:
+def pack_tensors(tensors: Mapping[str, Tensor], note: str = "") -> Bytes:
     """Float tensors in the form of a safetensors file with ``note`` in its metadata."""
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     return np.frombuffer(save(on_cpu, metadata={"note": note}), dtype=np.uint8)
 
 
-def tensors_unpacked(array: Bytes) -> tuple[dict[str, Tensor], str]:
+def unpack_tensors(array: Bytes) -> tuple[dict[str, Tensor], str]:
     """The tensors, as read-only views into the array, and the note."""
-    start, head = _head(array)
+    start, head = _read_header(array)
     note = str(head.pop("__metadata__")["note"])
-    return dict(_views(array, start, head)), note
+    return dict(_tensor_views(array, start, head)), note
 
 
-def _views(array: Bytes, start: int, head: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+def _tensor_views(
+    array: Bytes, start: int, head: Mapping[str, Any]
+) -> Iterator[tuple[str, Tensor]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the object store's memory is read-only
         for name, entry in head.items():
@@ -107,20 +109,20 @@ def _views(array: Bytes, start: int, head: Mapping[str, Any]) -> Iterator[tuple[
                 yield name, flat.view(entry["shape"])
 
 
-def snapshot_packed(snapshot: Snapshot, bare: Sequence[str] = ()) -> Bytes:
+def pack_snapshot(snapshot: Snapshot, bare: Sequence[str] = ()) -> Bytes:
     """A snapshot as one array; ``bare``: policies that play with the bare base of their adapter."""
-    return tensors_packed(snapshot.tensors, json.dumps({"bare": list(bare)}))
+    return pack_tensors(snapshot.tensors, json.dumps({"bare": list(bare)}))
 
 
-def snapshot_unpacked(arrays: Iterable[Bytes]) -> Snapshot:
+def unpack_snapshot(arrays: Iterable[Bytes]) -> Snapshot:
     """One snapshot of the weights that several update workers packed."""
     tensors: dict[str, Tensor] = {}
     for array in arrays:
-        tensors |= tensors_unpacked(array)[0]
+        tensors |= unpack_tensors(array)[0]
     return Snapshot(tensors)
 
 
-def playing(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
+def pack_player_weights(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
     """The weights of the players, each under the name of the policy that it plays for.
 
     Players that are no models are left out. All ranks call this and get the same array.
@@ -134,28 +136,30 @@ def playing(learning: Learning, players: Mapping[str, Policy]) -> Bytes:
         if policy.adapter is not None and player.adapter is None:
             bare.append(name)
             continue
-        for weight, tensor in _named_like(policy, player).items():
+        for weight, tensor in _weights_by_policy_name(policy, player).items():
             tensors[f"{name}/{weight}"] = full_tensor(tensor.detach())
-    return snapshot_packed(Snapshot(tensors), bare)
+    return pack_snapshot(Snapshot(tensors), bare)
 
 
-def take_up(learning: Learning, array: Bytes) -> dict[str, TransformersPolicy]:
+def load_player_weights(learning: Learning, array: Bytes) -> dict[str, TransformersPolicy]:
     """Load what :func:`playing` packed; returns the player for each policy by its name.
 
     The player is the policy itself with these weights, or the bare base of its adapter.
     """
-    tensors, note = tensors_unpacked(array)
-    Snapshot(tensors).put_into(learning)
+    tensors, note = unpack_tensors(array)
+    Snapshot(tensors).copy_into(learning)
     players = {name: learning[name].with_adapter(None) for name in json.loads(note)["bare"]}
     return players | {name: learning[name] for name in {k.rpartition("/")[0] for k in tensors}}
 
 
-def _named_like(policy: TransformersPolicy, player: TransformersPolicy) -> dict[str, Tensor]:
+def _weights_by_policy_name(
+    policy: TransformersPolicy, player: TransformersPolicy
+) -> dict[str, Tensor]:
     """The player's weights under the policy's names for them."""
     if player.adapter == policy.adapter and player.model is policy.model:
-        return dict(changing(policy))
+        return dict(trainable_weights(policy))
     tensors: dict[str, Tensor] = {}
-    for name in changing(policy):
+    for name in trainable_weights(policy):
         own = name
         if policy.adapter is not None:
             parts = (player.adapter if p == policy.adapter else p for p in name.split("."))
@@ -168,12 +172,12 @@ def _named_like(policy: TransformersPolicy, player: TransformersPolicy) -> dict[
 # policies, which a checkpoint has as folders of their own.
 
 
-def file_of(name: str) -> str:
+def weights_file_name(name: str) -> str:
     """The file of a state that has the weights of the policy of this name."""
     return f"{name}.weights"
 
 
-def states_of_checkpoint(
+def read_checkpoint_states(
     folder: Path, learning: Learning, workers: Collection[str]
 ) -> dict[str, dict[str, Bytes]]:
     """The state of each update worker, by the name of its policy (``""``: all policies).
@@ -182,16 +186,16 @@ def states_of_checkpoint(
     """
     files = read_folder(folder, without=[*learning, "state.json"])
     for name, policy in learning.items():
-        files[f"{file_of(name)}.safetensors"] = tensors_packed(changing(policy))
-    return {name: _of_policy(files, name, learning) if name else files for name in workers}
+        files[f"{weights_file_name(name)}.safetensors"] = pack_tensors(trainable_weights(policy))
+    return {name: _files_for_policy(files, name, learning) if name else files for name in workers}
 
 
-def files_of_updaters(states: Iterable[Files], policies: Collection[str]) -> dict[str, Bytes]:
+def collect_updater_files(states: Iterable[Files], policies: Collection[str]) -> dict[str, Bytes]:
     """The updaters' files of all states, as one updater for all policies would have saved them."""
-    return merged_files([_without_weights(state, policies) for state in states])
+    return merge_files([_without_weights(state, policies) for state in states])
 
 
-def take_weights(states: Iterable[Files], learning: Learning) -> None:
+def load_state_weights(states: Iterable[Files], learning: Learning) -> None:
     """Load the weights of all states into the policies."""
     with TemporaryDirectory(prefix="llmzoo-") as name:
         folder = Path(name)
@@ -199,10 +203,10 @@ def take_weights(states: Iterable[Files], learning: Learning) -> None:
             others = _without_weights(state, learning)
             write_folder({p: data for p, data in state.items() if p not in others}, folder)
         for policy_name, policy in learning.items():
-            put(policy, tensor_io.load(folder, file_of(policy_name)))
+            load_tensors(policy, tensor_io.load(folder, weights_file_name(policy_name)))
 
 
-def merged_files(folders: Sequence[Files]) -> dict[str, Bytes]:
+def merge_files(folders: Sequence[Files]) -> dict[str, Bytes]:
     """The files of several updaters as those of one.
 
     Files of one policy carry its name. A file for all policies is a JSON mapping. Each updater has
@@ -212,11 +216,11 @@ def merged_files(folders: Sequence[Files]) -> dict[str, Bytes]:
     for files in folders:
         for path, data in files.items():
             before = merged.get(path)
-            merged[path] = data if before is None else _merged_json(path, before, data)
+            merged[path] = data if before is None else _merge_json(path, before, data)
     return merged
 
 
-def _merged_json(path: str, one: Bytes, other: Bytes) -> Bytes:
+def _merge_json(path: str, one: Bytes, other: Bytes) -> Bytes:
     if np.array_equal(one, other):
         return one
     both = [json.loads(data.tobytes()) for data in (one, other)]
@@ -226,11 +230,11 @@ def _merged_json(path: str, one: Bytes, other: Bytes) -> Bytes:
 
 
 def _without_weights(files: Files, policies: Collection[str]) -> dict[str, Bytes]:
-    own = tuple(f"{file_of(name)}{suffix}" for name in policies for suffix in (".", "-"))
+    own = tuple(f"{weights_file_name(name)}{suffix}" for name in policies for suffix in (".", "-"))
     return {path: data for path, data in files.items() if not path.startswith(own)}
 
 
-def _of_policy(files: Files, name: str, policies: Collection[str]) -> dict[str, Bytes]:
+def _files_for_policy(files: Files, name: str, policies: Collection[str]) -> dict[str, Bytes]:
     """The files that one policy's updater may read: not those of other policies.
 
     ``NAME.json`` is for all policies, also where one is called NAME.

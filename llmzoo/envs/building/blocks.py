@@ -10,7 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from llmzoo.envs.building.orders import Orders, Reader, Refused, inside, numbers
+from llmzoo.envs.building.orders import (
+    OrderRefused,
+    Orders,
+    Reader,
+    check_coordinate,
+    parse_numbers,
+)
 
 MATERIALS = ("air", "wood", "stone", "brick", "glass", "door")
 AIR, WOOD, STONE, BRICK, GLASS, DOOR = range(len(MATERIALS))
@@ -46,7 +52,7 @@ class Box(NamedTuple):
         return ["".join(SYMBOLS[m] for m in grid[at : at + self.width]) for at in starts]
 
 
-class Fill(NamedTuple):
+class FillCommand(NamedTuple):
     """A command: one material in all cells from one corner to another."""
 
     low: tuple[int, int, int]
@@ -56,12 +62,12 @@ class Fill(NamedTuple):
     def __str__(self) -> str:
         name = MATERIALS[self.material]
         if self.low == self.high:
-            return f"setblock {_space(self.low)} {name}"
-        return f"fill {_space(self.low)} {_space(self.high)} {name}"
+            return f"setblock {_format_coordinates(self.low)} {name}"
+        return f"fill {_format_coordinates(self.low)} {_format_coordinates(self.high)} {name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """What the commands of a round did.
 
     written: for each agent the cells that its commands named, as a grid of 0 and 1. stocks: what is left
@@ -74,50 +80,56 @@ class Built:
     refused: Mapping[str, tuple[str, ...]]
 
 
-def readers(box: Box, materials: Sequence[int], columns: range | None = None) -> dict[str, Reader]:
+def command_readers(
+    box: Box, materials: Sequence[int], columns: range | None = None
+) -> dict[str, Reader]:
     """How ``setblock`` and ``fill`` are read. ``materials``: those that an agent may place; any agent may
     place air. ``columns``: the x that it reaches, all by default."""
     allowed = {MATERIALS[material]: material for material in (AIR, *materials)}
     reach = range(box.width) if columns is None else columns
 
     def corner(words: Sequence[str]) -> tuple[int, int, int]:
-        x, y, z = numbers(words)
-        inside("x", x, box.width), inside("y", y, box.height), inside("z", z, box.depth)
+        x, y, z = parse_numbers(words)
+        (
+            check_coordinate("x", x, box.width),
+            check_coordinate("y", y, box.height),
+            check_coordinate("z", z, box.depth),
+        )
         if x not in reach:
-            raise Refused(f"you reach x from {reach[0]} to {reach[-1]}")
+            raise OrderRefused(f"you reach x from {reach[0]} to {reach[-1]}")
         return x, y, z
 
     def material(word: str) -> int:
         if word.lower() not in allowed:
-            raise Refused(f"a material is {', '.join(allowed)}")
+            raise OrderRefused(f"a material is {', '.join(allowed)}")
         return allowed[word.lower()]
 
-    def setblock(rest: str) -> Fill:
+    def setblock(rest: str) -> FillCommand:
         words = rest.split()
         if len(words) != 4:
-            raise Refused("setblock takes x y z material")
+            raise OrderRefused("setblock takes x y z material")
         at = corner(words[:3])
-        return Fill(at, at, material(words[3]))
+        return FillCommand(at, at, material(words[3]))
 
-    def fill(rest: str) -> Fill:
+    def fill(rest: str) -> FillCommand:
         words = rest.split()
         if len(words) != 7:
-            raise Refused("fill takes x1 y1 z1 x2 y2 z2 material")
+            raise OrderRefused("fill takes x1 y1 z1 x2 y2 z2 material")
         (x1, y1, z1), (x2, y2, z2) = corner(words[:3]), corner(words[3:6])
         low = min(x1, x2), min(y1, y2), min(z1, z2)
-        return Fill(low, (max(x1, x2), max(y1, y2), max(z1, z2)), material(words[6]))
+        return FillCommand(low, (max(x1, x2), max(y1, y2), max(z1, z2)), material(words[6]))
 
     return {"setblock": setblock, "fill": fill}
 
 
-def build(
+def apply_orders(
     box: Box,
     grid: bytes,
     orders: Mapping[str, Orders],
     *,
     stocks: Mapping[str, Stock] | None = None,
     solid: bytes | None = None,
-) -> Built:
+) -> BuildResult:
     """Carry out the commands of a round, agent by agent: where two write, the later one stays.
 
     ``stocks``: what each agent may place; a cell that becomes a material takes one block, and one that
@@ -133,7 +145,7 @@ def build(
         stock = None if stocks is None else dict(stocks[builder])
         short: list[str] = []
         for number, command in given.given:
-            spans = _spans(box, command)
+            spans = _cell_spans(box, command)
             material = command.material
             if stock is not None and material != AIR:
                 taken = sum(n - cells.count(material, at, at + n) for at, n in spans)
@@ -146,12 +158,12 @@ def build(
                 cells[at : at + n] = bytes((material,)) * n
                 marks[at : at + n] = b"\1" * n
         if solid is not None:
-            for at in _ones(solid):
+            for at in _marked_cells(solid):
                 cells[at] = AIR
         written[builder] = bytes(marks)
         refused[builder] = tuple(short)
         left[builder] = {} if stock is None else stock
-    return Built(bytes(cells), written, left, refused)
+    return BuildResult(bytes(cells), written, left, refused)
 
 
 def overlaps(written: Mapping[str, bytes]) -> dict[str, float]:
@@ -167,17 +179,17 @@ def overlaps(written: Mapping[str, bytes]) -> dict[str, float]:
     return shares
 
 
-def steps(box: Box, grid: bytes, fills: Iterable[Fill]) -> list[bytes]:
+def intermediate_grids(box: Box, grid: bytes, fills: Iterable[FillCommand]) -> list[bytes]:
     """The grid after each command; for an animation."""
     grids = []
     for command in fills:
         one = {"": Orders(((1, command),))}
-        grid = build(box, grid, one).grid
+        grid = apply_orders(box, grid, one).grid
         grids.append(grid)
     return grids
 
 
-def boxes(box: Box, cells: Iterable[int], material: int) -> list[Fill]:
+def cover_with_boxes(box: Box, cells: Iterable[int], material: int) -> list[FillCommand]:
     """Commands that fill just these cells: few, each the largest box that grows from its first cell along
     x, then z, then y."""
     left = set(cells)
@@ -197,22 +209,22 @@ def boxes(box: Box, cells: Iterable[int], material: int) -> list[Fill]:
             box.at(i, top + 1, k) in left for i in range(x, right + 1) for k in range(z, back + 1)
         ):
             top += 1
-        fill = Fill(low, (right, top, back), material)
-        left.difference_update(at + i for at, n in _spans(box, fill) for i in range(n))
+        fill = FillCommand(low, (right, top, back), material)
+        left.difference_update(at + i for at, n in _cell_spans(box, fill) for i in range(n))
         found.append(fill)
     return found
 
 
-def _spans(box: Box, command: Fill) -> list[tuple[int, int]]:
+def _cell_spans(box: Box, command: FillCommand) -> list[tuple[int, int]]:
     """The rows of cells that a command names: the first index and the number of cells of each."""
     (x1, y1, z1), (x2, y2, z2), _ = command
     length = x2 - x1 + 1
     return [(box.at(x1, y, z), length) for y in range(y1, y2 + 1) for z in range(z1, z2 + 1)]
 
 
-def _ones(marks: bytes) -> Iterable[int]:
+def _marked_cells(marks: bytes) -> Iterable[int]:
     return (at for at, mark in enumerate(marks) if mark)
 
 
-def _space(place: Sequence[int]) -> str:
+def _format_coordinates(place: Sequence[int]) -> str:
     return " ".join(map(str, place))

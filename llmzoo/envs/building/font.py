@@ -42,7 +42,7 @@ LETTERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def written(text: str) -> tuple[str, ...]:
+def text_rows(text: str) -> tuple[str, ...]:
     """The rows of ``text`` from the top, ``#`` for a cell of a letter and ``.`` for an empty one."""
     between = "." * GAP
     return tuple(between.join(LETTERS[letter][row] for letter in text) for row in range(HEIGHT))

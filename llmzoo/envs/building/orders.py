@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS
-from llmzoo.envs.text import Malformed, bare_line, cut
+from llmzoo.envs.base import MAX_ACTION_CHARS
+from llmzoo.envs.text import MalformedError, strip_markup, truncate
 
 PASS, SAY = "pass", "say"
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,4}")
 Reader = Callable[[str], Any]  # the rest of a line -> the order; raises Refused
 
 
-class Refused(ValueError):
+class OrderRefused(ValueError):
     """An order that cannot be carried out; its text tells the agent why."""
 
 
@@ -37,20 +37,22 @@ class Orders:
     message: str = ""
 
 
-def read(text: str, readers: Mapping[str, Reader], *, most: int, message_chars: int) -> Orders:
+def parse_orders(
+    text: str, readers: Mapping[str, Reader], *, most: int, message_chars: int
+) -> Orders:
     """The orders of an answer. ``readers``: by verb. ``most``: orders that may be given; the others are
     refused. ``message_chars``: the longest message, 0 for none.
 
     ``pass`` is an order to do nothing. Raises :class:`Malformed` for an answer of more than 20,000
     characters and for one without any order. The time is linear in the length of the text.
     """
-    if len(text) > MAX_ANSWER_CHARS:
-        raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    if len(text) > MAX_ACTION_CHARS:
+        raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
     given: list[tuple[int, Any]] = []
     refused: list[str] = []
     message, lines = "", 0
     for number, line in enumerate(text.splitlines(), start=1):
-        match = _LINE.match(bare_line(line).strip("`"))
+        match = _LINE.match(strip_markup(line).strip("`"))
         verb = match[1].lower() if match else ""
         if verb not in readers and verb != PASS and not (verb == SAY and message_chars):
             continue
@@ -59,60 +61,60 @@ def read(text: str, readers: Mapping[str, Reader], *, most: int, message_chars: 
         rest = match[2].strip()
         try:
             if verb == SAY:
-                message = _message(rest, message, message_chars)
+                message = _parse_message(rest, message, message_chars)
             elif verb == PASS:
-                _nothing_after(rest)
+                _reject_trailing_text(rest)
             elif len(given) >= most:
-                raise Refused(f"more than {most} orders")
+                raise OrderRefused(f"more than {most} orders")
             else:
                 given.append((number, readers[verb](rest)))
-        except Refused as reason:
+        except OrderRefused as reason:
             refused.append(f"line {number}: {reason}")
     if not lines:
-        raise Malformed(f"no order in it; a line begins with {_listed([*readers, PASS])}")
+        raise MalformedError(f"no order in it; a line begins with {_join_verbs([*readers, PASS])}")
     return Orders(tuple(given), tuple(refused), message)
 
 
-def numbers(words: Sequence[str]) -> list[int]:
+def parse_numbers(words: Sequence[str]) -> list[int]:
     """Whole numbers of at most four digits; raises :class:`Refused` for anything else."""
     for word in words:
         if not _NUMBER.fullmatch(word):
-            raise Refused("a coordinate is a whole number such as 3")
+            raise OrderRefused("a coordinate is a whole number such as 3")
     return [int(word) for word in words]
 
 
-def inside(name: str, value: int, size: int) -> int:
+def check_coordinate(name: str, value: int, size: int) -> int:
     """``value`` if it is a coordinate from 0 to ``size - 1``; raises :class:`Refused` otherwise."""
     if not 0 <= value < size:
-        raise Refused(f"{name} is from 0 to {size - 1}")
+        raise OrderRefused(f"{name} is from 0 to {size - 1}")
     return value
 
 
-def told(orders: Orders, most: int = 3) -> str:
+def summarize_orders(orders: Orders, most: int = 3) -> str:
     """What became of an answer, in words."""
     count = len(orders.given)
-    said = f"{count} order{'s' * (count != 1)} carried out"
+    summary = f"{count} order{'s' * (count != 1)} carried out"
     if not orders.refused:
-        return said
+        return summary
     more = len(orders.refused) - most
     reasons = "; ".join(orders.refused[:most]) + (f"; {more} more" if more > 0 else "")
-    return f"{said}, {len(orders.refused)} refused ({reasons})"
+    return f"{summary}, {len(orders.refused)} refused ({reasons})"
 
 
-def _message(rest: str, before: str, most: int) -> str:
+def _parse_message(rest: str, before: str, most: int) -> str:
     if before:
-        raise Refused("a second message")
+        raise OrderRefused("a second message")
     if not rest:
-        raise Refused("an empty message")
+        raise OrderRefused("an empty message")
     if len(rest) > most:
-        raise Refused(f"a message of {len(rest)} characters, {most} are allowed")
+        raise OrderRefused(f"a message of {len(rest)} characters, {most} are allowed")
     return rest
 
 
-def _nothing_after(rest: str) -> None:
+def _reject_trailing_text(rest: str) -> None:
     if rest:
-        raise Refused(f"pass stands alone, not before {cut(repr(rest), 20)}")
+        raise OrderRefused(f"pass stands alone, not before {truncate(repr(rest), 20)}")
 
 
-def _listed(verbs: Sequence[str]) -> str:
+def _join_verbs(verbs: Sequence[str]) -> str:
     return f"{', '.join(verbs[:-1])} or {verbs[-1]}"

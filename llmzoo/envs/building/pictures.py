@@ -14,12 +14,12 @@ _PLANS = tuple(BoardCell(name[0], "plan") for name in MATERIALS)
 ANY = BoardCell("#", "plan")  # of a block of any material
 
 
-def cell(built: int, wanted: int) -> BoardCell:
+def block_cell(built: int, wanted: int) -> BoardCell:
     """A block, or the plan of one where nothing stands."""
     return BLOCKS[built] if built != AIR or wanted == AIR else _PLANS[wanted]
 
 
-def front(
+def front_view(
     box: Box,
     grid: bytes,
     target: bytes,
@@ -28,7 +28,7 @@ def front(
     any_material: bool = False,
 ) -> Board:
     """A wall of depth 1 as seen from the front, the highest row first. ``any_material``: the plan names none."""
-    cells = [cell(*pair) for pair in zip(grid, target, strict=True)]
+    cells = [block_cell(*pair) for pair in zip(grid, target, strict=True)]
     if any_material:
         cells = [ANY if own.kind == "plan" else own for own in cells]
     if solid is not None:
@@ -37,7 +37,7 @@ def front(
     return Board(tuple(tuple(cells[at : at + box.width]) for at in starts))
 
 
-def layers(box: Box, grid: bytes, target: bytes) -> Board:
+def layer_views(box: Box, grid: bytes, target: bytes) -> Board:
     """The layers of a box from the ground up, side by side, each as seen from above."""
     rows = []
     for z in range(box.depth):
@@ -45,6 +45,6 @@ def layers(box: Box, grid: bytes, target: bytes) -> Board:
         for y in range(box.height):
             at = box.at(0, y, z)
             row += [_GAP] * bool(y)
-            row += [cell(grid[i], target[i]) for i in range(at, at + box.width)]
+            row += [block_cell(grid[i], target[i]) for i in range(at, at + box.width)]
         rows.append(tuple(row))
     return Board(tuple(rows))

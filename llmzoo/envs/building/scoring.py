@@ -41,7 +41,7 @@ def pairs_iou(grid: bytes, target: bytes, box: Box) -> float:
     return good / whole
 
 
-def share(grid: bytes, target: bytes, cells: Iterable[int]) -> float:
+def matching_share(grid: bytes, target: bytes, cells: Iterable[int]) -> float:
     """The share of ``cells`` that have the target's material."""
     places = list(cells)
     return sum(grid[at] == target[at] for at in places) / len(places)

@@ -23,9 +23,9 @@ from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.building import orders
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.messages import MAX_MESSAGE_CHARS
-from llmzoo.envs.settings import in_range, one_of
-from llmzoo.envs.tasks import Tasks, described
-from llmzoo.envs.text import Malformed, encodable
+from llmzoo.envs.settings import check_choice, check_range
+from llmzoo.envs.tasks import Tasks, describe_task
+from llmzoo.envs.text import MalformedError, replace_surrogates
 
 Task = TypeVar("Task")
 World = TypeVar("World")
@@ -35,7 +35,7 @@ MAX_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[World]):
+class OrdersResult(Generic[World]):
     """What the orders of a round did. overlap: shares by agent. refused: by agent, what could not be done."""
 
     world: World
@@ -44,7 +44,7 @@ class Done(Generic[World]):
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[Task, World]):
+class SiteState(Generic[Task, World]):
     """The state of an episode. messages: of each past round, by agent. told: what became of each agent's
     last answer. paid: the parts of the team reward so far."""
 
@@ -86,9 +86,9 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
-        in_range("max_turns", max_turns, 1, MAX_ROUNDS)
-        in_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
+        check_choice("prompt", prompt, ("full", "terse"))
+        check_range("max_turns", max_turns, 1, MAX_ROUNDS)
+        check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
         super().__init__(
             list(agents),
             simultaneous=True,
@@ -100,7 +100,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         self.most = most
         self.message_chars = message_chars
         self.prompt_style = prompt
-        self.episode: Work[Task, World]
+        self.episode: SiteState[Task, World]
 
     # What an environment supplies
 
@@ -108,11 +108,11 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         """The world at the start."""
         raise NotImplementedError
 
-    def readers(self, agent: str) -> Mapping[str, Reader]:
+    def order_readers(self, agent: str) -> Mapping[str, Reader]:
         """How each order of an agent is read, by its verb."""
         raise NotImplementedError
 
-    def carry_out(self, given: Mapping[str, Orders]) -> Done[World]:
+    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[World]:
         """What the orders of all agents do."""
         raise NotImplementedError
 
@@ -143,31 +143,31 @@ class BuildingSite(TextEnv, Generic[Task, World]):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Work(chosen, self.start(chosen))
+        self.episode = SiteState(chosen, self.start(chosen))
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        return described(self.tasks, self.fingerprint(task), task)
+        return describe_task(self.tasks, self.fingerprint(task), task)
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         given: dict[str, Orders] = {}
-        told: dict[str, str] = {}
+        feedback: dict[str, str] = {}
         errors: dict[str, str] = {}
         local: dict[str, dict[str, float]] = {agent: {} for agent in self.possible_agents}
         for agent in self.possible_agents:
             try:
                 given[agent] = self.read(agent, texts[agent])
-            except Malformed as reason:
+            except MalformedError as reason:
                 given[agent] = Orders()
-                told[agent] = f"malformed: {reason}"
+                feedback[agent] = f"malformed: {reason}"
                 errors[agent] = f"malformed: {reason}"
                 local[agent]["form"] = FORM
         done = self.carry_out(given)
         for agent in self.possible_agents:
-            if agent in told:
+            if agent in feedback:
                 continue
-            answer = _refusing(given[agent], done.refused.get(agent, ()))
-            told[agent] = orders.told(answer)
+            answer = _without_refused(given[agent], done.refused.get(agent, ()))
+            feedback[agent] = orders.summarize_orders(answer)
             if answer.refused:
                 count = len(answer.given) + len(answer.refused) + bool(answer.message)
                 local[agent]["form"] = FORM * len(answer.refused) / count
@@ -177,18 +177,18 @@ class BuildingSite(TextEnv, Generic[Task, World]):
                 local[agent]["overlap"] = OVERLAP * part
         state = self.episode
         parts = self.progress(done.world)
-        said = {agent: answer.message for agent, answer in given.items() if answer.message}
+        messages = {agent: answer.message for agent, answer in given.items() if answer.message}
         self.success = parts["whole"] > 0
         self.episode = replace(
-            state, world=done.world, messages=(*state.messages, said), told=told, paid=parts
+            state, world=done.world, messages=(*state.messages, messages), told=feedback, paid=parts
         )
         team = {name: value - state.paid.get(name, 0.0) for name, value in parts.items()}
         return Outcome(team, local, self.success, errors)
 
     def read(self, agent: str, text: str) -> Orders:
         """The orders of an answer; raises :class:`Malformed`."""
-        return orders.read(
-            text, self.readers(agent), most=self.most, message_chars=self.message_chars
+        return orders.parse_orders(
+            text, self.order_readers(agent), most=self.most, message_chars=self.message_chars
         )
 
     def prompt(self, agent: str) -> str:
@@ -198,23 +198,23 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         if self.prompt_style == "terse":
             who = self.possible_agents.index(agent)
             name = self.metadata["name"].removesuffix("_v0")
-            said = [
-                f"{'you' if builder == agent else self.possible_agents.index(builder)} {encodable(text)}"
+            message_lines = [
+                f"{'you' if builder == agent else self.possible_agents.index(builder)} {replace_surrogates(text)}"
                 for words in state.messages
                 for builder, text in words.items()
             ]
-            lines = [f"{name} {who} {number}/{self.max_turns}", self.terse(agent), *said]
+            lines = [f"{name} {who} {number}/{self.max_turns}", self.terse(agent), *message_lines]
             return "\n".join([*lines, *([f"last {last}"] if last else []), "orders", ""])
         lines = [self.rules(agent), "", f"Round {number} of {self.max_turns}.", self.shown(agent)]
         for past, words in enumerate(state.messages, start=1):
             lines += [
-                f"{'You' if builder == agent else builder} in round {past}: {encodable(text)}"
+                f"{'You' if builder == agent else builder} in round {past}: {replace_surrogates(text)}"
                 for builder, text in words.items()
             ]
         lines += [f"Your last answer: {last}."] if last else []
         return "\n".join([*lines, "", "Your orders:"])
 
-    def saying(self) -> str:
+    def message_rule(self) -> str:
         """The rule about messages, "" where there are none."""
         if not self.message_chars or len(self.possible_agents) == 1:
             return ""
@@ -224,7 +224,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         )
 
 
-def _refusing(answer: Orders, late: Sequence[str]) -> Orders:
+def _without_refused(answer: Orders, late: Sequence[str]) -> Orders:
     """The orders without those that were refused when they were carried out."""
     if not late:
         return answer
@@ -233,7 +233,7 @@ def _refusing(answer: Orders, late: Sequence[str]) -> Orders:
     return replace(answer, given=kept, refused=(*answer.refused, *late))
 
 
-def agents_of_site(num_agents: int, two: Sequence[str], alone: str) -> list[str]:
+def site_agents(num_agents: int, two: Sequence[str], alone: str) -> list[str]:
     """The agents of an environment for two, or for one that does the work of both."""
-    one_of("num_agents", num_agents, (1, 2))
+    check_choice("num_agents", num_agents, (1, 2))
     return list(two) if num_agents == 2 else [alone]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llmzoo.errors import SandboxError
-from llmzoo.sandbox import shared
+from llmzoo.sandbox import default_sandbox
 from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Run, Verdict
 
 MAX_REMEMBERED = 4096
@@ -31,49 +31,49 @@ def check(
     limits: Limits = DEFAULT_LIMITS,
 ) -> Verdict:
     """The verdict of assert-based ``tests``: ``check(candidate)``, bare asserts, unittest classes."""
-    return _once("check", code, tests, entry_point, prelude, limits=limits)
+    return _run_cached("check", code, tests, entry_point, prelude, limits=limits)
 
 
 def check_calls(
     code: str, cases: Sequence[tuple[str, tuple[Any, ...], Any]], limits: Limits = DEFAULT_LIMITS
 ) -> Verdict:
     """The verdict of calls ``(function, arguments, expected value)``, compared outside the program."""
-    return _once("check_calls", code, cases, limits=limits)
+    return _run_cached("check_calls", code, cases, limits=limits)
 
 
 def check_stdio(
     code: str, cases: Sequence[tuple[str, str]], limits: Limits = DEFAULT_LIMITS
 ) -> Verdict:
     """The verdict of ``(standard input, expected output)`` pairs, compared word by word."""
-    return _once("check_stdio", code, cases, limits=limits, compare="tokens")
+    return _run_cached("check_stdio", code, cases, limits=limits, compare="tokens")
 
 
-def run(code: str, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Run:
+def run_program(code: str, stdin: str = "", limits: Limits = DEFAULT_LIMITS) -> Run:
     """What a program prints."""
-    return _once("run", code, stdin, limits=limits)
+    return _run_cached("run", code, stdin, limits=limits)
 
 
 def has_verdict(tests: str, entry_point: str | None = None) -> bool:
     """Whether the sandbox can judge ``tests``. It refuses tests that must run in the program's own
     interpreter, unless it allows that (``allow_shared``)."""
-    return not shared().no_verdict(tests, entry_point)
+    return not default_sandbox().unsupported_reason(tests, entry_point)
 
 
-def trouble(verdict: Verdict) -> str:
+def failure_reason(verdict: Verdict) -> str:
     """Why a program did not answer its tests: it did not load, or reached a limit; else ""."""
     if verdict.status in ("passed", "failed"):
         return ""
     return f"{verdict.status}: {verdict.error}" if verdict.error else verdict.status
 
 
-def _once(method: str, *args: Any, **options: Any) -> Any:
+def _run_cached(method: str, *args: Any, **options: Any) -> Any:
     """The answer of a method of the sandbox, remembered."""
     job = repr((method, args, options))
     with _lock:
         if job in _remembered:
             _remembered.move_to_end(job)
             return _remembered[job]
-    answer: Run | Verdict = getattr(shared(), method)(*args, **options)
+    answer: Run | Verdict = getattr(default_sandbox(), method)(*args, **options)
     if answer.status == "sandbox_error":
         reason = answer.error if isinstance(answer, Verdict) else answer.stderr
         raise SandboxError(f"the sandbox gave no verdict: {reason}")

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.base import MAX_ACTION_CHARS
 from llmzoo.sandbox import syntax
 
 MAX_NESTING = 100  # of brackets; Python's own limit is 200, and deep nests take it long
@@ -50,8 +50,8 @@ def parse(source: str) -> ast.Module:
 @lru_cache(maxsize=64)  # every question about a program begins with its tree
 def _parse(source: str) -> ast.Module | str:
     """The syntax tree, or why there is none."""
-    if len(source) > MAX_ANSWER_CHARS:
-        return f"longer than {MAX_ANSWER_CHARS} characters"
+    if len(source) > MAX_ACTION_CHARS:
+        return f"longer than {MAX_ACTION_CHARS} characters"
     if _nesting(source) > MAX_NESTING:
         return f"brackets nested more than {MAX_NESTING} deep"
     try:
@@ -79,8 +79,8 @@ def extract(text: str, wanted: Collection[str] = ()) -> str:
 
 @lru_cache(maxsize=1024)  # K samples of one prompt are often alike
 def _extract(text: str, wanted: frozenset[str]) -> str:
-    if len(text) > MAX_ANSWER_CHARS:
-        raise NoProgram(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    if len(text) > MAX_ACTION_CHARS:
+        raise NoProgram(f"answer longer than {MAX_ACTION_CHARS} characters")
     if not text.strip():
         raise NoProgram("an empty answer")
     source = _find(text, wanted)
@@ -93,9 +93,9 @@ def _extract(text: str, wanted: frozenset[str]) -> str:
     return source if len(kept) == len(tree.body) else _unparse(kept)
 
 
-def left_out(text: str) -> str:
+def left_out_reason(text: str) -> str:
     """Why a piece of an answer that defines something was left out of its program; "" if none was."""
-    text = text[:MAX_ANSWER_CHARS]
+    text = text[:MAX_ACTION_CHARS]
     blocks = _fenced_blocks(text)[-_MAX_BLOCKS:]
     if blocks:
         pieces = [block for block in blocks if any(map(_HEADER.match, block.splitlines()))]
@@ -106,10 +106,10 @@ def left_out(text: str) -> str:
     return next((reason for reason in results if isinstance(reason, str)), "")
 
 
-def begins(text: str, names: Collection[str] = ()) -> bool:
+def begins_definition(text: str, names: Collection[str] = ()) -> bool:
     """Whether a line begins a definition of one of ``names``, parsable or not. Without ``names``:
     whether a line looks like code, or a code fence holds something."""
-    text = text[:MAX_ANSWER_CHARS]
+    text = text[:MAX_ACTION_CHARS]
     lines = text.splitlines()
     if not names:
         return bool(_fenced_blocks(text)) or any(map(_CODE_LINE.match, lines))
@@ -128,7 +128,7 @@ def definitions(source: str) -> dict[str, Definition]:
     return {node.name: node for node in parse(source).body if isinstance(node, Definition)}
 
 
-def without(source: str, names: Collection[str]) -> str:
+def remove_definitions(source: str, names: Collection[str]) -> str:
     """The program without its top-level definitions of ``names``."""
     body = parse(source).body
     kept = [n for n in body if not (isinstance(n, Definition) and n.name in names)]

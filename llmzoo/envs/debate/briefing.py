@@ -23,16 +23,18 @@ _RULES = (
 )
 
 
-def speaker(agent: str, side: str, debate: Debate, phase: str, heading: str, note: str) -> str:
+def speaker_prompt(
+    agent: str, side: str, debate: Debate, phase: str, heading: str, note: str
+) -> str:
     lines = [
         f"You are {agent} in a debate. You speak {_STANDS[side]} the motion.",
         "",
         f"Motion: {debate.topic.motion}",
         "",
         "Your brief, which the other side does not see:",
-        *_brief(debate.topic.brief(side)),
+        *_brief_lines(debate.topic.brief(side)),
         "",
-        *_so_far(debate),
+        *_transcript_so_far(debate),
         f"{heading} This is the {phase}: {_TASKS[phase]}. {_RULES}",
     ]
     if note:
@@ -40,7 +42,7 @@ def speaker(agent: str, side: str, debate: Debate, phase: str, heading: str, not
     return "\n".join([*lines, "", "Your speech:"])
 
 
-def judge(
+def judge_prompt(
     agent: str, debate: Debate, heading: str, last: Mapping[str, float] | None, note: str
 ) -> str:
     lines = [
@@ -56,9 +58,9 @@ def judge(
         lines += [
             "",
             f"The brief of {side}, {stand} the motion:",
-            *_brief(debate.topic.brief(side)),
+            *_brief_lines(debate.topic.brief(side)),
         ]
-    lines += ["", *_so_far(debate), heading]
+    lines += ["", *_transcript_so_far(debate), heading]
     if last is not None:
         lines += [f"You last said: pro {last['pro']:g}, con {last['con']:g}."]
     if note:
@@ -76,13 +78,15 @@ def transcript(debate: Debate) -> list[str]:
     ]
 
 
-def _so_far(debate: Debate) -> list[str]:
+def _transcript_so_far(debate: Debate) -> list[str]:
     if not debate.speeches:
         return ["Nobody has spoken yet.", ""]
     return ["The debate so far:", *transcript(debate), ""]
 
 
-def _brief(brief: Brief) -> list[str]:
+def _brief_lines(brief: Brief) -> list[str]:
     points = enumerate(brief.points, start=1)
-    told = [f"{number}. {point.claim} Evidence: {point.evidence}" for number, point in points]
-    return [f"Position: {brief.position}", *told]
+    point_lines = [
+        f"{number}. {point.claim} Evidence: {point.evidence}" for number, point in points
+    ]
+    return [f"Position: {brief.position}", *point_lines]

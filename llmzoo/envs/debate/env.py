@@ -85,10 +85,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.endpoints import Endpoint
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
 from llmzoo.envs.debate import briefing, oracle
 from llmzoo.envs.debate.judge import rules, verdicts
-from llmzoo.envs.debate.judge.endpoint import Judge, checked, chosen
+from llmzoo.envs.debate.judge.endpoint import Judge, make_judge, validate_scores
 from llmzoo.envs.debate.judge.rules import Scores
 from llmzoo.envs.debate.judge.words import sentences
 from llmzoo.envs.debate.tasks import (
@@ -98,17 +98,17 @@ from llmzoo.envs.debate.tasks import (
     Debate,
     Speech,
     canonical,
-    heard,
-    other,
+    clean_speech,
+    load_topics,
+    other_side,
     phase_of,
-    shipped,
 )
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.errors import ConfigError
 
 REWARDS = ("zero-sum", "cooperative")
-ALONE = "debater_0"
+LONE_DEBATER = "debater_0"
 HONEST = 0.5  # the least score of both sides in a cooperative success
 WON, DRAWN, LOST = "won", "drawn", "lost"
 MAX_SPEECHES = 6  # of a side: four points, two of them again
@@ -148,10 +148,10 @@ class DebateEnv(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("reward", reward, REWARDS)
-        one_of("prompt", prompt, ("full",))
+        check_choice("reward", reward, REWARDS)
+        check_choice("prompt", prompt, ("full",))
         self.alone = num_agents == 1
-        agents = [ALONE] if self.alone else _agents(per_side, judge_agent)
+        agents = [LONE_DEBATER] if self.alone else _agent_names(per_side, judge_agent)
         _check_agents(per_side, max_turns, num_agents, judge_agent)
         if judge_agent and judge != "rules":
             raise ConfigError("judge_agent=True needs judge='rules', which rates its verdicts")
@@ -165,7 +165,7 @@ class DebateEnv(TextEnv):
         )
         self.reward = reward
         self.per_side = per_side
-        self.judge = chosen(judge, endpoint)  # None: the rules
+        self.judge = make_judge(judge, endpoint)  # None: the rules
         self.judge_agent = agents[-1] if judge_agent else None
         self.team = [agent for agent in agents if agent != self.judge_agent]
         parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_agent else ("verdict",)
@@ -177,8 +177,8 @@ class DebateEnv(TextEnv):
             if reward == "zero-sum" and not self.alone
             else [],
         }
-        names = [topic.id for topic in shipped()]
-        self.tasks = Listed(shipped(), canonical, split=split, source="shipped", names=names)
+        names = [topic.id for topic in load_topics()]
+        self.tasks = TaskList(load_topics(), canonical, split=split, source="shipped", names=names)
         self.episode: DebateState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
@@ -191,47 +191,47 @@ class DebateEnv(TextEnv):
 
     def describe(self) -> Mapping[str, Any]:
         topic = self.episode.debate.topic
-        return described(self.tasks, canonical(topic), topic)
+        return describe_task(self.tasks, canonical(topic), topic)
 
     def play(self, agent: str, text: str) -> Outcome:
         if agent == self.judge_agent:
             return self._judged(agent, text)
-        speech, problem = _speech(text)
+        speech, problem = _clean_speech(text)
         debate = self._said(self.episode.debate, agent, self.turn, speech)
         if self.alone and not debate.over:  # the opponent answers, or opens the next round
             debate = self._answered(debate, self.turn + (self.episode.side == "con"))
         self.episode = replace(self.episode, debate=debate)
         if self.judge_agent is not None:
-            return Outcome(errors=self._noted(agent, problem))
-        return self._ended(agent, problem, *self._paid(self._worth(debate)))
+            return Outcome(errors=self._record_problem(agent, problem))
+        return self._ended(agent, problem, *self._paid(self._compute_scores(debate)))
 
     def prompt(self, agent: str) -> str:
         session = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
         note = session.notes.get(agent, "")
         if agent == self.judge_agent:
-            return briefing.judge(agent, session.debate, heading, session.verdict, note)
+            return briefing.judge_prompt(agent, session.debate, heading, session.verdict, note)
         side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
-        return briefing.speaker(agent, side, session.debate, phase, heading, note)
+        return briefing.speaker_prompt(agent, side, session.debate, phase, heading, note)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
-        scores = _totals(self.episode.worth)
+        scores = _total_scores(self.episode.worth)
         if self.reward == "cooperative":
-            return {"success": _honest(scores)}
-        better = verdicts.better(scores)
+            return {"success": _is_honest(scores)}
+        better = verdicts.leading_side(scores)
         outcomes = {other: self._outcome(other, better) for other in self.team}
         if agent == self.judge_agent:
             verdict = self.episode.verdict
-            success = verdict is not None and verdicts.better(verdict) == verdicts.better(
-                self._right()
-            )
+            success = verdict is not None and verdicts.leading_side(
+                verdict
+            ) == verdicts.leading_side(self._right())
         else:
-            success = outcomes[agent] == WON or (outcomes[agent] == DRAWN and _honest(scores))
+            success = outcomes[agent] == WON or (outcomes[agent] == DRAWN and _is_honest(scores))
         return {"success": success, "outcomes": outcomes}
 
     def expert(self, agent: str) -> str:
         if agent == self.judge_agent:
-            return _verdict_text(self._right())
+            return _format_verdict(self._right())
         return oracle.expert(self.episode.debate, self._side(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
@@ -242,7 +242,7 @@ class DebateEnv(TextEnv):
                 for side, value in self._right().items()
             }
             slips = ("pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
-            return _verdict_text(felt) if rng.random() < 0.85 else rng.choice(slips)
+            return _format_verdict(felt) if rng.random() < 0.85 else rng.choice(slips)
         return oracle.amateur(self.episode.debate, self._side(agent), rng)
 
     def board(self) -> str:
@@ -255,7 +255,7 @@ class DebateEnv(TextEnv):
     # What is said, and what it is worth
 
     def _side(self, agent: str) -> str:
-        return self.episode.side if agent == ALONE else agent[:3]
+        return self.episode.side if agent == LONE_DEBATER else agent[:3]
 
     def _said(self, debate: Debate, agent: str, round: int, text: str) -> Debate:
         speech = Speech(agent, self._side(agent), phase_of(round, self.max_turns), text)
@@ -263,18 +263,18 @@ class DebateEnv(TextEnv):
 
     def _answered(self, debate: Debate, round: int) -> Debate:
         """The debate after the scripted speech of a round, against a single debater."""
-        side = other(self.episode.side)
-        return self._said(debate, f"{side}_1", round, heard(oracle.expert(debate, side)))
+        side = other_side(self.episode.side)
+        return self._said(debate, f"{side}_1", round, clean_speech(oracle.expert(debate, side)))
 
-    def _worth(self, debate: Debate) -> Scores:
+    def _compute_scores(self, debate: Debate) -> Scores:
         if self.judge is None:
             return rules.score(debate)
-        return checked(self.judge(debate)) if debate.over else _NOTHING
+        return validate_scores(self.judge(debate)) if debate.over else _NOTHING
 
     def _right(self) -> Mapping[str, float]:
         """The rules' scores for the rounds so far, as if there were no others."""
         debate = self.episode.debate
-        totals = _totals(rules.score(debate))
+        totals = _total_scores(rules.score(debate))
         return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
     def _paid(self, worth: Scores) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
@@ -288,9 +288,9 @@ class DebateEnv(TextEnv):
         if self.reward == "cooperative":
             parts = gained["pro"]
             return {part: (gained["pro"][part] + gained["con"][part]) / 2 for part in parts}, {}
-        sums = _totals(gained)
+        sums = _total_scores(gained)
         return {}, {
-            agent: {**gained[self._side(agent)], "opponent": -sums[other(self._side(agent))]}
+            agent: {**gained[self._side(agent)], "opponent": -sums[other_side(self._side(agent))]}
             for agent in self.team
         }
 
@@ -301,21 +301,21 @@ class DebateEnv(TextEnv):
         local: dict[str, dict[str, float]] = {}
         problem, agreed = "", verdicts.WORST
         try:
-            verdict = verdicts.parse(text[: MAX_ANSWER_CHARS + 1])
+            verdict = verdicts.parse_verdict(text[: MAX_ACTION_CHARS + 1])
         except verdicts.NoVerdict as reason:
             problem = str(reason)
         else:
-            most = _totals(rules.score(debate))  # an argument that was not made earns nothing
+            most = _total_scores(rules.score(debate))  # an argument that was not made earns nothing
             worth = {
                 side: {"verdict": min(verdict[side] * debate.share, most[side])} for side in SIDES
             }
             team, local = self._paid(worth)
-            agreed = verdicts.agreement(verdict, self._right())
+            agreed = verdicts.score_agreement(verdict, self._right())
             self.episode = replace(self.episode, verdict=verdict)
         local[agent] = {"agreement": agreed / self.max_turns}
         return self._ended(agent, problem, team, local)
 
-    def _noted(self, agent: str, problem: str) -> dict[str, str]:
+    def _record_problem(self, agent: str, problem: str) -> dict[str, str]:
         """Keeps the problem with an answer for the next prompt; gives the errors."""
         self.episode = replace(self.episode, notes={**self.episode.notes, agent: problem})
         return {agent: f"malformed: {problem}"} if problem else {}
@@ -330,7 +330,9 @@ class DebateEnv(TextEnv):
         """The outcome of a paid turn."""
         over = self.episode.debate.over
         self.success = over and self.ending(self.possible_agents[0])["success"]
-        return Outcome(team=team, local=local, done=over, errors=self._noted(agent, problem))
+        return Outcome(
+            team=team, local=local, done=over, errors=self._record_problem(agent, problem)
+        )
 
 
 def _check_agents(per_side: int, max_turns: int, num_agents: int | None, judge_agent: bool) -> None:
@@ -339,7 +341,7 @@ def _check_agents(per_side: int, max_turns: int, num_agents: int | None, judge_a
             "per_side must be at least 1, max_turns at least 2, and their product at most "
             f"{MAX_SPEECHES}; got per_side={per_side}, max_turns={max_turns}"
         )
-    count = len(_agents(per_side, judge_agent))
+    count = len(_agent_names(per_side, judge_agent))
     if num_agents not in (None, count) and (num_agents != 1 or per_side > 1 or judge_agent):
         raise ConfigError(
             f"num_agents must be {count} with these arguments, or 1 with per_side=1 and without "
@@ -347,36 +349,39 @@ def _check_agents(per_side: int, max_turns: int, num_agents: int | None, judge_a
         )
 
 
-def _agents(per_side: int, judge_agent: bool) -> list[str]:
+def _agent_names(per_side: int, judge_agent: bool) -> list[str]:
     speakers = [f"{SIDES[number % 2]}_{number}" for number in range(2 * per_side)]
     return [*speakers, f"judge_{2 * per_side}"] if judge_agent else speakers
 
 
-def _speech(text: str) -> tuple[str, str]:
+def _clean_speech(text: str) -> tuple[str, str]:
     """The part of a text that is heard, and the problem with the text, if there is one."""
-    if len(text) > MAX_ANSWER_CHARS:
-        return "", f"longer than {MAX_ANSWER_CHARS} characters: it was not heard"
-    said = heard(text)
-    if not said:
+    if len(text) > MAX_ACTION_CHARS:
+        return "", f"longer than {MAX_ACTION_CHARS} characters: it was not heard"
+    speech_text = clean_speech(text)
+    if not speech_text:
         return "", "an empty speech"
-    if not any(len(sentence.words) > 1 for sentence in sentences(said)):
-        return said, "no sentence could be read"
-    if len(said.split()) < len(text.split()):
-        return said, f"only its first {MAX_WORDS} words, or {MAX_CHARS} characters, were heard"
-    return said, ""
+    if not any(len(sentence.words) > 1 for sentence in sentences(speech_text)):
+        return speech_text, "no sentence could be read"
+    if len(speech_text.split()) < len(text.split()):
+        return (
+            speech_text,
+            f"only its first {MAX_WORDS} words, or {MAX_CHARS} characters, were heard",
+        )
+    return speech_text, ""
 
 
-def _honest(scores: Mapping[str, float]) -> bool:
+def _is_honest(scores: Mapping[str, float]) -> bool:
     return all(scores[side] >= HONEST for side in SIDES)
 
 
-def _totals(scores: Scores) -> dict[str, float]:
+def _total_scores(scores: Scores) -> dict[str, float]:
     return {side: sum(scores[side].values()) for side in SIDES}
 
 
-def _verdict_text(scores: Mapping[str, float]) -> str:
+def _format_verdict(scores: Mapping[str, float]) -> str:
     return json.dumps({side: round(scores[side], 6) for side in SIDES})
 
 
 raw_env = DebateEnv
-env, parallel_env = public_forms(DebateEnv)
+env, parallel_env = make_env_fns(DebateEnv)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from llmzoo.envs.sources import records
+from llmzoo.envs.sources import read_shipped_records
 
-FILE = Path(__file__).parent / "topics" / "topics.jsonl"
+TOPICS_FILE = Path(__file__).parent / "topics" / "topics.jsonl"
 SIDES = ("pro", "con")
 OPENING, REBUTTAL, CLOSING = "opening", "rebuttal", "closing"
 MAX_WORDS = 250
@@ -40,8 +40,8 @@ class Brief:
     @property
     def lines(self) -> tuple[str, ...]:
         """Everything that the side reads: its position, claims and evidence."""
-        told = [text for point in self.points for text in (point.claim, point.evidence)]
-        return (self.position, *told)
+        point_lines = [text for point in self.points for text in (point.claim, point.evidence)]
+        return (self.position, *point_lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Debate:
         return len(self.speeches) / (2 * self.total)
 
 
-def other(side: str) -> str:
+def other_side(side: str) -> str:
     return "con" if side == "pro" else "pro"
 
 
@@ -98,20 +98,20 @@ def canonical(topic: Topic) -> str:
 
 
 @cache
-def shipped() -> tuple[Topic, ...]:
+def load_topics() -> tuple[Topic, ...]:
     """All topics."""
     return tuple(
-        Topic(record["id"], record["motion"], *(_brief(record[side]) for side in SIDES))
-        for record in records(FILE)
+        Topic(record["id"], record["motion"], *(_brief_from_record(record[side]) for side in SIDES))
+        for record in read_shipped_records(TOPICS_FILE)
     )
 
 
-def _brief(record: dict[str, object]) -> Brief:
+def _brief_from_record(record: dict[str, object]) -> Brief:
     points, replies = record["points"], record["replies"]
     assert isinstance(points, list)
     assert isinstance(replies, list)
-    told = tuple(BriefPoint(point["claim"], point["evidence"]) for point in points)
-    return Brief(str(record["position"]), told, tuple(replies))
+    brief_points = tuple(BriefPoint(point["claim"], point["evidence"]) for point in points)
+    return Brief(str(record["position"]), brief_points, tuple(replies))
 
 
 def phase_of(round: int, rounds: int) -> str:
@@ -121,15 +121,15 @@ def phase_of(round: int, rounds: int) -> str:
     return CLOSING if round == rounds - 1 else REBUTTAL
 
 
-def heard(text: str) -> str:
+def clean_speech(text: str) -> str:
     """``text`` as it is heard: its first 250 words, within 2,000 characters, without control
     characters and lone surrogates; blank space becomes single blanks and line ends."""
-    shown = text[: 4 * MAX_CHARS]
-    if not shown.replace("\n", "").isprintable():
-        shown = "".join(c for c in shown if c.isspace() or _speakable(c))
+    cleaned = text[: 4 * MAX_CHARS]
+    if not cleaned.replace("\n", "").isprintable():
+        cleaned = "".join(c for c in cleaned if c.isspace() or _is_speakable(c))
     lines: list[str] = []
     left = MAX_WORDS
-    for line in shown.split("\n"):
+    for line in cleaned.split("\n"):
         words = line.split()[:left]
         left -= len(words)
         if words:
@@ -137,5 +137,5 @@ def heard(text: str) -> str:
     return "\n".join(lines)[:MAX_CHARS].rstrip()
 
 
-def _speakable(character: str) -> bool:
+def _is_speakable(character: str) -> bool:
     return unicodedata.category(character) not in _UNSPEAKABLE

@@ -55,7 +55,7 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class BoardInText:
     """A board that a text shows. It can be drawn instead of ``text[start:end]``.
 
     This part is empty if the text has no board, such as the moves of a plan: then the board of their

@@ -11,7 +11,7 @@ PAPER, INK = "#fbfaf6", "#2f3640"
 LINE, FRAME = "#cfc8ba", "#4a5568"  # between cells; around a board and between sudoku's boxes
 
 
-class Look(NamedTuple):
+class CellStyle(NamedTuple):
     """A cell's colours, as ``#rrggbb``: the background, and what is drawn on it."""
 
     fill: str
@@ -20,31 +20,31 @@ class Look(NamedTuple):
 
 _FLOOR, _GOAL, _PLAYER, _WOOD, _SAGE = "#efeae0", "#c8553d", "#2171b5", "#d3a35f", "#6f9f72"
 
-CELLS: Mapping[Kind, Look] = {
-    "wall": Look("#66728a", "#7c889f"),
-    "floor": Look(_FLOOR, LINE),
-    "goal": Look(_FLOOR, _GOAL),
-    "box": Look(_WOOD, "#7d5a28"),
-    "box_on_goal": Look(_SAGE, "#3a5f3d"),
-    "player": Look(_FLOOR, _PLAYER),
-    "player_on_goal": Look("#f3d9cf", _PLAYER),
-    "start": Look("#bdd5ea", _PLAYER),
-    "path": Look("#d3e4f1", "#4f8abd"),
-    "given": Look("#efeae0", INK),
-    "filled": Look("#ffffff", _PLAYER),
-    "empty": Look("#ffffff", LINE),
-    "wrong": Look("#f6d9d2", "#b3382c"),
-    "wood": Look(_WOOD, "#8f6a35"),
-    "stone": Look("#a9adb3", "#7b8087"),
-    "brick": Look("#c0694f", "#8a4331"),
-    "glass": Look("#bfe0ea", "#5fa3b8"),
-    "iron": Look("#d8d3cf", "#a0643c"),
-    "door": Look("#7a5230", "#d9b46a"),
-    "plan": Look("#ffffff", "#9a917f"),
-    "earth": Look("#8a7460", "#6d5a49"),
+CELLS: Mapping[Kind, CellStyle] = {
+    "wall": CellStyle("#66728a", "#7c889f"),
+    "floor": CellStyle(_FLOOR, LINE),
+    "goal": CellStyle(_FLOOR, _GOAL),
+    "box": CellStyle(_WOOD, "#7d5a28"),
+    "box_on_goal": CellStyle(_SAGE, "#3a5f3d"),
+    "player": CellStyle(_FLOOR, _PLAYER),
+    "player_on_goal": CellStyle("#f3d9cf", _PLAYER),
+    "start": CellStyle("#bdd5ea", _PLAYER),
+    "path": CellStyle("#d3e4f1", "#4f8abd"),
+    "given": CellStyle("#efeae0", INK),
+    "filled": CellStyle("#ffffff", _PLAYER),
+    "empty": CellStyle("#ffffff", LINE),
+    "wrong": CellStyle("#f6d9d2", "#b3382c"),
+    "wood": CellStyle(_WOOD, "#8f6a35"),
+    "stone": CellStyle("#a9adb3", "#7b8087"),
+    "brick": CellStyle("#c0694f", "#8a4331"),
+    "glass": CellStyle("#bfe0ea", "#5fa3b8"),
+    "iron": CellStyle("#d8d3cf", "#a0643c"),
+    "door": CellStyle("#7a5230", "#d9b46a"),
+    "plan": CellStyle("#ffffff", "#9a917f"),
+    "earth": CellStyle("#8a7460", "#6d5a49"),
 }
 
 
-def rgb(colour: str) -> tuple[int, int, int]:
+def parse_rgb(colour: str) -> tuple[int, int, int]:
     """``#rrggbb`` as three numbers from 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

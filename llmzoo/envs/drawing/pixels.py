@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 CELL = 56  # pixels of a cell's side, unless the board is too large
 LARGEST = 960  # most pixels of the longer side of a board, without its margin
 SMALLEST = 8  # pixels of a cell's side
-FILM = 0.5  # size of animated pictures relative to others
+GIF_SCALE = 0.5  # size of animated pictures relative to others
 _FINE = 3  # drawn so many times as large
 
 
-def rgb(board: Board) -> np.ndarray:
+def to_rgb(board: Board) -> np.ndarray:
     """The picture of a board, [height, width, 3] uint8.
 
     Cells are 56 pixels wide, or less if a side of the board has more than 17. Raises
     :class:`MissingExtraError` if Pillow is not installed.
     """
-    return np.asarray(image(board))
+    return np.asarray(to_image(board))
 
 
-def image(board: Board, cell: int | None = None) -> Image:
+def to_image(board: Board, cell: int | None = None) -> Image:
     """The same as Pillow's image; ``cell``: pixels of a cell's side."""
-    pillow = _pillow("a picture of a board")
+    pillow = _import_pillow("a picture of a board")
     from llmzoo.envs.drawing.strokes import draw_board
 
-    side = cell or _side(board)
+    side = cell or _cell_side(board)
     columns, rows = len(board.rows[0]), len(board.rows)
     margin = max(2, side // 3)
     size = columns * side + 2 * margin, rows * side + 2 * margin
@@ -45,30 +45,30 @@ def image(board: Board, cell: int | None = None) -> Image:
     return picture.reduce(_FINE)
 
 
-def animate(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
+def save_gif(boards: Sequence[Board], path: Path, seconds: float = 0.3) -> None:
     """Write boards of one size as an animated GIF, ``seconds`` each; the first is shown three times as
     long, the last six times. Half the size of :func:`rgb`."""
-    side = max(SMALLEST, round(FILM * _side(boards[0])))
+    side = max(SMALLEST, round(GIF_SCALE * _cell_side(boards[0])))
     each = round(1000 * seconds)
     waits = [3 * each, *[each] * (len(boards) - 1)]
     waits[-1] = 6 * each
-    others = (image(board, side) for board in boards[1:])
-    image(boards[0], side).save(
+    others = (to_image(board, side) for board in boards[1:])
+    to_image(boards[0], side).save(
         path, format="GIF", save_all=True, append_images=others, duration=waits, loop=0
     )
 
 
-def check() -> None:
+def require_pillow() -> None:
     """Raise :class:`MissingExtraError` if Pillow is not installed."""
-    _pillow("a picture of a board")
+    _import_pillow("a picture of a board")
 
 
-def _side(board: Board) -> int:
+def _cell_side(board: Board) -> int:
     longest = max(len(board.rows), len(board.rows[0]))
     return max(SMALLEST, min(CELL, LARGEST // longest))
 
 
-def _pillow(what: str) -> Any:
+def _import_pillow(what: str) -> Any:
     try:
         from PIL import Image
     except ModuleNotFoundError as error:

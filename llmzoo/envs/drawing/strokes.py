@@ -10,7 +10,7 @@ from PIL.Image import Image
 from PIL.Image import new as new_image
 
 from llmzoo.envs.drawing.board import Board, BoardCell, Kind
-from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, rgb
+from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, parse_rgb
 
 _DIGITS = frozenset({"given", "filled", "wrong"})
 _ARROWS = {
@@ -68,7 +68,7 @@ def draw_board(picture: Image, board: Board, side: int, margin: int) -> None:
         for column, cell in enumerate(cells):
             picture.paste(_tile(cell, side), (margin + column * side, margin + row * side))
     if board.block:
-        _rule(canvas, board.block, side, margin, right, bottom)
+        _draw_sudoku_lines(canvas, board.block, side, margin, right, bottom)
     thick = max(2, side // 18)
     canvas.rounded_rectangle(
         [margin - thick, margin - thick, right + thick - 1, bottom + thick - 1],
@@ -81,11 +81,11 @@ def draw_board(picture: Image, board: Board, side: int, margin: int) -> None:
 @lru_cache(maxsize=128)  # a board has many cells of few kinds
 def _tile(cell: BoardCell, side: int) -> Image:
     tile = new_image("RGB", (side, side), CELLS[cell.kind].fill)
-    _DRAWN[cell.kind](Pen(ImageDraw.Draw(tile), side), cell)
+    _DRAW_BY_KIND[cell.kind](Pen(ImageDraw.Draw(tile), side), cell)
     return tile
 
 
-def _rule(
+def _draw_sudoku_lines(
     canvas: ImageDraw.ImageDraw, block: int, side: int, margin: int, right: int, bottom: int
 ) -> None:
     """The lines of a sudoku, the thick ones last."""
@@ -96,7 +96,7 @@ def _rule(
             canvas.line([(margin, at), (right, at)], fill=colour, width=max(1, width))
 
 
-def _nothing(pen: Pen, cell: BoardCell) -> None:
+def _draw_nothing(pen: Pen, cell: BoardCell) -> None:
     """An empty cell of a sudoku."""
 
 
@@ -235,14 +235,14 @@ def _earth(pen: Pen, cell: BoardCell) -> None:
 
 def _mix(one: str, other: str, share: float) -> str:
     """A colour with ``share`` of another one in it."""
-    parts = zip(rgb(one), rgb(other), strict=True)
+    parts = zip(parse_rgb(one), parse_rgb(other), strict=True)
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in parts)
 
 
-_DRAWN: dict[Kind, Callable[[Pen, BoardCell], None]] = {
+_DRAW_BY_KIND: dict[Kind, Callable[[Pen, BoardCell], None]] = {
     "wall": _wall,
     "floor": _floor,
-    "empty": _nothing,
+    "empty": _draw_nothing,
     "goal": _goal,
     "box": _box,
     "box_on_goal": _box_on_goal,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TextIO
 
-from llmzoo.envs.drawing.board import Board, BoardCell, Kind, Sighting
-from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, Look, rgb
+from llmzoo.envs.drawing.board import Board, BoardCell, BoardInText, Kind
+from llmzoo.envs.drawing.palette import CELLS, FRAME, LINE, CellStyle, parse_rgb
 
 _RESET = "\x1b[0m"
 _BOLD: frozenset[Kind] = frozenset({"given", "player", "player_on_goal", "box", "box_on_goal"})
@@ -32,7 +32,7 @@ _CROSSINGS = {
 }
 
 
-def takes_colour(stream: TextIO) -> bool:
+def supports_colour(stream: TextIO) -> bool:
     """Whether boards may be drawn in colour there: on a terminal with UTF-8.
 
     A ``NO_COLOR`` that is not empty means no. Otherwise ``FORCE_COLOR`` means yes, and ``TERM=dumb``
@@ -46,42 +46,44 @@ def takes_colour(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def coloured(board: Board) -> str:
+def render_coloured(board: Board) -> str:
     """The board as lines of text with 256 colours; sudoku's with a line around every cell."""
-    return _rule(board, board.block) if board.block else _frame(board)
+    return _render_sudoku(board, board.block) if board.block else _render_framed(board)
 
 
-def in_text(text: str, sightings: Sequence[Sighting]) -> str:
+def render_boards_in_text(text: str, sightings: Sequence[BoardInText]) -> str:
     """``text`` with each of its boards drawn instead of its symbols, or after the plan that leads to it."""
     parts, done = [], 0
     for seen in sightings:
         before = "\n" if seen.start == seen.end else ""
-        parts += [text[done : seen.start], before, coloured(seen.board)]
+        parts += [text[done : seen.start], before, render_coloured(seen.board)]
         done = seen.end
     return "".join([*parts, text[done:]])
 
 
-def _frame(board: Board) -> str:
+def _render_framed(board: Board) -> str:
     width = 3 * len(board.rows[0]) if board.rows else 0
-    side = _ink("│", FRAME)
-    rows = [f"{side}{_run(row)}{side}" for row in board.rows]
-    top, bottom = _ink(f"╭{'─' * width}╮", FRAME), _ink(f"╰{'─' * width}╯", FRAME)
+    side = _colour_text("│", FRAME)
+    rows = [f"{side}{_render_cells(row)}{side}" for row in board.rows]
+    top, bottom = _colour_text(f"╭{'─' * width}╮", FRAME), _colour_text(f"╰{'─' * width}╯", FRAME)
     return "\n".join([top, *rows, bottom])
 
 
-def _rule(board: Board, block: int) -> str:
+def _render_sudoku(board: Board, block: int) -> str:
     columns = len(board.rows[0]) if board.rows else 0
     heavy = [(column + 1) % block == 0 for column in range(columns - 1)]
 
     def rule(left: str, right: str, dash: str, crossings: Sequence[str]) -> str:
         cells = "".join(f"{dash * 3}{crossing}" for crossing in crossings)
-        return _ink(f"{left}{cells}{dash * 3}{right}", FRAME)
+        return _colour_text(f"{left}{cells}{dash * 3}{right}", FRAME)
 
     lines = [rule("┏", "┓", "━", ["┳" if is_heavy else "┯" for is_heavy in heavy])]
-    bars = [_ink("┃" if is_heavy else "│", FRAME if is_heavy else LINE) for is_heavy in heavy]
-    side = _ink("┃", FRAME)
+    bars = [
+        _colour_text("┃" if is_heavy else "│", FRAME if is_heavy else LINE) for is_heavy in heavy
+    ]
+    side = _colour_text("┃", FRAME)
     for number, row in enumerate(board.rows, start=1):
-        cells = [_run([cell]) for cell in row]
+        cells = [_render_cells([cell]) for cell in row]
         within = "".join(cell + bar for cell, bar in zip(cells, bars, strict=False))
         lines.append(f"{side}{within}{cells[-1]}{side}")
         if number == len(board.rows):
@@ -93,11 +95,11 @@ def _rule(board: Board, block: int) -> str:
     return "\n".join(lines)
 
 
-def _run(cells: Sequence[BoardCell]) -> str:
+def _render_cells(cells: Sequence[BoardCell]) -> str:
     """Cells side by side; a colour is named where it begins."""
     parts, before = [], ""
     for cell in cells:
-        style = _style(CELLS[cell.kind], cell.kind in _BOLD)
+        style = _style_codes(CELLS[cell.kind], cell.kind in _BOLD)
         sign = _SIGNS.get(cell.kind) or _ARROWS.get(cell.symbol, cell.symbol)
         parts.append(f" {sign} " if style == before else f"{style} {sign} ")
         before = style
@@ -105,29 +107,29 @@ def _run(cells: Sequence[BoardCell]) -> str:
 
 
 @cache
-def _style(look: Look, bold: bool) -> str:
+def _style_codes(look: CellStyle, bold: bool) -> str:
     weight = "1" if bold else "22"
-    return f"\x1b[{weight};38;5;{_nearest(look.ink)};48;5;{_nearest(look.fill)}m"
+    return f"\x1b[{weight};38;5;{_nearest_colour(look.ink)};48;5;{_nearest_colour(look.fill)}m"
 
 
-def _ink(text: str, colour: str) -> str:
-    return f"\x1b[38;5;{_nearest(colour)}m{text}{_RESET}"
+def _colour_text(text: str, colour: str) -> str:
+    return f"\x1b[38;5;{_nearest_colour(colour)}m{text}{_RESET}"
 
 
 @cache
-def _nearest(colour: str) -> int:
+def _nearest_colour(colour: str) -> int:
     """The nearest of the 240 fixed colours that terminals know as 16 to 255."""
-    wanted = rgb(colour)
+    wanted = parse_rgb(colour)
     return min(
-        _fixed_colours(),
+        _xterm_colours(),
         key=lambda number: sum(
-            (a - b) ** 2 for a, b in zip(_fixed_colours()[number], wanted, strict=True)
+            (a - b) ** 2 for a, b in zip(_xterm_colours()[number], wanted, strict=True)
         ),
     )
 
 
 @cache
-def _fixed_colours() -> dict[int, tuple[int, int, int]]:
+def _xterm_colours() -> dict[int, tuple[int, int, int]]:
     """xterm's cube of 6 x 6 x 6 colours and its 24 greys, by number."""
     steps = (0, 95, 135, 175, 215, 255)
     cube = [(red, green, blue) for red in steps for green in steps for blue in steps]

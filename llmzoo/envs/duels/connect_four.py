@@ -35,10 +35,10 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.duels.env import Duel
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.rules import GameRules
 
 COLUMNS, ROWS = 7, 6
 DEPTH = 4  # moves that the expert looks ahead
@@ -56,11 +56,11 @@ ORDER = (3, 2, 4, 1, 5, 0, 6)  # the middle first: what is cut off is cut off ea
 Columns = tuple[str, ...]  # the discs of each column, from the bottom
 
 
-class ConnectFour(Rules[Columns]):
+class ConnectFour(GameRules[Columns]):
     name = "connect four"
     short = "four"
     most = 1.0
-    small = False
+    is_enumerable = False
 
     def words(self) -> str:
         return (
@@ -80,7 +80,7 @@ class ConnectFour(Rules[Columns]):
         return tuple(str(n) for n, column in enumerate(state, start=1) if len(column) < ROWS)
 
     def after(self, state: Columns, move: str) -> Columns:
-        return _dropped(state, int(move) - 1)
+        return _drop_disc(state, int(move) - 1)
 
     def returns(self, state: Columns) -> tuple[float, float]:
         winner = _winner(state)
@@ -90,24 +90,30 @@ class ConnectFour(Rules[Columns]):
 
     def seen(self, state: Columns, player: int) -> str:
         return "\n".join(
-            [f"You play {MARKS[player]}. The board:", *_rows(state), "".join(map(str, range(1, 8)))]
+            [
+                f"You play {MARKS[player]}. The board:",
+                *_board_rows(state),
+                "".join(map(str, range(1, 8))),
+            ]
         )
 
-    def briefly_seen(self, state: Columns, player: int) -> str:
-        return "\n".join(_rows(state))
+    def terse_information_text(self, state: Columns, player: int) -> str:
+        return "\n".join(_board_rows(state))
 
     def board(self, state: Columns) -> Board:
         empty = BoardCell(".", "empty")
-        return Board(tuple(tuple(CELLS.get(cell, empty) for cell in row) for row in _rows(state)))
+        return Board(
+            tuple(tuple(CELLS.get(cell, empty) for cell in row) for row in _board_rows(state))
+        )
 
 
-def _rows(state: Columns) -> list[str]:
+def _board_rows(state: Columns) -> list[str]:
     """From the top."""
     filled = [column.ljust(ROWS, ".") for column in state]
     return ["".join(column[row] for column in filled) for row in reversed(range(ROWS))]
 
 
-def _dropped(state: Columns, column: int) -> Columns:
+def _drop_disc(state: Columns, column: int) -> Columns:
     disc = MARKS[sum(map(len, state)) % 2]
     return (*state[:column], state[column] + disc, *state[column + 1 :])
 
@@ -122,7 +128,7 @@ def _winner(state: Columns) -> str | None:
     return None
 
 
-def _worth(state: Columns, disc: str) -> float:
+def _evaluate(state: Columns, disc: str) -> float:
     """Open fours with more discs of one's own than none: between -1 and 1."""
     filled = [column.ljust(ROWS, ".") for column in state]
     total = 0
@@ -144,10 +150,10 @@ def _search(state: Columns, depth: int, low: float, high: float) -> float:
     if not open_columns:
         return 0.0
     if depth == 0:
-        return _worth(state, MARKS[sum(map(len, state)) % 2])
+        return _evaluate(state, MARKS[sum(map(len, state)) % 2])
     best = -10.0
     for column in open_columns:
-        best = max(best, -_search(_dropped(state, column), depth - 1, -high, -max(low, best)))
+        best = max(best, -_search(_drop_disc(state, column), depth - 1, -high, -max(low, best)))
         if best >= high:
             break
     return best
@@ -167,11 +173,11 @@ class raw_env(Duel[Columns]):
     def advice(self, player: int, rng: random.Random) -> str:
         state = self.episode.state
         worth = {
-            move: -_search(_dropped(state, int(move) - 1), DEPTH - 1, -10.0, 10.0)
+            move: -_search(_drop_disc(state, int(move) - 1), DEPTH - 1, -10.0, 10.0)
             for move in self.rules.moves(state)
         }
         best = max(worth.values())
         return rng.choice([move for move, value in worth.items() if value == best])
 
 
-env, parallel_env = public_forms(raw_env)
+env, parallel_env = make_env_fns(raw_env)

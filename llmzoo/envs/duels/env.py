@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Generic, Literal
 
 from llmzoo.envs.base import Outcome
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.duels.rules import Rules, S
-from llmzoo.envs.moves import Moves
+from llmzoo.envs.duels.rules import GameRules, S
+from llmzoo.envs.moves import MoveNames
 from llmzoo.envs.tasks import content_id
 from llmzoo.envs.turn_game import MoveGame
 
@@ -21,7 +21,7 @@ MAX_TURNS = 400  # of any game here; none takes as long
 
 
 @dataclass(frozen=True, slots=True)
-class Playing(Generic[S]):
+class DuelState(Generic[S]):
     """The state of an episode.
 
     draws: how often chance has moved. misses: wrong answers of the player in this turn.
@@ -40,7 +40,7 @@ class Duel(MoveGame, Generic[S]):
     A subclass supplies ``rules`` and, for a scripted expert, :meth:`advice`.
     """
 
-    rules: Rules[S]
+    rules: GameRules[S]
     forfeit: ClassVar[float] = 2.0  # the default of forfeit_penalty: at least the worst defeat
     metadata: dict[str, Any] = {**MoveGame.metadata, "team_parts": [], "team_and_local": False}
 
@@ -65,11 +65,11 @@ class Duel(MoveGame, Generic[S]):
             split=split,
             render_mode=render_mode,
         )
-        if self.rules.common:
+        if self.rules.is_common_payoff:
             self.metadata |= {"team_parts": ["game"], "team_and_local": True}
         else:
             self.metadata["sides"] = [[agent] for agent in self.possible_agents]
-        self.episode: Playing[S]
+        self.episode: DuelState[S]
 
     # What a game may supply
 
@@ -80,24 +80,24 @@ class Duel(MoveGame, Generic[S]):
     # The game
 
     def start(self, seed: int) -> None:
-        self.episode = self._settled(Playing(seed, self.rules.start()))
+        self.episode = self._settled(DuelState(seed, self.rules.start()))
 
-    def deciding(self) -> list[str]:
-        player = _player(self.rules, self.episode.state)
+    def agents_to_act(self) -> list[str]:
+        player = _current_player(self.rules, self.episode.state)
         return [] if player is None else [PLAYERS[player]]
 
-    def choices(self, agent: str) -> Moves:
-        return _legal(self.rules, self.episode.state)
+    def choices(self, agent: str) -> MoveNames:
+        return _legal_moves(self.rules, self.episode.state)
 
     def move(self, agent: str, number: int) -> Outcome:
         moved = self.rules.after(self.episode.state, self.choices(agent).names[number])
         playing = self.episode
-        self.episode = self._settled(Playing(playing.seed, moved, playing.draws))
+        self.episode = self._settled(DuelState(playing.seed, moved, playing.draws))
         state = self.episode.state
-        if _player(self.rules, state) is not None:
+        if _current_player(self.rules, state) is not None:
             return Outcome()
         paid = self.rules.returns(state)
-        if self.rules.common:
+        if self.rules.is_common_payoff:
             self.success = paid[0] >= self.rules.most
             return Outcome(team={"game": paid[0]}, done=True)
         self.success = paid[0] > paid[1]
@@ -114,7 +114,7 @@ class Duel(MoveGame, Generic[S]):
         Both are the same unless the players are paid alike. Where they are not, ``outcomes`` says of each
         player whether it has ``won``, ``drawn`` or ``lost``; after a forfeit both have lost.
         """
-        if self.rules.common:
+        if self.rules.is_common_payoff:
             return {**super().ending(agent), "won": False}
         outcomes = dict(zip(PLAYERS, self._outcomes(), strict=True))
         won = outcomes[agent] == "won"
@@ -132,22 +132,22 @@ class Duel(MoveGame, Generic[S]):
         """A game in this state, where a player is to move; ``seed`` is that of its chance."""
         game = copy.copy(self)
         game.reset(seed=seed)
-        game.episode = Playing(seed, state)
-        game._select(game.deciding()[0])
+        game.episode = DuelState(seed, state)
+        game._select(game.agents_to_act()[0])
         return game
 
     # What a player reads
 
     def prompt(self, agent: str) -> str:
         state, number = self.episode.state, PLAYERS.index(agent)
-        over = self.episode.forfeited or _player(self.rules, state) is None
+        over = self.episode.forfeited or _current_player(self.rules, state) is None
         if self.prompt_style == "terse":
             return self._brief(agent, over)
         rules = self.rules
         lines = [f"You are {agent} in {rules.name}.", rules.words(), rules.seen(state, number)]
         if over:
             return "\n\n".join([*lines, "The game is over."])
-        if number != _player(rules, state):
+        if number != _current_player(rules, state):
             return "\n\n".join([*lines, f"It is the turn of {PLAYERS[1 - number]}."])
         names = self.choices(agent).names
         lines += [f"Legal moves: {', '.join(names)}", self.refusal(agent)]
@@ -156,10 +156,10 @@ class Duel(MoveGame, Generic[S]):
 
     def _brief(self, agent: str, over: bool) -> str:
         state, number = self.episode.state, PLAYERS.index(agent)
-        seen = f"{self.rules.short} {number} {self.rules.briefly_seen(state, number)}"
-        if over or number != _player(self.rules, state):
+        seen = f"{self.rules.short} {number} {self.rules.terse_information_text(state, number)}"
+        if over or number != _current_player(self.rules, state):
             return f"{seen}\n{'over' if over else 'wait'}"
-        listed = "" if self.rules.moves_seen else f"\n{' '.join(self.choices(agent).names)}"
+        listed = "" if self.rules.has_visible_moves else f"\n{' '.join(self.choices(agent).names)}"
         refused = "\nrefused" if self.episode.misses else ""
         return f"{seen}{listed}{refused}\nmove "
 
@@ -177,7 +177,7 @@ class Duel(MoveGame, Generic[S]):
 
     def expert(self, agent: str) -> str:
         playing = self.episode
-        seen = self.rules.briefly_seen(playing.state, PLAYERS.index(agent))
+        seen = self.rules.terse_information_text(playing.state, PLAYERS.index(agent))
         rng = random.Random(f"{playing.seed}/{playing.draws}/{seen}/expert")
         return self.written(self.advice(PLAYERS.index(agent), rng))
 
@@ -185,13 +185,13 @@ class Duel(MoveGame, Generic[S]):
         """The expert's move in half of the turns, otherwise any legal one."""
         return self.expert(agent) if rng.random() < 0.5 else super().amateur(agent, rng)
 
-    def _settled(self, playing: Playing[S]) -> Playing[S]:
+    def _settled(self, playing: DuelState[S]) -> DuelState[S]:
         """The episode after all chance that comes before the next choice.
 
         A draw depends on the episode's seed and on the number of draws before it, so a copy of an
         episode draws what the episode draws.
         """
-        while outcomes := _chances(self.rules, playing.state):
+        while outcomes := _chance_outcomes(self.rules, playing.state):
             chances, states = zip(*outcomes, strict=True)
             drawn = random.Random(f"{playing.seed}/{playing.draws}").choices(states, chances)[0]
             playing = replace(playing, state=drawn, draws=playing.draws + 1)
@@ -200,20 +200,20 @@ class Duel(MoveGame, Generic[S]):
 
 # asked for by the prompt, by the reader and by the move of each turn
 @lru_cache(maxsize=4096)
-def _player(rules: Rules[S], state: S) -> int | None:
+def _current_player(rules: GameRules[S], state: S) -> int | None:
     return rules.player(state)
 
 
 @lru_cache(maxsize=4096)
-def _chances(rules: Rules[S], state: S) -> Sequence[tuple[float, S]]:
+def _chance_outcomes(rules: GameRules[S], state: S) -> Sequence[tuple[float, S]]:
     return rules.chances(state)
 
 
 @lru_cache(maxsize=4096)
-def _legal(rules: Rules[S], state: S) -> Moves:
-    return _named(rules.moves(state))
+def _legal_moves(rules: GameRules[S], state: S) -> MoveNames:
+    return _make_moves(rules.moves(state))
 
 
 @lru_cache(maxsize=1024)
-def _named(moves: tuple[str, ...]) -> Moves:
-    return Moves(moves)
+def _make_moves(moves: tuple[str, ...]) -> MoveNames:
+    return MoveNames(moves)

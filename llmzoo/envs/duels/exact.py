@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.rules import GameRules
 from llmzoo.errors import ConfigError
 
 Strategy = Callable[[str, Sequence[str]], Sequence[float]]
@@ -44,44 +44,46 @@ class Node:
 
 
 @lru_cache(maxsize=8)
-def tree(rules: Rules[Any]) -> Node:
+def build_tree(rules: GameRules[Any]) -> Node:
     """The whole game. Equal states are one node. Raises :class:`ConfigError` for one with over 400,000."""
-    if not rules.small:
+    if not rules.is_enumerable:
         raise ConfigError(f"{rules.name} has too many states to walk through")
     nodes: dict[Any, Node] = {}
 
-    def grown(state: Any) -> Node:
+    def get_node(state: Any) -> Node:
         if state not in nodes:
             if len(nodes) >= MAX_STATES:
                 raise ConfigError(
                     f"{rules.name} has more than {MAX_STATES:,} states: too many to walk through"
                 )
-            nodes[state] = made(state)
+            nodes[state] = make_node(state)
         return nodes[state]
 
-    def made(state: Any) -> Node:
+    def make_node(state: Any) -> Node:
         if outcomes := rules.chances(state):
             chances, states = zip(*outcomes, strict=True)
-            return Node(state, None, chances=chances, children=tuple(map(grown, states)))
+            return Node(state, None, chances=chances, children=tuple(map(get_node, states)))
         player = rules.player(state)
         if player is None:
             return Node(state, None, returns=rules.returns(state))
         moves = rules.moves(state)
-        children = tuple(grown(rules.after(state, move)) for move in moves)
-        return Node(state, player, rules.briefly_seen(state, player), moves, children=children)
+        children = tuple(get_node(rules.after(state, move)) for move in moves)
+        return Node(
+            state, player, rules.terse_information_text(state, player), moves, children=children
+        )
 
-    return grown(rules.start())
+    return get_node(rules.start())
 
 
 @lru_cache(maxsize=8)
-def decisions(rules: Rules[Any]) -> Mapping[tuple[int, str], Node]:
+def decision_nodes(rules: GameRules[Any]) -> Mapping[tuple[int, str], Node]:
     """A node of each information state of both players."""
     nodes = _nodes(rules)
     return {(node.player, node.information): node for node in nodes if node.player is not None}
 
 
 @lru_cache(maxsize=8)
-def _nodes(rules: Rules[Any]) -> tuple[Node, ...]:
+def _nodes(rules: GameRules[Any]) -> tuple[Node, ...]:
     """All nodes, each after those that lead to it."""
     ordered: dict[int, Node] = {}
 
@@ -91,46 +93,52 @@ def _nodes(rules: Rules[Any]) -> tuple[Node, ...]:
                 visit(child)
             ordered[id(node)] = node
 
-    visit(tree(rules))
+    visit(build_tree(rules))
     return tuple(ordered.values())[::-1]
 
 
-def uniform(information: str, moves: Sequence[str]) -> list[float]:
+def uniform_strategy(information: str, moves: Sequence[str]) -> list[float]:
     """The strategy that plays each legal move with the same probability."""
     return [1 / len(moves)] * len(moves)
 
 
-def outcomes(
-    rules: Rules[Any], strategies: tuple[Strategy, Strategy]
+def outcome_distribution(
+    rules: GameRules[Any], strategies: tuple[Strategy, Strategy]
 ) -> dict[tuple[float, float], float]:
     """How likely each pair of payments is."""
     found: dict[tuple[float, float], float] = defaultdict(float)
-    for node, reach in reached(rules, strategies):
+    for node, reach in reach_probabilities(rules, strategies):
         if node.returns is not None and reach:
             found[node.returns] += reach
     return dict(found)
 
 
-def values(rules: Rules[Any], strategies: tuple[Strategy, Strategy]) -> tuple[float, float]:
+def expected_returns(
+    rules: GameRules[Any], strategies: tuple[Strategy, Strategy]
+) -> tuple[float, float]:
     """What both players earn on average."""
-    paid = outcomes(rules, strategies).items()
+    paid = outcome_distribution(rules, strategies).items()
     return sum(p[0] * chance for p, chance in paid), sum(p[1] * chance for p, chance in paid)
 
 
-def reached(
-    rules: Rules[Any], strategies: tuple[Strategy | None, Strategy | None]
+def reach_probabilities(
+    rules: GameRules[Any], strategies: tuple[Strategy | None, Strategy | None]
 ) -> list[tuple[Node, float]]:
     """All nodes, and how likely each is reached if a player without a strategy goes everywhere."""
     nodes = _nodes(rules)
     reach = dict.fromkeys(map(id, nodes), 0.0)
     reach[id(nodes[0])] = 1.0
     for node in nodes:
-        for child, weight in zip(node.children, _weights(node, strategies), strict=True):
+        for child, weight in zip(
+            node.children, _child_probabilities(node, strategies), strict=True
+        ):
             reach[id(child)] += reach[id(node)] * weight
     return [(node, reach[id(node)]) for node in nodes]
 
 
-def _weights(node: Node, strategies: tuple[Strategy | None, Strategy | None]) -> Sequence[float]:
+def _child_probabilities(
+    node: Node, strategies: tuple[Strategy | None, Strategy | None]
+) -> Sequence[float]:
     """How likely each child is."""
     if node.player is None:
         return node.chances
@@ -140,7 +148,9 @@ def _weights(node: Node, strategies: tuple[Strategy | None, Strategy | None]) ->
     return strategy(node.information, node.moves)
 
 
-def best_response(rules: Rules[Any], player: int, other: Strategy) -> tuple[float, dict[str, str]]:
+def best_response(
+    rules: GameRules[Any], player: int, other: Strategy
+) -> tuple[float, dict[str, str]]:
     """What ``player`` earns at most against the other's strategy, and its move in each information state.
 
     Players remember all that they saw, so each information state is decided by itself: by what its
@@ -148,7 +158,7 @@ def best_response(rules: Rules[Any], player: int, other: Strategy) -> tuple[floa
     """
     strategies = (None, other) if player == 0 else (other, None)
     states: dict[str, list[tuple[Node, float]]] = defaultdict(list)
-    for node, reach in reached(rules, strategies):
+    for node, reach in reach_probabilities(rules, strategies):
         if node.player == player:
             states[node.information].append((node, reach))
     chosen: dict[str, str] = {}
@@ -164,7 +174,7 @@ def best_response(rules: Rules[Any], player: int, other: Strategy) -> tuple[floa
             return node.returns[player]
         if node.player == player:
             return value(node.children[node.moves.index(choice(node.information))])
-        weights = _weights(node, strategies)
+        weights = _child_probabilities(node, strategies)
         return sum(w * value(child) for w, child in zip(weights, node.children, strict=True) if w)
 
     def choice(information: str) -> str:
@@ -178,17 +188,17 @@ def best_response(rules: Rules[Any], player: int, other: Strategy) -> tuple[floa
 
     for information in states:
         choice(information)
-    return value(tree(rules)), chosen
+    return value(build_tree(rules)), chosen
 
 
-def exploitability(rules: Rules[Any], strategies: tuple[Strategy, Strategy]) -> float:
+def exploitability(rules: GameRules[Any], strategies: tuple[Strategy, Strategy]) -> float:
     """What a player gains on average by a best response to the other's strategy."""
-    earned = values(rules, strategies)
+    earned = expected_returns(rules, strategies)
     gains = [best_response(rules, p, strategies[1 - p])[0] - earned[p] for p in (0, 1)]
     return sum(gains) / 2
 
 
-def mixed(rules: Rules[Any], player: int, strategies: Sequence[Strategy]) -> Strategy:
+def mix_strategies(rules: GameRules[Any], player: int, strategies: Sequence[Strategy]) -> Strategy:
     """The strategy of a player who draws one of several at the start of a game, with equal chances.
 
     In an information state each counts by how likely its own moves lead there (Kuhn's theorem, 1953).
@@ -201,13 +211,15 @@ def mixed(rules: Rules[Any], player: int, strategies: Sequence[Strategy]) -> Str
                 total[i] += own * chance
     shares = {i: [t / sum(total) for t in total] for i, total in sums.items() if sum(total) > 0}
 
-    def drawn(information: str, moves: Sequence[str]) -> Sequence[float]:
-        return shares.get(information) or uniform(information, moves)
+    def average_strategy(information: str, moves: Sequence[str]) -> Sequence[float]:
+        return shares.get(information) or uniform_strategy(information, moves)
 
-    return drawn
+    return average_strategy
 
 
-def _own_reach(rules: Rules[Any], player: int, strategy: Strategy) -> dict[str, tuple[Node, float]]:
+def _own_reach(
+    rules: GameRules[Any], player: int, strategy: Strategy
+) -> dict[str, tuple[Node, float]]:
     """A node of each information state of a player, and how likely the player's own moves lead there."""
     alone = (strategy, None) if player == 0 else (None, strategy)
     found: dict[str, tuple[Node, float]] = {}
@@ -215,14 +227,14 @@ def _own_reach(rules: Rules[Any], player: int, strategy: Strategy) -> dict[str, 
     def walk(node: Node, own: float) -> None:
         if node.player == player:
             found[node.information] = node, own
-        for child, weight in zip(node.children, _weights(node, alone), strict=True):
+        for child, weight in zip(node.children, _child_probabilities(node, alone), strict=True):
             walk(child, own * weight if node.player == player else own)
 
-    walk(tree(rules), 1.0)
+    walk(build_tree(rules), 1.0)
     return found
 
 
-def solved(rules: Rules[Any], iterations: int) -> Strategy:
+def solve_cfr_plus(rules: GameRules[Any], iterations: int) -> Strategy:
     """The average strategy of CFR+: regrets never below 0, both players in turn, later iterations weigh more.
 
     The same for both players, since an information state belongs to one of them only.
@@ -268,7 +280,7 @@ def solved(rules: Rules[Any], iterations: int) -> Strategy:
             total[i] += weight * own * p
         return mean
 
-    root = tree(rules)
+    root = build_tree(rules)
     for iteration in range(1, iterations + 1):
         for player in (0, 1):
             plan: dict[str, list[float]] = {}
@@ -278,18 +290,20 @@ def solved(rules: Rules[Any], iterations: int) -> Strategy:
                 held = regrets[where]
                 regrets[where] = [max(0.0, r + g) for r, g in zip(held, gains, strict=True)]
     by_information = {(where[0], where[1:]): total for where, total in sums.items()}
-    return _Average(rules, by_information)
+    return _AverageStrategy(rules, by_information)
 
 
-class _Average:
+class _AverageStrategy:
     """The average strategy as a function. Which player moves follows from the information state's moves."""
 
-    def __init__(self, rules: Rules[Any], sums: Mapping[tuple[str, str], Sequence[float]]):
+    def __init__(self, rules: GameRules[Any], sums: Mapping[tuple[str, str], Sequence[float]]):
         self._sums: dict[str, list[float]] = {}
-        for (player, information), node in decisions(rules).items():
+        for (player, information), node in decision_nodes(rules).items():
             total = sums[str(player), information]
             mass = sum(total)  # 0 where the player itself never goes
-            chances = [t / mass for t in total] if mass else uniform(information, node.moves)
+            chances = (
+                [t / mass for t in total] if mass else uniform_strategy(information, node.moves)
+            )
             if self._sums.setdefault(information, chances) is not chances:
                 raise ConfigError(f"{rules.name}: {information!r} is seen by both players")
 
@@ -297,22 +311,25 @@ class _Average:
         return self._sums[information]
 
 
-def best_moves(rules: Rules[Any], state: Any) -> list[str]:
+def best_moves(rules: GameRules[Any], state: Any) -> list[str]:
     """The moves with which the player whose turn it is earns the most against a perfect other."""
     player = rules.player(state)
     assert player is not None
-    worth = {move: _perfect(rules, rules.after(state, move))[player] for move in rules.moves(state)}
+    worth = {
+        move: _perfect_play_returns(rules, rules.after(state, move))[player]
+        for move in rules.moves(state)
+    }
     best = max(worth.values())
     return [move for move, value in worth.items() if value == best]
 
 
 @lru_cache(maxsize=100_000)
-def _perfect(rules: Rules[Any], state: Any) -> tuple[float, float]:
+def _perfect_play_returns(rules: GameRules[Any], state: Any) -> tuple[float, float]:
     """What perfect players earn from here on."""
     player = rules.player(state)
     if player is None:
         return rules.returns(state)
     ahead: list[tuple[float, float]] = [
-        _perfect(rules, rules.after(state, move)) for move in rules.moves(state)
+        _perfect_play_returns(rules, rules.after(state, move)) for move in rules.moves(state)
     ]
     return max(ahead, key=lambda paid: paid[player])

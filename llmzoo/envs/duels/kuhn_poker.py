@@ -42,21 +42,21 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.duels.env import Duel
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.rules import GameRules
 
 CARDS = "JQK"
 
 
-class Hand(NamedTuple):
+class KuhnState(NamedTuple):
     """The cards of both players, "" before the deal, and the moves."""
 
     cards: str = ""
     moves: tuple[str, ...] = ()
 
 
-class KuhnPoker(Rules[Hand]):
+class KuhnPoker(GameRules[KuhnState]):
     name = "Kuhn poker"
     short = "kuhn"
     most = 2.0
@@ -68,25 +68,25 @@ class KuhnPoker(Rules[Hand]):
             "calls with one chip. If nobody folds, the higher card wins the pot."
         )
 
-    def start(self) -> Hand:
-        return Hand()
+    def start(self) -> KuhnState:
+        return KuhnState()
 
-    def chances(self, state: Hand) -> list[tuple[float, Hand]]:
+    def chances(self, state: KuhnState) -> list[tuple[float, KuhnState]]:
         if state.cards:
             return []
-        return [(1 / 6, Hand(a + b)) for a in CARDS for b in CARDS if a != b]
+        return [(1 / 6, KuhnState(a + b)) for a in CARDS for b in CARDS if a != b]
 
-    def player(self, state: Hand) -> int | None:
+    def player(self, state: KuhnState) -> int | None:
         over = state.moves[-1:] in (("fold",), ("call",)) or state.moves == ("check", "check")
         return None if over else len(state.moves) % 2
 
-    def moves(self, state: Hand) -> tuple[str, ...]:
+    def moves(self, state: KuhnState) -> tuple[str, ...]:
         return ("fold", "call") if state.moves[-1:] == ("bet",) else ("check", "bet")
 
-    def after(self, state: Hand, move: str) -> Hand:
+    def after(self, state: KuhnState, move: str) -> KuhnState:
         return state._replace(moves=(*state.moves, move))
 
-    def returns(self, state: Hand) -> tuple[float, float]:
+    def returns(self, state: KuhnState) -> tuple[float, float]:
         if state.moves[-1] == "fold":
             winner, chips = len(state.moves) % 2, 1.0
         else:
@@ -94,7 +94,7 @@ class KuhnPoker(Rules[Hand]):
             chips = 2.0 if "call" in state.moves else 1.0
         return (-chips, chips) if winner else (chips, -chips)
 
-    def seen(self, state: Hand, player: int) -> str:
+    def seen(self, state: KuhnState, player: int) -> str:
         return "\n".join(
             [
                 f"Your card: {state.cards[player]}",
@@ -102,11 +102,11 @@ class KuhnPoker(Rules[Hand]):
             ]
         )
 
-    def briefly_seen(self, state: Hand, player: int) -> str:
+    def terse_information_text(self, state: KuhnState, player: int) -> str:
         return " ".join([state.cards[player], *state.moves])
 
 
-class raw_env(Duel[Hand]):
+class raw_env(Duel[KuhnState]):
     """Kuhn poker in words."""
 
     metadata = {**Duel.metadata, "name": "kuhn_poker_v0"}
@@ -123,4 +123,4 @@ class raw_env(Duel[Hand]):
         return "bet" if rng.random() < bet else "check"
 
 
-env, parallel_env = public_forms(raw_env)
+env, parallel_env = make_env_fns(raw_env)

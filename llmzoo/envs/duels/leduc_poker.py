@@ -43,10 +43,10 @@ import random
 from functools import cache
 from typing import NamedTuple
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.duels.env import Duel
-from llmzoo.envs.duels.exact import Strategy, solved
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.exact import Strategy, solve_cfr_plus
+from llmzoo.envs.duels.rules import GameRules
 
 RANKS = "JQK"
 RAISES = (2, 4)  # chips, in each round
@@ -54,14 +54,14 @@ MOST_RAISES = 2  # in a round
 ITERATIONS = 200
 
 
-class Table(NamedTuple):
+class LeducState(NamedTuple):
     """The dealt cards, by rank: of player 0, of player 1, and the public one. The moves of both rounds."""
 
     cards: str = ""
     rounds: tuple[tuple[str, ...], ...] = ((),)
 
 
-class LeducPoker(Rules[Table]):
+class LeducPoker(GameRules[LeducState]):
     name = "Leduc poker"
     short = "leduc"
     most = 13.0
@@ -75,12 +75,12 @@ class LeducPoker(Rules[Table]):
             "end a pair with the public card wins, otherwise the higher card; equal cards share the pot."
         )
 
-    def start(self) -> Table:
-        return Table()
+    def start(self) -> LeducState:
+        return LeducState()
 
-    def chances(self, state: Table) -> list[tuple[float, Table]]:
+    def chances(self, state: LeducState) -> list[tuple[float, LeducState]]:
         cards = state.cards
-        if len(cards) > 1 and not (len(cards) == 2 and _ended(state.rounds[0]) == "call"):
+        if len(cards) > 1 and not (len(cards) == 2 and _round_outcome(state.rounds[0]) == "call"):
             return []
         left = {rank: 2 - cards.count(rank) for rank in RANKS}
         after = state if len(cards) < 2 else state._replace(rounds=(*state.rounds, ()))
@@ -91,22 +91,22 @@ class LeducPoker(Rules[Table]):
             if count
         ]
 
-    def player(self, state: Table) -> int | None:
+    def player(self, state: LeducState) -> int | None:
         now = state.rounds[-1]
-        return None if _ended(now) else len(now) % 2
+        return None if _round_outcome(now) else len(now) % 2
 
-    def moves(self, state: Table) -> tuple[str, ...]:
+    def moves(self, state: LeducState) -> tuple[str, ...]:
         now = state.rounds[-1]
         fold = ("fold",) if now[-1:] == ("raise",) else ()
         more = ("raise",) if now.count("raise") < MOST_RAISES else ()
         return (*fold, "call", *more)
 
-    def after(self, state: Table, move: str) -> Table:
+    def after(self, state: LeducState, move: str) -> LeducState:
         *before, now = state.rounds
         return state._replace(rounds=(*before, (*now, move)))
 
-    def returns(self, state: Table) -> tuple[float, float]:
-        paid = _paid(state.rounds)
+    def returns(self, state: LeducState) -> tuple[float, float]:
+        paid = _chips_in_pot(state.rounds)
         if state.rounds[-1][-1] == "fold":
             loser = (len(state.rounds[-1]) - 1) % 2
         else:
@@ -117,29 +117,29 @@ class LeducPoker(Rules[Table]):
             loser = int(worth[0] > worth[1])
         return (-paid[0], paid[0]) if loser == 0 else (paid[1], -paid[1])
 
-    def seen(self, state: Table, player: int) -> str:
+    def seen(self, state: LeducState, player: int) -> str:
         lines = [f"Your card: {state.cards[player]}"]
         for number, moves in enumerate(state.rounds):
             lines += [f"The public card: {state.cards[2]}"] if number else []
             lines += [f"player_{turn % 2}: {move}" for turn, move in enumerate(moves)]
-        paid = _paid(state.rounds)
+        paid = _chips_in_pot(state.rounds)
         return "\n".join([*lines, f"Chips in the pot: {paid[0]:g} and {paid[1]:g}"])
 
-    def briefly_seen(self, state: Table, player: int) -> str:
+    def terse_information_text(self, state: LeducState, player: int) -> str:
         parts = [state.cards[player], *state.rounds[0]]
         if len(state.rounds) == 2:
             parts += [state.cards[2], *state.rounds[1]]
         return " ".join(parts)
 
 
-def _ended(moves: tuple[str, ...]) -> str:
+def _round_outcome(moves: tuple[str, ...]) -> str:
     """How a round of bets ended: "fold", "call", or "" if it goes on."""
     if moves[-1:] == ("fold",):
         return "fold"
     return "call" if len(moves) > 1 and moves[-1] == "call" else ""
 
 
-def _paid(rounds: tuple[tuple[str, ...], ...]) -> list[float]:
+def _chips_in_pot(rounds: tuple[tuple[str, ...], ...]) -> list[float]:
     """What each player has put into the pot."""
     paid = [1.0, 1.0]
     for chips, moves in zip(RAISES, rounds, strict=False):
@@ -149,7 +149,7 @@ def _paid(rounds: tuple[tuple[str, ...], ...]) -> list[float]:
     return paid
 
 
-class raw_env(Duel[Table]):
+class raw_env(Duel[LeducState]):
     """Leduc poker in words."""
 
     metadata = {**Duel.metadata, "name": "leduc_poker_v0"}
@@ -159,12 +159,14 @@ class raw_env(Duel[Table]):
     def advice(self, player: int, rng: random.Random) -> str:
         state = self.episode.state
         moves = self.rules.moves(state)
-        return rng.choices(moves, _strategy()(self.rules.briefly_seen(state, player), moves))[0]
+        return rng.choices(
+            moves, _solve_strategy()(self.rules.terse_information_text(state, player), moves)
+        )[0]
 
 
 @cache
-def _strategy() -> Strategy:
-    return solved(raw_env.rules, ITERATIONS)
+def _solve_strategy() -> Strategy:
+    return solve_cfr_plus(raw_env.rules, ITERATIONS)
 
 
-env, parallel_env = public_forms(raw_env)
+env, parallel_env = make_env_fns(raw_env)

@@ -41,10 +41,10 @@ import random
 from functools import cache
 from typing import Literal, NamedTuple
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.duels.env import Duel
-from llmzoo.envs.duels.exact import Strategy, solved
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.exact import Strategy, solve_cfr_plus
+from llmzoo.envs.duels.rules import GameRules
 from llmzoo.errors import ConfigError
 
 FACES = (2, 6)
@@ -52,14 +52,14 @@ ITERATIONS = 100
 LIAR = "liar"
 
 
-class Dice(NamedTuple):
+class LiarsDiceState(NamedTuple):
     """The rolled faces, from 1, and the moves."""
 
     dice: tuple[int, ...] = ()
     moves: tuple[str, ...] = ()
 
 
-class LiarsDice(Rules[Dice]):
+class LiarsDice(GameRules[LiarsDiceState]):
     name = "liar's dice"
     short = "dice"
     most = 1.0
@@ -78,44 +78,44 @@ class LiarsDice(Rules[Dice]):
             f"A player who doubts the last bid says {LIAR} and wins if the bid is false; if it is true, the bidder wins."
         )
 
-    def start(self) -> Dice:
-        return Dice()
+    def start(self) -> LiarsDiceState:
+        return LiarsDiceState()
 
-    def chances(self, state: Dice) -> list[tuple[float, Dice]]:
+    def chances(self, state: LiarsDiceState) -> list[tuple[float, LiarsDiceState]]:
         if state.dice:
             return []
         sides = range(1, self.faces + 1)
-        return [(1 / self.faces**2, Dice((a, b))) for a in sides for b in sides]
+        return [(1 / self.faces**2, LiarsDiceState((a, b))) for a in sides for b in sides]
 
-    def player(self, state: Dice) -> int | None:
+    def player(self, state: LiarsDiceState) -> int | None:
         return None if state.moves[-1:] == (LIAR,) else len(state.moves) % 2
 
-    def moves(self, state: Dice) -> tuple[str, ...]:
+    def moves(self, state: LiarsDiceState) -> tuple[str, ...]:
         if not state.moves:
             return self.bids
         return (*self.bids[self.bids.index(state.moves[-1]) + 1 :], LIAR)
 
-    def after(self, state: Dice, move: str) -> Dice:
+    def after(self, state: LiarsDiceState, move: str) -> LiarsDiceState:
         return state._replace(moves=(*state.moves, move))
 
-    def returns(self, state: Dice) -> tuple[float, float]:
+    def returns(self, state: LiarsDiceState) -> tuple[float, float]:
         count, face = map(int, state.moves[-2].split("x"))
         true = sum(die in (face, self.faces) for die in state.dice) >= count
         bidder = len(state.moves) % 2
         winner = bidder if true else 1 - bidder
         return (-1.0, 1.0) if winner else (1.0, -1.0)
 
-    def seen(self, state: Dice, player: int) -> str:
+    def seen(self, state: LiarsDiceState, player: int) -> str:
         lines = [f"Your die: {state.dice[player]}"]
         return "\n".join(
             [*lines, *(f"player_{n % 2}: {move}" for n, move in enumerate(state.moves))]
         )
 
-    def briefly_seen(self, state: Dice, player: int) -> str:
+    def terse_information_text(self, state: LiarsDiceState, player: int) -> str:
         return " ".join([str(state.dice[player]), *state.moves])
 
 
-class raw_env(Duel[Dice]):
+class raw_env(Duel[LiarsDiceState]):
     """Liar's dice in words."""
 
     metadata = {**Duel.metadata, "name": "liars_dice_v0"}
@@ -132,7 +132,7 @@ class raw_env(Duel[Dice]):
         render_mode: str | None = None,
     ):
         self.faces = faces
-        self.rules = _rules(faces)
+        self.rules = _make_rules(faces)
         super().__init__(
             tries=tries,
             illegal_penalty=illegal_penalty,
@@ -145,18 +145,20 @@ class raw_env(Duel[Dice]):
     def advice(self, player: int, rng: random.Random) -> str:
         state = self.episode.state
         moves = self.rules.moves(state)
-        strategy = _strategy(self.faces)
-        return rng.choices(moves, strategy(self.rules.briefly_seen(state, player), moves))[0]
+        strategy = _solve_strategy(self.faces)
+        return rng.choices(
+            moves, strategy(self.rules.terse_information_text(state, player), moves)
+        )[0]
 
 
 @cache
-def _rules(faces: int) -> LiarsDice:
+def _make_rules(faces: int) -> LiarsDice:
     return LiarsDice(faces)
 
 
 @cache
-def _strategy(faces: int) -> Strategy:
-    return solved(_rules(faces), ITERATIONS)
+def _solve_strategy(faces: int) -> Strategy:
+    return solve_cfr_plus(_make_rules(faces), ITERATIONS)
 
 
-env, parallel_env = public_forms(raw_env)
+env, parallel_env = make_env_fns(raw_env)

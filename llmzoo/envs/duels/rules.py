@@ -10,7 +10,7 @@ from llmzoo.envs.drawing import Board
 S = TypeVar("S", bound=Hashable)
 
 
-class Rules(Generic[S]):
+class GameRules(Generic[S]):
     """A game in extensive form: chance, players 0 and 1, hidden cards, payments at the end.
 
     A subclass supplies the methods below. Information states are distinguished by
@@ -24,9 +24,9 @@ class Rules(Generic[S]):
 
     name: ClassVar[str]
     short: ClassVar[str]
-    common: ClassVar[bool] = False
-    small: ClassVar[bool] = True
-    moves_seen: ClassVar[bool] = False
+    is_common_payoff: ClassVar[bool] = False
+    is_enumerable: ClassVar[bool] = True
+    has_visible_moves: ClassVar[bool] = False
     most: float
 
     def words(self) -> str:
@@ -60,7 +60,7 @@ class Rules(Generic[S]):
         """What a player has seen, in words."""
         raise NotImplementedError
 
-    def briefly_seen(self, state: S, player: int) -> str:
+    def terse_information_text(self, state: S, player: int) -> str:
         """The same in few characters."""
         raise NotImplementedError
 

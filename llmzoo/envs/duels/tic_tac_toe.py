@@ -36,23 +36,23 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.drawing import Board, BoardCell
 from llmzoo.envs.duels.env import Duel
 from llmzoo.envs.duels.exact import best_moves
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.rules import GameRules
 
 MARKS = "XO"
 ROWS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 CELLS = {"X": BoardCell("X", "given"), "O": BoardCell("O", "filled")}
 
 
-class TicTacToe(Rules[str]):
+class TicTacToe(GameRules[str]):
     """A state is the nine cells: X, O or a dot."""
 
     name = "tic-tac-toe"
     short = "ttt"
-    moves_seen = True
+    has_visible_moves = True
     most = 1.0
 
     def words(self) -> str:
@@ -82,18 +82,18 @@ class TicTacToe(Rules[str]):
         return (1.0, -1.0) if winner == "X" else (-1.0, 1.0)
 
     def seen(self, state: str, player: int) -> str:
-        rows = [" ".join(row) for row in _rows(state)]
+        rows = [" ".join(row) for row in _board_rows(state)]
         return "\n".join([f"You play {MARKS[player]}. The board:", *rows])
 
-    def briefly_seen(self, state: str, player: int) -> str:
-        return " ".join(_rows(state))
+    def terse_information_text(self, state: str, player: int) -> str:
+        return " ".join(_board_rows(state))
 
     def board(self, state: str) -> Board:
         cells = [CELLS.get(cell, BoardCell(".", "empty")) for cell in state]
         return Board(tuple(tuple(cells[i : i + 3]) for i in (0, 3, 6)))
 
 
-def _rows(state: str) -> list[str]:
+def _board_rows(state: str) -> list[str]:
     """The board with the numbers of free cells, as many characters a row as cells."""
     cells = "".join(cell if cell != "." else str(n) for n, cell in enumerate(state, start=1))
     return [cells[i : i + 3] for i in (0, 3, 6)]
@@ -122,4 +122,4 @@ class raw_env(Duel[str]):
         return rng.choice(best_moves(self.rules, self.episode.state))
 
 
-env, parallel_env = public_forms(raw_env)
+env, parallel_env = make_env_fns(raw_env)

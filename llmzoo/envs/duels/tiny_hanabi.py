@@ -41,9 +41,9 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.duels.env import Duel
-from llmzoo.envs.duels.rules import Rules
+from llmzoo.envs.duels.rules import GameRules
 
 ACTIONS = "abc"
 # by both cards: a row for each action of player 0, a column for each of player 1
@@ -55,15 +55,15 @@ TABLE = {
 }
 
 
-class Deal(NamedTuple):
+class TinyHanabiState(NamedTuple):
     cards: str = ""
     moves: str = ""
 
 
-class TinyHanabi(Rules[Deal]):
+class TinyHanabi(GameRules[TinyHanabiState]):
     name = "tiny Hanabi"
     short = "hanabi"
-    common = True
+    is_common_payoff = True
     most = 1.0
 
     def words(self) -> str:
@@ -86,35 +86,35 @@ class TinyHanabi(Rules[Deal]):
             ]
         )
 
-    def start(self) -> Deal:
-        return Deal()
+    def start(self) -> TinyHanabiState:
+        return TinyHanabiState()
 
-    def chances(self, state: Deal) -> list[tuple[float, Deal]]:
-        return [] if state.cards else [(1 / 4, Deal(cards)) for cards in TABLE]
+    def chances(self, state: TinyHanabiState) -> list[tuple[float, TinyHanabiState]]:
+        return [] if state.cards else [(1 / 4, TinyHanabiState(cards)) for cards in TABLE]
 
-    def player(self, state: Deal) -> int | None:
+    def player(self, state: TinyHanabiState) -> int | None:
         return len(state.moves) if len(state.moves) < 2 else None
 
-    def moves(self, state: Deal) -> tuple[str, ...]:
+    def moves(self, state: TinyHanabiState) -> tuple[str, ...]:
         return tuple(ACTIONS)
 
-    def after(self, state: Deal, move: str) -> Deal:
+    def after(self, state: TinyHanabiState, move: str) -> TinyHanabiState:
         return state._replace(moves=state.moves + move)
 
-    def returns(self, state: Deal) -> tuple[float, float]:
+    def returns(self, state: TinyHanabiState) -> tuple[float, float]:
         first, second = map(ACTIONS.index, state.moves)
         worth = TABLE[state.cards][first][second] / 10
         return worth, worth
 
-    def seen(self, state: Deal, player: int) -> str:
+    def seen(self, state: TinyHanabiState, player: int) -> str:
         lines = [f"Your card: {state.cards[player]}"]
         return "\n".join([*lines, *(f"player_{n}: {move}" for n, move in enumerate(state.moves))])
 
-    def briefly_seen(self, state: Deal, player: int) -> str:
+    def terse_information_text(self, state: TinyHanabiState, player: int) -> str:
         return " ".join([state.cards[player], *state.moves])
 
 
-class raw_env(Duel[Deal]):
+class raw_env(Duel[TinyHanabiState]):
     """Tiny Hanabi in words."""
 
     metadata = {**Duel.metadata, "name": "tiny_hanabi_v0"}
@@ -125,8 +125,8 @@ class raw_env(Duel[Deal]):
         own = int(state.cards[player])
         if player == 0:
             return "c" if own == 1 else "a"
-        told = 1 if state.moves == "c" else 2
-        return "a" if own == told else "c"
+        signalled_card = 1 if state.moves == "c" else 2
+        return "a" if own == signalled_card else "c"
 
 
-env, parallel_env = public_forms(raw_env)
+env, parallel_env = make_env_fns(raw_env)

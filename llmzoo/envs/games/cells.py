@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from llmzoo.envs.games.moves import DELTAS, NOISE, parse_moves
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 
 JUMP = "J"  # stands in a plan for a step to a cell that is no neighbour; it is always blocked
 
@@ -31,15 +31,15 @@ Position = tuple[int, int]
 
 
 @cache
-def name(row: int, column: int) -> str:
+def cell_name(row: int, column: int) -> str:
     """The name of a cell in one of the first 702 columns."""
     first, last = divmod(column, 26)
     return f"{_ALPHABET[first - 1] if first else ''}{_ALPHABET[last]}{row + 1}"
 
 
-def listed(label: str, cells: Iterable[Position]) -> str:
+def format_cells(label: str, cells: Iterable[Position]) -> str:
     """A line with a label and the names of cells; "none" if there are none."""
-    return f"{label}: {' '.join([name(*cell) for cell in cells]) or 'none'}"
+    return f"{label}: {' '.join([cell_name(*cell) for cell in cells]) or 'none'}"
 
 
 def parse_walk(text: str, position: Position, limit: int = 1000) -> str:
@@ -58,9 +58,9 @@ def parse_walk(text: str, position: Position, limit: int = 1000) -> str:
     if first is None:
         try:
             return parse_moves(line, limit)
-        except Malformed as malformed:
+        except MalformedError as malformed:
             many = "at most" in str(malformed)
-            raise Malformed(
+            raise MalformedError(
                 str(malformed) if many else f"no walk in its last line; {_FORM}"
             ) from None
     cells: list[Position] = []
@@ -68,14 +68,14 @@ def parse_walk(text: str, position: Position, limit: int = 1000) -> str:
         if not _CELLS.fullmatch(
             word
         ):  # the word itself is free text, which another agent would read
-            raise Malformed(f"word {number} of its last line is no cell; {_FORM}")
-        cells += [_position(*cell) for cell in _CELL.findall(word)]
+            raise MalformedError(f"word {number} of its last line is no cell; {_FORM}")
+        cells += [_parse_cell(*cell) for cell in _CELL.findall(word)]
     if cells[0] == position:
         del cells[0]
     if not cells:
-        raise Malformed(f"its last line names only the cell where the walk begins; {_FORM}")
+        raise MalformedError(f"its last line names only the cell where the walk begins; {_FORM}")
     if len(cells) > limit:
-        raise Malformed(f"{len(cells)} steps; at most {limit} are allowed")
+        raise MalformedError(f"{len(cells)} steps; at most {limit} are allowed")
     moves = ""
     for cell in cells:
         move = _MOVES.get((cell[0] - position[0], cell[1] - position[1]), JUMP)
@@ -86,14 +86,14 @@ def parse_walk(text: str, position: Position, limit: int = 1000) -> str:
     return moves
 
 
-def _position(column: str, row: str) -> Position:
+def _parse_cell(column: str, row: str) -> Position:
     number = 0
     for letter in column.lower():
         number = 26 * number + _ALPHABET.index(letter) + 1
     return int(row) - 1, number - 1
 
 
-def written(moves: str, position: Position, size: tuple[int, int]) -> str:
+def format_walk(moves: str, position: Position, size: tuple[int, int]) -> str:
     """The cells that moves lead to from ``position``, up to a jump or to the edge of a grid with
     ``size`` rows and columns. Where they lead to none: the moves themselves, or "no step" for a jump."""
     names = []
@@ -103,11 +103,11 @@ def written(moves: str, position: Position, size: tuple[int, int]) -> str:
         row, column = row + DELTAS[move][0], column + DELTAS[move][1]
         if not (0 <= row < size[0] and 0 <= column < size[1]):
             break
-        names.append(name(row, column))
+        names.append(cell_name(row, column))
     return " ".join(names) or moves or "no step"
 
 
-def hindered(number: int, move: str) -> str:
+def describe_blocked_move(number: int, move: str) -> str:
     """That a move was not possible, in words; ``number``: from 1."""
     if move == JUMP:
         return f"move {number} led to no neighbour"

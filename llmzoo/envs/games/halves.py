@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from llmzoo.envs.messages import quoted
+from llmzoo.envs.messages import quote_message
 
 UNSEEN = "?"
 HIDDEN = "A ? is a cell that only the other player sees."
 
-Cells = Callable[[int, int], bool]  # (row, column) -> whether the planner sees the cell
+SeenByPlanner = Callable[[int, int], bool]  # (row, column) -> whether the planner sees the cell
 
 PROPOSER_ROLE = (
     "You are the proposer. You see one half of the cells and the planner sees the other half. Only "
@@ -27,18 +27,21 @@ PLANNER_ROLE = (
 )
 
 
-def chessboard(row: int, column: int) -> bool:
+def is_planner_checkerboard_cell(row: int, column: int) -> bool:
     """Whether the planner sees a cell of a map, counted from 0: if row and column add up to an odd number."""
     return (row + column) % 2 == 1
 
 
-def lower(height: int) -> Cells:
+def lower_half(height: int) -> SeenByPlanner:
     """Whether the planner sees a cell of a grid: if it is in the lower half, with the middle row."""
     return lambda row, column: row >= height // 2
 
 
-def masked(
-    rows: Sequence[str], planner: bool, planners: Cells = chessboard, hidden: str = UNSEEN
+def mask_rows(
+    rows: Sequence[str],
+    planner: bool,
+    planners: SeenByPlanner = is_planner_checkerboard_cell,
+    hidden: str = UNSEEN,
 ) -> list[str]:
     """A board with ``hidden`` in the cells of the other agent."""
     return [
@@ -47,7 +50,7 @@ def masked(
     ]
 
 
-def read_rows(text: str, height: int, width: int, symbols: str) -> list[str] | None:
+def parse_rows(text: str, height: int, width: int, symbols: str) -> list[str] | None:
     """The last ``height`` lines in a row of a message that hold ``width`` of ``symbols`` each, or None."""
     block: list[str] = []
     found = None
@@ -84,7 +87,7 @@ class HalfView:
         lines += ["", f"Round {self.number} of {self.rounds}. What you see:", "", self.seen, ""]
         if self.heard is not None:
             who = "proposer wrote" if self.planner else "planner answered"
-            lines += [f"The {who}:", quoted(self.heard, self.limit), ""]
+            lines += [f"The {who}:", quote_message(self.heard, self.limit), ""]
         if self.told is not None:
             last = "answer" if self.planner else "message"
             lines += [f"Your last {last}: {self.told}", ""]
@@ -98,7 +101,7 @@ class HalfView:
         role = "planner" if self.planner else "proposer"
         lines = [f"{name} half {role} {self.number}/{self.rounds}", self.seen]
         if self.heard is not None:
-            lines += ["heard", quoted(self.heard, self.limit)]
+            lines += ["heard", quote_message(self.heard, self.limit)]
         if self.told is not None:
             lines += [f"last {self.told}"]
         lines += ["answer" if self.planner else f"message up to {self.limit}", ""]

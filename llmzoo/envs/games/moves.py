@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 
 # (rows, columns) that a move adds to a position
 DELTAS = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -48,100 +48,113 @@ def parse_moves(text: str, limit: int = 1000) -> str:
     """
     # most answers are nothing but moves, and need no search
     moves = text.upper() if _LETTERS.issuperset(text) else ""
-    moves = moves or _explicit(text) or _clear(text.replace("```", "\n")) or _in_prose(text)
+    moves = (
+        moves
+        or _find_explicit_moves(text)
+        or _find_move_block(text.replace("```", "\n"))
+        or _find_moves_in_prose(text)
+    )
     if not moves:
-        raise Malformed("no moves in it; write them as one string of U, D, L and R such as RRDLU")
+        raise MalformedError(
+            "no moves in it; write them as one string of U, D, L and R such as RRDLU"
+        )
     if len(moves) > limit:
-        raise Malformed(f"{len(moves)} moves; at most {limit} are allowed")
+        raise MalformedError(f"{len(moves)} moves; at most {limit} are allowed")
     return moves
 
 
-def _explicit(text: str) -> str:
+def _find_explicit_moves(text: str) -> str:
     """The last code fence of moves or labelled moves, or ``""``."""
     pieces = text.split("```")
     for number in range(len(pieces) - 1, -1, -1):
         piece = pieces[number].strip()
-        moves = _label(piece.split("\n")) if _LABEL.search(piece) else ""
+        moves = _find_labelled_moves(piece.split("\n")) if _LABEL.search(piece) else ""
         if piece and not moves and number % 2:
             _, _, body = piece.partition("\n")  # the first line may name a language
-            moves = _line(body) or _line(piece) or ""
+            moves = _parse_line(body) or _parse_line(piece) or ""
         if moves:
             return moves
     return ""
 
 
-def _label(lines: list[str]) -> str:
+def _find_labelled_moves(lines: list[str]) -> str:
     """The last moves that follow a label, or ``""``."""
     for number in range(len(lines) - 1, -1, -1):
         line = lines[number]
         labels = list(_LABEL.finditer(line))
         for label in reversed(labels):
-            whole = _line(line[label.end() :]) if label is labels[-1] else None
-            moves = _leading(line, label.end()) if whole is None else _block(whole, lines, number)
+            whole = _parse_line(line[label.end() :]) if label is labels[-1] else None
+            moves = (
+                _find_leading_moves(line, label.end())
+                if whole is None
+                else _extend_block(whole, lines, number)
+            )
             if moves:
                 return moves
     return ""
 
 
-def _leading(line: str, start: int) -> str:
+def _find_leading_moves(line: str, start: int) -> str:
     """The moves at the beginning of a sentence: at least two, or one before a punctuation mark."""
     moves, end = "", start
     for token in _TOKEN.finditer(line, start):
         word = token[0]
-        if _word(word):
-            moves, end = moves + _word(word), token.end()
+        if _parse_word(word):
+            moves, end = moves + _parse_word(word), token.end()
         elif word[0] in ".:?" or (word[0].isalnum() and word not in ("and", "then")):
             break
     following = line[end : end + 40].lstrip()[:1]
     return moves if len(moves) >= 2 or not following.isalnum() else ""
 
 
-def _block(moves: str, lines: list[str], number: int) -> str:
+def _extend_block(moves: str, lines: list[str], number: int) -> str:
     """``moves`` and those of the lines of moves after line ``number``; a blank line ends them."""
     blocks = [moves]
     for following in range(number + 1, len(lines)):
-        more = _line(lines[following])
+        more = _parse_line(lines[following])
         if more is None or (any(blocks) and not lines[following].strip()):
             break
         blocks.append(more)
     return "".join(blocks)
 
 
-def _clear(text: str) -> str:
+def _find_move_block(text: str) -> str:
     """The last block of lines of moves, list or code span, or ``""``."""
     block: list[str] = []  # its lines, last first
     end, position = -1, len(text)
     for line in reversed(text.split("\n")):
-        moves = _line(line)
+        moves = _parse_line(line)
         if moves:
             block.append(moves)
             end = max(end, position)
         elif block and (moves is None or not line.strip()):
             break
         position -= len(line) + 1
-    spans = [_line(span[0]) or "" for span in _SPAN.finditer(text, max(end, 0))]
+    spans = [_parse_line(span[0]) or "" for span in _SPAN.finditer(text, max(end, 0))]
     return next((moves for moves in reversed(spans) if len(moves) >= 2), "".join(block[::-1]))
 
 
-def _in_prose(text: str) -> str:
+def _find_moves_in_prose(text: str) -> str:
     """The last run of at least three moves in sentences, or ``""``."""
     best = ""
     for run in _RUN.findall(text):
         moves = [
-            _word(word) for word in NOISE.sub(" ", run).split() if word.lower() not in _ENGLISH
+            _parse_word(word)
+            for word in NOISE.sub(" ", run).split()
+            if word.lower() not in _ENGLISH
         ]
         if len("".join(moves)) >= 3 and sorted(moves) != sorted(DELTAS):
             best = "".join(moves)
     return best
 
 
-def _line(line: str) -> str | None:
+def _parse_line(line: str) -> str | None:
     """The moves of a text that holds nothing else (``""`` for none), or None."""
-    moves = [_word(word) for word in NOISE.sub(" ", line).split()]
+    moves = [_parse_word(word) for word in NOISE.sub(" ", line).split()]
     return "".join(moves) if all(moves) else None
 
 
-def _word(word: str) -> str:
+def _parse_word(word: str) -> str:
     """The moves that a word means, or ``""``."""
     if _LETTERS.issuperset(word):
         return word.upper()

@@ -33,14 +33,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from llmzoo.envs import messages
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
-from llmzoo.envs.drawing import Board, Sighting
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
+from llmzoo.envs.drawing import Board, BoardInText
 from llmzoo.envs.games.halves import HIDDEN, HalfView
 from llmzoo.envs.games.sightings import BoardView, find_boards
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, described
-from llmzoo.envs.text import Malformed
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import Tasks, describe_task
+from llmzoo.envs.text import MalformedError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError
 
 Task = TypeVar("Task")
 World = TypeVar("World")
@@ -128,11 +128,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
+        check_choice("num_agents", num_agents, (1, 2))
         if prompt not in self.prompts:
             *others, last = map(repr, self.prompts)
             raise ConfigError(f"prompt must be {', '.join(others)} or {last}, got {prompt!r}")
-        one_of("view", view, ("full", "split"))
+        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"
@@ -151,7 +151,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.tasks = tasks
         self.prompt_style = prompt
         self.view = view
-        self.message_chars = messages.message_limit(message_chars)
+        self.message_chars = messages.check_message_limit(message_chars)
         if view == "split":
             self.metadata["immediate_credit_agents"] = []
         self.episode: PlanningState[Task, World]
@@ -202,11 +202,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def full_expert(self) -> str:
         """The best answer of either agent in the full view."""
-        raise NoPlayerError(f"{self.metadata['name']} has no scripted expert")
+        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted expert")
 
     def full_amateur(self, rng: random.Random) -> str:
         """A sloppy player's answer in the full view."""
-        raise NoPlayerError(f"{self.metadata['name']} has no scripted amateur")
+        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted amateur")
 
     # What a game may change
 
@@ -247,7 +247,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
+        return describe_task(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
         if self.view == "split":
@@ -258,10 +258,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         plan: Plan | None = None
         world, legal = state.world, False
         try:
-            if len(text) > MAX_ANSWER_CHARS:
-                raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+            if len(text) > MAX_ACTION_CHARS:
+                raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
             plan = self.parse(text)
-        except Malformed as malformed:
+        except MalformedError as malformed:
             report = "malformed" if terse else f"malformed answer: {malformed}"
             error = f"malformed: {malformed}"
         else:
@@ -299,25 +299,27 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def _tell(self, text: str) -> Outcome:
         """Deliver the proposer's message."""
         state = self.episode
-        said, reason = messages.delivered(text, self.message_chars)
+        message, reason = messages.parse_message(text, self.message_chars)
         feedback = {PROPOSER: f"not delivered: {reason}"} if reason else {}
-        feedback |= {a: told for a, told in state.feedback.items() if a == PLANNER}
-        self.episode = replace(state, said={**state.said, PROPOSER: said}, feedback=feedback)
-        return messages.fined({PROPOSER: reason})
+        feedback |= {
+            a: text_for_agent for a, text_for_agent in state.feedback.items() if a == PLANNER
+        }
+        self.episode = replace(state, said={**state.said, PROPOSER: message}, feedback=feedback)
+        return messages.penalize_undelivered({PROPOSER: reason})
 
     def _act(self, text: str) -> Outcome:
         """Carry out the planner's plan, and keep its answer for the proposer."""
         state = self.episode
-        said = {**state.said, PLANNER: text.strip()}
+        last_messages = {**state.said, PLANNER: text.strip()}
         try:
-            if len(text) > MAX_ANSWER_CHARS:
-                raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+            if len(text) > MAX_ACTION_CHARS:
+                raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
             plan = self.parse(text)
-        except Malformed as malformed:
+        except MalformedError as malformed:
             feedback = {**state.feedback, PLANNER: f"malformed answer: {malformed}"}
-            self.episode = replace(state, said=said, feedback=feedback)
+            self.episode = replace(state, said=last_messages, feedback=feedback)
             return Outcome(
-                local={PLANNER: {"format": messages.NO_MESSAGE}},
+                local={PLANNER: {"format": messages.UNDELIVERED_PENALTY}},
                 errors={PLANNER: f"malformed: {malformed}"},
             )
         result = self.carry_out(state.world, plan)
@@ -327,7 +329,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.episode = replace(
             state,
             world=result.world,
-            said=said,
+            said=last_messages,
             feedback={**state.feedback, PLANNER: report},
             progress=value,
         )
@@ -345,13 +347,13 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         if self.view == "full":
             return self.full_amateur(rng)
         if agent == PROPOSER:
-            return _mistaken(self.half(PROPOSER, self.episode.world), rng)
+            return _corrupt_message(self.half(PROPOSER, self.episode.world), rng)
         return self.half_amateur(self.episode.said.get(PROPOSER, ""), rng)
 
     def prompt(self, agent: str) -> str:
         if self.view == "split":
             return self._half_prompt(agent)
-        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     def board(self) -> str:
         return self.draw(self.episode.world)
@@ -362,8 +364,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def intermediate_boards(self, text: str) -> list[Board]:
         """The boards after each move or fill of an answer, up to the first impossible one."""
         try:
-            plan: Any = self.parse(text[: MAX_ANSWER_CHARS + 1])
-        except Malformed:
+            plan: Any = self.parse(text[: MAX_ACTION_CHARS + 1])
+        except MalformedError:
             return []
         world, boards = self.episode.world, []
         for step in range(len(plan)):
@@ -375,8 +377,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         return boards
 
     @classmethod
-    def boards_in(cls, text: str) -> tuple[Sighting, ...]:
-        """See :meth:`TextEnv.boards_in`: the state, and what the candidate plan leads to."""
+    def find_boards(cls, text: str) -> tuple[BoardInText, ...]:
+        """See :meth:`TextEnv.find_boards`: the state, and what the candidate plan leads to."""
         return find_boards(text, cls.terse_name, cls.prompt_view)
 
     # Prompts
@@ -388,7 +390,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             rules=f"{self.rules()} {HIDDEN}{self.seen_by_one}",
             answer_form=self.answer_form(),
             seen=self.half(agent, state.world),
-            number=self._round(),
+            number=self._round_number(),
             rounds=self.max_turns,
             heard=state.said.get(PROPOSER if agent == PLANNER else PLANNER),
             told=state.feedback.get(agent),
@@ -396,10 +398,10 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         )
         return view.terse(self.terse_name) if self.prompt_style == "terse" else view.full()
 
-    def _full(self, agent: str) -> str:
+    def _full_prompt(self, agent: str) -> str:
         state = self.episode
         text = (
-            f"{self._instructions[agent]}Round {self._round()} of {self.max_turns}. "
+            f"{self._instructions[agent]}Round {self._round_number()} of {self.max_turns}. "
             f"The current state:\n\n{self.shown(state.world)}\n\n"
         )
         if agent == PLANNER and state.outcome is not None:
@@ -412,20 +414,18 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def _terse(self, agent: str) -> str:
         state = self.episode
         role = agent.partition("_")[0]
-        text = (
-            f"{self.terse_name} {role} {self._round()}/{self.max_turns}\n{self.draw(state.world)}\n"
-        )
+        text = f"{self.terse_name} {role} {self._round_number()}/{self.max_turns}\n{self.draw(state.world)}\n"
         if agent == PLANNER and state.outcome is not None:
             text += f"candidate\n{state.candidate or 'none'}\n{state.outcome}\n"
         if agent in state.feedback:
             text += f"last {state.feedback[agent]}\n"
         return f"{text}answer\n"
 
-    def _round(self) -> int:
+    def _round_number(self) -> int:
         return min(self.turn + 1, self.max_turns)
 
 
-def _mistaken(message: str, rng: random.Random) -> str:
+def _corrupt_message(message: str, rng: random.Random) -> str:
     """A message with one to three of its symbols replaced by others of its symbols."""
     symbols = list(message)
     places = [place for place, symbol in enumerate(symbols) if symbol not in "?\n"]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from llmzoo.envs.drawing import Board, BoardCell, Sighting
+from llmzoo.envs.drawing import Board, BoardCell, BoardInText
 
 State = TypeVar("State")
 Rows = Sequence[str]
@@ -23,7 +23,7 @@ _FOLLOWS = {
     "full": re.compile(r"\n\n(?:Candidate plan:\n|Your last answer: |Your answer:)"),
     "terse": re.compile(r"\n(?:candidate\n|last |answer(?:\n|$))"),
 }
-_SIMULATED = {"full": "\nIts simulation: ", "terse": "\n"}
+_SIMULATION = {"full": "\nIts simulation: ", "terse": "\n"}
 _MOVES = re.compile(r"[UDLR]{1,1000}")
 
 
@@ -49,7 +49,9 @@ class BoardView(Generic[State]):
         """The state drawn from ``start`` on and the end of its text, or None."""
         return None
 
-    def simulated(self, state: State, text: str, start: int) -> tuple[Sighting, int] | None:
+    def find_simulation(
+        self, state: State, text: str, start: int
+    ) -> tuple[BoardInText, int] | None:
         """What the candidate plan written from ``start`` on leads to and the end of the plan, or None."""
         return None
 
@@ -64,21 +66,21 @@ class MovesView(BoardView[Rows]):
         raise NotImplementedError
 
     def state(self, text: str, start: int) -> tuple[Rows, int] | None:
-        rows, end = lines_of(text, start, frozenset(self.cells))
+        rows, end = read_lines(text, start, frozenset(self.cells))
         players = sum(row.count(player) for row in rows for player in self.players)
         return (rows, end) if players == 1 else None
 
-    def simulated(self, state: Rows, text: str, start: int) -> tuple[Sighting, int] | None:
+    def find_simulation(self, state: Rows, text: str, start: int) -> tuple[BoardInText, int] | None:
         moves = _MOVES.match(text, start)
         if moves is None:
             return None
         end = moves.end()
-        return Sighting(end, end, self.after(state, moves[0]), "simulation"), end
+        return BoardInText(end, end, self.after(state, moves[0]), "simulation"), end
 
 
-def find_boards(text: str, terse_name: str, view: BoardView[Any]) -> tuple[Sighting, ...]:
+def find_boards(text: str, terse_name: str, view: BoardView[Any]) -> tuple[BoardInText, ...]:
     """All boards in a text, in their order."""
-    boards: list[Sighting] = []
+    boards: list[BoardInText] = []
     for heading in _headings(terse_name).finditer(text):
         style = "full" if heading["full"] else "terse"
         read = view.state(text, heading.end())
@@ -87,10 +89,10 @@ def find_boards(text: str, terse_name: str, view: BoardView[Any]) -> tuple[Sight
         state, end = read
         if not _FOLLOWS[style].match(text, end):
             continue
-        boards.append(Sighting(heading.end(), end, view.board(state)))
+        boards.append(BoardInText(heading.end(), end, view.board(state)))
         if text.startswith(_CANDIDATE[style], end):
-            plan = view.simulated(state, text, end + len(_CANDIDATE[style]))
-            if plan is not None and text.startswith(_SIMULATED[style], plan[1]):
+            plan = view.find_simulation(state, text, end + len(_CANDIDATE[style]))
+            if plan is not None and text.startswith(_SIMULATION[style], plan[1]):
                 boards.append(plan[0])
     return tuple(boards)
 
@@ -103,7 +105,7 @@ def _headings(terse_name: str) -> re.Pattern[str]:
     )
 
 
-def lines_of(
+def read_lines(
     text: str, start: int, symbols: frozenset[str], most: int | None = None
 ) -> tuple[Rows, int]:
     """The lines of equal length from ``start`` on that hold only ``symbols``, and their end."""

@@ -33,31 +33,31 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
         """The rows and columns of the grid."""
         raise NotImplementedError
 
-    def lists(self, world: World) -> str:
+    def cell_lists(self, world: World) -> str:
         """The world as lines of a label and the names of cells."""
         raise NotImplementedError
 
     @property
-    def by_cells(self) -> bool:
+    def uses_cell_names(self) -> bool:
         return self.prompt_style == "cells"
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         super().begin(rng, task)
-        self._ties = rng.getrandbits(64) if self.by_cells else 0
+        self._ties = rng.getrandbits(64) if self.uses_cell_names else 0
 
     def ties(self) -> random.Random | None:
         """What the expert draws from in this round, alike for both agents; None: no draws."""
-        return random.Random(self._ties + self.turn) if self.by_cells else None
+        return random.Random(self._ties + self.turn) if self.uses_cell_names else None
 
     def parse(self, text: str) -> str:
-        if self.by_cells:
+        if self.uses_cell_names:
             return cells.parse_walk(text, self.place(self.episode.world))
         return parse_moves(text)
 
     def shown(self, world: World) -> str:
-        return self.lists(world) if self.by_cells else self.draw(world)
+        return self.cell_lists(world) if self.uses_cell_names else self.draw(world)
 
     def write(self, plan: str) -> str:
-        if self.by_cells:
-            return cells.written(plan, self.place(self.episode.world), self.size())
+        if self.uses_cell_names:
+            return cells.format_walk(plan, self.place(self.episode.world), self.size())
         return plan

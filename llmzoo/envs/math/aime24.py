@@ -27,36 +27,36 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.math.rounds import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES, MathTask
-from llmzoo.envs.sources import BadField, PublicSet, Record, field
+from llmzoo.envs.sources import BadField, PublicSet, Record, get_field
 
 _ANSWER = re.compile(r"\d{1,3}")
 
 
-def read(record: Record) -> MathTask:
+def task_from_record(record: Record) -> MathTask:
     """The task of a record with ``problem`` and ``answer``, a text such as ``"073"`` or a number."""
     given = record.get("answer")
-    answer = str(given) if isinstance(given, int) else field(record, "answer", str).strip()
+    answer = str(given) if isinstance(given, int) else get_field(record, "answer", str).strip()
     if not _ANSWER.fullmatch(answer):
         raise BadField("answer", f"must be a whole number from 0 to 999, got {answer[:40]!r}")
     return MathTask(
-        question=field(record, "problem", str).strip(),
+        question=get_field(record, "problem", str).strip(),
         answer=str(int(answer)),
         family="aime",
-        program=field(record, "program", str, ""),
+        program=get_field(record, "program", str, ""),
     )
 
 
-class AIME24(Reasoning):
+class AIME24(ReasoningEnv):
     """AIME 2024 for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "aime24_v0"}
+    metadata: dict[str, Any] = {**ReasoningEnv.metadata, "name": "aime24_v0"}
     public_set = PublicSet(
-        hub_id="HuggingFaceH4/aime_2024", read=read, sample=SAMPLES / "aime24.jsonl"
+        hub_id="HuggingFaceH4/aime_2024", read=task_from_record, sample=SAMPLES / "aime24.jsonl"
     )
 
 
 raw_env = AIME24
-env, parallel_env = public_forms(AIME24)
+env, parallel_env = make_env_fns(AIME24)

@@ -26,19 +26,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.aime24 import read
-from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.math.aime24 import task_from_record
+from llmzoo.envs.math.rounds import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES
 from llmzoo.envs.sources import PublicSet
 
 
-class AIME25(Reasoning):
+class AIME25(ReasoningEnv):
     """AIME 2025 for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "aime25_v0"}
-    public_set = PublicSet(hub_id="MathArena/aime_2025", read=read, sample=SAMPLES / "aime25.jsonl")
+    metadata: dict[str, Any] = {**ReasoningEnv.metadata, "name": "aime25_v0"}
+    public_set = PublicSet(
+        hub_id="MathArena/aime_2025", read=task_from_record, sample=SAMPLES / "aime25.jsonl"
+    )
 
 
 raw_env = AIME25
-env, parallel_env = public_forms(AIME25)
+env, parallel_env = make_env_fns(AIME25)

@@ -87,28 +87,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.math import generator, halves, oracle, prompts
 from llmzoo.envs.math.prompts import role_of
-from llmzoo.envs.math.rounds import Reasoning, Solving
+from llmzoo.envs.math.rounds import MathState, ReasoningEnv
 from llmzoo.envs.math.tasks import MathTask, canonical
-from llmzoo.envs.messages import MESSAGE_CHARS, message_limit, quoted
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.messages import MESSAGE_CHARS, check_message_limit, quote_message
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class SplitSolving(Solving):
+class SplitMathState(MathState):
     """The state in the split view. ``said``: each agent's last answer."""
 
     said: Mapping[str, str] = field(default_factory=dict)
 
 
-class Math(Reasoning):
+class Math(ReasoningEnv):
     """Generated problems."""
 
-    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "math_v0"}
+    metadata: dict[str, Any] = {**ReasoningEnv.metadata, "name": "math_v0"}
 
     def __init__(
         self,
@@ -130,15 +130,15 @@ class Math(Reasoning):
         team_weight: float = 1.0,
         render_mode: str | None = None,
     ):
-        one_of("family", family, (None, *generator.FAMILIES))
-        one_of("level", level, (None, *generator.LEVELS))
-        one_of("source", source, ("generator",))
-        one_of("view", view, ("full", "split"))
+        check_choice("family", family, (None, *generator.FAMILIES))
+        check_choice("level", level, (None, *generator.LEVELS))
+        check_choice("source", source, ("generator",))
+        check_choice("view", view, ("full", "split"))
         self.view = view
-        self.message_chars = message_limit(message_chars)
+        self.message_chars = check_message_limit(message_chars)
         self.family = family
         self.level = level
-        self.episode: SplitSolving
+        self.episode: SplitMathState
         super().__init__(
             source=source,
             split=split,
@@ -163,8 +163,8 @@ class Math(Reasoning):
             raise ConfigError("view='split' is for family='word_problems' and a reasoner")
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
-        return generated(
-            generator.draw,
+        return generate_tasks(
+            generator.sample_task,
             canonical,
             split=split,
             name=f"mathematics, {self.family or 'all families'}, {self.level or 'all levels'}",
@@ -174,7 +174,7 @@ class Math(Reasoning):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         super().begin(rng, task)
-        self.episode = SplitSolving(self.episode.task)
+        self.episode = SplitMathState(self.episode.task)
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         outcome = super().play_together(texts)
@@ -188,10 +188,12 @@ class Math(Reasoning):
         state = self.episode
         agents = self.possible_agents
         (other,) = (each for each in agents if each != agent)
-        seen = halves.half(self._text(), agents.index(agent))
+        seen = halves.visible_half(self._text(), agents.index(agent))
         own = state.heard.get(agent)
         heard = (
-            quoted(state.said[other].strip(), self.message_chars) if other in state.said else None
+            quote_message(state.said[other].strip(), self.message_chars)
+            if other in state.said
+            else None
         )
         verdict = agent in state.right if self.feedback == "verdict" else None
         turn = min(self.turn + 1, self.max_turns)
@@ -200,45 +202,52 @@ class Math(Reasoning):
             return prompts.terse_split(seen, agent, own, heard, heading, verdict)
         rule = halves.RULE.format(other=other, hidden=halves.HIDDEN, limit=self.message_chars)
         heading = f"Round {turn} of {self.max_turns}."
-        return prompts.split(seen, agent, agents, own, heard, heading, rule, verdict)
+        return prompts.full_split(seen, agent, agents, own, heard, heading, rule, verdict)
 
     def expert(self, agent: str) -> str:
         if self.view == "full":
             return super().expert(agent)
-        message = self._message(agent)
+        message = self._expert_message(agent)
         if agent not in self.episode.said:
             return message
         task = self.episode.task
         if not self._knows(agent):
             index = self.possible_agents.index(agent)
-            task = replace(task, answer=halves.guess(task, self.prompt_style, index), program="")
+            task = replace(
+                task, answer=halves.most_likely_answer(task, self.prompt_style, index), program=""
+            )
         if role_of(agent) == "tool":
-            return f"# {message}\n{oracle.program(task)}"
-        return f"{message}\n{oracle.reason(task)}"
+            return f"# {message}\n{oracle.tool_program(task)}"
+        return f"{message}\n{oracle.reasoner_answer(task)}"
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
             return super().amateur(agent, rng)
-        message = self._message(agent)
+        message = self._expert_message(agent)
         if agent not in self.episode.said:
             return message.replace("1", rng.choice("1123"))
         if self._knows(agent):
             return super().amateur(agent, rng)
         task = replace(self.episode.task, answer=str(rng.randint(2, 99)), program="")
-        return oracle.program(task) if role_of(agent) == "tool" else oracle.reason(task)
+        return (
+            oracle.tool_program(task) if role_of(agent) == "tool" else oracle.reasoner_answer(task)
+        )
 
     def _text(self) -> str:
-        return halves.text_of(self.episode.task, self.prompt_style)
+        return halves.problem_text(self.episode.task, self.prompt_style)
 
-    def _message(self, agent: str) -> str:
-        return halves.message(self._text(), self.possible_agents.index(agent))
+    def _expert_message(self, agent: str) -> str:
+        return halves.expert_message(self._text(), self.possible_agents.index(agent))
 
     def _knows(self, agent: str) -> bool:
         """Whether an agent knows the whole problem, from its half and all that it was told last."""
         (heard,) = (text for other, text in self.episode.said.items() if other != agent)
         heard = heard[: self.message_chars]
-        return halves.joined(self._text(), self.possible_agents.index(agent), heard) == self._text()
+        return (
+            halves.join_halves(self._text(), self.possible_agents.index(agent), heard)
+            == self._text()
+        )
 
 
 raw_env = Math
-env, parallel_env = public_forms(Math)
+env, parallel_env = make_env_fns(Math)

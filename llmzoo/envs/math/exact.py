@@ -49,7 +49,7 @@ _NO_UNITS = (
 )
 _SHORT_UNITS = frozenset("mhsglL")
 
-_NAMED = re.compile(r"([A-Za-z]|\( ?[a-z] ?(?:, ?[a-z] ?){1,2}\)) ?= ?(?=[^= ])")
+_ASSIGNMENT = re.compile(r"([A-Za-z]|\( ?[a-z] ?(?:, ?[a-z] ?){1,2}\)) ?= ?(?=[^= ])")
 _ORDER = re.compile(r" ?(<=|>=|<|>) ?")
 _GROUPED = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:[^0-9,].*)?")
 _COMMA = re.compile(r" ?, ?(?:and |or )?| (?:and|or) ")
@@ -57,7 +57,7 @@ _FORMS = ("()", "[]", "(]", "[)", "{}")
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactAnswer:
     """An answer. ``form`` is "" for a number, ``()`` for a tuple or an open interval, ``[]``, ``(]`` and
     ``[)`` for other intervals, ``{}`` for a set with ascending ``parts``, and "," for a list without
     brackets."""
@@ -66,41 +66,41 @@ class Exact:
     parts: tuple[Number, ...]
 
 
-def read(text: str) -> Exact | None:
+def parse_exact(text: str) -> ExactAnswer | None:
     """The answer that a text gives; None if it gives none or leaves work to do."""
     if _INTEGER.fullmatch(text):  # most answers
-        return Exact("", (Fraction(int(text)),))
+        return ExactAnswer("", (Fraction(int(text)),))
     if (among := _AMONG.search(text)) and text[among.end() : among.end() + 1] not in tuple("([{\\"):
         return None  # no element of a number
-    text = _plain(text)
+    text = _normalize(text)
     if _ORDER.search(text):
-        return _between(text)
-    if (named := _NAMED.match(text)) and (named[1][0] == "(" or text.count("=") == 1):
+        return _parse_comparison(text)
+    if (named := _ASSIGNMENT.match(text)) and (named[1][0] == "(" or text.count("=") == 1):
         text = text[named.end() :]
     form = text[:1] + text[-1:]
     if len(text) > 1 and form in _FORMS:
-        return _bracket(form, text[1:-1].strip())
+        return _parse_bracket(form, text[1:-1].strip())
     if _GROUPED.fullmatch(text):
-        return _made("", [_number(text)])
-    return _listed(_COMMA.split(text))
+        return _make_exact("", [_parse_number(text)])
+    return _parse_list(_COMMA.split(text))
 
 
-def same(one: str, other: str) -> bool:
+def exact_answers_match(one: str, other: str) -> bool:
     """Whether both texts are answers and equal. A list without brackets equals the tuple and the set
     of its numbers."""
-    a, b = read(one), read(other)
+    a, b = parse_exact(one), parse_exact(other)
     if a is None or b is None:
         return False
     if a.form == ",":
         a, b = b, a
     if b.form == "," and a.form == "{}":
-        return a.parts == _ascending(b.parts)
+        return a.parts == _sort_ascending(b.parts)
     if b.form == "," and a.form == "()":
         return a.parts == b.parts
     return a == b
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """The text without LaTeX, with one spelling of each sign and single spaces."""
     text = _TEXT.sub(r" \1 ", text)
     text = _SAME.sub(lambda match: _SAME_AS[match[0]], text)
@@ -108,7 +108,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _number(text: str) -> Number | None:
+def _parse_number(text: str) -> Number | None:
     """A number, with or without a unit."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None or (match["unit"] and not _is_unit(match["unit"])):
@@ -133,32 +133,32 @@ def _is_unit(text: str) -> bool:
     return all(w.lower() not in _NO_UNITS and (len(w) > 1 or w in _SHORT_UNITS) for w in words)
 
 
-def _bracket(form: str, inside: str) -> Exact | None:
-    parts = [_number(part) for part in inside.split(",")]
+def _parse_bracket(form: str, inside: str) -> ExactAnswer | None:
+    parts = [_parse_number(part) for part in inside.split(",")]
     if len(parts) == 1:  # brackets around a number mean nothing
-        return _made("", parts)
+        return _make_exact("", parts)
     if form not in ("()", "{}") and len(parts) != 2:
         return None
-    return _made(form, parts)
+    return _make_exact(form, parts)
 
 
-def _listed(pieces: list[str]) -> Exact | None:
+def _parse_list(pieces: list[str]) -> ExactAnswer | None:
     """A number, or several without brackets. Values of one name are a set; values of different names
     are a tuple, sorted by name."""
-    names = [match[1] if (match := _NAMED.match(piece)) else "" for piece in pieces]
-    parts = [_number(_NAMED.sub("", piece, count=1)) for piece in pieces]
+    names = [match[1] if (match := _ASSIGNMENT.match(piece)) else "" for piece in pieces]
+    parts = [_parse_number(_ASSIGNMENT.sub("", piece, count=1)) for piece in pieces]
     if len(pieces) == 1:
-        return _made("", parts)
+        return _make_exact("", parts)
     if not any(names):
-        return _made(",", parts)
+        return _make_exact(",", parts)
     if len(set(names)) == 1:
-        return _made("{}", parts)
+        return _make_exact("{}", parts)
     if len(set(names)) < len(names) or not all(names):
         return None
-    return _made("()", [part for _, part in sorted(zip(names, parts, strict=True))])
+    return _make_exact("()", [part for _, part in sorted(zip(names, parts, strict=True))])
 
 
-def _between(text: str) -> Exact | None:
+def _parse_comparison(text: str) -> ExactAnswer | None:
     """An interval written with signs of order, such as ``-1 < x <= 4``."""
     pieces = _ORDER.split(text)
     sides, signs = pieces[::2], pieces[1::2]
@@ -177,16 +177,16 @@ def _between(text: str) -> Exact | None:
     else:
         return None
     form = ("[" if low[1] else "(") + ("]" if high[1] else ")")
-    return _made(form, [_number(low[0]), _number(high[0])])
+    return _make_exact(form, [_parse_number(low[0]), _parse_number(high[0])])
 
 
-def _made(form: str, parts: list[Number | None]) -> Exact | None:
+def _make_exact(form: str, parts: list[Number | None]) -> ExactAnswer | None:
     numbers = tuple(part for part in parts if part is not None)
     endless = any(isinstance(number, float) for number in numbers)
     if len(numbers) < len(parts) or (endless and form in ("", "{}", ",")):
         return None
-    return Exact(form, _ascending(numbers) if form == "{}" else numbers)
+    return ExactAnswer(form, _sort_ascending(numbers) if form == "{}" else numbers)
 
 
-def _ascending(parts: tuple[Number, ...]) -> tuple[Number, ...]:
+def _sort_ascending(parts: tuple[Number, ...]) -> tuple[Number, ...]:
     return tuple(sorted({*parts}))

@@ -27,18 +27,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.math.rounds import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES, MathTask
-from llmzoo.envs.sources import BadField, PublicSet, Record, field
+from llmzoo.envs.sources import BadField, PublicSet, Record, get_field
 
 _NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 
 
-def read(record: Record) -> MathTask:
+def task_from_record(record: Record) -> MathTask:
     """The task of a record; its answer is what follows the last ``####``, without commas."""
-    question = field(record, "question", str)
-    _, mark, last = field(record, "answer", str).rpartition("####")
+    question = get_field(record, "question", str)
+    _, mark, last = get_field(record, "answer", str).rpartition("####")
     answer = last.strip().strip("$").replace(" ", "")
     if not mark or not _NUMBER.fullmatch(answer):
         raise BadField("answer", f"must end in '#### ' and a number, got {last.strip()[:40]!r}")
@@ -46,18 +46,21 @@ def read(record: Record) -> MathTask:
         question=question.strip(),
         answer=answer.replace(",", ""),
         family="gsm8k",
-        program=field(record, "program", str, ""),
+        program=get_field(record, "program", str, ""),
     )
 
 
-class GSM8K(Reasoning):
+class GSM8K(ReasoningEnv):
     """GSM8K for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "gsm8k_v0"}
+    metadata: dict[str, Any] = {**ReasoningEnv.metadata, "name": "gsm8k_v0"}
     public_set = PublicSet(
-        hub_id="openai/gsm8k", hub_args=("main",), read=read, sample=SAMPLES / "gsm8k.jsonl"
+        hub_id="openai/gsm8k",
+        hub_args=("main",),
+        read=task_from_record,
+        sample=SAMPLES / "gsm8k.jsonl",
     )
 
 
 raw_env = GSM8K
-env, parallel_env = public_forms(GSM8K)
+env, parallel_env = make_env_fns(GSM8K)

@@ -33,44 +33,44 @@ _WORDS = {
     "six times": 6.0,
 }
 _NUMBER = re.compile(rf"\d+(?:\.\d+)?|\b(?:{'|'.join(_WORDS)})\b")
-_TOLD = re.compile(r"(?m)^(?:# )?I see:([ a-z0-9.,]*)$")
+_MESSAGE = re.compile(r"(?m)^(?:# )?I see:([ a-z0-9.,]*)$")
 _SAMPLES, _NEAREST = 20_000, 50
 
 
-def half(text: str, reader: int) -> str:
+def visible_half(text: str, reader: int) -> str:
     """The problem as ``reader`` 0 or 1 sees it."""
     places = iter(range(len(text)))
     return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == reader else HIDDEN, text)
 
 
-def message(text: str, reader: int) -> str:
+def expert_message(text: str, reader: int) -> str:
     """The expert's message: the numbers that it reads, in their order."""
     return f"I see: {', '.join(_NUMBER.findall(text)[reader::2])}"
 
 
-def joined(text: str, reader: int, heard: str) -> str | None:
+def join_halves(text: str, reader: int, heard: str) -> str | None:
     """The whole problem, from an agent's half and a message; None if the message does not fit."""
-    told = _TOLD.findall(heard)
-    seen = half(text, reader)
-    numbers = _NUMBER.findall(told[-1]) if told else []
+    messages = _MESSAGE.findall(heard)
+    seen = visible_half(text, reader)
+    numbers = _NUMBER.findall(messages[-1]) if messages else []
     if len(numbers) != seen.count(HIDDEN):
         return None
     return re.sub(HIDDEN, lambda _: numbers.pop(0), seen)
 
 
-def guess(task: MathTask, style: str, reader: int) -> str:
+def most_likely_answer(task: MathTask, style: str, reader: int) -> str:
     """The answer that is most likely for an agent that hears nothing.
 
     Of 20,000 problems drawn from the same generator it takes those of the same kind, of these the 50 whose
     numbers at the places that the agent reads are nearest to its own, and of their answers the most frequent.
     """
-    own = _numbers(text_of(task, style))[reader::2]
+    own = _numbers(problem_text(task, style))[reader::2]
     alike = _samples(task.level, style).get(_kind(task), [])
     near = sorted(alike, key=lambda sample: _distance(own, sample[0][reader::2]))[:_NEAREST]
     return Counter(answer for _, answer in near).most_common(1)[0][0] if near else "0"
 
 
-def text_of(task: MathTask, style: str) -> str:
+def problem_text(task: MathTask, style: str) -> str:
     """The problem as a prompt of this style puts it."""
     return task.terse if style == "terse" else task.question
 
@@ -95,7 +95,7 @@ def _samples(level: str, style: str) -> dict[str, list[tuple[tuple[float, ...], 
     rng = random.Random(0)
     samples: dict[str, list[tuple[tuple[float, ...], str]]] = {}
     for _ in range(_SAMPLES):
-        task = generator.draw(rng, family="word_problems", level=level)
-        drawn = _numbers(text_of(task, style)), task.answer
+        task = generator.sample_task(rng, family="word_problems", level=level)
+        drawn = _numbers(problem_text(task, style)), task.answer
         samples.setdefault(_kind(task), []).append(drawn)
     return samples

@@ -26,37 +26,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.math.rounds import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES, MathTask
-from llmzoo.envs.sources import BadField, PublicSet, Record, field
+from llmzoo.envs.sources import BadField, PublicSet, Record, get_field
 
 
-def read(record: Record) -> MathTask:
+def task_from_record(record: Record) -> MathTask:
     """The task of a record."""
-    answer = field(record, "answer", str).strip()
+    answer = get_field(record, "answer", str).strip()
     if not answer:
         raise BadField("answer", "is empty")
     level = record.get("level", "")
     if not isinstance(level, (int, str)):
         raise BadField("level", f"must be a number from 1 to 5, got {type(level).__name__}")
     return MathTask(
-        question=field(record, "problem", str).strip(),
+        question=get_field(record, "problem", str).strip(),
         answer=answer,
-        family=field(record, "subject", str, ""),
+        family=get_field(record, "subject", str, ""),
         level=str(level),
-        program=field(record, "program", str, ""),
+        program=get_field(record, "program", str, ""),
     )
 
 
-class Math500(Reasoning):
+class Math500(ReasoningEnv):
     """MATH-500 for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "math500_v0"}
+    metadata: dict[str, Any] = {**ReasoningEnv.metadata, "name": "math500_v0"}
     public_set = PublicSet(
-        hub_id="HuggingFaceH4/MATH-500", read=read, sample=SAMPLES / "math500.jsonl"
+        hub_id="HuggingFaceH4/MATH-500", read=task_from_record, sample=SAMPLES / "math500.jsonl"
     )
 
 
 raw_env = Math500
-env, parallel_env = public_forms(Math500)
+env, parallel_env = make_env_fns(Math500)

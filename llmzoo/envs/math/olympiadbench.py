@@ -29,50 +29,50 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.math.rounds import Reasoning
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.math.rounds import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES, MathTask
-from llmzoo.envs.sources import PublicSet, Record, field, texts
+from llmzoo.envs.sources import PublicSet, Record, get_field, get_strings
 
 _BETWEEN = re.compile(r"(?<!\\)\$\s*,\s*(?<!\\)\$")
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
-def read(record: Record) -> MathTask | None:
+def task_from_record(record: Record) -> MathTask | None:
     """The task of a record; None if it has no exact final answer."""
-    question = field(record, "question", str).strip()
-    answers = [_plain(text) for text in texts(record, "final_answer", [])]
-    unit = field(record, "unit", str, "").strip()
+    question = get_field(record, "question", str).strip()
+    answers = [_strip_dollars(text) for text in get_strings(record, "final_answer", [])]
+    unit = get_field(record, "unit", str, "").strip()
     if not any(map(str.isalnum, "".join(answers))) or record.get("error"):
         return None
-    if field(record, "is_multiple_answer", bool, False):
+    if get_field(record, "is_multiple_answer", bool, False):
         question += "\nGive all answers, separated by commas."
     if unit:
         question += f"\nGive the answer in {unit}."
     return MathTask(
         question=question,
         answer=", ".join(filter(None, answers)),
-        family=field(record, "subfield", str, ""),
-        program=field(record, "program", str, ""),
+        family=get_field(record, "subfield", str, ""),
+        program=get_field(record, "program", str, ""),
     )
 
 
-def _plain(text: str) -> str:
+def _strip_dollars(text: str) -> str:
     """An answer without the dollars around its formulas, of which there may be several."""
     return _DOLLAR.sub("", _BETWEEN.sub(", ", text)).strip()
 
 
-class OlympiadBench(Reasoning):
+class OlympiadBench(ReasoningEnv):
     """OlympiadBench for a reasoner and a tool."""
 
-    metadata: dict[str, Any] = {**Reasoning.metadata, "name": "olympiadbench_v0"}
+    metadata: dict[str, Any] = {**ReasoningEnv.metadata, "name": "olympiadbench_v0"}
     public_set = PublicSet(
         hub_id="Hothan/OlympiadBench",
         hub_args=("OE_TO_maths_en_COMP",),
-        read=read,
+        read=task_from_record,
         sample=SAMPLES / "olympiadbench.jsonl",
     )
 
 
 raw_env = OlympiadBench
-env, parallel_env = public_forms(OlympiadBench)
+env, parallel_env = make_env_fns(OlympiadBench)

@@ -10,39 +10,39 @@ from llmzoo.envs.math.tasks import MathTask
 _NUMBER = re.compile(r"\d+")
 
 
-def reason(task: MathTask) -> str:
+def reasoner_answer(task: MathTask) -> str:
     r"""The answer in a box; braces of a set are written ``\{ \}`` there."""
     return _box(task.answer)
 
 
-def program(task: MathTask) -> str:
+def tool_program(task: MathTask) -> str:
     """The task's program; one that prints the answer where the task has none."""
     return task.program or f"print({task.answer!r})"
 
 
-def sloppy_reason(task: MathTask, rng: random.Random) -> str:
+def sloppy_reasoner_answer(task: MathTask, rng: random.Random) -> str:
     """Right in four of ten answers; else a number is wrong, the box is missing or it is cut off."""
     kind = rng.randrange(10)
     if kind < 4:
         return _box(task.answer)
     if kind < 8:
-        return _box(_slip(task.answer, rng))
+        return _box(_change_number(task.answer, rng))
     if kind == 8:
         return task.answer
     return "\\boxed{" + task.answer[: len(task.answer) // 2]
 
 
-def sloppy_program(task: MathTask, rng: random.Random) -> str:
+def sloppy_tool_program(task: MathTask, rng: random.Random) -> str:
     """Right in four of ten programs; else a number or an operation is wrong, or the program does not
     parse or prints nothing."""
-    written = program(task)
+    written = tool_program(task)
     kind = rng.randrange(10)
     if kind < 4:
         return written
     if kind < 6:
-        return _slip(written, rng)
+        return _change_number(written, rng)
     if kind < 8:
-        return _other_sign(written, rng)
+        return _change_sign(written, rng)
     if kind == 8:
         return written.rstrip(")")
     return written.replace("print(", "(")
@@ -54,7 +54,7 @@ def _box(answer: str) -> str:
     return f"\\boxed{{{answer}}}"
 
 
-def _slip(text: str, rng: random.Random) -> str:
+def _change_number(text: str, rng: random.Random) -> str:
     """A text with one of its numbers changed: off by one or ten, or with its digits reversed."""
     numbers = [*_NUMBER.finditer(text)]
     if not numbers:
@@ -65,13 +65,13 @@ def _slip(text: str, rng: random.Random) -> str:
     return f"{text[: number.start()]}{rng.choice(changed)}{text[number.end() :]}"
 
 
-def _other_sign(text: str, rng: random.Random) -> str:
+def _change_sign(text: str, rng: random.Random) -> str:
     signs = [
         at
         for at, sign in enumerate(text)
         if sign in "+-*" and text[at - 1 : at + 2].count(" ") == 2
     ]
     if not signs:
-        return _slip(text, rng)
+        return _change_number(text, rng)
     at = rng.choice(signs)
     return f"{text[:at]}{rng.choice('+-*')}{text[at + 1 :]}"

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from llmzoo.envs.math.scoring import Read
+from llmzoo.envs.math.scoring import ParsedAnswer
 from llmzoo.envs.math.tasks import MathTask
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 
 _MAX_SHOWN = 120  # characters of an answer
 _MAX_TERSE = 60  # in a terse prompt
@@ -33,7 +33,7 @@ def full(
     task: MathTask,
     agent: str,
     agents: Sequence[str],
-    heard: Mapping[str, Read],
+    heard: Mapping[str, ParsedAnswer],
     heading: str,
     verdict: bool | None,
 ) -> str:
@@ -46,18 +46,20 @@ def full(
     opening = _opening(agent, tuple(others), _AFTER if verdict is None else _AFTER_JUDGED)
     lines = [opening, "", "The problem:", task.question, "", heading]
     if agent in heard:
-        lines += [_own(heard[agent], verdict, alone=not others)]
+        lines += [_own_answer_line(heard[agent], verdict, alone=not others)]
     lines += [
-        f"The answer of {other}: {_shown(heard[other])}" for other in others if other in heard
+        f"The answer of {other}: {_quote_answer(heard[other])}"
+        for other in others
+        if other in heard
     ]
     return "\n".join([*lines, "", "Your answer:"])
 
 
-def split(
+def full_split(
     seen: str,
     agent: str,
     agents: Sequence[str],
-    own: Read | None,
+    own: ParsedAnswer | None,
     heard: str | None,
     heading: str,
     rule: str,
@@ -68,7 +70,7 @@ def split(
     (other,) = (each for each in agents if each != agent)
     opening = _opening(agent, (other,), _AFTER if verdict is None else _AFTER_JUDGED)
     lines = [opening, rule, "", "The problem:", seen, "", heading]
-    lines += [] if own is None else [_own(own, verdict, alone=False)]
+    lines += [] if own is None else [_own_answer_line(own, verdict, alone=False)]
     lines += [] if heard is None else [f"{other} wrote:", heard]
     return "\n".join([*lines, "", "Your answer:"])
 
@@ -76,14 +78,14 @@ def split(
 def terse_split(
     seen: str,
     agent: str,
-    own: Read | None,
+    own: ParsedAnswer | None,
     heard: str | None,
     heading: str,
     verdict: bool | None,
 ) -> str:
     """The same in few words."""
     lines = [f"math half {role_of(agent)} {heading}", seen]
-    lines += [] if own is None else [f"you {_brief(own, verdict)}"]
+    lines += [] if own is None else [f"you {_terse_answer(own, verdict)}"]
     lines += [] if heard is None else ["heard", heard]
     return "\n".join([*lines, "answer\n"])
 
@@ -92,7 +94,7 @@ def terse(
     task: MathTask,
     agent: str,
     agents: Sequence[str],
-    heard: Mapping[str, Read],
+    heard: Mapping[str, ParsedAnswer],
     heading: str,
     verdict: bool | None,
 ) -> str:
@@ -102,7 +104,7 @@ def terse(
     for other in [agent, *(other for other in agents if other != agent)]:
         if other in heard:
             name = "you" if other == agent else other if several else role_of(other)
-            lines += [f"{name} {_brief(heard[other], verdict if other == agent else None)}"]
+            lines += [f"{name} {_terse_answer(heard[other], verdict if other == agent else None)}"]
     return "\n".join([*lines, "answer\n"])
 
 
@@ -116,36 +118,36 @@ def _opening(agent: str, others: tuple[str, ...], after: str) -> str:
     """The role of an agent and the other agents; it depends on neither the round nor the problem."""
     role = role_of(agent)
     opening = f"You are {agent}. {_TASKS[role]}"
-    return f"{opening}\n{_company(role, others)}{after}" if others else opening
+    return f"{opening}\n{_describe_partners(role, others)}{after}" if others else opening
 
 
-def _company(role: str, others: Sequence[str]) -> str:
+def _describe_partners(role: str, others: Sequence[str]) -> str:
     """Which agents answer before, with and after this one."""
     if role == "aggregator":
-        return _BEFORE.format(_listed(others))
+        return _BEFORE.format(_join_names(others))
     last = [agent for agent in others if role_of(agent) == "aggregator"]
     beside = [agent for agent in others if agent not in last]
-    told = _TOGETHER.format(_listed(beside)) if beside else ""
-    return told + (f"{last[0]} then sees these answers and decides. " if last else "")
+    line = _TOGETHER.format(_join_names(beside)) if beside else ""
+    return line + (f"{last[0]} then sees these answers and decides. " if last else "")
 
 
-def _listed(agents: Sequence[str]) -> str:
+def _join_names(agents: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(agents[:-1]), agents[-1])))
 
 
-def _brief(read: Read, verdict: bool | None) -> str:
-    if not read.value:
-        return f"none {cut(read.error, _MAX_TERSE)}"
-    return cut(read.value, _MAX_TERSE) + _BRIEFLY[verdict]
+def _terse_answer(answer: ParsedAnswer, verdict: bool | None) -> str:
+    if not answer.value:
+        return f"none {truncate(answer.error, _MAX_TERSE)}"
+    return truncate(answer.value, _MAX_TERSE) + _BRIEFLY[verdict]
 
 
-def _own(read: Read, verdict: bool | None, *, alone: bool) -> str:
-    if verdict is not None and read.value:
+def _own_answer_line(answer: ParsedAnswer, verdict: bool | None, *, alone: bool) -> str:
+    if verdict is not None and answer.value:
         known = "right" if verdict else "not right"
-        return f"Your last answer, {cut(read.value, _MAX_SHOWN)}, is {known}."
-    again = ". The game ends when you give the same answer again." if alone and read.value else ""
-    return f"Your last answer: {_shown(read)}{again}"
+        return f"Your last answer, {truncate(answer.value, _MAX_SHOWN)}, is {known}."
+    again = ". The game ends when you give the same answer again." if alone and answer.value else ""
+    return f"Your last answer: {_quote_answer(answer)}{again}"
 
 
-def _shown(read: Read) -> str:
-    return cut(read.value, _MAX_SHOWN) if read.value else f"none ({read.error})"
+def _quote_answer(answer: ParsedAnswer) -> str:
+    return truncate(answer.value, _MAX_SHOWN) if answer.value else f"none ({answer.error})"

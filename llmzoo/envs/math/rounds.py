@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Literal
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.math import answers, oracle, prompts, scoring
 from llmzoo.envs.math.prompts import role_of
-from llmzoo.envs.math.scoring import Read
+from llmzoo.envs.math.scoring import ParsedAnswer
 from llmzoo.envs.math.tasks import MathTask, canonical
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
-from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
 
@@ -28,7 +28,7 @@ MAX_AGENTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Solving:
+class MathState:
     """The state of an episode.
 
     now: each agent's last answer.
@@ -39,14 +39,14 @@ class Solving:
     """
 
     task: MathTask
-    now: Mapping[str, Read] = field(default_factory=dict)
-    heard: Mapping[str, Read] = field(default_factory=dict)
+    now: Mapping[str, ParsedAnswer] = field(default_factory=dict)
+    heard: Mapping[str, ParsedAnswer] = field(default_factory=dict)
     right: frozenset[str] = frozenset()
     paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     team: float = 0.0
 
 
-class Reasoning(TextEnv):
+class ReasoningEnv(TextEnv):
     """Reasoners, tools and an aggregator on problems with one right answer.
 
     A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
@@ -82,10 +82,10 @@ class Reasoning(TextEnv):
     ):
         if prompt not in ("full", "terse"):
             raise ConfigError(f"prompt must be 'full' or 'terse', got {prompt!r}")
-        one_of("feedback", feedback, ("none", "verdict"))
-        answers.require(self.metadata["name"])
+        check_choice("feedback", feedback, ("none", "verdict"))
+        answers.require_mpmath(self.metadata["name"])
         super().__init__(
-            _agents(num_agents, reasoners, tools, aggregator=aggregator),
+            _agent_names(num_agents, reasoners, tools, aggregator=aggregator),
             simultaneous=not aggregator,
             max_turns=max_turns,
             team_weight=team_weight,
@@ -99,7 +99,7 @@ class Reasoning(TextEnv):
         self.limits = Limits(time_limit=time_limit)
         self.tasks = self.find_tasks(source, split, on_bad_record)
         self.fallback = self.tasks.fallback
-        self.episode: Solving
+        self.episode: MathState
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
         """The tasks of a split."""
@@ -108,11 +108,11 @@ class Reasoning(TextEnv):
     # TextEnv's side
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Solving(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = MathState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        shared = described(self.tasks, task.question, task)
+        shared = describe_task(self.tasks, task.question, task)
         return {**shared, "family": task.family, "level": task.level, "feedback": self.feedback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
@@ -135,17 +135,19 @@ class Reasoning(TextEnv):
 
     def expert(self, agent: str) -> str:
         task = self.episode.task
-        return oracle.program(task) if role_of(agent) == "tool" else oracle.reason(task)
+        return (
+            oracle.tool_program(task) if role_of(agent) == "tool" else oracle.reasoner_answer(task)
+        )
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         if role_of(agent) == "tool":
-            return oracle.sloppy_program(task, rng)
-        return oracle.sloppy_reason(task, rng)
+            return oracle.sloppy_tool_program(task, rng)
+        return oracle.sloppy_reasoner_answer(task, rng)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """The answer that counts is told, so that those of several episodes can be compared."""
-        return {**super().ending(agent), "answer": self._chosen(self.episode) or None}
+        return {**super().ending(agent), "answer": self._final_answer(self.episode) or None}
 
     # A round
 
@@ -155,7 +157,9 @@ class Reasoning(TextEnv):
         new = {agent: self._read(agent, text) for agent, text in texts.items()}
         now = {**before.now, **new}
         scores = {
-            agent: scoring.parts(read, correct=scoring.right(before.task, read.value))
+            agent: scoring.reward_components(
+                read, correct=scoring.is_correct(before.task, read.value)
+            )
             for agent, read in new.items()
         }
         local = {
@@ -179,31 +183,33 @@ class Reasoning(TextEnv):
             errors={agent: read.error for agent, read in new.items() if read.error},
         )
 
-    def _read(self, agent: str, text: str) -> Read:
+    def _read(self, agent: str, text: str) -> ParsedAnswer:
         computed = self.episode.task.computed
         if role_of(agent) == "tool":
-            return scoring.read_tool(text, self.limits, computed=computed)
-        return scoring.read_reasoner(text, computed=computed)
+            return scoring.parse_tool_answer(text, self.limits, computed=computed)
+        return scoring.parse_reasoner_answer(text, computed=computed)
 
-    def _solved(self, solving: Solving) -> bool:
+    def _solved(self, solving: MathState) -> bool:
         """Whether the answer that counts is right: the aggregator's, else the reasoners' majority, else
         the tools'."""
-        if not any(solving.paid[agent]["right"] > 0 for agent in self._deciding()):
+        if not any(solving.paid[agent]["right"] > 0 for agent in self._deciding_agents()):
             return False  # no majority can be right
-        return scoring.right(solving.task, self._chosen(solving))
+        return scoring.is_correct(solving.task, self._final_answer(solving))
 
-    def _chosen(self, solving: Solving) -> str:
+    def _final_answer(self, solving: MathState) -> str:
         """The answer that counts; "" if there is none."""
-        values = [solving.now[agent].value for agent in self._deciding() if agent in solving.now]
-        return scoring.majority(values, computed=solving.task.computed)
+        values = [
+            solving.now[agent].value for agent in self._deciding_agents() if agent in solving.now
+        ]
+        return scoring.majority_answer(values, computed=solving.task.computed)
 
-    def _deciding(self) -> list[str]:
+    def _deciding_agents(self) -> list[str]:
         agents = self.possible_agents
         roles = {role_of(agent) for agent in agents}
         decides = next(role for role in ("aggregator", "reasoner", "tool") if role in roles)
         return [agent for agent in agents if role_of(agent) == decides]
 
-    def _settled(self, before: Solving, after: Solving) -> bool:
+    def _settled(self, before: MathState, after: MathState) -> bool:
         """Whether the episode is over: all agents agree, or a lone agent repeats its answer; with verdicts, on
         success only."""
         if self.feedback == "verdict":
@@ -211,10 +217,10 @@ class Reasoning(TextEnv):
         answers = [after.now[agent] for agent in self.possible_agents]
         if len(answers) == 1:
             answers += before.heard.values()
-        return scoring.agree([read.value for read in answers], computed=after.task.computed)
+        return scoring.all_agree([read.value for read in answers], computed=after.task.computed)
 
 
-def _agents(
+def _agent_names(
     num_agents: int | None, reasoners: int | None, tools: int | None, *, aggregator: bool
 ) -> list[str]:
     """The names of the agents, in the order of their turns."""

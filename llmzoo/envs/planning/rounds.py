@@ -7,9 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.messages import NOT_DELIVERED, delivered, fined, message_limit
-from llmzoo.envs.settings import in_range
-from llmzoo.envs.text import encodable
+from llmzoo.envs.messages import (
+    NOT_DELIVERED,
+    check_message_limit,
+    parse_message,
+    penalize_undelivered,
+)
+from llmzoo.envs.settings import check_range
+from llmzoo.envs.text import replace_surrogates
 
 MAX_ROUNDS = 4
 
@@ -17,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class MessageState:
     """What was written in an episode so far; its state extends it.
 
     messages: what was delivered of each agent in each round. told: what was wrong with the messages of the
@@ -29,7 +34,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class View(Generic[T]):
+class PlanningView(Generic[T]):
     """What an agent reads.
 
     ``messages``: what each of ``agents`` wrote in each round so far. ``rounds``: of messages. ``limit``:
@@ -50,30 +55,30 @@ class View(Generic[T]):
         return min(len(self.messages), self.rounds) + 1
 
     @property
-    def writing(self) -> bool:
+    def is_message_round(self) -> bool:
         """Whether a message is asked for."""
         return self.number <= self.rounds
 
     def said(self) -> list[str]:
         """The lines of the messages, in sentences."""
         lines = []
-        for number, said in enumerate(self.messages, start=1):
+        for number, round_messages in enumerate(self.messages, start=1):
             lines += ["", f"Messages of round {number}:"]
             lines += [
-                f"{'You' if agent == self.agent else agent}: {encodable(said[agent])}"
+                f"{'You' if agent == self.agent else agent}: {replace_surrogates(round_messages[agent])}"
                 for agent in self.agents
             ]
         return lines
 
-    def briefly_said(self) -> list[str]:
+    def terse_message_lines(self) -> list[str]:
         """The same in few words."""
         return [
-            f"{'you' if agent == self.agent else number} {encodable(said[agent])}"
-            for said in self.messages
+            f"{'you' if agent == self.agent else number} {replace_surrogates(round_messages[agent])}"
+            for round_messages in self.messages
             for number, agent in enumerate(self.agents)
         ]
 
-    def standing(self) -> list[str]:
+    def status_lines(self) -> list[str]:
         """The lines on the round, and on a message that was not delivered."""
         lines = [""]
         if len(self.agents) > 1:
@@ -98,9 +103,9 @@ class MessageEnv(TextEnv):
         team_weight: float,
         render_mode: str | None,
     ):
-        in_range("rounds", rounds, 0, MAX_ROUNDS)
+        check_range("rounds", rounds, 0, MAX_ROUNDS)
         self.rounds = rounds if len(agents) > 1 else 0
-        self.message_chars = message_limit(message_chars)
+        self.message_chars = check_message_limit(message_chars)
         super().__init__(
             agents,
             simultaneous=True,
@@ -114,29 +119,35 @@ class MessageEnv(TextEnv):
         raise NotImplementedError
 
     @property
-    def writing(self) -> bool:
+    def is_message_round(self) -> bool:
         """Whether the round is one of messages."""
         return len(self.episode.messages) < self.rounds
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        if not self.writing:
+        if not self.is_message_round:
             return self.act(texts)
-        read = {a: delivered(texts[a], self.message_chars) for a in self.possible_agents}
-        said = {agent: message or NOT_DELIVERED for agent, (message, _) in read.items()}
-        told = {agent: reason for agent, (_, reason) in read.items() if reason}
+        read = {a: parse_message(texts[a], self.message_chars) for a in self.possible_agents}
+        sent = {agent: message or NOT_DELIVERED for agent, (message, _) in read.items()}
+        delivery_errors = {agent: reason for agent, (_, reason) in read.items() if reason}
         state = self.episode
-        self.episode = replace(state, messages=(*state.messages, said), told=told)
-        return fined(told)
+        self.episode = replace(state, messages=(*state.messages, sent), told=delivery_errors)
+        return penalize_undelivered(delivery_errors)
 
     def heard(self, agent: str) -> list[str]:
         """The messages of the other agents."""
         return [
-            text for said in self.episode.messages for other, text in said.items() if other != agent
+            text
+            for round_messages in self.episode.messages
+            for other, text in round_messages.items()
+            if other != agent
         ]
 
     def said(self) -> list[str]:
         """The lines of the messages, for a person."""
         lines = []
-        for number, said in enumerate(self.episode.messages, start=1):
-            lines += [f"Round {number}", *(f"  {agent}: {text}" for agent, text in said.items())]
+        for number, round_messages in enumerate(self.episode.messages, start=1):
+            lines += [
+                f"Round {number}",
+                *(f"  {agent}: {text}" for agent, text in round_messages.items()),
+            ]
         return lines

@@ -69,7 +69,7 @@ class Episodes(Protocol):
         ...
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that is answered with an error."""
 
     def __init__(self, status: int, why: str):
@@ -176,20 +176,20 @@ def _guard(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
         ):
-            raise Refused(
+            raise RequestError(
                 400, "a request gives its length by Content-Length or in chunks of HTTP/1.1"
             )
         if wanted is not None:
             given = headers.get("authorization", "").encode()
             if not secrets.compare_digest(given, wanted):
-                raise Refused(401, "the token is missing or wrong: send it as the API key")
+                raise RequestError(401, "the token is missing or wrong: send it as the API key")
             return
         if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
-            raise Refused(403, "a page in a browser may not call a server without a token")
+            raise RequestError(403, "a page in a browser may not call a server without a token")
         # a page that calls under a name of its own, which it lets lead here
         name = _host_in(headers.get("host", ""))
         if name != host and not is_local(name):
-            raise Refused(
+            raise RequestError(
                 403,
                 f"a server without a token is called as localhost or {host}, not as Host {name!r}",
             )
@@ -197,7 +197,7 @@ def _guard(app: ASGIApp, token: str | None, host: str) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             check(scope, Headers(scope=scope))
-        except Refused as refused:
+        except RequestError as refused:
             response = refused.response()
             if refused.status == 400:  # nobody knows where the next request begins
                 response.headers["connection"] = "close"
@@ -259,12 +259,12 @@ def _answer(route: Handler) -> Handler:
     async def answer(request: Request) -> Response:
         try:
             return await route(request)
-        except Refused as refused:
+        except RequestError as refused:
             return refused.response()
         except (LlmzooError, TypeError) as error:
-            return Refused(400, str(error)).response()
+            return RequestError(400, str(error)).response()
         except ProgramClosed as error:
-            return Refused(410, str(error)).response()
+            return RequestError(410, str(error)).response()
         except (asyncio.CancelledError, ClientDisconnect):
             return Response(status_code=499)  # nobody reads it
 
@@ -295,23 +295,23 @@ async def _json(request: Request) -> Any:
         elif size > 4 * MOST_BYTES:
             break
     if size > MOST_BYTES:
-        raise Refused(413, f"a request of more than {MOST_BYTES} bytes")
+        raise RequestError(413, f"a request of more than {MOST_BYTES} bytes")
     try:
         value = json.loads(raw)
         json.dumps(value, ensure_ascii=False).encode()
         return value
     except UnicodeEncodeError:
-        raise Refused(
+        raise RequestError(
             400, "a text in the request has half of a surrogate pair, such as \\ud800 alone"
         ) from None
     except (ValueError, RecursionError):
-        raise Refused(400, "the request holds no JSON") from None
+        raise RequestError(400, "the request holds no JSON") from None
 
 
 async def _object(request: Request) -> dict[str, Any]:
     body = await _json(request)
     if not isinstance(body, dict):
-        raise Refused(400, "the request holds no JSON object")
+        raise RequestError(400, "the request holds no JSON object")
     return {key: value for key, value in body.items() if value is not None}
 
 

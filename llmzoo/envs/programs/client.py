@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from llmzoo.envs.programs.messages import (
-    Call,
     ChatCompletion,
     ChatCompletionChunk,
-    agent_named,
-    checked,
-    completion,
-    plain,
+    ProgramCall,
+    find_agent,
+    make_completion,
+    to_json_data,
+    validate_messages,
 )
 from llmzoo.errors import ConfigError, UnknownNameError
 
@@ -27,14 +27,14 @@ _OF_THE_POLICY = frozenset(
 _MOST_CHOICES = 64
 
 
-class Asked(Protocol):
+class CallHandler(Protocol):
     """What answers calls: a running program."""
 
     agents: Sequence[str]
     seed: int
 
-    def ask(self, call: Call, count: int) -> list[str]: ...
-    async def ask_async(self, call: Call, count: int) -> list[str]: ...
+    def ask(self, call: ProgramCall, count: int) -> list[str]: ...
+    async def ask_async(self, call: ProgramCall, count: int) -> list[str]: ...
     def wait_closed(self, seconds: float) -> bool: ...
     def pay(self, reward: float | Mapping[str, float]) -> None: ...
 
@@ -48,11 +48,11 @@ class Client:
     answered so far, a number to all agents or a mapping from agents to numbers.
     """
 
-    def __init__(self, asked: Asked):
-        self.asked = asked
-        self.chat = _Chat(_Completions(asked))
-        self.aio = _AsyncClient(_Chat(_AsyncCompletions(asked)))
-        self.random = random.Random(asked.seed)
+    def __init__(self, handler: CallHandler):
+        self.asked = handler
+        self.chat = _Chat(_Completions(handler))
+        self.aio = _AsyncClient(_Chat(_AsyncCompletions(handler)))
+        self.random = random.Random(handler.seed)
 
     def reward(self, reward: float | Mapping[str, float]) -> None:
         """Pay before the program ends, at the step that is being taken."""
@@ -70,7 +70,7 @@ class _Chat:
 
 
 class _Completions:
-    def __init__(self, asked: Asked):
+    def __init__(self, asked: CallHandler):
         self._asked = asked
         self._made = 0
 
@@ -87,13 +87,13 @@ class _Completions:
     ) -> ChatCompletion | Iterator[ChatCompletionChunk]:
         """Ask ``model`` for ``n`` answers. Raises :class:`UnknownNameError` for an agent or a setting
         that is not known, and :class:`ConfigError` for messages that are no conversation."""
-        call = _call(self._asked, model, messages, tools, stop, n, settings)
+        call = _make_call(self._asked, model, messages, tools, stop, n, settings)
         reply = self._reply(call, self._asked.ask(call, n))
         return reply.chunks() if stream else reply
 
-    def _reply(self, call: Call, texts: Sequence[str]) -> ChatCompletion:
+    def _reply(self, call: ProgramCall, texts: Sequence[str]) -> ChatCompletion:
         self._made += 1
-        return completion(call, texts, self._made)
+        return make_completion(call, texts, self._made)
 
 
 class _AsyncCompletions(_Completions):
@@ -109,7 +109,7 @@ class _AsyncCompletions(_Completions):
         **settings: Any,
     ) -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
         """As in the client that does not wait."""
-        call = _call(self._asked, model, messages, tools, stop, n, settings)
+        call = _make_call(self._asked, model, messages, tools, stop, n, settings)
         reply = self._reply(call, await self._asked.ask_async(call, n))
         return _stream(reply) if stream else reply
 
@@ -119,16 +119,16 @@ async def _stream(reply: ChatCompletion) -> AsyncIterator[ChatCompletionChunk]:
         yield chunk
 
 
-def _call(
-    asked: Asked,
+def _make_call(
+    asked: CallHandler,
     model: str,
     messages: Sequence[Any],
     tools: Sequence[Mapping[str, Any]] | None,
     stop: str | Sequence[str] | None,
     n: int,
     settings: Mapping[str, Any],
-) -> Call:
-    agent = agent_named(model, asked.agents)
+) -> ProgramCall:
+    agent = find_agent(model, asked.agents)
     for name in settings:
         if name not in _OF_THE_POLICY:
             known = {"model", "messages", "tools", "stop", "n", "stream"} | _OF_THE_POLICY
@@ -142,7 +142,9 @@ def _call(
     stops = (stop,) if isinstance(stop, str) else tuple(stop or ())
     if not all(isinstance(text, str) for text in stops):
         raise ConfigError(f"stop is a text or several, got {stop!r:.80}")
-    schemas = plain(tools or [], "tools")
+    schemas = to_json_data(tools or [], "tools")
     if not isinstance(schemas, list) or not all(isinstance(schema, dict) for schema in schemas):
         raise ConfigError(f"tools is a list of JSON schemas, got {tools!r:.80}")
-    return Call(agent, checked(messages), tuple(schemas), tuple(text for text in stops if text))
+    return ProgramCall(
+        agent, validate_messages(messages), tuple(schemas), tuple(text for text in stops if text)
+    )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.given import Tasks
-from llmzoo.envs.programs.client import Asked, Client
+from llmzoo.envs.given import TaskSource
+from llmzoo.envs.programs.client import CallHandler, Client
 from llmzoo.envs.programs.confined import Confined
 from llmzoo.envs.programs.env import from_program
 from llmzoo.envs.programs.errors import ProgramClosed, ProgramError
@@ -37,7 +37,7 @@ def from_command(
     command: Sequence[str],
     *,
     agents: Sequence[str],
-    tasks: Tasks,
+    tasks: TaskSource,
     folder: str | Path | None = None,
     together: float = 0.0,
     sandbox: bool = False,
@@ -91,48 +91,48 @@ class Command:
         self.__name__ = Path(command[-1]).stem
 
     def __call__(self, task: Mapping[str, Any], client: Client) -> Any:
-        from llmzoo.envs.programs.gateway import gateway, result_of
+        from llmzoo.envs.programs.gateway import gateway, parse_result
 
-        asked: Asked = client.asked
+        asked: CallHandler = client.asked
         episode = gateway().open(asked)
         try:
             with TemporaryDirectory() as place:
-                written, said, status = self._ran(task, asked, episode, Path(place))
+                stdout_tail, stderr_tail, status = self._run(task, asked, episode, Path(place))
         finally:
             gateway().close(episode)
         if status:
             raise ProgramError(
-                f"{self.command[0]} ended with status {status}: {said[-_SHOWN:].strip()}"
+                f"{self.command[0]} ended with status {status}: {stderr_tail[-_SHOWN:].strip()}"
             )
-        return result_of(written, episode.posted)
+        return parse_result(stdout_tail, episode.posted)
 
-    def _ran(
-        self, task: Mapping[str, Any], asked: Asked, episode: OpenEpisode, place: Path
+    def _run(
+        self, task: Mapping[str, Any], asked: CallHandler, episode: OpenEpisode, place: Path
     ) -> tuple[str, str, int]:
         """Run the command; the end of what it wrote to its two streams, and its exit status."""
-        given = _given(task, asked, episode, place)
+        variables = _make_variables(task, asked, episode, place)
         with (place / "out").open("w+b") as out, (place / "err").open("w+b") as err:
             if self.confined is None:
-                process: _Process = _Unconfined(self.command, self.folder, given, out, err)
+                process: _Process = _Unconfined(self.command, self.folder, variables, out, err)
             else:
-                process = self.confined.start(given, out, err)
+                process = self.confined.start(variables, out, err)
             try:
                 while (status := process.poll()) is None:
                     if asked.wait_closed(_POLL_SECONDS):
                         raise ProgramClosed("the episode of this command is over")
             finally:
                 process.close()
-            return _end_of(out), _end_of(err), status
+            return _read_tail(out), _read_tail(err), status
 
 
-def _given(
-    task: Mapping[str, Any], asked: Asked, episode: OpenEpisode, place: Path
+def _make_variables(
+    task: Mapping[str, Any], asked: CallHandler, episode: OpenEpisode, place: Path
 ) -> dict[str, str]:
     """The variables that a command is given, and the file of its task."""
     text = json.dumps(dict(task))
     file = place / "task.json"
     file.write_text(text)
-    given = {
+    variables = {
         "OPENAI_BASE_URL": episode.url,
         "OPENAI_API_KEY": episode.token,
         "LLMZOO_REWARD_URL": episode.url.removesuffix("v1") + "reward",
@@ -140,8 +140,8 @@ def _given(
         "LLMZOO_SEED": str(asked.seed),
     }
     if len(text) <= _LONGEST_VARIABLE:
-        given["LLMZOO_TASK"] = text
-    return given
+        variables["LLMZOO_TASK"] = text
+    return variables
 
 
 class _Process(Protocol):
@@ -197,7 +197,7 @@ def _kill_what_is_left() -> None:
         process.close()
 
 
-def _end_of(stream: Any) -> str:
+def _read_tail(stream: Any) -> str:
     """The last part of what a command wrote."""
     stream.seek(max(0, stream.seek(0, os.SEEK_END) - _LONGEST_OUTPUT))
     return str(stream.read().decode("utf-8", "replace"))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from llmzoo.envs.programs.errors import ProgramError
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox import visible
-from llmzoo.sandbox.commands import ConfinedCommand, confinable
+from llmzoo.sandbox.commands import ConfinedCommand, probe_confinement
 from llmzoo.sandbox.results import CommandLimits
 
 _NO_PROC = (
@@ -39,18 +39,18 @@ class Confined:
     ):
         if isinstance(readable, str | Path):
             raise ConfigError(f"readable is a list of paths, such as [{str(readable)!r}]")
-        if "proc_missing" in confinable():
+        if "proc_missing" in probe_confinement():
             warnings.warn(_NO_PROC, stacklevel=3)
         self._folder = None if folder is None else visible.readable_folder(folder)
         if self._folder is not None and not os.path.isdir(self._folder):
             raise ConfigError(f"folder is no folder: {folder}")
-        program = visible.found(command[0], self._folder)
+        program = visible.find_program(command[0], self._folder)
         self._visible = [visible.readable_folder(path) for path in readable]
         self._visible += [self._folder] if self._folder else []
         for path in self._visible:
             visible.check_rights(path)
-        visible.check_words(command[1:], self._folder, self._visible)
-        self._visible += visible.installation(program)
+        visible.check_arguments(command[1:], self._folder, self._visible)
+        self._visible += visible.installation_paths(program)
         self._command = (program, *command[1:])
         self._limits = limits or CommandLimits()
 

@@ -12,13 +12,19 @@ from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, MAX_OBSERVATION_CHARS, InOrder, Outcome, TextEnv
-from llmzoo.envs.given import TaskRow, Tasks, tasks_of
+from llmzoo.envs.base import (
+    MAX_ACTION_CHARS,
+    MAX_OBSERVATION_CHARS,
+    FastOrderEnforcingWrapper,
+    Outcome,
+    TextEnv,
+)
+from llmzoo.envs.given import TaskRow, TaskSource, load_tasks
 from llmzoo.envs.programs.errors import ProgramError
-from llmzoo.envs.programs.messages import Call
-from llmzoo.envs.programs.rewards import outcome_of, together
-from llmzoo.envs.programs.running import TOGETHER, Program, Running
-from llmzoo.envs.tasks import Listed, described
+from llmzoo.envs.programs.messages import ProgramCall
+from llmzoo.envs.programs.rewards import add_earlier_rewards, parse_outcome
+from llmzoo.envs.programs.running import TOGETHER, Program, ProgramRun
+from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.errors import ConfigError
 from llmzoo.spaces import Observation
 
@@ -32,7 +38,7 @@ def from_program(
     program: Program,
     *,
     agents: Sequence[str],
-    tasks: Tasks,
+    tasks: TaskSource,
     success: float = 1.0,
     max_turns: int = 50,
     time_limit: float | None = 60.0,
@@ -72,10 +78,10 @@ def from_program(
     Calls that are made together (``asyncio.gather``, threads) are answered together: no agent sees
     another's answer. The answers of an agent that is called twice at once are taken one after the other.
     """
-    return InOrder(
+    return FastOrderEnforcingWrapper(
         ProgramEnv(
             program,
-            tasks_of(tasks, split),
+            load_tasks(tasks, split),
             agents,
             success=success,
             max_turns=max_turns,
@@ -97,25 +103,25 @@ class ProgramEpisode:
 
     row: TaskRow
     seed: int
-    rounds: tuple[tuple[tuple[Call, ...], tuple[str, ...]], ...] = ()
-    calls: tuple[Call, ...] = ()
+    rounds: tuple[tuple[tuple[ProgramCall, ...], tuple[str, ...]], ...] = ()
+    calls: tuple[ProgramCall, ...] = ()
 
-    def last_of(self, agent: str) -> Call | None:
+    def last_call(self, agent: str) -> ProgramCall | None:
         """The latest call of an agent."""
-        said = [*self.calls, *(call for calls, _ in reversed(self.rounds) for call in calls)]
-        return next((call for call in said if call.agent == agent), None)
+        history = [*self.calls, *(call for calls, _ in reversed(self.rounds) for call in calls)]
+        return next((call for call in history if call.agent == agent), None)
 
 
-class _Live:
+class _SharedRun:
     """A run in the state of one or several episodes. The first that is stepped takes it."""
 
-    _running: Running | None = None
+    _running: ProgramRun | None = None
 
-    def __init__(self, running: Running | None):
+    def __init__(self, running: ProgramRun | None):
         self._running = running
         self._lock = threading.Lock()
 
-    def take(self) -> Running | None:
+    def take(self) -> ProgramRun | None:
         with self._lock:
             running, self._running = self._running, None
         return running
@@ -131,7 +137,7 @@ class ProgramEnv(TextEnv):
     def __init__(
         self,
         program: Program,
-        tasks: Listed[TaskRow],
+        tasks: TaskList[TaskRow],
         agents: Sequence[str],
         *,
         success: float,
@@ -168,7 +174,7 @@ class ProgramEnv(TextEnv):
         self._together = together
         self._expert = expert
         self._amateur = amateur
-        self._live = _Live(None)
+        self._live = _SharedRun(None)
         self._team_paid = 0.0
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
@@ -176,13 +182,13 @@ class ProgramEnv(TextEnv):
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         episode = ProgramEpisode(row, rng.getrandbits(48))
         running = self._started(episode)
-        with _closed_on_error(running):
+        with _close_on_error(running):
             calls = running.calls()
             if not calls:
                 why = "returned without a call" if running.error is None else _why(running.error)
                 raise ProgramError(f"the program {why}, on task {row.text:.200}") from running.error
             self.episode = replace(episode, calls=_check(calls))
-        self._live = _Live(running)
+        self._live = _SharedRun(running)
         self._team_paid = 0.0
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -190,11 +196,11 @@ class ProgramEnv(TextEnv):
         self._select(self.episode.calls[0].agent)
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.episode.row.text, self.episode.row)
+        return describe_task(self.tasks, self.episode.row.text, self.episode.row)
 
     def prompt(self, agent: str) -> Observation:
         """What an agent is asked, or was asked last; empty if the program has not called it yet."""
-        call = self.episode.last_of(agent)
+        call = self.episode.last_call(agent)
         return Observation("") if call is None else call.observation()
 
     def observe(self, agent: str) -> Observation:
@@ -203,37 +209,39 @@ class ProgramEnv(TextEnv):
     def expert(self, agent: str) -> str:
         if self._expert is None:
             return super().expert(agent)
-        return self._expert(*self._seen_by(agent))
+        return self._expert(*self._expert_arguments(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if self._amateur is None:
             return super().amateur(agent, rng)
-        return self._amateur(*self._seen_by(agent), rng)
+        return self._amateur(*self._expert_arguments(agent), rng)
 
-    def _seen_by(self, agent: str) -> tuple[Mapping[str, Any], str, Sequence[Mapping[str, Any]]]:
-        call = self.episode.last_of(agent)
+    def _expert_arguments(
+        self, agent: str
+    ) -> tuple[Mapping[str, Any], str, Sequence[Mapping[str, Any]]]:
+        call = self.episode.last_call(agent)
         return copy.deepcopy(self.episode.row.columns), agent, () if call is None else call.messages
 
-    def deciding(self) -> list[str]:
+    def agents_to_act(self) -> list[str]:
         return [call.agent for call in self.episode.calls if call.agent not in self._answers]
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
-        if not self._answers_now(agent, action):
+        if not self._begin_step(agent, action):
             return
         assert action is not None
-        if len(action) > MAX_ANSWER_CHARS:
-            error = f"malformed: longer than {MAX_ANSWER_CHARS} characters"
+        if len(action) > MAX_ACTION_CHARS:
+            error = f"malformed: longer than {MAX_ACTION_CHARS} characters"
             self.infos[agent] = {**self.infos[agent], "error": error}
             action = ""
         self._answers[agent] = action
-        if not self.deciding():
+        if not self.agents_to_act():
             self._play_round()
         self._accumulate_rewards()
         if True in self.terminations.values() or True in self.truncations.values():
             self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
         else:
-            self._select(self.deciding()[0])
+            self._select(self.agents_to_act()[0])
         if self.render_mode == "human":
             self.render()
 
@@ -260,15 +268,15 @@ class ProgramEnv(TextEnv):
         texts = tuple(self._answers[call.agent] for call in played.calls)
         self._answers = {}
         running = self._live.take() or self._replayed(played)
-        with _closed_on_error(running):
+        with _close_on_error(running):
             running.answer(texts)
             calls = running.calls()
             rounds = (*played.rounds, (played.calls, texts))
-            outcome, said = (Outcome(), None) if calls else self._ended(running)
-            outcome = together(outcome, running.paid())
+            outcome, reported_success = (Outcome(), None) if calls else self._ended(running)
+            outcome = add_earlier_rewards(outcome, running.paid())
             self.episode = replace(played, rounds=rounds, calls=_check(calls))
-        self._live = _Live(running)
-        self._pay(outcome)
+        self._live = _SharedRun(running)
+        self._apply_outcome(outcome)
         team = outcome.team
         self._team_paid += sum(team.values()) if isinstance(team, Mapping) else team
         self.turn += 1
@@ -277,12 +285,12 @@ class ProgramEnv(TextEnv):
             self.close()
         if outcome.done or True in self.truncations.values():
             enough = self._team_paid >= self._success_at - _ROUNDING
-            self.success = enough if said is None else said
+            self.success = enough if reported_success is None else reported_success
 
-    def _ended(self, running: Running) -> tuple[Outcome, bool | None]:
+    def _ended(self, running: ProgramRun) -> tuple[Outcome, bool | None]:
         """How the episode ends, and whether the program called it a success; None if it did not say."""
         if running.error is None:
-            return outcome_of(running.result, self.possible_agents)
+            return parse_outcome(running.result, self.possible_agents)
         if self._on_error == "raise" or not isinstance(running.error, Exception):
             raise ProgramError(
                 f"the program {_why(running.error)}, on task {self.episode.row.text:.200}; "
@@ -291,9 +299,9 @@ class ProgramEnv(TextEnv):
         errors = dict.fromkeys(self.agents, f"error: {_why(running.error)}")
         return Outcome(done=True, errors=errors), False
 
-    def _started(self, episode: ProgramEpisode) -> Running:
+    def _started(self, episode: ProgramEpisode) -> ProgramRun:
         task = copy.deepcopy(dict(episode.row.columns))
-        return Running(
+        return ProgramRun(
             self._program,
             task,
             self.possible_agents,
@@ -302,12 +310,12 @@ class ProgramEnv(TextEnv):
             self._together,
         )
 
-    def _replayed(self, episode: ProgramEpisode) -> Running:
+    def _replayed(self, episode: ProgramEpisode) -> ProgramRun:
         """A run of the program up to the present calls. Raises :class:`ProgramError` if it makes others."""
         if not self._replayable:
             raise ConfigError(f"{self.metadata['name']} says replayable=False, and was closed")
         running = self._started(episode)
-        with _closed_on_error(running):
+        with _close_on_error(running):
             for number, (calls, texts) in enumerate((*episode.rounds, (episode.calls, ()))):
                 _compare(number, calls, running.calls(calls), running.error)
                 if texts:
@@ -318,7 +326,7 @@ class ProgramEnv(TextEnv):
 
 
 @contextmanager
-def _closed_on_error(running: Running) -> Iterator[None]:
+def _close_on_error(running: ProgramRun) -> Iterator[None]:
     """No run is left behind by a step that fails."""
     try:
         yield
@@ -328,22 +336,25 @@ def _closed_on_error(running: Running) -> Iterator[None]:
 
 
 def _compare(
-    number: int, before: Sequence[Call], now: Sequence[Call], error: BaseException | None
+    number: int,
+    before: Sequence[ProgramCall],
+    now: Sequence[ProgramCall],
+    error: BaseException | None,
 ) -> None:
     if tuple(before) == tuple(now):
         return
     pairs = zip((*before, None), (*now, None), strict=False)
     was, is_now = next((b, n) for b, n in pairs if b != n)
-    instead = f"{_shown(is_now)} now" if error is None else f"now it {_why(error)}"
+    instead = f"{_describe_call(is_now)} now" if error is None else f"now it {_why(error)}"
     raise ProgramError(
         f"the program was run again with the same answers and differs in round {number + 1}: it asked "
-        f"{_shown(was)} first, and {instead}. Draw from client.random instead of chance and clocks, "
+        f"{_describe_call(was)} first, and {instead}. Draw from client.random instead of chance and clocks, "
         "await calls that are made together with asyncio.gather, or say replayable=False and train on "
         "whole episodes"
     ) from error
 
 
-def _check(calls: Sequence[Call]) -> tuple[Call, ...]:
+def _check(calls: Sequence[ProgramCall]) -> tuple[ProgramCall, ...]:
     for call in calls:
         if len(call.observation()) > MAX_OBSERVATION_CHARS:
             raise ProgramError(
@@ -356,5 +367,5 @@ def _why(error: BaseException) -> str:
     return f"raised {type(error).__name__}: {error!s:.700}"
 
 
-def _shown(call: Call | None) -> str:
+def _describe_call(call: ProgramCall | None) -> str:
     return "nobody" if call is None else f"{call.agent} {call.observation()[-200:]!r}"

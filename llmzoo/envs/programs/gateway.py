@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from llmzoo.envs.programs.chat_server import ChatServer, Refused, listen
-from llmzoo.envs.programs.client import Asked, Client
+from llmzoo.envs.programs.chat_server import ChatServer, RequestError, listen
+from llmzoo.envs.programs.client import CallHandler, Client
 from llmzoo.envs.programs.errors import ProgramError
 
 
@@ -38,7 +38,7 @@ class Gateway:
         self._episodes: dict[str, OpenEpisode] = {}
         self._server = ChatServer(self, listen())
 
-    def open(self, asked: Asked) -> OpenEpisode:
+    def open(self, asked: CallHandler) -> OpenEpisode:
         """A new address, at which the agents of an episode answer."""
         id = secrets.token_hex(8)
         url = f"{self._server.address}/episodes/{id}/v1"
@@ -58,12 +58,14 @@ class Gateway:
 
     async def pay(self, id: str, posted: Any) -> None:
         episode = self._episode(id)
-        reward_in(posted)  # raises for what is none
+        parse_reward(posted)  # raises for what is none
         episode.posted = posted
 
     def _episode(self, id: str) -> OpenEpisode:
         if id not in self._episodes:
-            raise Refused(404, f"no episode {id!r} is open; name one in the path or as X-Episode")
+            raise RequestError(
+                404, f"no episode {id!r} is open; name one in the path or as X-Episode"
+            )
         return self._episodes[id]
 
 
@@ -76,21 +78,21 @@ def gateway() -> Gateway:
 os.register_at_fork(after_in_child=gateway.cache_clear)
 
 
-def result_of(output: str, posted: Any) -> Any:
+def parse_result(output: str, posted: Any) -> Any:
     """What a command returns: the result it posted, or the last line that it printed.
 
     Either is a JSON number, or an object with ``reward`` and, if it likes, ``success``. Raises
     :class:`ProgramError` for anything else.
     """
     lines = output.strip().splitlines()
-    said = posted
-    if said is None:
+    value = posted
+    if value is None:
         try:
-            said = json.loads(lines[-1]) if lines else None
+            value = json.loads(lines[-1]) if lines else None
         except (ValueError, RecursionError):
-            said = None
+            value = None
     try:
-        return reward_in(said)
+        return parse_reward(value)
     except ProgramError:
         shown = lines[-1][:200] if lines else ""
         raise ProgramError(
@@ -99,15 +101,15 @@ def result_of(output: str, posted: Any) -> Any:
         ) from None
 
 
-def reward_in(said: Any) -> Any:
+def parse_reward(value: Any) -> Any:
     """The result of a program in a JSON value: a number, or an object with ``reward`` and ``success``.
 
     Raises :class:`ProgramError` for anything else.
     """
-    if isinstance(said, dict) and set(said) <= {"reward", "success"} and "reward" in said:
-        return (said["reward"], said["success"]) if "success" in said else said["reward"]
-    if isinstance(said, int | float) and not isinstance(said, bool):
-        return said
+    if isinstance(value, dict) and set(value) <= {"reward", "success"} and "reward" in value:
+        return (value["reward"], value["success"]) if "success" in value else value["reward"]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
     raise ProgramError(
-        f'a reward is a number, or {{"reward": ..., "success": ...}}; got {said!r:.200}'
+        f'a reward is a number, or {{"reward": ..., "success": ...}}; got {value!r:.200}'
     )

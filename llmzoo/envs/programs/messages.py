@@ -16,7 +16,7 @@ _TOOL_CALL = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProgramCall:
     """One request for an answer of ``agent``.
 
     ``messages``: dicts with ``role`` and ``content`` (text), as a chat template takes them. ``stop``:
@@ -35,23 +35,23 @@ class Call:
 
     def observation(self) -> Conversation:
         """The conversation as text. A single user message is that message; others are named by role."""
-        said = list(self.messages)
+        messages = list(self.messages)
         if self.tools:
-            said.insert(0, {"role": "tools", "content": json.dumps(list(self.tools))})
-        if len(said) == 1 and said[0]["role"] == "user":
-            return Conversation(said[0]["content"], self.messages, self.tools)
-        text = "\n\n".join(f"[{message['role']}]\n{_said(message)}" for message in said)
+            messages.insert(0, {"role": "tools", "content": json.dumps(list(self.tools))})
+        if len(messages) == 1 and messages[0]["role"] == "user":
+            return Conversation(messages[0]["content"], self.messages, self.tools)
+        text = "\n\n".join(f"[{message['role']}]\n{_message_text(message)}" for message in messages)
         return Conversation(text, self.messages, self.tools)
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def _message_text(message: Mapping[str, Any]) -> str:
     calls = [
         f"<tool_call>{json.dumps(c['function'])}</tool_call>" for c in message.get("tool_calls", ())
     ]
     return "\n".join([*([message["content"]] if message["content"] else []), *calls])
 
 
-def agent_named(name: Any, agents: Sequence[str]) -> str:
+def find_agent(name: Any, agents: Sequence[str]) -> str:
     """The agent of a name, with or without its number: ``writer`` for ``writer_0``, if there is only one.
 
     Raises :class:`UnknownNameError`.
@@ -64,7 +64,7 @@ def agent_named(name: Any, agents: Sequence[str]) -> str:
     return alike[0]
 
 
-def plain(value: Any, name: str) -> Any:
+def to_json_data(value: Any, name: str) -> Any:
     """A copy of a value as JSON has it. Raises :class:`ConfigError` for one that JSON has not."""
     try:
         return json.loads(json.dumps(value))
@@ -72,7 +72,7 @@ def plain(value: Any, name: str) -> Any:
         raise ConfigError(f"{name} must be what JSON can hold: {error!s:.200}") from None
 
 
-def checked(messages: Any) -> tuple[Mapping[str, Any], ...]:
+def validate_messages(messages: Any) -> tuple[Mapping[str, Any], ...]:
     """Messages as plain data of their own: mappings or the replies themselves, with texts as contents.
 
     Raises :class:`ConfigError` for anything that is no conversation in text.
@@ -83,10 +83,12 @@ def checked(messages: Any) -> tuple[Mapping[str, Any], ...]:
 
 
 def _message(message: Any) -> Mapping[str, Any]:
-    said = plain(message.model_dump() if isinstance(message, Message) else message, "a message")
-    if not isinstance(said, dict) or said.get("role") not in ROLES:
+    data = to_json_data(
+        message.model_dump() if isinstance(message, Message) else message, "a message"
+    )
+    if not isinstance(data, dict) or data.get("role") not in ROLES:
         raise ConfigError(f"a message has a role ({', '.join(ROLES)}), got {message!r:.80}")
-    content = said.get("content") or ""
+    content = data.get("content") or ""
     if isinstance(content, list):
         texts: list[Any] = [
             part.get("text") if isinstance(part, dict) else None for part in content
@@ -94,11 +96,11 @@ def _message(message: Any) -> Mapping[str, Any]:
         content = "".join(texts) if all(isinstance(text, str) for text in texts) else None
     if not isinstance(content, str):
         raise ConfigError(f"a message's content is text, got {message!r:.80}")
-    calls = said.get("tool_calls") or []
+    calls = data.get("tool_calls") or []
     if not isinstance(calls, list) or not all(_is_call(call) for call in calls):
         raise ConfigError(f"tool_calls is a list of calls of functions, got {calls!r:.80}")
-    rest = {k: v for k, v in said.items() if v is not None and k not in ("role", "content")}
-    return {"role": said["role"], "content": content, **rest}
+    rest = {k: v for k, v in data.items() if v is not None and k not in ("role", "content")}
+    return {"role": data["role"], "content": content, **rest}
 
 
 def _is_call(call: Any) -> bool:
@@ -106,22 +108,22 @@ def _is_call(call: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionCall:
     name: str
     arguments: str  # JSON, as the model wrote it
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ChatToolCall:
     id: str
-    function: Function
+    function: FunctionCall
     type: str = "function"
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     content: str | None
-    tool_calls: tuple[ToolCall, ...] | None = None
+    tool_calls: tuple[ChatToolCall, ...] | None = None
     role: str = "assistant"
 
     def model_dump(self) -> dict[str, Any]:
@@ -138,14 +140,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedCall(ToolCall):
+class ToolCallDelta(ChatToolCall):
     """A call in a stream, with its place among those of the message."""
 
     index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class CompletionUsage:
     """Agents' tokens are counted by llmzoo, not here."""
 
     prompt_tokens: int = 0
@@ -156,7 +158,7 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class Delta:
     content: str | None
-    tool_calls: tuple[NumberedCall, ...] | None = None
+    tool_calls: tuple[ToolCallDelta, ...] | None = None
     role: str = "assistant"
 
 
@@ -182,7 +184,7 @@ class ChatCompletion:
     id: str
     model: str
     choices: tuple[Choice, ...]
-    usage: Usage = Usage()
+    usage: CompletionUsage = CompletionUsage()
     object: str = "chat.completion"
 
     def chunks(self) -> Iterator[ChatCompletionChunk]:
@@ -190,7 +192,7 @@ class ChatCompletion:
         for choice in self.choices:
             calls = choice.message.tool_calls
             numbered = tuple(
-                NumberedCall(call.id, call.function, index=number)
+                ToolCallDelta(call.id, call.function, index=number)
                 for number, call in enumerate(calls or ())
             )
             delta = Delta(choice.message.content, numbered or None)
@@ -198,13 +200,13 @@ class ChatCompletion:
             yield ChatCompletionChunk(self.id, self.model, (part,))
 
 
-def completion(call: Call, texts: Sequence[str], number: int) -> ChatCompletion:
+def make_completion(call: ProgramCall, texts: Sequence[str], number: int) -> ChatCompletion:
     """The reply to a call: one choice for each text."""
     choices = tuple(_choice(call, index, text) for index, text in enumerate(texts))
     return ChatCompletion(f"chatcmpl-{number}", call.agent, choices)
 
 
-def _choice(call: Call, index: int, text: str) -> Choice:
+def _choice(call: ProgramCall, index: int, text: str) -> Choice:
     ends = [at for stop in call.stop if (at := text.find(stop)) >= 0]
     text = text[: min(ends)] if ends else text
     calls = _tool_calls(text, index) if call.tools else ()
@@ -214,20 +216,22 @@ def _choice(call: Call, index: int, text: str) -> Choice:
     return Choice(index, Message(text), "stop")
 
 
-def _tool_calls(text: str, index: int) -> tuple[ToolCall, ...]:
+def _tool_calls(text: str, index: int) -> tuple[ChatToolCall, ...]:
     """The calls that a text makes as ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``.
 
     What is no such object is left in the text.
     """
-    calls: list[ToolCall] = []
+    calls: list[ChatToolCall] = []
     for match in _TOOL_CALL.finditer(text):
         try:
-            asked = json.loads(match[1])
+            parsed = json.loads(match[1])
         except (ValueError, RecursionError):
             return ()
-        if not isinstance(asked, dict) or not isinstance(asked.get("name"), str):
+        if not isinstance(parsed, dict) or not isinstance(parsed.get("name"), str):
             return ()
-        arguments = asked.get("arguments", {})
-        written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        calls.append(ToolCall(f"call_{index}_{len(calls)}", Function(asked["name"], written)))
+        arguments = parsed.get("arguments", {})
+        arguments_text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        calls.append(
+            ChatToolCall(f"call_{index}_{len(calls)}", FunctionCall(parsed["name"], arguments_text))
+        )
     return tuple(calls)

@@ -9,14 +9,14 @@ from typing import Any
 
 from llmzoo.envs.base import TEAM_PART, Outcome
 from llmzoo.envs.programs.errors import ProgramError
-from llmzoo.envs.programs.messages import agent_named
+from llmzoo.envs.programs.messages import find_agent
 from llmzoo.errors import UnknownNameError
 
 PART = "reward"  # the part of an agent that is paid a number
 Shares = dict[str, dict[str, float]]  # of each agent, by part
 
 
-def outcome_of(result: Any, agents: Sequence[str]) -> tuple[Outcome, bool | None]:
+def parse_outcome(result: Any, agents: Sequence[str]) -> tuple[Outcome, bool | None]:
     """The rewards and the success that a program returned; None where it does not say.
 
     A number is paid to all agents, a mapping from agents to numbers (or to named parts) to each of
@@ -34,13 +34,13 @@ def outcome_of(result: Any, agents: Sequence[str]) -> tuple[Outcome, bool | None
         success = result
     if isinstance(result, Outcome):
         return result._replace(local=_shares(result.local, agents), done=True), success
-    paid = payment(result, agents)
+    paid = parse_payment(result, agents)
     if isinstance(paid, dict):
         return Outcome(local=paid, done=True), success
     return Outcome(team=paid, done=True), success
 
 
-def payment(reward: Any, agents: Sequence[str]) -> float | Shares:
+def parse_payment(reward: Any, agents: Sequence[str]) -> float | Shares:
     """A reward as it is paid: a number for all, or the parts of single agents, copied.
 
     Raises :class:`ProgramError` for what is no finite number, and for agents that are not there.
@@ -48,7 +48,7 @@ def payment(reward: Any, agents: Sequence[str]) -> float | Shares:
     return _shares(reward, agents) if isinstance(reward, Mapping) else _number(reward)
 
 
-def together(outcome: Outcome, paid: Sequence[float | Shares]) -> Outcome:
+def add_earlier_rewards(outcome: Outcome, paid: Sequence[float | Shares]) -> Outcome:
     """An outcome with what the program paid before it ended."""
     team = outcome.team
     local = {agent: dict(parts) for agent, parts in outcome.local.items()}
@@ -69,7 +69,7 @@ def _shares(rewards: Mapping[Any, Any], agents: Sequence[str]) -> Shares:
     shares: Shares = {}
     for name, share in rewards.items():
         try:
-            agent = agent_named(name, agents)
+            agent = find_agent(name, agents)
         except UnknownNameError as error:
             raise ProgramError(f"a program paid somebody else: {error}") from None
         if agent in shares:

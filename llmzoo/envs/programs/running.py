@@ -23,8 +23,8 @@ from typing import Any
 
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed, ProgramError
-from llmzoo.envs.programs.messages import Call
-from llmzoo.envs.programs.rewards import payment
+from llmzoo.envs.programs.messages import ProgramCall
+from llmzoo.envs.programs.rewards import parse_payment
 
 TOGETHER = 0.05  # seconds
 _PATIENCE = 1.0  # seconds that a replay waits for a call that came while a policy was thinking
@@ -35,7 +35,7 @@ Program = Callable[[Any, Client], Any]
 class _Waiting:
     """A call that is not answered yet; ``count`` answers are wanted."""
 
-    call: Call
+    call: ProgramCall
     count: int
     wake: Callable[[], None]
     texts: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Waiting:
         return len(self.texts) == self.count
 
 
-class Running:
+class ProgramRun:
     """One run of a program. ``time_limit``: seconds that it may take between two calls.
 
     ``is_over``, ``result`` and ``error`` say how it ended.
@@ -84,7 +84,7 @@ class Running:
 
     # the environment's side
 
-    def calls(self, expected: Sequence[Call] = ()) -> list[Call]:
+    def calls(self, expected: Sequence[ProgramCall] = ()) -> list[ProgramCall]:
         """Wait for the program; the calls that wait, one of each agent, in the order of the agents.
 
         None are left where the program is over. With ``expected``, those of a run before, only these
@@ -93,14 +93,14 @@ class Running:
         began = time.monotonic()
         with self._changed:
             while not self.is_over:
-                quiet = self._quiet_in()
-                if expected and (found := self._like(expected)):
+                quiet = self._seconds_until_quiet()
+                if expected and (found := self._matching_calls(expected)):
                     self._asked = found
                     return [waiting.call for waiting in found]
                 if quiet == 0.0 and expected:
                     quiet = max(0.0, self._last_call + _PATIENCE - time.monotonic())
                 if quiet == 0.0:
-                    self._asked = self._first_of_each()
+                    self._asked = self._next_calls()
                     return [waiting.call for waiting in self._asked]
                 left = None
                 if self._time_limit is not None:
@@ -133,8 +133,8 @@ class Running:
     def paid(self) -> list[Any]:
         """What the program has paid since this was asked last, in its order."""
         with self._changed:
-            paid, self._paid = self._paid, []
-        return paid
+            rewards, self._paid = self._paid, []
+        return rewards
 
     def close(self) -> None:
         """Let the program's next call, and those that wait, raise :class:`ProgramClosed`."""
@@ -151,7 +151,7 @@ class Running:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _first_of_each(self) -> list[_Waiting]:
+    def _next_calls(self) -> list[_Waiting]:
         """Calls of several threads have no order of their own, so texts decide it."""
         first: dict[str, _Waiting] = {}
         rank = {agent: number for number, agent in enumerate(self.agents)}
@@ -159,13 +159,13 @@ class Running:
             first.setdefault(waiting.call.agent, waiting)
         return list(first.values())
 
-    def _like(self, expected: Sequence[Call]) -> list[_Waiting]:
+    def _matching_calls(self, expected: Sequence[ProgramCall]) -> list[_Waiting]:
         """Calls that wait and equal those expected, in their order; none unless all are there."""
-        there = self._first_of_each() + self._waiting
+        there = self._next_calls() + self._waiting
         found = [next((w for w in there if w.call == call), None) for call in expected]
         return [w for w in found if w is not None] if None not in found else []
 
-    def _quiet_in(self) -> float | None:
+    def _seconds_until_quiet(self) -> float | None:
         """Seconds until the calls that wait are all that come; None: there are none yet."""
         if not self._waiting:
             return None
@@ -175,7 +175,7 @@ class Running:
 
     # the program's side
 
-    def ask(self, call: Call, count: int) -> list[str]:
+    def ask(self, call: ProgramCall, count: int) -> list[str]:
         """Wait in this thread for ``count`` answers."""
         here = threading.get_ident() == self._thread.ident
         if here and self._in_loop:
@@ -187,20 +187,20 @@ class Running:
         answered.wait()
         return self._texts_of(waiting)
 
-    async def ask_async(self, call: Call, count: int) -> list[str]:
+    async def ask_async(self, call: ProgramCall, count: int) -> list[str]:
         """Wait in this event loop for ``count`` answers. A call that is cancelled is not asked."""
         loop = asyncio.get_running_loop()
         own = self._in_loop and threading.get_ident() == self._thread.ident
         answered = asyncio.Event()
 
-        def noticed() -> None:
+        def on_delivered() -> None:
             with self._changed:
                 self._woken -= own
             answered.set()
 
         def wake() -> None:  # with the lock held
             with suppress(RuntimeError):  # the loop has ended without waiting for this call
-                loop.call_soon_threadsafe(noticed)
+                loop.call_soon_threadsafe(on_delivered)
                 self._woken += own
 
         waiting = self._enter(call, count, wake, elsewhere=not own)
@@ -215,12 +215,12 @@ class Running:
 
     def pay(self, reward: float | Mapping[str, Any]) -> None:
         """Pay all agents, or those named. Raises :class:`ProgramError` for what is no reward."""
-        checked = payment(reward, self.agents)
+        checked = parse_payment(reward, self.agents)
         with self._changed:
             self._paid.append(checked)
 
     def _enter(
-        self, call: Call, count: int, wake: Callable[[], None], *, elsewhere: bool
+        self, call: ProgramCall, count: int, wake: Callable[[], None], *, elsewhere: bool
     ) -> _Waiting:
         waiting = _Waiting(call, count, wake)
         with self._changed:
@@ -267,18 +267,18 @@ class Running:
         self._waiting = []
 
     def _run_loop(self, result: Awaitable[Any]) -> None:
-        loop = asyncio.SelectorEventLoop(_Selector(self._loop_is_idle))
+        loop = asyncio.SelectorEventLoop(_Selector(self._on_loop_idle))
         try:
             self._end(loop.run_until_complete(_value_of(result)), None)
         except BaseException as error:
             self._end(None, error)
         finally:
-            loop.run_until_complete(_end_of(asyncio.all_tasks(loop)))
+            loop.run_until_complete(_cancel_tasks(asyncio.all_tasks(loop)))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
-    def _loop_is_idle(self) -> None:
+    def _on_loop_idle(self) -> None:
         with self._changed:
             if self._woken == 0:
                 self._idle = True
@@ -289,7 +289,7 @@ async def _value_of(result: Awaitable[Any]) -> Any:
     return await result
 
 
-async def _end_of(tasks: Collection[asyncio.Task[Any]]) -> None:
+async def _cancel_tasks(tasks: Collection[asyncio.Task[Any]]) -> None:
     """Cancel what the program has left running, and wait for it."""
     for task in tasks:
         task.cancel()
@@ -299,11 +299,11 @@ async def _end_of(tasks: Collection[asyncio.Task[Any]]) -> None:
 class _Selector(selectors.DefaultSelector):
     """Says when an event loop has nothing to do: it asks for events with time to wait."""
 
-    def __init__(self, is_idle: Callable[[], None]):
+    def __init__(self, on_idle: Callable[[], None]):
         super().__init__()
-        self._is_idle = is_idle
+        self._on_idle = on_idle
 
     def select(self, timeout: float | None = None) -> Any:
         if timeout is None or timeout > 0:
-            self._is_idle()
+            self._on_idle()
         return super().select(timeout)

@@ -39,7 +39,7 @@ DIFFICULTIES: dict[str, Callable[[int, int], float]] = {
 }
 
 
-def expected(difficulty: str, chance: float, attempts: int) -> float:
+def expected_difficulty(difficulty: str, chance: float, attempts: int) -> float:
     """What a puzzle is worth on average if each answer is right with probability ``chance``."""
     worth = DIFFICULTIES[difficulty]
     return sum(

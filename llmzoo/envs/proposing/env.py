@@ -101,15 +101,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
 from llmzoo.envs.proposing import oracle, prompts
 from llmzoo.envs.proposing.difficulty import DIFFICULTIES
 from llmzoo.envs.proposing.expressions import SIGNS
-from llmzoo.envs.proposing.puzzles import KINDS, SLIPS, Puzzle, Refused
-from llmzoo.envs.proposing.tasks import Task, canonical, tasks_of
-from llmzoo.envs.settings import in_range, one_of
-from llmzoo.envs.tasks import described
-from llmzoo.envs.text import Malformed, bare_lines
+from llmzoo.envs.proposing.puzzles import KINDS, SLIPS, ProposalRefused, Puzzle
+from llmzoo.envs.proposing.tasks import ProposeTask, canonical, make_tasks
+from llmzoo.envs.settings import check_choice, check_range
+from llmzoo.envs.tasks import describe_task
+from llmzoo.envs.text import MalformedError, content_lines
 from llmzoo.errors import ConfigError
 
 FORM, RIGHT = 0.1, 1.0
@@ -118,10 +118,10 @@ _LABEL = re.compile(r"(?:puzzle|answer)\s*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposeState:
     """The state of an episode. ``right``, ``given``: answers to the puzzle so far."""
 
-    task: Task
+    task: ProposeTask
     puzzle: Puzzle | None = None
     right: int = 0
     given: int = 0
@@ -152,14 +152,14 @@ class Propose(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("kind", kind, list(KINDS))
-        in_range("numbers", numbers, 3, 5 if kind == "countdown" else 6)
-        in_range("most", most, 9, 99)
-        in_range("attempts", attempts, 2, 16)
-        one_of("difficulty", difficulty, list(DIFFICULTIES))
-        in_range("earlier", earlier, 0, 3)
-        one_of("num_agents", num_agents, (1, 2))
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("kind", kind, list(KINDS))
+        check_range("numbers", numbers, 3, 5 if kind == "countdown" else 6)
+        check_range("most", most, 9, 99)
+        check_range("attempts", attempts, 2, 16)
+        check_choice("difficulty", difficulty, list(DIFFICULTIES))
+        check_range("earlier", earlier, 0, 3)
+        check_choice("num_agents", num_agents, (1, 2))
+        check_choice("prompt", prompt, ("full", "terse"))
         signs = "".join(sorted(set(signs), key=SIGNS.find)) if isinstance(signs, str) else ""
         if not set(signs) <= set(SIGNS) or signs in ("", "*"):
             raise ConfigError("signs are some of + - *, with + or - among them")
@@ -173,30 +173,30 @@ class Propose(TextEnv):
         self.metadata["delayed_reward_agents"] = self.possible_agents[:-1]
         self.metadata["attempts"] = {self.solver: self.attempts}
         self.prompt_style = prompt
-        self.tasks = tasks_of(kind, numbers, most, signs, earlier, split)
-        self.episode: Proposed
+        self.tasks = make_tasks(kind, numbers, most, signs, earlier, split)
+        self.episode: ProposeState
 
     # The walk of an episode
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         drawn = self.tasks.sample(rng) if task is None else self.tasks[task]
         alone = len(self.possible_agents) == 1
-        self.episode = Proposed(drawn, drawn.alone if alone else None)
+        self.episode = ProposeState(drawn, drawn.alone if alone else None)
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, canonical(self.episode.task), self.episode.task)
+        return describe_task(self.tasks, canonical(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
-        return self._propose(text) if agent == PROPOSER else self._answer(agent, text)
+        return self._play_proposal(text) if agent == PROPOSER else self._answer(agent, text)
 
-    def _propose(self, text: str) -> Outcome:
+    def _play_proposal(self, text: str) -> Outcome:
         task = self.episode.task
         try:
             puzzle = KINDS[self.kind].read(_last_line(text), task.rules)
             if puzzle.key in [before.key for before in task.earlier]:
-                raise Refused("it was set before")
-        except Malformed as reason:
-            what = "refused" if isinstance(reason, Refused) else "malformed"
+                raise ProposalRefused("it was set before")
+        except MalformedError as reason:
+            what = "refused" if isinstance(reason, ProposalRefused) else "malformed"
             return Outcome(done=True, errors={PROPOSER: f"{what}: {reason}"})
         self.episode = replace(self.episode, puzzle=puzzle)
         return Outcome(local={PROPOSER: {"form": FORM}})
@@ -207,11 +207,11 @@ class Propose(TextEnv):
         local, errors = {}, {}
         right = False
         try:
-            right = state.puzzle.solved_by(_last_line(text))
+            right = state.puzzle.is_solved_by(_last_line(text))
             local[agent] = {"form": FORM / self.attempts, "right": RIGHT * right / self.attempts}
             if not right:
                 errors[agent] = "wrong: not a solution of the puzzle"
-        except Malformed as reason:
+        except MalformedError as reason:
             errors[agent] = f"malformed: {reason}"
         state = replace(state, right=state.right + right, given=state.given + 1)
         self.episode = state
@@ -235,8 +235,10 @@ class Propose(TextEnv):
     def prompt(self, agent: str) -> str:
         state, terse = self.episode, self.prompt_style == "terse"
         if agent != PROPOSER:
-            return prompts.for_solver(agent, self.kind, state.task.rules, state.puzzle, terse=terse)
-        return prompts.for_proposer(
+            return prompts.solver_prompt(
+                agent, self.kind, state.task.rules, state.puzzle, terse=terse
+            )
+        return prompts.proposer_prompt(
             self.kind, state.task, self.difficulty, self.attempts, terse=terse
         )
 
@@ -257,20 +259,24 @@ class Propose(TextEnv):
         state = self.episode
         if agent == PROPOSER:
             settings = (self.difficulty, self.attempts, SLIPS)
-            return self._spaced(oracle.proposal(self.kind, state.task, *settings).text())
-        return self._spaced(state.puzzle.solution()) if state.puzzle else ""
+            return self._match_prompt_spacing(
+                oracle.best_proposal(self.kind, state.task, *settings).text()
+            )
+        return self._match_prompt_spacing(state.puzzle.solution()) if state.puzzle else ""
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """A random allowed puzzle; an answer with a slip now and then, another at each attempt."""
         state = self.episode
         if agent == PROPOSER:
-            return self._spaced(oracle.sloppy_proposal(self.kind, state.task, rng).text())
+            return self._match_prompt_spacing(
+                oracle.sloppy_proposal(self.kind, state.task, rng).text()
+            )
         if state.puzzle is None:
             return ""
         own = random.Random(f"{rng.random()}, {state.given}")
-        return self._spaced(oracle.sloppy_answer(state.puzzle, SLIPS, own))
+        return self._match_prompt_spacing(oracle.sloppy_answer(state.puzzle, SLIPS, own))
 
-    def _spaced(self, text: str) -> str:
+    def _match_prompt_spacing(self, text: str) -> str:
         """An answer as prompts of this style write it: terse ones without spaces around signs."""
         return re.sub(r" *([-+*=]) *", r"\1", text) if self.prompt_style == "terse" else text
 
@@ -278,12 +284,12 @@ class Propose(TextEnv):
 def _last_line(text: str) -> str:
     """The last line that says something, without its label and Markdown; raises :class:`Malformed` without
     one."""
-    lines = bare_lines(text[: MAX_ANSWER_CHARS + 1])
+    lines = content_lines(text[: MAX_ACTION_CHARS + 1])
     last = lines[-1] if lines else ""
-    if not last or len(text) > MAX_ANSWER_CHARS:
-        raise Malformed("an empty answer" if not last else "a text that is too long")
+    if not last or len(text) > MAX_ACTION_CHARS:
+        raise MalformedError("an empty answer" if not last else "a text that is too long")
     return last[label.end() :].strip() if (label := _LABEL.match(last)) else last
 
 
 raw_env = Propose
-env, parallel_env = public_forms(Propose)
+env, parallel_env = make_env_fns(Propose)

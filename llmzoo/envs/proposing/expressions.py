@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 from llmzoo.sandbox import syntax
 
 MAX_CHARS = 100
@@ -18,7 +18,7 @@ _OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mul
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class BinaryOperation:
     """``left`` and ``right`` joined by ``sign``, one of ``SIGNS``."""
 
     sign: str
@@ -27,38 +27,38 @@ class Operation:
 
     @property
     def value(self) -> int:
-        return apply(self.sign, value(self.left), value(self.right))
+        return apply_sign(self.sign, evaluate(self.left), evaluate(self.right))
 
 
-Expression = int | Operation
+Expression = int | BinaryOperation
 
 
-def read(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     """The expression that a text is; raises :class:`Malformed` for anything else."""
     text = text.translate(_SAME_SIGN).strip()
     if len(text) > MAX_CHARS:
-        raise Malformed(f"longer than {MAX_CHARS} characters")
+        raise MalformedError(f"longer than {MAX_CHARS} characters")
     if not _ALLOWED.fullmatch(text):
-        raise Malformed("something else than whole numbers, + - * and parentheses")
+        raise MalformedError("something else than whole numbers, + - * and parentheses")
     try:
-        return _of(syntax.parse(text, mode="eval").body)
+        return _from_ast(syntax.parse(text, mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise Malformed("not a sum: write every sign, and close every parenthesis") from None
+        raise MalformedError("not a sum: write every sign, and close every parenthesis") from None
 
 
-def apply(sign: str, left: int, right: int) -> int:
+def apply_sign(sign: str, left: int, right: int) -> int:
     if sign == "+":
         return left + right
     return left - right if sign == "-" else left * right
 
 
-def value(expression: Expression) -> int:
+def evaluate(expression: Expression) -> int:
     return expression if isinstance(expression, int) else expression.value
 
 
-def operations(expression: Expression) -> Iterator[Operation]:
+def operations(expression: Expression) -> Iterator[BinaryOperation]:
     """All operations, the innermost first."""
-    if isinstance(expression, Operation):
+    if isinstance(expression, BinaryOperation):
         yield from operations(expression.left)
         yield from operations(expression.right)
         yield expression
@@ -71,14 +71,14 @@ def numbers(expression: Expression) -> tuple[int, ...]:
     return (*numbers(expression.left), *numbers(expression.right))
 
 
-def written(expression: Expression, space: str = " ") -> str:
+def format_expression(expression: Expression, space: str = " ") -> str:
     """The expression as text, with parentheses only where they are needed."""
     if isinstance(expression, int):
         return str(expression)
-    left, right = (written(part, space) for part in (expression.left, expression.right))
-    if expression.sign == "*" and _is(expression.left, "+-"):
+    left, right = (format_expression(part, space) for part in (expression.left, expression.right))
+    if expression.sign == "*" and _is_operation(expression.left, "+-"):
         left = f"({left})"
-    if _is(expression.right, {"+": "", "-": "+-", "*": "+-"}[expression.sign]):
+    if _is_operation(expression.right, {"+": "", "-": "+-", "*": "+-"}[expression.sign]):
         right = f"({right})"
     return f"{left}{space}{expression.sign}{space}{right}"
 
@@ -94,31 +94,31 @@ def normal_form(expression: Expression) -> str:
 
 def _terms(expression: Expression, sign: str) -> Iterator[tuple[str, str]]:
     """The terms of a sum with their signs."""
-    if not _is(expression, "+-"):
+    if not _is_operation(expression, "+-"):
         yield sign, normal_form(expression)
         return
-    assert isinstance(expression, Operation)
+    assert isinstance(expression, BinaryOperation)
     yield from _terms(expression.left, sign)
     same = expression.sign == "+"
     yield from _terms(expression.right, sign if same else "+-"[sign == "+"])
 
 
 def _factors(expression: Expression) -> Iterator[str]:
-    if isinstance(expression, Operation) and expression.sign == "*":
+    if isinstance(expression, BinaryOperation) and expression.sign == "*":
         yield from _factors(expression.left)
         yield from _factors(expression.right)
     else:
         yield f"({normal_form(expression)})"
 
 
-def _is(expression: Expression, signs: str) -> bool:
-    return isinstance(expression, Operation) and expression.sign in signs
+def _is_operation(expression: Expression, signs: str) -> bool:
+    return isinstance(expression, BinaryOperation) and expression.sign in signs
 
 
-def _of(node: ast.expr) -> Expression:
+def _from_ast(node: ast.expr) -> Expression:
     match node:
         case ast.Constant(value=int(number)):
             return number
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return Operation(_OPERATORS[type(op)], _of(left), _of(right))
+            return BinaryOperation(_OPERATORS[type(op)], _from_ast(left), _from_ast(right))
     raise SyntaxError

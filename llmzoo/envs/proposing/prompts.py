@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from llmzoo.envs.proposing.expressions import MAX_CHARS
-from llmzoo.envs.proposing.puzzles import KINDS, MOST_VALUE, Puzzle, Rules
-from llmzoo.envs.proposing.tasks import Task
+from llmzoo.envs.proposing.puzzles import KINDS, MOST_VALUE, Puzzle, PuzzleRules
+from llmzoo.envs.proposing.tasks import ProposeTask
 
 _PAID = {
     "absolute_zero": "You are paid if some of its answers are right and some are wrong: the fewer are right, "
@@ -25,10 +25,12 @@ _HOW = {
 }
 
 
-def for_proposer(kind: str, task: Task, difficulty: str, attempts: int, *, terse: bool) -> str:
+def proposer_prompt(
+    kind: str, task: ProposeTask, difficulty: str, attempts: int, *, terse: bool
+) -> str:
     numbers, signs = task.rules.numbers, task.rules.signs
     if terse:
-        lines = [f"propose {kind}", f"numbers {_listed(numbers)}", f"signs {signs}"]
+        lines = [f"propose {kind}", f"numbers {_join_numbers(numbers)}", f"signs {signs}"]
         lines += [f"asked {puzzle.text('')}" for puzzle in task.earlier]
         return "\n".join([*lines, "answer", ""])
     before = [puzzle.text() for puzzle in task.earlier]
@@ -48,7 +50,9 @@ def for_proposer(kind: str, task: Task, difficulty: str, attempts: int, *, terse
     return "\n".join(lines)
 
 
-def for_solver(agent: str, kind: str, rules: Rules, puzzle: Puzzle | None, *, terse: bool) -> str:
+def solver_prompt(
+    agent: str, kind: str, rules: PuzzleRules, puzzle: Puzzle | None, *, terse: bool
+) -> str:
     """``puzzle``: None before there is one."""
     if terse:
         shown = puzzle.text("") if puzzle else "none"
@@ -62,5 +66,5 @@ def for_solver(agent: str, kind: str, rules: Rules, puzzle: Puzzle | None, *, te
     )
 
 
-def _listed(numbers: tuple[int, ...]) -> str:
+def _join_numbers(numbers: tuple[int, ...]) -> str:
     return " ".join(map(str, numbers))

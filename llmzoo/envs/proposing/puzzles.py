@@ -18,8 +18,8 @@ from math import prod
 from typing import ClassVar
 
 from llmzoo.envs.proposing import expressions
-from llmzoo.envs.proposing.expressions import Expression, Operation
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.proposing.expressions import BinaryOperation, Expression
+from llmzoo.envs.text import MalformedError
 
 MOST_VALUE = 9_999  # of every result on the way
 # how often the sloppy solver gets an operation wrong
@@ -29,12 +29,12 @@ _WHOLE_NUMBER = re.compile(r"[-−+]?[0-9]{1,9}")
 _TARGET = re.compile(r"([0-9]{1,4}(?:[ ,]+[0-9]{1,4})*) *(?:=|->) *([0-9]{1,4})")
 
 
-class Refused(Malformed):
+class ProposalRefused(MalformedError):
     """A proposal that can be read and that the rules do not allow."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PuzzleRules:
     """The numbers that a proposal is made of, in increasing order and all different, and its signs."""
 
     numbers: tuple[int, ...]
@@ -44,11 +44,11 @@ class Rules:
         """Raise :class:`Refused` unless there are at least two numbers, all given and used once."""
         for number in used:
             if number not in self.numbers:
-                raise Refused(f"{number} is not one of the numbers")
+                raise ProposalRefused(f"{number} is not one of the numbers")
             if used.count(number) > 1:
-                raise Refused(f"{number} is used twice")
+                raise ProposalRefused(f"{number} is used twice")
         if len(used) < 2:
-            raise Refused("fewer than two numbers")
+            raise ProposalRefused("fewer than two numbers")
 
 
 class Puzzle(ABC):
@@ -59,12 +59,12 @@ class Puzzle(ABC):
 
     @staticmethod
     @abstractmethod
-    def read(text: str, rules: Rules) -> Puzzle:
+    def read(text: str, rules: PuzzleRules) -> Puzzle:
         """The puzzle that a line proposes; raises :class:`Malformed` or :class:`Refused`."""
 
     @staticmethod
     @abstractmethod
-    def of(expression: Expression, rules: Rules) -> Puzzle:
+    def of(expression: Expression, rules: PuzzleRules) -> Puzzle:
         """The puzzle that an expression gives; raises :class:`Refused`."""
 
     @property
@@ -77,7 +77,7 @@ class Puzzle(ABC):
         """The puzzle as the solver reads it; also a proposal of it."""
 
     @abstractmethod
-    def solved_by(self, answer: str) -> bool:
+    def is_solved_by(self, answer: str) -> bool:
         """Whether an answer is right; raises :class:`Malformed` if it cannot be read."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class Puzzle(ABC):
         """A right answer."""
 
     @abstractmethod
-    def mistake(self, rng: random.Random) -> str:
+    def wrong_answer(self, rng: random.Random) -> str:
         """A wrong answer of the right form, if there is one."""
 
     @abstractmethod
@@ -103,14 +103,14 @@ class Sum(Puzzle):
     form = "a whole number"
 
     @staticmethod
-    def read(text: str, rules: Rules) -> Sum:
-        return Sum.of(expressions.read(text), rules)
+    def read(text: str, rules: PuzzleRules) -> Sum:
+        return Sum.of(expressions.parse_expression(text), rules)
 
     @staticmethod
-    def of(expression: Expression, rules: Rules) -> Sum:
+    def of(expression: Expression, rules: PuzzleRules) -> Sum:
         rules.check_numbers(expressions.numbers(expression))
         for operation in expressions.operations(expression):
-            _check(operation, rules)
+            _check_operation(operation, rules)
         return Sum(expression)
 
     @property
@@ -118,18 +118,18 @@ class Sum(Puzzle):
         return expressions.normal_form(self.expression)
 
     def text(self, space: str = " ") -> str:
-        return expressions.written(self.expression, space)
+        return expressions.format_expression(self.expression, space)
 
-    def solved_by(self, answer: str) -> bool:
+    def is_solved_by(self, answer: str) -> bool:
         if not _WHOLE_NUMBER.fullmatch(answer):
-            raise Malformed("not a whole number")
-        return int(answer.replace("−", "-")) == expressions.value(self.expression)
+            raise MalformedError("not a whole number")
+        return int(answer.replace("−", "-")) == expressions.evaluate(self.expression)
 
     def solution(self) -> str:
-        return str(expressions.value(self.expression))
+        return str(expressions.evaluate(self.expression))
 
-    def mistake(self, rng: random.Random) -> str:
-        return str(expressions.value(self.expression) + rng.choice((-10, -2, -1, 1, 2, 10)))
+    def wrong_answer(self, rng: random.Random) -> str:
+        return str(expressions.evaluate(self.expression) + rng.choice((-10, -2, -1, 1, 2, 10)))
 
     def chance(self, slips: Mapping[str, float]) -> float:
         return prod(1 - slips[o.sign] for o in expressions.operations(self.expression))
@@ -147,26 +147,26 @@ class Countdown(Puzzle):
     form = "an expression such as (2 + 3) * 4"
 
     @staticmethod
-    def read(text: str, rules: Rules) -> Countdown:
+    def read(text: str, rules: PuzzleRules) -> Countdown:
         found = _TARGET.fullmatch(text.strip())
         if not found:
-            raise Malformed("not numbers, = and a target")
+            raise MalformedError("not numbers, = and a target")
         numbers = tuple(map(int, re.findall("[0-9]+", found[1])))
-        return Countdown._checked(numbers, int(found[2]), rules)
+        return Countdown._make_checked(numbers, int(found[2]), rules)
 
     @staticmethod
-    def of(expression: Expression, rules: Rules) -> Countdown:
+    def of(expression: Expression, rules: PuzzleRules) -> Countdown:
         numbers = expressions.numbers(expression)
-        return Countdown._checked(numbers, expressions.value(expression), rules)
+        return Countdown._make_checked(numbers, expressions.evaluate(expression), rules)
 
     @staticmethod
-    def _checked(numbers: tuple[int, ...], target: int, rules: Rules) -> Countdown:
+    def _make_checked(numbers: tuple[int, ...], target: int, rules: PuzzleRules) -> Countdown:
         rules.check_numbers(numbers)
         if not 1 <= target <= MOST_VALUE:
-            raise Refused(f"the target is not from 1 to {MOST_VALUE}")
+            raise ProposalRefused(f"the target is not from 1 to {MOST_VALUE}")
         numbers = tuple(sorted(numbers))
-        if target not in reachable(numbers, rules.signs):
-            raise Refused("the target cannot be made from all of these numbers")
+        if target not in reachable_values(numbers, rules.signs):
+            raise ProposalRefused("the target cannot be made from all of these numbers")
         return Countdown(numbers, target, rules.signs)
 
     @property
@@ -176,32 +176,34 @@ class Countdown(Puzzle):
     def text(self, space: str = " ") -> str:
         return f"{' '.join(map(str, self.numbers))}{space}={space}{self.target}"
 
-    def solved_by(self, answer: str) -> bool:
-        made = expressions.read(answer)
+    def is_solved_by(self, answer: str) -> bool:
+        made = expressions.parse_expression(answer)
         signs = {operation.sign for operation in expressions.operations(made)}
         same = tuple(sorted(expressions.numbers(made))) == self.numbers
-        return same and signs <= set(self.signs) and expressions.value(made) == self.target
+        return same and signs <= set(self.signs) and expressions.evaluate(made) == self.target
 
     def solution(self) -> str:
-        return expressions.written(reachable(self.numbers, self.signs)[self.target])
+        return expressions.format_expression(
+            reachable_values(self.numbers, self.signs)[self.target]
+        )
 
-    def mistake(self, rng: random.Random) -> str:
-        others = [v for v in reachable(self.numbers, self.signs) if v != self.target]
-        made = reachable(self.numbers, self.signs)[rng.choice(others)] if others else 0
-        return expressions.written(made)
+    def wrong_answer(self, rng: random.Random) -> str:
+        others = [v for v in reachable_values(self.numbers, self.signs) if v != self.target]
+        made = reachable_values(self.numbers, self.signs)[rng.choice(others)] if others else 0
+        return expressions.format_expression(made)
 
     def chance(self, slips: Mapping[str, float]) -> float:
         return prod(1 - slips[o.sign] for o in expressions.operations(self._solved()))
 
     def _solved(self) -> Expression:
-        return reachable(self.numbers, self.signs)[self.target]
+        return reachable_values(self.numbers, self.signs)[self.target]
 
 
 KINDS: dict[str, type[Puzzle]] = {"sum": Sum, "countdown": Countdown}
 
 
 @lru_cache(maxsize=64)
-def reachable(numbers: tuple[int, ...], signs: str) -> Mapping[int, Expression]:
+def reachable_values(numbers: tuple[int, ...], signs: str) -> Mapping[int, Expression]:
     """What all of the numbers make, each used once, and one way to make it.
 
     Results on the way are from 0 to ``MOST_VALUE``. Negative ones would add nothing: where a part has a
@@ -216,43 +218,45 @@ def reachable(numbers: tuple[int, ...], signs: str) -> Mapping[int, Expression]:
                 for a, one in made[left].items():
                     for b, other in made[right].items():
                         for sign in signs:
-                            result = expressions.apply(sign, a, b)
+                            result = expressions.apply_sign(sign, a, b)
                             if 0 <= result <= MOST_VALUE and result not in values:
-                                values[result] = Operation(sign, one, other)
+                                values[result] = BinaryOperation(sign, one, other)
             made[chosen] = values
     return made[numbers]
 
 
-def chain(numbers: Sequence[int], signs: Sequence[str]) -> Expression:
+def chain_expression(numbers: Sequence[int], signs: Sequence[str]) -> Expression:
     """The numbers joined by the signs, from left to right."""
     expression: Expression = numbers[0]
     for number, sign in zip(numbers[1:], signs, strict=True):
-        expression = Operation(sign, expression, number)
+        expression = BinaryOperation(sign, expression, number)
     return expression
 
 
-def drawn(kind: str, rules: Rules, size: int, rng: random.Random, taken: Sequence[str]) -> Puzzle:
+def sample_puzzle(
+    kind: str, rules: PuzzleRules, size: int, rng: random.Random, taken: Sequence[str]
+) -> Puzzle:
     """A random puzzle of ``size`` numbers whose key is not among ``taken``."""
     for _ in range(1_000):
         numbers = rng.sample(rules.numbers, size)
-        expression = chain(numbers, rng.choices(rules.signs, k=size - 1))
+        expression = chain_expression(numbers, rng.choices(rules.signs, k=size - 1))
         try:
             puzzle = KINDS[kind].of(expression, rules)
-        except Refused:
+        except ProposalRefused:
             continue
         if puzzle.key not in taken:
             return puzzle
     raise RuntimeError(f"{rules} has no {kind} of {size} numbers beside {taken}")
 
 
-def _check(operation: Operation, rules: Rules) -> None:
+def _check_operation(operation: BinaryOperation, rules: PuzzleRules) -> None:
     """Raise :class:`Refused` for an operation that the rules do not allow, or that is trivial."""
     if operation.sign not in rules.signs:
-        raise Refused(f"{operation.sign} is not one of the signs")
-    parts = [expressions.value(part) for part in (operation.left, operation.right)]
+        raise ProposalRefused(f"{operation.sign} is not one of the signs")
+    parts = [expressions.evaluate(part) for part in (operation.left, operation.right)]
     if 0 in parts:
-        raise Refused("a part of it is 0")
+        raise ProposalRefused("a part of it is 0")
     if operation.sign == "*" and 1 in parts:
-        raise Refused("it multiplies by 1")
+        raise ProposalRefused("it multiplies by 1")
     if abs(operation.value) > MOST_VALUE:
-        raise Refused(f"a result on the way is beyond {MOST_VALUE}")
+        raise ProposalRefused(f"a result on the way is beyond {MOST_VALUE}")

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.messages import NOT_DELIVERED
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.signals.code import Alphabet
-from llmzoo.envs.tasks import Tasks, described
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.tasks import Tasks, describe_task
+from llmzoo.envs.text import MalformedError
 
 RIGHT, SOLVED, FORM = 0.5, 0.5, 0.1
 SLOPPY = 0.25  # how often an amateur errs
@@ -29,7 +29,7 @@ Values = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Relayed(Generic[T]):
+class ChainState(Generic[T]):
     """The state of an episode.
 
     messages: of the agents so far, None for one that was not delivered. answer: of the last agent; None
@@ -41,7 +41,7 @@ class Relayed(Generic[T]):
     answer: Values | None = None
 
 
-class Chain(TextEnv, Generic[T]):
+class ChainEnv(TextEnv, Generic[T]):
     """Agents in a chain, for one round. A single agent reads everything and answers.
 
     A subclass says what an agent reads (:meth:`prompt`), how an answer is read (:meth:`read`) and which
@@ -60,13 +60,13 @@ class Chain(TextEnv, Generic[T]):
         team_weight: float,
         render_mode: str | None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(agents, team_weight=team_weight, render_mode=render_mode)
         self.metadata["delayed_reward_agents"] = agents[:-1]
         self.prompt_style = prompt
         self.tasks = tasks
         self.alphabet = alphabet
-        self.episode: Relayed[T]
+        self.episode: ChainState[T]
 
     # What a subclass supplies
 
@@ -82,7 +82,7 @@ class Chain(TextEnv, Generic[T]):
         """What the error says of a wrong answer."""
         raise NotImplementedError
 
-    def say(self, agent: str) -> Values:
+    def expert_values(self, agent: str) -> Values:
         """What the scripted expert of an agent makes of what it reads: values to encode, or to answer."""
         raise NotImplementedError
 
@@ -90,25 +90,25 @@ class Chain(TextEnv, Generic[T]):
         """An answer as text."""
         raise NotImplementedError
 
-    def slip(self, values: Values, rng: random.Random) -> Values:
+    def confuse_values(self, values: Values, rng: random.Random) -> Values:
         """Values that a sloppy player confuses with these."""
         raise NotImplementedError
 
     # The walk of an episode
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Relayed(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = ChainState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, repr(self.episode.task), self.episode.task)
+        return describe_task(self.tasks, repr(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
-        text = text[: MAX_ANSWER_CHARS + 1]
+        text = text[: MAX_ACTION_CHARS + 1]
         if agent != self.agents[-1]:
             return self._send(agent, text)
         try:
             answer = self.read(text)
-        except Malformed as reason:
+        except MalformedError as reason:
             return Outcome(done=True, errors={agent: f"malformed: {reason}"})
         self.episode = replace(self.episode, answer=answer)
         solution = self.solution()
@@ -126,19 +126,21 @@ class Chain(TextEnv, Generic[T]):
         messages = self.episode.messages
         try:
             message = self.alphabet.read(text)
-        except Malformed as reason:
+        except MalformedError as reason:
             self.episode = replace(self.episode, messages=(*messages, None))
             return Outcome(errors={agent: f"malformed: {reason}"})
         self.episode = replace(self.episode, messages=(*messages, message))
         return Outcome(local={agent: {"form": FORM}})
 
     def expert(self, agent: str) -> str:
-        return self._written(agent, self.say(agent))
+        return self._written(agent, self.expert_values(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The expert's text; one time in four, that of something similar."""
-        values = self.say(agent)
-        return self._written(agent, self.slip(values, rng) if rng.random() < SLOPPY else values)
+        values = self.expert_values(agent)
+        return self._written(
+            agent, self.confuse_values(values, rng) if rng.random() < SLOPPY else values
+        )
 
     def board(self) -> str:
         state = self.episode
@@ -160,7 +162,7 @@ class Chain(TextEnv, Generic[T]):
         sent = self.episode.messages[: self.possible_agents.index(agent)]
         return sent[-1] if len(sent) == self.possible_agents.index(agent) and sent else None
 
-    def shown_message(self, agent: str) -> str:
+    def quote_message(self, agent: str) -> str:
         """The message to an agent, as its prompt shows it."""
         return self.heard(agent) or ("none" if self.prompt_style == "terse" else NOT_DELIVERED)
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from llmzoo.envs.settings import in_range
-from llmzoo.envs.text import Malformed, bare_lines
+from llmzoo.envs.settings import check_range
+from llmzoo.envs.text import MalformedError, content_lines
 from llmzoo.errors import ConfigError
 
 CAPITALS = "ABCDEFGHI"
@@ -27,13 +27,15 @@ class Alphabet(NamedTuple):
     def read(self, text: str) -> str:
         """The message without spaces and commas: all of the text, or its only line that is one. Raises
         :class:`Malformed`."""
-        message = _only_line(text, self._fits)
+        message = _extract_line(text, self._fits)
         if not message:
-            raise Malformed("an empty message")
+            raise MalformedError("an empty message")
         if len(message) > self.max_len:
-            raise Malformed(f"a message of {len(message)} characters, not of 1 to {self.max_len}")
+            raise MalformedError(
+                f"a message of {len(message)} characters, not of 1 to {self.max_len}"
+            )
         if not set(message) <= set(self.letters):
-            raise Malformed(f"a message of other characters than {', '.join(self.letters)}")
+            raise MalformedError(f"a message of other characters than {', '.join(self.letters)}")
         return message
 
     def _fits(self, message: str) -> bool:
@@ -46,7 +48,9 @@ class Alphabet(NamedTuple):
         letters.
         """
         if base > len(self.letters) or len(values) > self.max_len:
-            values = in_base(number_of(values, base), len(self.letters), self.max_len)
+            values = number_to_digits(
+                digits_to_number(values, base), len(self.letters), self.max_len
+            )
         return "".join(self.letters[value] for value in values)
 
     def decode(self, message: str, length: int, base: int) -> tuple[int, ...] | None:
@@ -54,11 +58,11 @@ class Alphabet(NamedTuple):
         digits = [self.letters.index(letter) for letter in message]
         if base <= len(self.letters) and length <= self.max_len:
             return tuple(digits) if len(digits) == length and max(digits) < base else None
-        number = number_of(digits, len(self.letters))
-        return in_base(number, base, length) if number < base**length else None
+        number = digits_to_number(digits, len(self.letters))
+        return number_to_digits(number, base, length) if number < base**length else None
 
 
-def number_of(values: Sequence[int], base: int) -> int:
+def digits_to_number(values: Sequence[int], base: int) -> int:
     """The number with these digits, the first the most significant."""
     number = 0
     for value in values:
@@ -66,44 +70,46 @@ def number_of(values: Sequence[int], base: int) -> int:
     return number
 
 
-def in_base(number: int, base: int, length: int) -> tuple[int, ...]:
+def number_to_digits(number: int, base: int, length: int) -> tuple[int, ...]:
     """The ``length`` digits of ``number``, the most significant first."""
     return tuple(number // base**place % base for place in reversed(range(length)))
 
 
-def digits(values: Sequence[int]) -> str:
+def format_digits(values: Sequence[int]) -> str:
     """Values as digits from 1, without spaces."""
     return "".join(str(value + 1) for value in values)
 
 
-def counted(length: int, base: int) -> str:
+def describe_digits(length: int, base: int) -> str:
     """How many digits, and which: ``2 digits from 1 to 4``."""
     return f"{length} {'digit' if length == 1 else 'digits'} from 1 to {base}"
 
 
-def _only_line(text: str, fits: Callable[[str], bool]) -> str:
+def _extract_line(text: str, fits: Callable[[str], bool]) -> str:
     """A text without spaces and commas, or its only line that fits, without the Markdown around it."""
     whole = _SPACES.sub("", text)
     if fits(whole):
         return whole
-    lines = [_SPACES.sub("", _BULLET.sub("", line).removesuffix(".")) for line in bare_lines(text)]
+    lines = [
+        _SPACES.sub("", _BULLET.sub("", line).removesuffix(".")) for line in content_lines(text)
+    ]
     found = [line for line in lines if fits(line)]
     return found[0] if len(found) == 1 else whole
 
 
-def read_digits(text: str, length: int, base: int) -> tuple[int, ...]:
+def parse_digits(text: str, length: int, base: int) -> tuple[int, ...]:
     """The values of ``length`` digits from 1 to ``base``; raises :class:`Malformed` for any other text.
 
     Spaces and commas between the digits do not matter, nor lines around the only one with such digits.
     """
-    allowed = digits(range(base))
-    written = _only_line(text, lambda line: len(line) == length and set(line) <= set(allowed))
+    allowed = format_digits(range(base))
+    written = _extract_line(text, lambda line: len(line) == length and set(line) <= set(allowed))
     if len(written) != length or not set(written) <= set(allowed):
-        raise Malformed(f"not {counted(length, base)}")
+        raise MalformedError(f"not {describe_digits(length, base)}")
     return tuple(allowed.index(digit) for digit in written)
 
 
-def alphabet(
+def make_alphabet(
     vocab_size: int | None, max_len: int | None, length: int, base: int, prompt: str
 ) -> Alphabet:
     """The messages of an environment; None: a letter for each of ``base`` values, and ``length`` letters.
@@ -113,12 +119,12 @@ def alphabet(
     """
     letters = base if vocab_size is None else vocab_size
     longest = length if max_len is None else max_len
-    in_range("vocab_size", letters, 2, len(CAPITALS))
-    in_range("max_len", longest, 1, 20)
+    check_range("vocab_size", letters, 2, len(CAPITALS))
+    check_range("max_len", longest, 1, 20)
     if letters**longest < base**length:
         raise ConfigError(
             f"{letters} letters in messages of {longest} name at most {letters**longest} things, and "
             f"there are {base**length}: raise vocab_size or max_len"
         )
-    first = CAPITALS if prompt == "full" else digits(range(len(CAPITALS)))
+    first = CAPITALS if prompt == "full" else format_digits(range(len(CAPITALS)))
     return Alphabet(first[:letters], longest)

@@ -58,12 +58,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.settings import in_range
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.settings import check_range
 from llmzoo.envs.signals import code
-from llmzoo.envs.signals.chain import Chain, Values
-from llmzoo.envs.signals.code import digits
-from llmzoo.envs.tasks import generated
+from llmzoo.envs.signals.chain import ChainEnv, Values
+from llmzoo.envs.signals.code import format_digits
+from llmzoo.envs.tasks import generate_tasks
 from llmzoo.errors import ConfigError
 
 MAX_CHAIN = 8
@@ -77,7 +77,7 @@ class RelayTask:
     tables: tuple[Values, ...]
 
 
-def draw(rng: random.Random, chain_length: int, length: int, symbols: int) -> RelayTask:
+def sample_task(rng: random.Random, chain_length: int, length: int, symbols: int) -> RelayTask:
     """A random secret and random tables."""
     secret = tuple(rng.randrange(symbols) for _ in range(length))
     tables = tuple(tuple(rng.sample(range(symbols), symbols)) for _ in range(chain_length - 1))
@@ -85,20 +85,20 @@ def draw(rng: random.Random, chain_length: int, length: int, symbols: int) -> Re
 
 
 def canonical(task: RelayTask) -> str:
-    return " ".join(map(digits, (task.secret, *task.tables)))
+    return " ".join(map(format_digits, (task.secret, *task.tables)))
 
 
-def after(secret: Values, tables: Sequence[Values]) -> Values:
+def apply_tables(secret: Values, tables: Sequence[Values]) -> Values:
     """The secret after the tables have changed it, one after the other."""
     for table in tables:
         secret = tuple(table[digit] for digit in secret)
     return secret
 
 
-class Relay(Chain[RelayTask]):
+class Relay(ChainEnv[RelayTask]):
     """A chain of agents, each of which changes a secret by a table of its own."""
 
-    metadata: dict[str, Any] = {**Chain.metadata, "name": "relay_v0"}
+    metadata: dict[str, Any] = {**ChainEnv.metadata, "name": "relay_v0"}
 
     def __init__(
         self,
@@ -115,23 +115,23 @@ class Relay(Chain[RelayTask]):
         render_mode: str | None = None,
     ):
         if num_agents != 1:
-            in_range("num_agents", num_agents, 3, MAX_CHAIN)
+            check_range("num_agents", num_agents, 3, MAX_CHAIN)
         if chain_length is None:
             chain_length = 3 if num_agents == 1 else num_agents
-        in_range("chain_length", chain_length, 3, MAX_CHAIN)
+        check_range("chain_length", chain_length, 3, MAX_CHAIN)
         if num_agents not in (1, chain_length):
             raise ConfigError(
                 f"num_agents must be 1, or as many as chain_length ({chain_length}), got {num_agents}"
             )
-        in_range("length", length, 1, 6)
-        in_range("symbols", symbols, 2, 8)
+        check_range("length", length, 1, 6)
+        check_range("symbols", symbols, 2, 8)
         self.length = length
         self.values = symbols
         middle = [f"middle_{number}" for number in range(1, num_agents - 1)]
         super().__init__(
             ["first_0", *middle, f"last_{num_agents - 1}"] if num_agents > 1 else ["last_0"],
-            generated(
-                draw,
+            generate_tasks(
+                sample_task,
                 canonical,
                 split=split,
                 name=f"relay, seats {chain_length}, length {length}, symbols {symbols}",
@@ -139,35 +139,35 @@ class Relay(Chain[RelayTask]):
                 length=length,
                 symbols=symbols,
             ),
-            code.alphabet(vocab_size, max_len, length, symbols, prompt),
+            code.make_alphabet(vocab_size, max_len, length, symbols, prompt),
             prompt=prompt,
             team_weight=team_weight,
             render_mode=render_mode,
         )
 
     def read(self, text: str) -> Values:
-        return code.read_digits(text, self.length, self.values)
+        return code.parse_digits(text, self.length, self.values)
 
     def write(self, values: Values) -> str:
-        return digits(values)
+        return format_digits(values)
 
     def solution(self) -> Values:
-        return after(self.episode.task.secret, self.episode.task.tables)
+        return apply_tables(self.episode.task.secret, self.episode.task.tables)
 
     def complaint(self, answer: Values) -> str:
         return "not what the tables make of the secret"
 
-    def say(self, agent: str) -> Values:
+    def expert_values(self, agent: str) -> Values:
         """What an agent knows of the secret after its own table."""
         task = self.episode.task
         number = self.possible_agents.index(agent)
         if number == 0:
-            return after(task.secret, self._tables(agent))
+            return apply_tables(task.secret, self._tables(agent))
         message = self.heard(agent)
         meant = self.alphabet.decode(message, self.length, self.values) if message else None
-        return after(meant or (0,) * self.length, self._tables(agent))
+        return apply_tables(meant or (0,) * self.length, self._tables(agent))
 
-    def slip(self, values: Values, rng: random.Random) -> Values:
+    def confuse_values(self, values: Values, rng: random.Random) -> Values:
         """The values with one of them changed."""
         place = rng.randrange(self.length)
         other = (values[place] + rng.randrange(1, self.values)) % self.values
@@ -175,10 +175,10 @@ class Relay(Chain[RelayTask]):
 
     def drawn(self) -> str:
         task = self.episode.task
-        return f"secret: {digits(task.secret)}\ntables: {' '.join(map(digits, task.tables))}"
+        return f"secret: {format_digits(task.secret)}\ntables: {' '.join(map(format_digits, task.tables))}"
 
     def prompt(self, agent: str) -> str:
-        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     def _tables(self, agent: str) -> tuple[Values, ...]:
         """The tables that an agent reads."""
@@ -190,17 +190,17 @@ class Relay(Chain[RelayTask]):
 
     def _terse(self, agent: str) -> str:
         lines = [f"relay {agent.partition('_')[0]}"]
-        lines += [f"table {digits(table)}" for table in self._tables(agent)]
+        lines += [f"table {format_digits(table)}" for table in self._tables(agent)]
         if agent == self.possible_agents[0]:
-            lines += [f"secret {digits(self.episode.task.secret)}"]
+            lines += [f"secret {format_digits(self.episode.task.secret)}"]
         else:
-            lines += [f"message {self.shown_message(agent)}"]
+            lines += [f"message {self.quote_message(agent)}"]
         return "\n".join([*lines, "answer", ""])
 
-    def _full(self, agent: str) -> str:
+    def _full_prompt(self, agent: str) -> str:
         agents = self.possible_agents
         number = agents.index(agent)
-        digits_of = code.counted(self.length, self.values)
+        digits_of = code.describe_digits(self.length, self.values)
         lines = [f"You are {agent} in a relay of {', '.join(agents)}."]
         if len(agents) == 1:
             lines = [f"You are {agent}."]
@@ -216,9 +216,9 @@ class Relay(Chain[RelayTask]):
             ]
         lines += [""]
         if number == 0:
-            lines += [f"The secret: {digits(self.episode.task.secret)}"]
+            lines += [f"The secret: {format_digits(self.episode.task.secret)}"]
         else:
-            lines += [f"The message of {agents[number - 1]}: {self.shown_message(agent)}"]
+            lines += [f"The message of {agents[number - 1]}: {self.quote_message(agent)}"]
         lines += [f"{_name(agents)}: {_in_words(table)}" for table in self._tables(agent)]
         lines += [""]
         if agent == agents[-1]:
@@ -240,4 +240,4 @@ def _in_words(table: Values) -> str:
 
 
 raw_env = Relay
-env, parallel_env = public_forms(Relay)
+env, parallel_env = make_env_fns(Relay)

@@ -67,14 +67,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.keys import unordered
-from llmzoo.envs.settings import in_range, one_of
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.keys import sorted_key
+from llmzoo.envs.settings import check_choice, check_range
 from llmzoo.envs.signals import code
-from llmzoo.envs.signals.chain import Chain, Values
-from llmzoo.envs.signals.code import digits
-from llmzoo.envs.tasks import generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.signals.chain import ChainEnv, Values
+from llmzoo.envs.signals.code import format_digits
+from llmzoo.envs.tasks import generate_tasks
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 # the attributes, each with its values in order
@@ -97,40 +97,42 @@ class SignalTask:
     target: Values
 
 
-def draw(rng: random.Random, attributes: int, values: int, candidates: int) -> SignalTask:
+def sample_task(rng: random.Random, attributes: int, values: int, candidates: int) -> SignalTask:
     """A random game. The target is drawn last: what the listener sees does not depend on it."""
     numbers = rng.sample(range(values**attributes), candidates)
-    seen = tuple(code.in_base(number, values, attributes) for number in numbers)
+    seen = tuple(code.number_to_digits(number, values, attributes) for number in numbers)
     offered = tuple(rng.sample(seen, candidates))
     return SignalTask(seen, offered, rng.choice(seen))
 
 
 def canonical(task: SignalTask) -> str:
     """The set of the candidates."""
-    return unordered(*map(digits, task.seen))
+    return sorted_key(*map(format_digits, task.seen))
 
 
-def words(values: Values) -> str:
+def describe_object(values: Values) -> str:
     """An object in words."""
     return " ".join(names[value] for names, value in zip(ATTRIBUTES.values(), values, strict=False))
 
 
-def read_words(text: str, attributes: int, values: int) -> Values:
+def parse_object(text: str, attributes: int, values: int) -> Values:
     """The object that a text names by one value of each attribute; raises :class:`Malformed`."""
-    said = set(_WORD.findall(text.lower()))
+    text_words = set(_WORD.findall(text.lower()))
     answer = []
     for attribute, names in list(ATTRIBUTES.items())[:attributes]:
-        named = [value for value, name in enumerate(names[:values]) if name in said]
+        named = [value for value, name in enumerate(names[:values]) if name in text_words]
         if len(named) != 1:
-            raise Malformed(f"it names {len(named) or 'no'} values of {attribute}, and not one")
+            raise MalformedError(
+                f"it names {len(named) or 'no'} values of {attribute}, and not one"
+            )
         answer += named
     return tuple(answer)
 
 
-class Signal(Chain[SignalTask]):
+class Signal(ChainEnv[SignalTask]):
     """A speaker who sees the target and a listener who names it."""
 
-    metadata: dict[str, Any] = {**Chain.metadata, "name": "signal_v0"}
+    metadata: dict[str, Any] = {**ChainEnv.metadata, "name": "signal_v0"}
 
     def __init__(
         self,
@@ -146,21 +148,21 @@ class Signal(Chain[SignalTask]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        in_range("attributes", attributes, 1, len(ATTRIBUTES))
-        in_range("values", values, 2, 8)
-        in_range("candidates", candidates, 2, 20)
+        check_range("attributes", attributes, 1, len(ATTRIBUTES))
+        check_range("values", values, 2, 8)
+        check_range("candidates", candidates, 2, 20)
         if candidates >= values**attributes:
             raise ConfigError(
                 f"candidates must be fewer than the {values**attributes} objects of {attributes} "
                 f"attributes with {values} values, got {candidates}"
             )
-        one_of("num_agents", num_agents, (1, 2))
+        check_choice("num_agents", num_agents, (1, 2))
         self.attributes = attributes
         self.values = values
         super().__init__(
             ["speaker_0", "listener_1"] if num_agents == 2 else ["listener_0"],
-            generated(
-                draw,
+            generate_tasks(
+                sample_task,
                 canonical,
                 split=split,
                 name=f"signal, attributes {attributes}, values {values}, candidates {candidates}",
@@ -168,7 +170,7 @@ class Signal(Chain[SignalTask]):
                 values=values,
                 candidates=candidates,
             ),
-            code.alphabet(vocab_size, max_len, attributes, values, prompt),
+            code.make_alphabet(vocab_size, max_len, attributes, values, prompt),
             prompt=prompt,
             team_weight=team_weight,
             render_mode=render_mode,
@@ -176,11 +178,11 @@ class Signal(Chain[SignalTask]):
 
     def read(self, text: str) -> Values:
         if self.prompt_style == "terse":
-            return code.read_digits(text, self.attributes, self.values)
-        return read_words(text, self.attributes, self.values)
+            return code.parse_digits(text, self.attributes, self.values)
+        return parse_object(text, self.attributes, self.values)
 
     def write(self, values: Values) -> str:
-        return digits(values) if self.prompt_style == "terse" else words(values)
+        return format_digits(values) if self.prompt_style == "terse" else describe_object(values)
 
     def solution(self) -> Values:
         return self.episode.task.target
@@ -190,7 +192,7 @@ class Signal(Chain[SignalTask]):
             return "not one of the objects"
         return "not the target"
 
-    def say(self, agent: str) -> Values:
+    def expert_values(self, agent: str) -> Values:
         """The target; for a listener, the offered object that is most like what it reads."""
         task = self.episode.task
         if agent != "listener_1":
@@ -199,9 +201,9 @@ class Signal(Chain[SignalTask]):
         meant = self.alphabet.decode(message, self.attributes, self.values) if message else None
         if meant is None:
             return task.offered[0]
-        return max(task.offered, key=lambda thing: _alike(thing, meant))
+        return max(task.offered, key=lambda thing: _count_shared_attributes(thing, meant))
 
-    def slip(self, values: Values, rng: random.Random) -> Values:
+    def confuse_values(self, values: Values, rng: random.Random) -> Values:
         return rng.choice([thing for thing in self.episode.task.seen if thing != values])
 
     def drawn(self) -> str:
@@ -209,48 +211,48 @@ class Signal(Chain[SignalTask]):
         return f"objects: {self._listed(task.seen)}\ntarget: {self.write(task.target)}"
 
     def prompt(self, agent: str) -> str:
-        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     def _terse(self, agent: str) -> str:
         task = self.episode.task
         if agent == "listener_1":
-            things, told = task.offered, f"message {self.shown_message(agent)}"
+            things, message = task.offered, f"message {self.quote_message(agent)}"
         else:
-            things, told = task.seen, f"target {digits(task.target)}"
-        return f"signal {agent.partition('_')[0]}\n{self._listed(things)}\n{told}\nanswer\n"
+            things, message = task.seen, f"target {format_digits(task.target)}"
+        return f"signal {agent.partition('_')[0]}\n{self._listed(things)}\n{message}\nanswer\n"
 
-    def _full(self, agent: str) -> str:
+    def _full_prompt(self, agent: str) -> str:
         task = self.episode.task
         if agent == "speaker_0":
             return (
                 "You are speaker_0 in a signalling game. You and listener_1 see the same objects. Only "
                 "you see which one is the target. listener_1 sees the objects in another order, "
                 "reads your message, and must name the target.\n\n"
-                f"The objects: {self._listed(task.seen)}.\nThe target: {words(task.target)}.\n\n"
+                f"The objects: {self._listed(task.seen)}.\nThe target: {describe_object(task.target)}.\n\n"
                 f"{self.how_to_write('listener_1')}\n\nYour answer:"
             )
-        told = "You see some objects and which one is the target. Name the target.\n\n"
-        known = f"The target: {words(task.target)}."
+        message = "You see some objects and which one is the target. Name the target.\n\n"
+        known = f"The target: {describe_object(task.target)}."
         if agent == "listener_1":
-            told = (
+            message = (
                 "You and speaker_0 see the same objects. Only speaker_0 sees which one is the target. It "
                 "wrote you a message made of letters. Name the target.\n\n"
             )
-            known = f"The message: {self.shown_message(agent)}."
+            known = f"The message: {self.quote_message(agent)}."
         things = task.offered if agent == "listener_1" else task.seen
         return (
-            f"You are {agent} in a signalling game. {told}The objects: {self._listed(things)}.\n{known}"
-            f"\n\nAnswer with the object, such as {words(things[0])}.\n\nYour answer:"
+            f"You are {agent} in a signalling game. {message}The objects: {self._listed(things)}.\n{known}"
+            f"\n\nAnswer with the object, such as {describe_object(things[0])}.\n\nYour answer:"
         )
 
     def _listed(self, things: Sequence[Values]) -> str:
         return (" " if self.prompt_style == "terse" else "; ").join(map(self.write, things))
 
 
-def _alike(one: Values, other: Values) -> int:
+def _count_shared_attributes(one: Values, other: Values) -> int:
     """The number of attributes in which two objects agree."""
     return sum(a == b for a, b in zip(one, other, strict=True))
 
 
 raw_env = Signal
-env, parallel_env = public_forms(Signal)
+env, parallel_env = make_env_fns(Signal)

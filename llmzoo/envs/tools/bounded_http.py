@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 
-class TooLong(Exception):
+class ResponseTooLong(Exception):
     """The answer has more bytes than are read."""
 
 
@@ -22,18 +22,20 @@ def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
     Redirects are not followed: they raise ``HTTPError``, as does any status but success.
     Raises :class:`TooLong`, ``TimeoutError`` and other ``OSError``.
     """
-    until = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     sockets: list[socket.socket] = []
     # the timer closes the sockets: a socket's own timeout restarts with every byte
-    timer = threading.Timer(seconds, _shut, [sockets])
+    timer = threading.Timer(seconds, _shut_down_sockets, [sockets])
     timer.daemon = True
     timer.start()
     try:
-        opener = urllib.request.build_opener(_TimedHttp(sockets), _TimedHttps(sockets), _Stay)
+        opener = urllib.request.build_opener(
+            _TimedHttp(sockets), _TimedHttps(sockets), _NoRedirects
+        )
         with opener.open(url, timeout=seconds) as answer:
             body = bytes(answer.read(most_bytes + 1))
     except (OSError, ValueError, http.client.HTTPException) as error:
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             raise TimeoutError from error
         if isinstance(error, OSError):
             raise
@@ -41,13 +43,13 @@ def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
     finally:
         timer.cancel()
     if len(body) > most_bytes:
-        raise TooLong
-    if time.monotonic() >= until:  # the timer closed it, which looks like a normal end
+        raise ResponseTooLong
+    if time.monotonic() >= deadline:  # the timer closed it, which looks like a normal end
         raise TimeoutError
     return body
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
         return None
 
@@ -58,7 +60,9 @@ class _TimedHttp(urllib.request.HTTPHandler):
         self._sockets = sockets
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_opened, http.client.HTTPConnection, self._sockets), req)
+        return self.do_open(
+            partial(_open_connection, http.client.HTTPConnection, self._sockets), req
+        )
 
 
 class _TimedHttps(urllib.request.HTTPSHandler):
@@ -67,10 +71,12 @@ class _TimedHttps(urllib.request.HTTPSHandler):
         self._sockets = sockets
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_opened, http.client.HTTPSConnection, self._sockets), req)
+        return self.do_open(
+            partial(_open_connection, http.client.HTTPSConnection, self._sockets), req
+        )
 
 
-def _opened(kind: Any, sockets: list[socket.socket], host: str, **options: Any) -> Any:
+def _open_connection(kind: Any, sockets: list[socket.socket], host: str, **options: Any) -> Any:
     connection = kind(host, **options)
     connect = connection.connect
 
@@ -82,7 +88,7 @@ def _opened(kind: Any, sockets: list[socket.socket], host: str, **options: Any) 
     return connection
 
 
-def _shut(sockets: list[socket.socket]) -> None:
+def _shut_down_sockets(sockets: list[socket.socket]) -> None:
     for each in list(sockets):
         with contextlib.suppress(OSError):
             # of the socket itself, beneath TLS: its reader wakes up

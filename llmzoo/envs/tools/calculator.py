@@ -17,7 +17,7 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 from llmzoo.envs.tools.toolbox import Tool, ToolError, tool
 from llmzoo.sandbox import syntax
 
@@ -53,7 +53,7 @@ def calculator(expression: str) -> str:
     Args:
         expression: such as "(12840 - 9310) / 9310 * 100"
     """
-    return shown(evaluate(expression))
+    return format_number(evaluate(expression))
 
 
 def calculator_tools() -> tuple[Tool, ...]:
@@ -70,7 +70,7 @@ def evaluate(expression: str) -> Number:
         return _value(syntax.parse(source, mode="eval").body, values, 0)
     except (SyntaxError, MemoryError, RecursionError):
         raise CalculationError(
-            f"{cut(expression, 60)!r} cannot be read: write every operator, closed parentheses, and "
+            f"{truncate(expression, 60)!r} cannot be read: write every operator, closed parentheses, and "
             "numbers without commas"
         ) from None
     except ZeroDivisionError as error:
@@ -79,7 +79,7 @@ def evaluate(expression: str) -> Number:
         raise CalculationError("a number is too large") from error
 
 
-def shown(value: Number) -> str:
+def format_number(value: Number) -> str:
     """Integers and finite decimals in full, anything else with 12 significant digits."""
     if isinstance(value, float):
         return f"{value + 0.0:.12g}"  # no -0
@@ -111,8 +111,8 @@ def _as_python(expression: str, values: dict[str, Number]) -> str:
         if token["number"]:
             exponent = token["exponent"] or "0"
             if len(exponent) > 4 or abs(int(exponent)) > MAX_EXPONENT:
-                raise CalculationError(f"the number {cut(text, 40)} is too large or too small")
-            values[f"value_{len(values)}"] = _sized(Fraction(text))
+                raise CalculationError(f"the number {truncate(text, 40)} is too large or too small")
+            values[f"value_{len(values)}"] = _check_size(Fraction(text))
             text = f"value_{len(values) - 1}"
         elif token["name"]:
             text = f"name_{text}"
@@ -133,7 +133,7 @@ def _value(node: ast.expr, values: dict[str, Number], depth: int) -> Number:
         result = _value(node, values, depth)
         for operation in reversed(spine):
             other = _value(operation.right, values, depth + isinstance(operation.op, ast.Pow))
-            result = _sized(_OPERATORS[type(operation.op)](result, other))
+            result = _check_size(_OPERATORS[type(operation.op)](result, other))
         return result
     match node:
         case ast.UnaryOp():
@@ -145,7 +145,7 @@ def _value(node: ast.expr, values: dict[str, Number], depth: int) -> Number:
             return -result if negative else result
         case ast.Attribute(value=inner, attr=name):
             result = _value(inner, values, depth + 1)
-            return _sized(_factorial(result) if name == "_factorial" else _divide(result, 100))
+            return _check_size(_factorial(result) if name == "_factorial" else _divide(result, 100))
         case ast.Name(id=name) if name in values:
             return values[name]
         case ast.Name(id=name) if name.removeprefix("name_") in CONSTANTS:
@@ -161,7 +161,7 @@ def _function(name: str) -> tuple[int, int, Callable[..., Number]]:
     name = name.removeprefix("name_")
     if name not in FUNCTIONS:
         known = ", ".join([*CONSTANTS, *FUNCTIONS])
-        raise CalculationError(f"unknown name {cut(name, 40)!r}; known are {known}")
+        raise CalculationError(f"unknown name {truncate(name, 40)!r}; known are {known}")
     return FUNCTIONS[name]
 
 
@@ -172,12 +172,12 @@ def _call(name: str, arguments: list[Number]) -> Number:
         wanted = str(least) if least == most else f"{least} or {'more' if most > 2 else most}"
         raise CalculationError(f"{name} takes {wanted} numbers, got {len(arguments)}")
     try:
-        return _sized(function(*arguments))
+        return _check_size(function(*arguments))
     except ValueError as error:  # such as the logarithm of a negative number
         raise CalculationError(f"{name} is not defined there") from error
 
 
-def _sized(value: Number) -> Number:
+def _check_size(value: Number) -> Number:
     """``value``; refused where it is too large."""
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -218,7 +218,7 @@ def _root(x: Number) -> Number:
 
 
 def _factorial(n: Number) -> Number:
-    up_to = _whole(n)
+    up_to = _as_integer(n)
     if not 0 <= up_to <= MAX_FACTORIAL:
         raise CalculationError(f"factorials are those of 0 to {MAX_FACTORIAL}")
     return math.factorial(up_to)
@@ -226,17 +226,17 @@ def _factorial(n: Number) -> Number:
 
 def _round(x: Number, digits: Number = 0) -> Number:
     """``x`` to so many digits after the point, or before it where ``digits`` is negative."""
-    places = _whole(digits)
+    places = _as_integer(digits)
     if abs(places) > MAX_EXPONENT:
         raise CalculationError(f"round takes at most {MAX_EXPONENT} digits")
     # as a fraction: a float that is rounded to two digits is exactly that decimal from then on
     return round(Fraction(x), places)
 
 
-def _whole(x: Number) -> int:
+def _as_integer(x: Number) -> int:
     """``x``, which must be an integer."""
     if isinstance(x, float) or x.denominator > 1:
-        raise CalculationError(f"a whole number is needed, got {cut(shown(x), 40)}")
+        raise CalculationError(f"a whole number is needed, got {truncate(format_number(x), 40)}")
     return x.numerator
 
 
@@ -261,7 +261,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Number]]] = {
     "max": (1, MAX_CHARS, lambda *values: max(values)),
     **{name: (1, 1, getattr(math, name)) for name in ("log", "log10", "log2", "exp")},
     **{name: (1, 1, getattr(math, name)) for name in ("sin", "cos", "tan")},
-    "gcd": (2, MAX_CHARS, lambda *values: math.gcd(*map(_whole, values))),
-    "lcm": (2, MAX_CHARS, lambda *values: math.lcm(*map(_whole, values))),
+    "gcd": (2, MAX_CHARS, lambda *values: math.gcd(*map(_as_integer, values))),
+    "lcm": (2, MAX_CHARS, lambda *values: math.lcm(*map(_as_integer, values))),
     "factorial": (1, 1, _factorial),
 }

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 
 MAX_CHARS = 20_000  # of an answer that is read at all
 MAX_CALLS = 16  # of one answer
@@ -54,14 +54,20 @@ class _NoCall(ValueError):
     """The text is not a call; the message says why."""
 
 
-def read_calls(text: str) -> list[ToolCall | BadCall]:
+def parse_tool_calls(text: str) -> list[ToolCall | BadCall]:
     """The calls in ``text``, in their order; empty if there is no attempt at a call.
 
     A call without its closing tag is read if its JSON is complete. Takes linear time.
     """
     if len(text) > MAX_CHARS:
         return [BadCall(f"the answer is longer than {MAX_CHARS} characters")]
-    form = _tag if _TAG.search(text) else _mark if _MISTRAL.search(text) else _bare
+    form = (
+        _tagged_calls
+        if _TAG.search(text)
+        else _mistral_calls
+        if _MISTRAL.search(text)
+        else _bare_calls
+    )
     calls: list[ToolCall | BadCall] = []
     for call in form(text):
         if len(calls) == MAX_CALLS:
@@ -70,7 +76,7 @@ def read_calls(text: str) -> list[ToolCall | BadCall]:
     return calls
 
 
-def read_answer(text: str) -> str | None:
+def parse_answer(text: str) -> str | None:
     """The text in the last ``<answer>...</answer>``, stripped; None if there is none."""
     start = text.rfind("<answer>", 0, max(text.rfind("</answer>"), 0))
     if start < 0:
@@ -79,7 +85,7 @@ def read_answer(text: str) -> str | None:
     return text[start : text.index("</answer>", start)].strip()
 
 
-def _tag(text: str) -> Iterator[ToolCall | BadCall]:
+def _tagged_calls(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls between tags. JSON is read from its first to its last brace, so a closing tag within a
     string does not end it."""
     tag = _TAG.search(text)
@@ -109,7 +115,7 @@ def _function(name: str, text: str, start: int) -> tuple[ToolCall, int]:
     return ToolCall(name, _arguments(value)), end
 
 
-def _mark(text: str) -> Iterator[ToolCall | BadCall]:
+def _mistral_calls(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls after Mistral's mark."""
     mark = _MISTRAL.search(text)
     while mark is not None:
@@ -125,7 +131,7 @@ def _mark(text: str) -> Iterator[ToolCall | BadCall]:
         mark = _MISTRAL.search(text, end)
 
 
-def _bare(text: str) -> Iterator[ToolCall | BadCall]:
+def _bare_calls(text: str) -> Iterator[ToolCall | BadCall]:
     """The calls of an answer that is JSON or has JSON in fences."""
     starts = [fence.end() for fence in _FENCE.finditer(text)]
     if not starts:
@@ -170,7 +176,9 @@ def _call(value: Any) -> ToolCall:
         if key in value:
             return ToolCall(name, _arguments(value[key]))
     if stray := [key for key in value if key not in ("name", "type", "id")]:
-        raise _NoCall(f'the call has no "arguments"; {cut(repr(stray[0]), 60)} belongs in there')
+        raise _NoCall(
+            f'the call has no "arguments"; {truncate(repr(stray[0]), 60)} belongs in there'
+        )
     return ToolCall(name)
 
 
@@ -193,7 +201,7 @@ def _json(text: str, start: int, close: str) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()):
             raise _NoCall(f"the JSON is unfinished: it ends before {close}") from error
-        near = cut(text[error.pos :][:20].partition("\n")[0], 20)
+        near = truncate(text[error.pos :][:20].partition("\n")[0], 20)
         raise _NoCall(f"not JSON: {error.msg.lower()} at {near!r}") from error
     except RecursionError as error:
         raise _NoCall(f"JSON nested deeper than {MAX_DEPTH}") from error

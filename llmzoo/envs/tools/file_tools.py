@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Tool, ToolError, ToolReply, stateful
 from llmzoo.errors import ConfigError
 
@@ -23,7 +23,7 @@ MAX_FILES = 100
 MAX_BYTES = 256 * 1024  # of all files together, as UTF-8
 MAX_PATH_CHARS = 200
 MAX_PART_CHARS = 100  # of a name between two slashes
-_ROOM = MAX_REPLY_CHARS - 100  # of a file, beside the line that says how to read on
+_MAX_SHOWN_CHARS = MAX_REPLY_CHARS - 100  # of a file, beside the line that says how to read on
 
 
 @stateful(group=GROUP, initial={})
@@ -33,8 +33,8 @@ def list_files(state: Folder, folder: str = ".") -> ToolReply:
     Args:
         folder: path of a folder; "." is the whole working folder
     """
-    inside = normal(folder)
-    paths = [path for path in sorted(state) if not inside or _within(path, inside)]
+    inside = normalize_path(folder)
+    paths = [path for path in sorted(state) if not inside or _is_inside(path, inside)]
     if not paths and inside in state:
         raise ToolError(f"{inside!r} is a file, not a folder")
     if not paths and inside:
@@ -51,14 +51,14 @@ def read_file(state: Folder, path: str, first_line: int = 1) -> ToolReply:
         path: the file, such as "notes/today.txt"
         first_line: the line to begin with, counted from 1
     """
-    text = state[_existing(state, path)]
+    text = state[_existing_file(state, path)]
     lines = _lines(text)
     if first_line < 1 or first_line > max(len(lines), 1):
         raise ToolError(f"first_line must be from 1 to {max(len(lines), 1)}, got {first_line}")
     shown = "".join(lines[first_line - 1 :])
-    if len(shown) <= _ROOM:
+    if len(shown) <= _MAX_SHOWN_CHARS:
         return ToolReply(shown, state=state)
-    shown = shown[:_ROOM]
+    shown = shown[:_MAX_SHOWN_CHARS]
     whole = shown.count("\n")  # lines that are shown to their end
     if whole:
         shown = shown[: shown.rindex("\n") + 1]
@@ -75,11 +75,11 @@ def write_file(state: Folder, path: str, content: str) -> ToolReply:
         path: the file, such as "notes/today.txt"
         content: the whole text of the file
     """
-    target = _file(path)
+    target = _file_path(path)
     for other in state:
-        if _within(other, target):
+        if _is_inside(other, target):
             raise ToolError(f"{target!r} is a folder")
-        if _within(target, other):
+        if _is_inside(target, other):
             raise ToolError(f"{other!r} is a file, not a folder")
     new = {**state, target: content}
     if len(new) > MAX_FILES:
@@ -96,7 +96,7 @@ def delete_file(state: Folder, path: str) -> ToolReply:
     Args:
         path: the file, such as "notes/today.txt"
     """
-    target = _existing(state, path)
+    target = _existing_file(state, path)
     left = {name: text for name, text in state.items() if name != target}
     return ToolReply(f"Deleted {target}.", state=left)
 
@@ -107,37 +107,39 @@ def files_tools(start: Folder | str | Path | None = None) -> tuple[Tool, ...]:
     if start is None:
         initial: Folder = {}
     elif isinstance(start, str | Path):
-        initial = folder_from(start)
+        initial = load_folder(start)
     else:
-        initial = folder(start)
+        initial = make_folder(start)
     return tuple(
         replace(each, initial=initial) for each in (list_files, read_file, write_file, delete_file)
     )
 
 
-def folder(files: Folder) -> Folder:
+def make_folder(files: Folder) -> Folder:
     """The state of the file tools that holds ``files``; ``ConfigError`` for bad paths or sizes."""
-    made: dict[str, str] = {}
+    checked: dict[str, str] = {}
     for path, text in files.items():
         try:
-            name = _file(path)
+            name = _file_path(path)
         except ToolError as error:
             raise ConfigError(f"files: {error}") from error
-        clash = next((n for n in made if n == name or _within(n, name) or _within(name, n)), None)
+        clash = next(
+            (n for n in checked if n == name or _is_inside(n, name) or _is_inside(name, n)), None
+        )
         if clash is not None:
             raise ConfigError(f"files: {path!r} and {clash!r} cannot both be there")
-        if encodable(text) != text:
+        if replace_surrogates(text) != text:
             raise ConfigError(f"files: {path!r} holds half a character (of a surrogate pair)")
-        made[name] = text
-    if len(made) > MAX_FILES or _size(made) > MAX_BYTES:
+        checked[name] = text
+    if len(checked) > MAX_FILES or _size(checked) > MAX_BYTES:
         raise ConfigError(
-            f"files: at most {MAX_FILES} files of {MAX_BYTES} bytes together, got {len(made)} files "
-            f"of {_size(made)} bytes"
+            f"files: at most {MAX_FILES} files of {MAX_BYTES} bytes together, got {len(checked)} files "
+            f"of {_size(checked)} bytes"
         )
-    return made
+    return checked
 
 
-def folder_from(path: str | Path) -> Folder:
+def load_folder(path: str | Path) -> Folder:
     """The text files of a folder on disk, those in folders below it too.
 
     A link to a file in the folder is read as that file. A link to a folder in it is left out, since its
@@ -172,12 +174,12 @@ def folder_from(path: str | Path) -> Folder:
                 texts[shown] = target.read_bytes().decode()
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigError(f"files: {shown!r} cannot be read as text: {error}") from error
-    return folder(texts)
+    return make_folder(texts)
 
 
-def normal(path: str) -> str:
+def normalize_path(path: str) -> str:
     """``path`` without ``.`` and ``..``, "" for the folder itself; ``ToolError`` if it leads out."""
-    shown = cut(path, 60)
+    shown = truncate(path, 60)
     if len(path) > MAX_PATH_CHARS or any(len(part) > MAX_PART_CHARS for part in path.split("/")):
         raise ToolError(
             f"{shown!r} is too long: at most {MAX_PATH_CHARS} characters, {MAX_PART_CHARS} a name"
@@ -195,21 +197,21 @@ def normal(path: str) -> str:
     return "" if plain == "." else plain
 
 
-def _file(path: str) -> str:
-    name = normal(path)
+def _file_path(path: str) -> str:
+    name = normalize_path(path)
     if not name or path.endswith("/"):
-        raise ToolError(f"{cut(path, 60)!r} names no file")
+        raise ToolError(f"{truncate(path, 60)!r} names no file")
     return name
 
 
-def _existing(files: Folder, path: str) -> str:
-    name = _file(path)
+def _existing_file(files: Folder, path: str) -> str:
+    name = _file_path(path)
     if name in files:
         return name
-    if any(_within(other, name) for other in files):
+    if any(_is_inside(other, name) for other in files):
         raise ToolError(f"{name!r} is a folder, not a file")
-    there = cut(", ".join(sorted(files)), 200) or "none"
-    raise ToolError(f"there is no file {cut(name, 60)!r}; files: {there}")
+    there = truncate(", ".join(sorted(files)), 200) or "none"
+    raise ToolError(f"there is no file {truncate(name, 60)!r}; files: {there}")
 
 
 def _lines(text: str) -> list[str]:
@@ -218,7 +220,7 @@ def _lines(text: str) -> list[str]:
     return [f"{line}\n" for line in whole] + ([last] if last else [])
 
 
-def _within(path: str, outer: str) -> bool:
+def _is_inside(path: str, outer: str) -> bool:
     return path.startswith(outer + "/")
 
 

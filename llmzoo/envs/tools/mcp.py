@@ -18,17 +18,17 @@ from concurrent.futures import TimeoutError as NotInTime
 from contextlib import suppress
 from typing import Any
 
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 from llmzoo.envs.tools import mcp_wire
-from llmzoo.envs.tools.schemas import BadArguments, Check, untitled
+from llmzoo.envs.tools.schemas import BadArguments, Check, without_titles
 from llmzoo.envs.tools.toolbox import STATELESS, Tool, ToolError, ToolReply
 from llmzoo.errors import ConfigError, ServiceError
 
 START_S = 30.0  # within which a server must list its tools
 CLOSE_S = 10.0  # within which it is closed; the package gives its process 7 of them
-MOST_TOOLS = 200
-MOST_SCHEMA_CHARS = 20_000
-MOST_DESCRIPTION_CHARS = 2000
+MAX_TOOLS = 200
+MAX_SCHEMA_CHARS = 20_000
+MAX_DESCRIPTION_CHARS = 2000
 THREAD = "llmzoo-mcp"
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
@@ -73,21 +73,21 @@ class McpServer:
         self._name = url or " ".join(command or ())
         self._timeout_s = timeout_s
         if command:
-            server = mcp_wire.to_process(command, env)
+            server = mcp_wire.stdio_transport(command, env)
         else:
-            server = mcp_wire.to_url(str(url), timeout_s)
+            server = mcp_wire.http_transport(str(url), timeout_s)
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[Any] | None = None
-        listed: Future[list[Tool]] = Future()
+        tools_future: Future[list[Tool]] = Future()
         self._thread = threading.Thread(
             target=self._serve,
-            args=(server, listed),
+            args=(server, tools_future),
             name=THREAD,
             daemon=True,
         )
         self._thread.start()
         try:
-            self.tools = listed.result(START_S)
+            self.tools = tools_future.result(START_S)
         except BaseException as error:
             self.close()
             if isinstance(error, Exception):
@@ -109,18 +109,18 @@ class McpServer:
                 self._loop.call_soon_threadsafe(self._task.cancel)
             self._thread.join(CLOSE_S)
 
-    def _serve(self, server: Any, listed: Future[list[Tool]]) -> None:
+    def _serve(self, server: Any, tools_future: Future[list[Tool]]) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._session(server, listed))
+            self._loop.run_until_complete(self._session(server, tools_future))
         except BaseException as error:  # passed to the waiting thread; later calls are errors
-            if not listed.done():
-                listed.set_exception(error)
+            if not tools_future.done():
+                tools_future.set_exception(error)
         finally:
             self._loop.run_until_complete(_end_tasks())
             self._loop.close()
 
-    async def _session(self, server: Any, listed: Future[list[Tool]]) -> None:
+    async def _session(self, server: Any, tools_future: Future[list[Tool]]) -> None:
         import mcp
 
         self._task = asyncio.current_task()
@@ -129,27 +129,29 @@ class McpServer:
             cursor = None
             while True:
                 page = await client.list_tools(cursor=cursor)
-                if len(tools) + len(page.tools) > MOST_TOOLS:
-                    raise ConfigError(f"it has more than {MOST_TOOLS} tools")
+                if len(tools) + len(page.tools) > MAX_TOOLS:
+                    raise ConfigError(f"it has more than {MAX_TOOLS} tools")
                 for each in page.tools:
                     if each.name in tools:
-                        raise ConfigError(f"it has two tools called {_fit(each.name)!r}")
+                        raise ConfigError(
+                            f"it has two tools called {_check_tool_name(each.name)!r}"
+                        )
                     tools[each.name] = self._tool(client, each)
                 cursor = page.next_cursor
                 if cursor is None:
                     break
-            listed.set_result(list(tools.values()))
+            tools_future.set_result(list(tools.values()))
             await asyncio.Event().wait()  # until close() cancels this task
 
-    def _tool(self, client: Any, told: Any) -> Tool:
+    def _tool(self, client: Any, spec: Any) -> Tool:
         def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
-            return self._call(client, told.name, values)
+            return self._call(client, spec.name, values)
 
-        name = _fit(told.name)
-        schema = _schema(name, told.input_schema)
+        name = _check_tool_name(spec.name)
+        schema = _schema(name, spec.input_schema)
         return Tool(
             name=name,
-            description=_line(told.description or name)[:MOST_DESCRIPTION_CHARS],
+            description=_one_line(spec.description or name)[:MAX_DESCRIPTION_CHARS],
             parameters=schema,
             check=_check(schema),
             run=run,
@@ -185,7 +187,7 @@ async def _end_tasks() -> None:
         await asyncio.wait(tasks, timeout=1.0)
 
 
-def _fit(name: str) -> str:
+def _check_tool_name(name: str) -> str:
     """The name of a tool. Raises ``ConfigError`` for a name that no model can call."""
     if _NAME.fullmatch(name) is None or not name.strip("."):
         raise ConfigError(
@@ -200,18 +202,18 @@ def _schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
 
-    if len(json.dumps(schema)) > MOST_SCHEMA_CHARS:
+    if len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
         raise ConfigError(
-            f"the schema of tool {name!r} is longer than {MOST_SCHEMA_CHARS} characters"
+            f"the schema of tool {name!r} is longer than {MAX_SCHEMA_CHARS} characters"
         )
     try:
         validator_for(schema).check_schema(schema)
     except SchemaError as error:
-        why = cut(error.message, 200)
+        why = truncate(error.message, 200)
         raise ConfigError(f"tool {name!r} has no valid JSON schema: {why}") from error
     except RecursionError:
         raise ConfigError(f"the schema of tool {name!r} is nested too deeply") from None
-    return untitled(dict(schema))
+    return without_titles(dict(schema))
 
 
 def _check(schema: Mapping[str, Any]) -> Check:
@@ -243,7 +245,7 @@ def _check(schema: Mapping[str, Any]) -> Check:
         error = next(validator.iter_errors(dict(arguments)), None)
         if error is not None:
             where = "".join(f"argument {error.absolute_path[0]!r}: " if error.absolute_path else "")
-            raise BadArguments(where + cut(error.message, 200))
+            raise BadArguments(where + truncate(error.message, 200))
         return dict(arguments)
 
     return check
@@ -261,9 +263,9 @@ def _reason(error: BaseException) -> str:
     # Python 3.10 has no such class, and raises the error itself
     while sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup):  # noqa: F821
         error = error.exceptions[0]
-    return cut(_line(str(error)) or type(error).__name__, 200)
+    return truncate(_one_line(str(error)) or type(error).__name__, 200)
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """A text without control characters, in one line."""
     return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))

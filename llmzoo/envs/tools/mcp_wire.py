@@ -18,13 +18,13 @@ from llmzoo.errors import ConfigError, MissingExtraError
 if TYPE_CHECKING:
     import httpx2
 
-MOST_BYTES = 4 * 2**20  # of a line, or of an answer
+MAX_BYTES = 4 * 2**20  # of a line, or of an answer
 _CODEC = "llmzoo_lines"
 
 
-def to_process(command: Sequence[str], env: Mapping[str, str] | None) -> Any:
+def stdio_transport(command: Sequence[str], env: Mapping[str, str] | None) -> Any:
     """The transport of a server that the package's client starts and ends."""
-    mcp = _package()
+    mcp = _import_mcp()
     parameters = mcp.StdioServerParameters(
         command=command[0],
         args=list(command[1:]),
@@ -35,27 +35,27 @@ def to_process(command: Sequence[str], env: Mapping[str, str] | None) -> Any:
     return mcp.stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)
 
 
-def to_url(url: str, timeout_s: float) -> Any:
+def http_transport(url: str, timeout_s: float) -> Any:
     """The transport of a server over HTTP. Redirects are followed to the same host only.
 
     Raises ``ConfigError`` for an address that is not HTTP.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise ConfigError(f"an MCP server's url begins with http:// or https://, got {url!r:.100}")
-    _package()
+    _import_mcp()
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     # compressed answers are refused: a few bytes can expand to gigabytes
     client = httpx2.AsyncClient(
-        transport=_bounded(httpx2.AsyncHTTPTransport()),
+        transport=_bounded_transport(httpx2.AsyncHTTPTransport()),
         timeout=httpx2.Timeout(timeout_s, read=300.0),
         headers={"accept-encoding": "identity"},
     )
     return streamable_http_client(url, http_client=client)
 
 
-def _package() -> Any:
+def _import_mcp() -> Any:
     try:
         import mcp
     except ModuleNotFoundError as error:
@@ -66,7 +66,7 @@ def _package() -> Any:
     return mcp
 
 
-def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
+def _bounded_transport(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
     import httpx2
 
     class BoundedStream(httpx2.AsyncByteStream):
@@ -77,8 +77,8 @@ def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
             read = 0
             async for part in self._inner:
                 read += len(part)
-                if read > MOST_BYTES:
-                    raise httpx2.StreamError(f"an answer longer than {MOST_BYTES} bytes")
+                if read > MAX_BYTES:
+                    raise httpx2.StreamError(f"an answer longer than {MAX_BYTES} bytes")
                 yield part
 
         async def aclose(self) -> None:
@@ -99,7 +99,7 @@ def _bounded(transport: httpx2.AsyncHTTPTransport) -> httpx2.AsyncBaseTransport:
     return BoundedTransport()
 
 
-class _Lines(codecs.IncrementalDecoder):
+class _BoundedLineDecoder(codecs.IncrementalDecoder):
     """UTF-8 with a limit on lines; the package decodes a process's output with it."""
 
     def __init__(self, errors: str = "strict"):
@@ -111,8 +111,8 @@ class _Lines(codecs.IncrementalDecoder):
         end = data.rfind(b"\n")
         longest = max(map(len, data.split(b"\n"))) if end >= 0 else 0
         self._length = len(data) - end - 1 if end >= 0 else self._length + len(data)
-        if max(longest, self._length) > MOST_BYTES:
-            raise UnicodeError(f"a line longer than {MOST_BYTES} bytes")
+        if max(longest, self._length) > MAX_BYTES:
+            raise UnicodeError(f"a line longer than {MAX_BYTES} bytes")
         return self._decoder.decode(data, final)
 
 
@@ -121,7 +121,11 @@ def _codec(name: str) -> codecs.CodecInfo | None:
         return None
     utf8 = codecs.lookup("utf-8")
     return codecs.CodecInfo(
-        utf8.encode, utf8.decode, incrementaldecoder=_Lines, incrementalencoder=None, name=_CODEC
+        utf8.encode,
+        utf8.decode,
+        incrementaldecoder=_BoundedLineDecoder,
+        incrementalencoder=None,
+        name=_CODEC,
     )
 
 

@@ -12,9 +12,9 @@ import os
 import threading
 from collections import OrderedDict
 
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 from llmzoo.envs.tools.toolbox import Tool, ToolError, ToolReply, stateful
-from llmzoo.sandbox import Limits, Run, Session, shared
+from llmzoo.sandbox import Limits, Run, Session, default_sandbox
 
 Cells = tuple[str, ...]
 
@@ -54,13 +54,13 @@ def python(state: Cells, code: str) -> ToolReply:
     run = session.run(code)
     if not session.alive:
         why = f"no result after {LIMITS.time_limit:g} s" if run.status == "timeout" else "it ended"
-        return _fail(f"the interpreter was stopped ({why}); all names are lost", "", ())
+        return _error_reply(f"the interpreter was stopped ({why}); all names are lost", "", ())
     cells = (*state, code)
     _sessions.keep(cells, session)
-    output = cut(run.stdout, MAX_OUTPUT_CHARS)
+    output = truncate(run.stdout, MAX_OUTPUT_CHARS)
     if run.status in ("passed", "output"):
         return ToolReply(output.rstrip() or "(no output)", state=cells)
-    return _fail(_reason(run), output + _traceback(run), cells)
+    return _error_reply(_reason(run), output + _traceback(run), cells)
 
 
 def python_tools() -> tuple[Tool, ...]:
@@ -72,7 +72,7 @@ def close_sessions() -> None:
     _sessions.close()
 
 
-def _fail(reason: str, shown: str, cells: Cells) -> ToolReply:
+def _error_reply(reason: str, shown: str, cells: Cells) -> ToolReply:
     return ToolReply(shown.rstrip() or f"Error: {reason}", reason, cells)
 
 
@@ -83,7 +83,7 @@ def _reason(run: Run) -> str:
 
 def _traceback(run: Run) -> str:
     lines = run.stderr.strip().splitlines()[-MAX_TRACEBACK_LINES:]
-    return cut("\n".join(cut(line, 300) for line in lines), MAX_OUTPUT_CHARS)
+    return truncate("\n".join(truncate(line, 300) for line in lines), MAX_OUTPUT_CHARS)
 
 
 class _Interpreters:
@@ -100,7 +100,7 @@ class _Interpreters:
             self._begin()
         with self._lock:
             session = self._live.pop(cells, None)
-        return session or _replayed(cells)
+        return session or _replay_cells(cells)
 
     def keep(self, cells: Cells, session: Session) -> None:
         with self._lock:
@@ -124,13 +124,13 @@ class _Interpreters:
         self._live = OrderedDict()
 
 
-def _replayed(cells: Cells) -> Session:
+def _replay_cells(cells: Cells) -> Session:
     """A new interpreter that has run ``cells``.
 
     Each cell ran to its end before, so one is stopped only if the machine is much slower now. Then its
     names are missing, and later code fails.
     """
-    session = shared().session(LIMITS)
+    session = default_sandbox().session(LIMITS)
     for cell in (_SEEDS, *cells):
         session.run(cell)
     return session

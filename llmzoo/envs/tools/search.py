@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from llmzoo.envs.sources import BadField, field
-from llmzoo.envs.text import cut
+from llmzoo.envs.sources import BadField, get_field
+from llmzoo.envs.text import truncate
 from llmzoo.envs.tools import bounded_http
 from llmzoo.envs.tools.corpus import articles
 from llmzoo.envs.tools.toolbox import Tool, ToolError, tool
@@ -38,10 +38,10 @@ class Document:
     text: str
 
 
-Find = Callable[[str, int], Sequence[Document]]
+SearchFunction = Callable[[str, int], Sequence[Document]]
 
 
-class Index:
+class BM25Index:
     """Documents that are ranked by BM25 (Robertson & Zaragoza, 2009; bm25s, arXiv:2407.03618).
 
     Words are compared without case. Documents with equal scores are sorted by title.
@@ -74,7 +74,7 @@ class Index:
 
 def search_tools(corpus: str | Path | None = None) -> tuple[Tool, ...]:
     """``search`` over a folder of .txt, .md and .jsonl files, by default over the shipped corpus."""
-    index = _load_shipped() if corpus is None else Index(documents_from(corpus))
+    index = _load_shipped() if corpus is None else BM25Index(load_documents(corpus))
     return (_search_tool(index.find),)
 
 
@@ -85,10 +85,10 @@ def http_search_tools(url: str) -> tuple[Tool, ...]:
     """
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise ConfigError(f"a search engine has an http or https address, got {url!r}")
-    return (_search_tool(lambda query, k: _asked(url, query, k)),)
+    return (_search_tool(lambda query, k: _query_engine(url, query, k)),)
 
 
-def documents_from(corpus: str | Path) -> list[Document]:
+def load_documents(corpus: str | Path) -> list[Document]:
     """The texts of a folder: each .txt or .md file, titled by its path, and each line ``{"title",
     "text"}`` of a .jsonl file. Long texts are cut into passages."""
     root = Path(corpus)
@@ -110,11 +110,11 @@ def documents_from(corpus: str | Path) -> list[Document]:
 
 
 @cache
-def _load_shipped() -> Index:
-    return Index([Document(article.title, article.text) for article in articles()])
+def _load_shipped() -> BM25Index:
+    return BM25Index([Document(article.title, article.text) for article in articles()])
 
 
-def _search_tool(find: Find) -> Tool:
+def _search_tool(find: SearchFunction) -> Tool:
     @tool
     def search(query: str, k: int = 3) -> str:
         """Search a collection of texts and read the best matches.
@@ -131,7 +131,7 @@ def _search_tool(find: Find) -> Tool:
         if not matches:
             return "Nothing was found. Try other words."
         return "\n\n".join(
-            f"[{n}] {each.title}\n{cut(each.text, MAX_SHOWN_CHARS)}"
+            f"[{n}] {each.title}\n{truncate(each.text, MAX_SHOWN_CHARS)}"
             for n, each in enumerate(matches, 1)
         )
 
@@ -155,7 +155,7 @@ def _records(path: Path, text: str) -> Iterator[Document]:
 def _document(record: Any) -> Document:
     if not isinstance(record, dict):
         raise ValueError("not an object with title and text")
-    return Document(field(record, "title", str), field(record, "text", str))
+    return Document(get_field(record, "title", str), get_field(record, "text", str))
 
 
 def _passages(document: Document) -> Iterator[Document]:
@@ -170,7 +170,7 @@ def _passages(document: Document) -> Iterator[Document]:
             yield Document(document.title + f" ({number})" * (len(parts) > 1), part)
 
 
-def _asked(url: str, query: str, k: int) -> list[Document]:
+def _query_engine(url: str, query: str, k: int) -> list[Document]:
     mark = "&" if urllib.parse.urlsplit(url).query else "?"
     address = f"{url}{mark}{urllib.parse.urlencode({'q': query, 'k': k})}"
     try:
@@ -179,7 +179,7 @@ def _asked(url: str, query: str, k: int) -> list[Document]:
         if not isinstance(records, list):
             raise ValueError("not a list")
         return [_document(record) for record in records[:k]]
-    except bounded_http.TooLong as error:
+    except bounded_http.ResponseTooLong as error:
         raise ToolError("the search engine's answer is too long") from error
     except TimeoutError as error:
         raise ToolError("the search engine takes too long") from error

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.call_syntax import ToolCall
-from llmzoo.envs.tools.schemas import BadArguments, Check, described, parameters_of
+from llmzoo.envs.tools.schemas import BadArguments, Check, argument_schema, describe_function
 from llmzoo.errors import ConfigError, SandboxError, ServiceError, UnknownNameError
 from llmzoo.registry import load_object
 
@@ -21,7 +21,7 @@ MAX_REPLY_CHARS = 3_000  # of a reply's text
 MAX_ERROR_CHARS = 300
 STATELESS = ""  # the group of tools that keep no state
 
-Given = Any  # a tool's name, "module:attribute", a Tool, or several tools in a list or tuple
+ToolSpec = Any  # a tool's name, "module:attribute", a Tool, or several tools in a list or tuple
 
 BUILT_IN = {  # name -> function that returns the tools
     "calculator": "llmzoo.envs.tools.calculator:calculator_tools",
@@ -45,9 +45,9 @@ class ToolReply:
     state: Any = None
 
 
-def failed(error: str, state: Any = None) -> ToolReply:
+def error_reply(error: str, state: Any = None) -> ToolReply:
     """The reply of a call that only gave an error. The state stays as it was."""
-    error = encodable(cut(error, MAX_ERROR_CHARS))
+    error = replace_surrogates(truncate(error, MAX_ERROR_CHARS))
     return ToolReply(f"Error: {error}", error, state)
 
 
@@ -93,15 +93,17 @@ class Tool:
         try:
             reply = self.run(state, self.check(arguments))
         except (BadArguments, ToolError) as error:
-            return failed(str(error), state)
+            return error_reply(str(error), state)
         except (SandboxError, ServiceError):
             raise
         except Exception as error:  # a user's function may raise of every kind
-            return failed(f"{type(error).__name__}: {error}", state)
+            return error_reply(f"{type(error).__name__}: {error}", state)
         return replace(
             reply,
-            text=encodable(cut(reply.text, MAX_REPLY_CHARS)),
-            error=None if reply.error is None else encodable(cut(reply.error, MAX_ERROR_CHARS)),
+            text=replace_surrogates(truncate(reply.text, MAX_REPLY_CHARS)),
+            error=None
+            if reply.error is None
+            else replace_surrogates(truncate(reply.error, MAX_ERROR_CHARS)),
         )
 
 
@@ -119,8 +121,8 @@ def tool(
     that it raises. The function runs in this process, without a time limit.
     """
     if function is None:
-        return lambda decorated: _plain(decorated, name or decorated.__name__)
-    return _plain(function, function.__name__)
+        return lambda decorated: _stateless_tool(decorated, name or decorated.__name__)
+    return _stateless_tool(function, function.__name__)
 
 
 def stateful(
@@ -136,19 +138,19 @@ def stateful(
         def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
             return function(state, **values)
 
-        return _tool_of(function, name, run, leave_out=1, group=group, initial=initial)
+        return _make_tool(function, name, run, leave_out=1, group=group, initial=initial)
 
     return decorate
 
 
-def _plain(function: Callable[..., Any], name: str) -> Tool:
+def _stateless_tool(function: Callable[..., Any], name: str) -> Tool:
     def run(state: Any, values: Mapping[str, Any]) -> ToolReply:
         return ToolReply(_as_text(function(**values)), state=state)
 
-    return _tool_of(function, name, run, leave_out=0, group=STATELESS)
+    return _make_tool(function, name, run, leave_out=0, group=STATELESS)
 
 
-def _tool_of(
+def _make_tool(
     function: Callable[..., Any],
     name: str | None,
     run: Callable[[Any, Mapping[str, Any]], ToolReply],
@@ -157,10 +159,10 @@ def _tool_of(
     group: str,
     initial: Any = None,
 ) -> Tool:
-    schema, check = parameters_of(function, leave_out=leave_out)
+    schema, check = argument_schema(function, leave_out=leave_out)
     return Tool(
         name=name or function.__name__,
-        description=described(function),
+        description=describe_function(function),
         parameters=schema,
         check=check,
         run=run,
@@ -197,14 +199,14 @@ class Toolbox:
     ) -> tuple[ToolReply, Mapping[str, Any]]:
         """The reply to a call, and the next states. Raises as :meth:`Tool.call` does."""
         if call.name not in self.tools:
-            unknown = UnknownNameError("tool", cut(call.name, 60), self.tools)
-            return failed(str(unknown)), states
-        asked = self.tools[call.name]
-        reply = asked.call(call.arguments, states[asked.group])
-        return reply, {**states, asked.group: reply.state}
+            unknown = UnknownNameError("tool", truncate(call.name, 60), self.tools)
+            return error_reply(str(unknown)), states
+        requested_tool = self.tools[call.name]
+        reply = requested_tool.call(call.arguments, states[requested_tool.group])
+        return reply, {**states, requested_tool.group: reply.state}
 
 
-def resolve(given: Sequence[Given]) -> Toolbox:
+def make_toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
     """The toolbox of the given tools.
 
     Each is ``"calculator"``, ``"python"``, ``"files"`` or ``"search"``, a :class:`Tool`, a list or
@@ -212,25 +214,25 @@ def resolve(given: Sequence[Given]) -> Toolbox:
 
     Raises ``ConfigError`` for anything else and ``UnknownNameError`` for an unknown name.
     """
-    return Toolbox(each for one in given for each in _tools(one))
+    return Toolbox(each for spec in specs for each in _load_tools(spec))
 
 
-def _tools(given: Given) -> Sequence[Tool]:
-    if isinstance(given, str) and ":" not in given:
-        if given not in BUILT_IN:
-            raise UnknownNameError("tool", given, [*BUILT_IN, "module:attribute"])
-        loaded = load_object(BUILT_IN[given])()
-    elif isinstance(given, str):
+def _load_tools(spec: ToolSpec) -> Sequence[Tool]:
+    if isinstance(spec, str) and ":" not in spec:
+        if spec not in BUILT_IN:
+            raise UnknownNameError("tool", spec, [*BUILT_IN, "module:attribute"])
+        loaded = load_object(BUILT_IN[spec])()
+    elif isinstance(spec, str):
         try:
-            loaded = load_object(given)
+            loaded = load_object(spec)
         except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigError(f"tool {given!r} cannot be imported: {error}") from error
+            raise ConfigError(f"tool {spec!r} cannot be imported: {error}") from error
     else:
-        loaded = given
+        loaded = spec
     several = loaded if isinstance(loaded, list | tuple) else [loaded]
     for each in several:
         if not isinstance(each, Tool):
             raise ConfigError(
-                f"a tool is a function under @tool, or the name of one; got {each!r} of {given!r}"
+                f"a tool is a function under @tool, or the name of one; got {each!r} of {spec!r}"
             )
     return several

@@ -53,27 +53,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.sources import PublicSet, Record
 from llmzoo.envs.writing import grounding, scoring
 from llmzoo.envs.writing.pair import TwoAuthors
-from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, read_text
+from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, make_task
 from llmzoo.envs.writing.wording import Wording
 
 HUB_ID = "OpenMLRL/arXiv_abstract"
 
 
-def read(record: Record) -> WritingTask | None:
+def task_from_record(record: Record) -> WritingTask | None:
     """The task of a record: ``abstract`` or ``abstract_text``, ``title``, ``background``, ``method``."""
     text = "abstract_text" if "abstract_text" in record else "abstract"
-    return read_text(record, text, "background", "method")
+    return make_task(record, text, "background", "method")
 
 
 class Arxiv(TwoAuthors):
     """Background and method of an introduction, from an abstract."""
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "arxiv_v0"}
-    public_set = PublicSet(hub_id=HUB_ID, read=read, sample=SAMPLES / "arxiv.jsonl")
+    public_set = PublicSet(hub_id=HUB_ID, read=task_from_record, sample=SAMPLES / "arxiv.jsonl")
     authors: ClassVar[tuple[str, str]] = ("background_0", "method_1")
     form = scoring.ARXIV
     standard = grounding.ARXIV
@@ -126,4 +126,4 @@ class Arxiv(TwoAuthors):
 
 
 raw_env = Arxiv
-env, parallel_env = public_forms(Arxiv)
+env, parallel_env = make_env_fns(Arxiv)

@@ -20,9 +20,17 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.prose import covered, ramp, runs
-from llmzoo.envs.writing.order import broken, fit, order, uses
-from llmzoo.envs.writing.overlap import SPAN, copied, framed, paired, pieces, repeated, thread
+from llmzoo.envs.prose import linear_ramp, ngram_coverage, ngrams
+from llmzoo.envs.writing.order import order_score, preceding_kinds, rare_pair_share, usage_fit
+from llmzoo.envs.writing.overlap import (
+    SPAN,
+    copied_share,
+    repeated_share,
+    shared_frame_share,
+    source_locality,
+    source_pair_share,
+    source_stem_pair_share,
+)
 from llmzoo.envs.writing.words import (
     ACADEMIC_STEMS,
     FICTION_STEMS,
@@ -66,7 +74,7 @@ COMMON: Mapping[str, Ends] = {  # a summary's, and those of any text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standard:
+class GroundingStandard:
     """What a task asks of a part.
 
     ends: the two ends of each measure; ``thread`` and ``things`` only where they are asked for.
@@ -83,14 +91,14 @@ class Standard:
     light: frozenset[str] = LIGHT_STEMS
 
 
-TLDR = Standard(
+TLDR = GroundingStandard(
     ends={
         **COMMON,
         **{"support": (0.28, 0.46), "stretch": (0.2, 0.33), "coverage": (0.14, 0.26)},
         **{"order": (0.1, 0.2), "thread": (1.0, 1.8)},
     }
 )
-ARXIV = Standard(
+ARXIV = GroundingStandard(
     ends={
         **COMMON,
         **{"support": (0.2, 0.36), "stretch": (0.08, 0.16), "coverage": (0.25, 0.48)},
@@ -99,7 +107,7 @@ ARXIV = Standard(
     },
     light=ACADEMIC_STEMS,
 )
-STORY = Standard(  # a story goes on to new things and people
+STORY = GroundingStandard(  # a story goes on to new things and people
     ends={
         **COMMON,
         **{"support": (0.14, 0.2), "stretch": (0.03, 0.08), "coverage": (0.15, 0.21)},
@@ -153,7 +161,9 @@ class Grounding:
     factor: float
 
 
-def read_source(title: str, text: str, standard: Standard, instructions: str = "") -> Source:
+def measure_source(
+    title: str, text: str, standard: GroundingStandard, instructions: str = ""
+) -> Source:
     """Measures a source text. A copy of the ``instructions`` counts like a copy of the source."""
     words = tuple(tokens(f"{title}\n{text}"))
     meant = numerals(list(words))
@@ -161,46 +171,53 @@ def read_source(title: str, text: str, standard: Standard, instructions: str = "
     for position, s in enumerate(map(stem, meant)):
         for known in {s, s[:ALIKE]} if len(s) >= ALIKE else {s}:
             positions[known].append(position)
-    counts = Counter(map(stem, _content(meant, standard)))
+    counts = Counter(map(stem, _content_words(meant, standard)))
     named = names(text)
     heavy = {stem(word) for word in [*tokens(title), *named]}
     weights = {s: (1 + math.log(n)) * (1.5 if s in heavy else 1) for s, n in counts.items()}
-    told = frozenset(runs(tokens(instructions), SPAN))
-    return Source(words, dict(positions), named, weights, uses(f"{title}.\n{text}"), told)
+    told = frozenset(ngrams(tokens(instructions), SPAN))
+    return Source(
+        words, dict(positions), named, weights, preceding_kinds(f"{title}.\n{text}"), told
+    )
 
 
-def ground(first: str, second: str, source: Source, standard: Standard) -> Grounding:
+def measure_grounding(
+    first: str, second: str, source: Source, standard: GroundingStandard
+) -> Grounding:
     """Measures both parts and the pair."""
-    one, two = (_part(text, source, standard) for text in (first, second))
+    one, two = (_measure_part(text, source, standard) for text in (first, second))
     if UNREAD in (one, two):
         return Grounding(one, two, {}, 0.0, 0.0)
-    measured, ends = _pair((first, second), source, standard)
+    measured, ends = _measure_pair((first, second), source, standard)
     factor = math.sqrt(one.score * two.score)
-    factor *= math.prod(ramp(value, *ends[name]) for name, value in measured.items())
+    factor *= math.prod(linear_ramp(value, *ends[name]) for name, value in measured.items())
     return Grounding(one, two, measured, _progress(measured, ends), factor)
 
 
-def _part(text: str, source: Source, standard: Standard) -> GroundedPart:
+def _measure_part(text: str, source: Source, standard: GroundingStandard) -> GroundedPart:
     words = tokens(text)
     if len(words) > MAX_WORDS:
         return UNREAD
-    content = _content(numerals(words), standard)
+    content = _content_words(numerals(words), standard)
     supported = [_is_supported(stem(word), source) for word in content]
     unsupported = [word for word, known in zip(content, supported, strict=True) if not known]
     weigh = dict.fromkeys(names(text), standard.stranger) | dict.fromkeys(source.names, 2)
-    weight, missing = _weight(content, weigh), _weight(unsupported, weigh)
+    weight, missing = _name_weight(content, weigh), _name_weight(unsupported, weigh)
     beginning = words[:GLUED]
     listed = (len([*run]) for stops, run in groupby(words, is_stop) if not stops)
     measured: Measures = {
         "support": (weight - missing) / max(weight, standard.content * len(words), 1.0),
-        "stretch": _weakest(supported, standard.stretch),
+        "stretch": _weakest_window(supported, standard.stretch),
         "coverage": _coverage(map(stem, content), len(words), source.weights),
-        "copied": min(1.0, copied(words, source.words) + covered(words, source.instructions, SPAN)),
-        "repeated": repeated(words),
+        "copied": min(
+            1.0,
+            copied_share(words, source.words) + ngram_coverage(words, source.instructions, SPAN),
+        ),
+        "repeated": repeated_share(words),
         "glue": len({word for word in beginning if is_stop(word)}) / max(1, len(beginning)),
         "listed": max(listed, default=0),
     }
-    worth = {name: ramp(value, *standard.ends[name]) for name, value in measured.items()}
+    worth = {name: linear_ramp(value, *standard.ends[name]) for name, value in measured.items()}
     worth["copied"] = max(EXTRACT, worth["copied"])
     topic, manner = (
         _progress({name: measured[name] for name in group}, standard.ends)
@@ -211,26 +228,26 @@ def _part(text: str, source: Source, standard: Standard) -> GroundedPart:
     )
 
 
-def _pair(
-    texts: tuple[str, str], source: Source, standard: Standard
+def _measure_pair(
+    texts: tuple[str, str], source: Source, standard: GroundingStandard
 ) -> tuple[Measures, Mapping[str, Ends]]:
     """The measures of the pair, and their ends for this source."""
     words = [tokens(text) for text in texts]
     both = [*words[0], *words[1]]
-    content, known = _content(both, standard), set(source.words)
+    content, known = _content_words(both, standard), set(source.words)
     ends = dict(standard.ends)
     measured = {
-        "broken": broken(*texts),
-        "order": order(*texts),
-        "framed": framed(words),
-        "fit": fit(texts, source.uses),
-        "paired": paired(words, source.words),
-        "pieces": pieces(words, source.words),
+        "broken": rare_pair_share(*texts),
+        "order": order_score(*texts),
+        "framed": shared_frame_share(words),
+        "fit": usage_fit(texts, source.uses),
+        "paired": source_pair_share(words, source.words),
+        "pieces": source_stem_pair_share(words, source.words),
         "taken": sum(word in known for word in content) / max(1, len(content)),
     }
     if "thread" in ends:
-        stems = [_known_stems(own, source, standard) for own in words]
-        measured["thread"] = thread(stems, source.positions)
+        stems = [_match_source_stems(own, source, standard) for own in words]
+        measured["thread"] = source_locality(stems, source.positions)
         nothing, full = ends["thread"]
         asked = min(1.0, len(source.words) / SHORT)
         ends["thread"] = asked * nothing, asked * full
@@ -242,7 +259,7 @@ def _pair(
     return measured, ends
 
 
-def _content(words: Iterable[str], standard: Standard) -> list[str]:
+def _content_words(words: Iterable[str], standard: GroundingStandard) -> list[str]:
     """The numbers, and the words that are neither stop words nor light."""
     return [
         word
@@ -252,9 +269,11 @@ def _content(words: Iterable[str], standard: Standard) -> list[str]:
     ]
 
 
-def _known_stems(words: Sequence[str], source: Source, standard: Standard) -> list[str]:
+def _match_source_stems(
+    words: Sequence[str], source: Source, standard: GroundingStandard
+) -> list[str]:
     """The stems of a part's content words as the source has them, in order."""
-    stems = map(stem, _content(numerals([*words]), standard))
+    stems = map(stem, _content_words(numerals([*words]), standard))
     return [s if s in source.positions else s[:ALIKE] for s in stems if _is_supported(s, source)]
 
 
@@ -262,11 +281,11 @@ def _is_supported(s: str, source: Source) -> bool:
     return s in source.positions or (len(s) >= ALIKE and s[:ALIKE] in source.positions)
 
 
-def _weight(words: list[str], named: Mapping[str, int]) -> int:
+def _name_weight(words: list[str], named: Mapping[str, int]) -> int:
     return sum(2 if w[0].isdigit() else named.get(w.removesuffix("'s"), 1) for w in words)
 
 
-def _weakest(supported: Sequence[bool], length: int) -> float:
+def _weakest_window(supported: Sequence[bool], length: int) -> float:
     """The least share of supported words among so many in a row: of all, in a shorter text."""
     length = min(length, len(supported))
     windows = [supported[i : i + length] for i in range(len(supported) - length + 1)]
@@ -284,5 +303,5 @@ def _coverage(stems: Iterable[str], length: int, weights: Mapping[str, float]) -
 
 def _progress(measured: Measures, ends: Mapping[str, Ends]) -> float:
     """The mean progress of measures from the worst text to what is worth 1, from 0 to 1."""
-    shares = [ramp(value, WORST[name], ends[name][1]) for name, value in measured.items()]
+    shares = [linear_ramp(value, WORST[name], ends[name][1]) for name, value in measured.items()]
     return sum(shares) / len(shares)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import re
 
-from llmzoo.envs.writing.scoring import Form
+from llmzoo.envs.writing.scoring import StructureThresholds
 from llmzoo.envs.writing.tasks import WritingTask
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-def extract(text: str, words: int, rng: random.Random) -> str:
+def extract_sentences(text: str, words: int, rng: random.Random) -> str:
     """About ``words`` words of a text in whole sentences, from a random sentence on."""
     sentences = _SENTENCE_END.split(text)
     start = rng.randrange(len(sentences))
@@ -23,13 +23,15 @@ def extract(text: str, words: int, rng: random.Random) -> str:
     return " ".join(taken)
 
 
-def amateur(task: WritingTask, part: int, form: Form, rng: random.Random) -> str:
+def amateur_part(
+    task: WritingTask, part: int, form: StructureThresholds, rng: random.Random
+) -> str:
     """A part that is copied, unfinished, far too long, far too short, or right."""
     known = task.parts[part]
     kind = rng.randrange(5)
     words = round(form.words[0] * rng.uniform(1.0, 3.0))
     if known is None or kind == 0:
-        return extract(task.text, words, rng)
+        return extract_sentences(task.text, words, rng)
     if kind == 1:
         return known[: rng.randrange(len(known))]
     if kind == 2:

@@ -73,13 +73,13 @@ def classes(text: str) -> list[str]:
     return named if named[-1] == "end" else [*named, "end"]
 
 
-def order(*texts: str) -> float:
+def order_score(*texts: str) -> float:
     """The mean value of all neighbours; about 0.4 in running text, -0.4 when shuffled."""
     values = _values(texts)
     return sum(values) / max(1, len(values))
 
 
-def broken(*texts: str) -> float:
+def rare_pair_share(*texts: str) -> float:
     """The share of neighbours that hardly ever occur in running text: ``the of``, ``to is``."""
     values = _values(texts)
     return sum(value <= NEVER for value in values) / max(1, len(values))
@@ -97,22 +97,27 @@ def class_of(word: str) -> str:
     return "plural" if word.endswith("s") and not word.endswith(("ss", "us", "is")) else OTHER
 
 
-def uses(text: str) -> Mapping[str, Set[str]]:
+def preceding_kinds(text: str) -> Mapping[str, Set[str]]:
     """The kinds of words that precede each stem in the text. Stop words are left out."""
     kinds = defaultdict[str, set[str]](set)
-    for kind, word in _used(text):
+    for kind, word in _stems_with_kinds(text):
         kinds[word].add(kind)
     return dict(kinds)
 
 
-def fit(texts: tuple[str, ...], known: Mapping[str, Set[str]]) -> float:
+def usage_fit(texts: tuple[str, ...], known: Mapping[str, Set[str]]) -> float:
     """The share of the source's words in the texts that follow the same kind of word as in the source;
     0 without such words. ``known``: the :func:`uses` of the source."""
-    fits = [kind in known[word] for text in texts for kind, word in _used(text) if word in known]
+    fits = [
+        kind in known[word]
+        for text in texts
+        for kind, word in _stems_with_kinds(text)
+        if word in known
+    ]
     return sum(fits) / max(1, len(fits))
 
 
-def _used(text: str) -> Iterator[tuple[str, str]]:
+def _stems_with_kinds(text: str) -> Iterator[tuple[str, str]]:
     for before, word in pairwise([".", *_pieces(text)]):
         if word[0].isalpha() and not is_stop(word):
             yield _KIND.get(class_of(before.partition("'")[0]), "content"), stem(word)

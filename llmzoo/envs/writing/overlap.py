@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from llmzoo.envs.prose import covered, runs
+from llmzoo.envs.prose import ngram_coverage, ngrams
 from llmzoo.envs.writing.words import is_stop, stem
 
 MAX_SOURCE_WORDS = 2_000  # of a longer source only the beginning is compared
@@ -24,15 +24,17 @@ LEAST = 4  # words of a text whose thread can be measured
 _SLACK = 3  # columns kept left of the source: two words left out in a row, and the neighbour
 
 
-def copied(words: Sequence[str], source: Sequence[str]) -> float:
+def copied_share(words: Sequence[str], source: Sequence[str]) -> float:
     """The share of ``words`` in copied phrases or in copied :func:`spans`, whichever is larger."""
     if not words or not source:
         return 0.0
     source = source[:MAX_SOURCE_WORDS]
-    return max(covered(words, set(runs(source, RUN)), RUN), spans(words, source))
+    return max(
+        ngram_coverage(words, set(ngrams(source, RUN)), RUN), copied_span_share(words, source)
+    )
 
 
-def spans(words: Sequence[str], source: Sequence[str]) -> float:
+def copied_span_share(words: Sequence[str], source: Sequence[str]) -> float:
     """The share of words in spans that match a span of the source except for single words.
 
     A span scores its matching words minus its changed, omitted and inserted ones. It counts from a
@@ -67,21 +69,21 @@ def spans(words: Sequence[str], source: Sequence[str]) -> float:
     return float(inside.mean())
 
 
-def paired(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
+def source_pair_share(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
     """The share of pairs of neighbouring words that are neighbours in the source. Pairs of two stop
     words do not count."""
     pairs = (pair for words in texts for pair in pairwise(words))
-    return _known([pair for pair in pairs if not all(map(is_stop, pair))], source)
+    return _known_pair_share([pair for pair in pairs if not all(map(is_stop, pair))], source)
 
 
-def pieces(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
+def source_stem_pair_share(texts: Sequence[Sequence[str]], source: Sequence[str]) -> float:
     """The same share of the words that are no stop words, by stem: pieces of the source keep it
     whatever stop words are put between them."""
     pairs = [pair for words in texts for pair in pairwise(_content(words))]
-    return _known(pairs, _content(source))
+    return _known_pair_share(pairs, _content(source))
 
 
-def _known(pairs: Sequence[tuple[str, str]], source: Sequence[str]) -> float:
+def _known_pair_share(pairs: Sequence[tuple[str, str]], source: Sequence[str]) -> float:
     known = set(pairwise(source))
     return sum(pair in known for pair in pairs) / max(1, len(pairs))
 
@@ -90,22 +92,24 @@ def _content(words: Sequence[str]) -> list[str]:
     return [stem(word) for word in words if not is_stop(word)]
 
 
-def repeated(words: Sequence[str]) -> float:
+def repeated_share(words: Sequence[str]) -> float:
     """The share of runs of three words that occurred in the text before."""
-    every = runs(words, RUN)
+    every = ngrams(words, RUN)
     return 1 - len(set(every)) / len(every) if every else 0.0
 
 
-def framed(texts: Sequence[Sequence[str]]) -> float:
+def shared_frame_share(texts: Sequence[Sequence[str]]) -> float:
     """The share of different runs of :data:`FRAME` words that are alike once all but the stop words
     are blanks: sentences that are used again with other words put in."""
-    every = {run for words in texts for run in runs(words, FRAME)}
+    every = {run for words in texts for run in ngrams(words, FRAME)}
     bare = [tuple(word if is_stop(word) else "" for word in run) for run in every]
     framing = [run for run in bare if any(run)]
     return 1 - len(set(framing)) / len(framing) if framing else 0.0
 
 
-def thread(texts: Sequence[Sequence[str]], positions: Mapping[str, Sequence[int]]) -> float:
+def source_locality(
+    texts: Sequence[Sequence[str]], positions: Mapping[str, Sequence[int]]
+) -> float:
     """How much closer neighbours are in the source than any two words of their text, in standard
     deviations of what chance would give, over all texts together.
 

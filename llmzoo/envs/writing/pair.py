@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
-from llmzoo.envs.tasks import described
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.tasks import describe_task
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.writing import oracle, wording
-from llmzoo.envs.writing.grounding import Source, Standard, read_source
-from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, Form, Judgement, judge
+from llmzoo.envs.writing.grounding import GroundingStandard, Source, measure_source
+from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, Judgement, StructureThresholds, judge
 from llmzoo.envs.writing.tasks import WritingTask, canonical
 from llmzoo.envs.writing.wording import DELIMITER, Wording
 from llmzoo.errors import NoSolutionError
@@ -29,7 +29,7 @@ REWARDS = ("grounded", "structural")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class WritingState:
     """The state of an episode: the task and its measured source, each agent's last text and the error
     in it, the judgement on the last round (None before the first), and each part of the reward paid
     so far."""
@@ -60,8 +60,8 @@ class TwoAuthors(TextEnv):
     }
     authors: ClassVar[tuple[str, str]]
     public_set: PublicSet[WritingTask]
-    form: ClassVar[Form]
-    standard: ClassVar[Standard]
+    form: ClassVar[StructureThresholds]
+    standard: ClassVar[GroundingStandard]
     wording: ClassVar[Wording]
 
     def __init__(
@@ -77,9 +77,9 @@ class TwoAuthors(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
-        one_of("reward", reward, REWARDS)
-        one_of("prompt", prompt, ("full",))
+        check_choice("num_agents", num_agents, (1, 2))
+        check_choice("reward", reward, REWARDS)
+        check_choice("prompt", prompt, ("full",))
         super().__init__(
             list(self.authors) if num_agents == 2 else [AUTHOR],
             simultaneous=True,
@@ -90,20 +90,20 @@ class TwoAuthors(TextEnv):
         self.reward = reward
         self.tasks = self.public_set.load(source, on_bad_record).listed(canonical, split)
         self.fallback = self.tasks.fallback
-        self.episode: Draft
+        self.episode: WritingState
 
     # TextEnv's side
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         bare = replace(chosen, title="", text="")
-        every = (wording.task(self.wording, self.form, bare, own) for own in (None, 0, 1))
-        source = read_source(chosen.title, chosen.text, self.standard, "\n".join(every))
-        self.episode = Draft(chosen, source)
+        every = (wording.task_prompt(self.wording, self.form, bare, own) for own in (None, 0, 1))
+        source = measure_source(chosen.title, chosen.text, self.standard, "\n".join(every))
+        self.episode = WritingState(chosen, source)
 
     def describe(self) -> Mapping[str, Any]:
         best = self.team_weight * MAXIMUM
-        about = described(self.tasks, canonical(self.episode.task), self.episode.task)
+        about = describe_task(self.tasks, canonical(self.episode.task), self.episode.task)
         return {**about, "fallback": self.fallback, "best_return": best}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
@@ -123,22 +123,25 @@ class TwoAuthors(TextEnv):
         worth = judged.worth(self.reward)
         paid = {name: worth[name] - before.paid[name] for name in PARTS}
         self.success = judged.success
-        last = {agent: cut(encodable(text), wording.MAX_OWN_CHARS) for agent, text in texts.items()}
+        last = {
+            agent: truncate(replace_surrogates(text), wording.MAX_OWN_CHARS)
+            for agent, text in texts.items()
+        }
         self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
         return Outcome(team=paid, done=self.success, errors=errors)
 
     def prompt(self, agent: str) -> str:
         draft = self.episode
         own = None if agent == AUTHOR else self.authors.index(agent)
-        lines = [wording.task(self.wording, self.form, draft.task, own), ""]
+        lines = [wording.task_prompt(self.wording, self.form, draft.task, own), ""]
         if draft.judged is not None:
             turn = min(self.turn + 1, self.max_turns)
             if not draft.judged.read:
                 others = [f"{other}: {error}" for other, error in draft.errors.items()]
                 heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback(self.wording, self.form, draft.judged, own)
-            lines += [wording.revision(turn, self.max_turns, draft.last[agent], heard), ""]
+                heard = wording.feedback_text(self.wording, self.form, draft.judged, own)
+            lines += [wording.revision_prompt(turn, self.max_turns, draft.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 
     def expert(self, agent: str) -> str:
@@ -146,17 +149,17 @@ class TwoAuthors(TextEnv):
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
-        return self._write(agent, lambda part: oracle.amateur(task, part, self.form, rng))
+        return self._write(agent, lambda part: oracle.amateur_part(task, part, self.form, rng))
 
     # A round
 
     def _read(self, text: str) -> tuple[list[str], str | None]:
         """The readable parts of an answer, and the error in it."""
         two = len(self.possible_agents) == 2
-        if len(text) > MAX_ANSWER_CHARS:
-            error = f"{len(text)} characters; at most {MAX_ANSWER_CHARS} are read"
+        if len(text) > MAX_ACTION_CHARS:
+            error = f"{len(text)} characters; at most {MAX_ACTION_CHARS} are read"
             return ([""] if two else ["", ""]), error
-        parts, wrong = ([text], None) if two else _split(text)
+        parts, wrong = ([text], None) if two else _split_at_delimiter(text)
         parts = [part.strip() for part in parts]
         return parts, wrong or (None if all(parts) else "a part is empty")
 
@@ -174,7 +177,7 @@ class TwoAuthors(TextEnv):
         return known
 
 
-def _split(text: str) -> tuple[list[str], str | None]:
+def _split_at_delimiter(text: str) -> tuple[list[str], str | None]:
     """The text before and after the first delimiter line, and an error unless there is just one."""
     lines = text.split("\n")
     delimiters = [number for number, line in enumerate(lines) if line.strip() == DELIMITER]

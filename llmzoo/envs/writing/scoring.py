@@ -14,8 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from llmzoo.envs.prose import phrases
-from llmzoo.envs.writing.grounding import FAITHFUL, Grounding, Source, Standard, ground
+from llmzoo.envs.prose import split_phrases
+from llmzoo.envs.writing.grounding import (
+    FAITHFUL,
+    Grounding,
+    GroundingStandard,
+    Source,
+    measure_grounding,
+)
 from llmzoo.envs.writing.words import LEXICON, STOP_WORDS, tokens
 
 LENGTH, RATIO, VOCABULARY, STYLE = STAGES = ("length", "ratio", "vocabulary", "style")
@@ -27,7 +33,7 @@ STARTED = 0.1  # the most that the start pays; the length pays that much less
 SIZE = 0.25  # the share of a part's start that its length alone earns
 INFINITE = float("inf")
 
-TRANSITIONS = {name: phrases(text) for name, text in LEXICON["transitions"].items()}
+TRANSITIONS = {name: split_phrases(text) for name, text in LEXICON["transitions"].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class StructureThresholds:
     """The thresholds of a task. ``words``: fewest and most words of a part. ``overlap``: the Jaccard
     overlap from which the style is paid in full. ``both``: transitions count in both parts,
     otherwise only in the second."""
@@ -63,21 +69,21 @@ class Form:
     both: bool
 
 
-TLDR = Form(
+TLDR = StructureThresholds(
     words=(8, 256),
     ratio=Band(1.1, 1.6, 3.2, 5.0),
     vocabulary=Band(1.3, 2.0),
     overlap=0.03,
     both=False,
 )
-ARXIV = Form(
+ARXIV = StructureThresholds(
     words=(128, 256),
     ratio=Band(0.8, 1.3, 1.6, 2.0),
     vocabulary=Band(0.5, 0.7, 1.3, 1.7),
     overlap=0.23,
     both=True,
 )
-STORY = Form(  # this project's: two passages of similar size that share a few names and things
+STORY = StructureThresholds(  # this project's: two passages of similar size that share a few names and things
     words=(64, 192),
     ratio=Band(0.5, 0.75, 1.35, 2.0),
     vocabulary=Band(0.5, 0.75, 1.35, 2.0),
@@ -133,18 +139,24 @@ class Judgement:
 
 
 def judge(
-    first: str, second: str, source: Source, form: Form, standard: Standard, *, read: bool = True
+    first: str,
+    second: str,
+    source: Source,
+    form: StructureThresholds,
+    standard: GroundingStandard,
+    *,
+    read: bool = True,
 ) -> Judgement:
-    stages = structure(first, second, form)
-    grounding = ground(first, second, source, standard)
-    return Judgement(stages, grounding, start(stages, grounding, form), read)
+    stages = measure_structure(first, second, form)
+    grounding = measure_grounding(first, second, source, standard)
+    return Judgement(stages, grounding, start_progress(stages, grounding, form), read)
 
 
-def structure(first: str, second: str, form: Form) -> Structure:
+def measure_structure(first: str, second: str, form: StructureThresholds) -> Structure:
     """Puts both parts through the stages of a form."""
     lengths = len(first.split()), len(second.split())
     words = set(tokens(first)), set(tokens(second))
-    kinds = len(categories(f"{first} {second}" if form.both else second))
+    kinds = len(transition_kinds(f"{first} {second}" if form.both else second))
     measured = {
         "first_words": lengths[0],
         "second_words": lengths[1],
@@ -169,7 +181,7 @@ def structure(first: str, second: str, form: Form) -> Structure:
     return Structure(parts, None, measured)
 
 
-def categories(text: str) -> frozenset[str]:
+def transition_kinds(text: str) -> frozenset[str]:
     """The kinds of transitions in ``text``, as whole words: "some" holds no "so"."""
     line = f" {' '.join(tokens(text))} "
     return frozenset(
@@ -185,24 +197,24 @@ def jaccard(first: set[str], second: set[str]) -> float:
     return len(first & second) / len(union) if union else 0.0
 
 
-def start(stages: Structure, grounding: Grounding, form: Form) -> float:
+def start_progress(stages: Structure, grounding: Grounding, form: StructureThresholds) -> float:
     """From 0 to 1: the mean of both parts; half of it is multiplied by how well they go together.
 
     A part is worth how near it comes to the words asked for, times :data:`SIZE` plus the rest for
     its progress. The parts go together by their ratios and by the measures of the pair.
     """
     own = sum(
-        near(stages.measured[words], *form.words) * (SIZE + (1 - SIZE) * part.progress)
+        range_closeness(stages.measured[words], *form.words) * (SIZE + (1 - SIZE) * part.progress)
         for words, part in (("first_words", grounding.first), ("second_words", grounding.second))
     )
     ratios = [
-        near(stages.measured[name], band.full_from, band.full_to)
+        range_closeness(stages.measured[name], band.full_from, band.full_to)
         for name, band in ((RATIO, form.ratio), (VOCABULARY, form.vocabulary))
     ]
     together = (sum(ratios) / 2 + grounding.progress) / 2
     return own / 2 * (1 + together) / 2
 
 
-def near(value: float, low: float, high: float) -> float:
+def range_closeness(value: float, low: float, high: float) -> float:
     """1 from ``low`` to ``high``, the share of ``low`` below, and that of ``high`` above."""
     return min(1.0, value / low, high / value if value else 0.0)

@@ -56,24 +56,24 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.sources import PublicSet, Record
 from llmzoo.envs.writing import grounding, scoring
 from llmzoo.envs.writing.pair import TwoAuthors
-from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, read_text
+from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, make_task
 from llmzoo.envs.writing.wording import Wording
 
 
-def read(record: Record) -> WritingTask | None:
+def task_from_record(record: Record) -> WritingTask | None:
     """The task of a record: ``opening``, ``title``, and in the sample ``first`` and ``second``."""
-    return read_text(record, "opening", "first", "second")
+    return make_task(record, "opening", "first", "second")
 
 
 class Story(TwoAuthors):
     """The next two passages of a story."""
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "story_v0"}
-    public_set = PublicSet(hub_id="", read=read, sample=SAMPLES / "story.jsonl")
+    public_set = PublicSet(hub_id="", read=task_from_record, sample=SAMPLES / "story.jsonl")
     authors: ClassVar[tuple[str, str]] = ("first_0", "second_1")
     form = scoring.STORY
     standard = grounding.STORY
@@ -94,4 +94,4 @@ class Story(TwoAuthors):
 
 
 raw_env = Story
-env, parallel_env = public_forms(Story)
+env, parallel_env = make_env_fns(Story)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from llmzoo.envs.sources import Record
-from llmzoo.envs.sources import field as required
+from llmzoo.envs.sources import get_field as required
 
 SAMPLES = Path(__file__).parent / "texts"  # records written for llmzoo
 
@@ -25,15 +25,15 @@ def canonical(task: WritingTask) -> str:
     return " ".join(f"{task.title} {task.text}".casefold().split())
 
 
-def read_text(record: Record, text: str, first: str, second: str) -> WritingTask | None:
+def make_task(record: Record, text: str, first: str, second: str) -> WritingTask | None:
     """The task of a record; None for an empty source text. ``text``, ``first`` and ``second`` are the
     names of its fields for the source text and the two parts."""
     source = required(record, text, str).strip()
     title = required(record, "title", str, default="").strip()
-    parts = (known_part(record, first), known_part(record, second))
+    parts = (reference_text(record, first), reference_text(record, second))
     return WritingTask(title, source, parts) if source else None
 
 
-def known_part(record: Record, name: str) -> str | None:
+def reference_text(record: Record, name: str) -> str | None:
     """The reference text in a field; None for a record without it."""
     return required(record, name, str, default="").strip() or None

@@ -95,21 +95,21 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.sources import BadField, PublicSet, Record, field
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.sources import BadField, PublicSet, Record, get_field
 from llmzoo.envs.writing import grounding, scoring
 from llmzoo.envs.writing.pair import TwoAuthors
-from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, known_part
+from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, reference_text
 from llmzoo.envs.writing.wording import Wording
 
 _TITLE = re.compile(r"^TITLE:", re.MULTILINE)
 _POST = re.compile(r"^POST:", re.MULTILINE)  # a title may say "REPOST:"
 
 
-def read(record: Record) -> WritingTask | None:
+def task_from_record(record: Record) -> WritingTask | None:
     """The task of a record: ``prompt`` (``TITLE:``, ``POST:`` and an open ``TL;DR:``), ``completion``,
     and in the sample ``detailed``. None for an empty post."""
-    prompt = field(record, "prompt", str)
+    prompt = get_field(record, "prompt", str)
     post = _POST.search(prompt)
     if post is None:
         raise BadField("prompt", "has no line that begins with 'POST:'")
@@ -117,7 +117,7 @@ def read(record: Record) -> WritingTask | None:
     titled = _TITLE.search(head)
     title = head[titled.end() :].strip() if titled else ""
     text = text.strip().removesuffix("TL;DR:").strip()
-    parts = (known_part(record, "completion"), known_part(record, "detailed"))
+    parts = (reference_text(record, "completion"), reference_text(record, "detailed"))
     return WritingTask(title, text, parts) if text else None
 
 
@@ -125,7 +125,9 @@ class Tldr(TwoAuthors):
     """A concise and a detailed summary of a post."""
 
     metadata: dict[str, Any] = {**TwoAuthors.metadata, "name": "tldr_v0"}
-    public_set = PublicSet(hub_id="trl-lib/tldr", read=read, sample=SAMPLES / "tldr.jsonl")
+    public_set = PublicSet(
+        hub_id="trl-lib/tldr", read=task_from_record, sample=SAMPLES / "tldr.jsonl"
+    )
     authors: ClassVar[tuple[str, str]] = ("concise_0", "detailed_1")
     form = scoring.TLDR
     standard = grounding.TLDR
@@ -149,4 +151,4 @@ class Tldr(TwoAuthors):
 
 
 raw_env = Tldr
-env, parallel_env = public_forms(Tldr)
+env, parallel_env = make_env_fns(Tldr)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llmzoo.envs.text import cut
+from llmzoo.envs.text import truncate
 from llmzoo.envs.writing.grounding import GroundedPart
-from llmzoo.envs.writing.scoring import INFINITE, LENGTH, RATIO, VOCABULARY, Band, Form, Judgement
+from llmzoo.envs.writing.scoring import (
+    INFINITE,
+    LENGTH,
+    RATIO,
+    VOCABULARY,
+    Band,
+    Judgement,
+    StructureThresholds,
+)
 from llmzoo.envs.writing.tasks import WritingTask
 
 DELIMITER = "====="
@@ -27,7 +35,7 @@ class Wording:
     wanted: tuple[str, ...]
 
 
-def opening(wording: Wording, own: int | None) -> str:
+def role_text(wording: Wording, own: int | None) -> str:
     """Tells the reader that it is the author of part ``own`` (0 or 1), or of both (None)."""
     if own is None:
         (first, first_holds), (second, second_holds) = wording.parts
@@ -42,19 +50,21 @@ def opening(wording: Wording, own: int | None) -> str:
     )
 
 
-def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> str:
+def task_prompt(
+    wording: Wording, form: StructureThresholds, source: WritingTask, own: int | None
+) -> str:
     """The prompt without feedback."""
     (first, _), (second, _) = wording.parts
     answer = "Answer with your part only, without a heading."
     if own is None:
         answer = f"Answer with both parts, separated by a line that consists of {DELIMITER} only."
     lines = [
-        opening(wording, own),
+        role_text(wording, own),
         "",
         f"{wording.source}:",
         "",
         *([f"Title: {source.title}"] if source.title else []),
-        cut(source.text, MAX_SOURCE_CHARS),
+        truncate(source.text, MAX_SOURCE_CHARS),
         "",
         "What counts:",
         f"- {first} and {second} have {form.words[0]} to {form.words[1]} words each",
@@ -67,7 +77,9 @@ def task(wording: Wording, form: Form, source: WritingTask, own: int | None) -> 
     return "\n".join(lines)
 
 
-def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -> str:
+def feedback_text(
+    wording: Wording, form: StructureThresholds, judged: Judgement, own: int | None
+) -> str:
     """The feedback on the last round: the stage that failed, with numbers, and the faithfulness."""
     measured, failed = judged.structure.measured, judged.structure.failed
     (first, _), (second, _) = wording.parts
@@ -97,7 +109,7 @@ def feedback(wording: Wording, form: Form, judged: Judgement, own: int | None) -
     return "\n".join(lines)
 
 
-def revision(turn: int, max_turns: int, last: str, heard: str) -> str:
+def revision_prompt(turn: int, max_turns: int, last: str, heard: str) -> str:
     """The feedback on a round, with the author's own last text."""
     return (
         f"Round {turn} of {max_turns}. Your last text:\n<<<\n{last}\n>>>\nFeedback on it: {heard}\n"
@@ -106,7 +118,7 @@ def revision(turn: int, max_turns: int, last: str, heard: str) -> str:
 
 
 def _faithful(part: GroundedPart) -> str:
-    named = ", ".join(cut(word, 30) for word in part.unsupported[:_MAX_WORDS_NAMED])
+    named = ", ".join(truncate(word, 30) for word in part.unsupported[:_MAX_WORDS_NAMED])
     return (
         f"{part.measured['support']:.0%} of its telling words stand in the source"
         f"{f' (not: {named})' if named else ''}, and {part.measured['copied']:.0%} of it is copied"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from llmzoo.envs.prose import TENS, UNITS, word_lists
+from llmzoo.envs.prose import TENS, UNITS, load_word_lists
 
-LEXICON = word_lists(Path(__file__).parent / "lexicon.ini")
+LEXICON = load_word_lists(Path(__file__).parent / "lexicon.ini")
 
 # an apostrophe belongs to a word, a point or comma between digits to a number
 _WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -84,24 +84,24 @@ def stem(word: str) -> str:
     word = word[:_MAX_STEMMED].removesuffix("'s").replace("'", "")
     if word[:1].isdigit():  # "24m" is an age, "3rd" a rank
         return word.replace(",", "").rstrip(_LETTERS)
-    return _strip(_meant(word))
+    return _strip_suffixes(_base_form(word))
 
 
-def _meant(word: str) -> str:
+def _base_form(word: str) -> str:
     """The word, or its singular or infinitive if the lists know it; then the group's first word."""
-    for form in (word, _singular(word)):
+    for form in (word, _strip_plural(word)):
         base = _IRREGULAR.get(form, form)
         if base in _SAME or base != word:
             return _SAME.get(base, base)
     for suffix in ("ing", "ed", "er"):
-        form = _without(word, suffix)
+        form = _strip_verb_ending(word, suffix)
         for spelled in (form, f"{form}e"):
             if spelled in _SAME:
                 return _SAME[spelled]
     return word
 
 
-def _singular(word: str) -> str:
+def _strip_plural(word: str) -> str:
     """The word without the ending of a plural, or of a verb in ``y``."""
     if len(word) > 4 and word.endswith(("ies", "ied")):
         return word[:-3] + "y"
@@ -112,7 +112,7 @@ def _singular(word: str) -> str:
     return word
 
 
-def _without(word: str, suffix: str) -> str:
+def _strip_verb_ending(word: str, suffix: str) -> str:
     """The word without a verb's ending, its last consonant single again (``stopped``, ``stop``)."""
     if not word.endswith(suffix) or len(word) - len(suffix) < 3:
         return word
@@ -120,13 +120,13 @@ def _without(word: str, suffix: str) -> str:
     return left[:-1] if left[-1] == left[-2] and left[-1] not in "lsz" else left
 
 
-def _strip(word: str) -> str:
+def _strip_suffixes(word: str) -> str:
     """The word without up to three endings and without a final ``e``; ``y`` becomes ``i``."""
-    word = _singular(word)
+    word = _strip_plural(word)
     for _ in range(3):
         for suffix, least in _SUFFIXES:
             if word.endswith(suffix) and len(word) - len(suffix) >= least:
-                word = _without(word, suffix).removesuffix(suffix)
+                word = _strip_verb_ending(word, suffix).removesuffix(suffix)
                 break
         else:
             break

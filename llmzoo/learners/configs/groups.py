@@ -37,7 +37,7 @@ class GroupConfig(SurrogateConfig):
             )
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
-        returns.parse(self.rewards)
+        returns.parse_reward_functions(self.rewards)
         if self.normalize not in (False, True, "parts"):
             raise ConfigError(f"normalize must be true, false or parts, got {self.normalize!r}")
         if self.normalize == "parts" and self.rewards:
@@ -190,9 +190,9 @@ class OPDConfig(JointConfig):
             raise ConfigError(
                 "rewards are compared within groups: set group_size to at least 2, or role_baseline"
             )
-        of_rewards = {"normalize": False, "role_baseline": None, "rewards": (), "gamma": 1.0}
-        of_rewards["whiten"] = False
-        for name, default in of_rewards.items() if not self.reward_weight else ():
+        reward_defaults = {"normalize": False, "role_baseline": None, "rewards": (), "gamma": 1.0}
+        reward_defaults["whiten"] = False
+        for name, default in reward_defaults.items() if not self.reward_weight else ():
             if getattr(self, name) != default:
                 raise ConfigError(f"{name} is about rewards, which do not count: set reward_weight")
         if self.clip is not None and self.loss == "jsd" and not self.reward_weight:
@@ -203,5 +203,5 @@ class OPDConfig(JointConfig):
         return True  # by the teacher
 
     @property
-    def learns_from_all(self) -> bool:
+    def includes_zero_advantage(self) -> bool:
         return bool(self.kl or self.entropy) or self.loss == "jsd"

@@ -10,8 +10,10 @@ import numpy as np
 
 from llmzoo.errors import ConfigError
 
-SMALL = 10_000_000  # parameters; smaller models learn at a far higher rate
-UPDATE_KL = 0.001  # nats a token that an update may move a model on which that rate was not found
+SMALL_MODEL_PARAMETERS = 10_000_000  # parameters; smaller models learn at a far higher rate
+DEFAULT_UPDATE_KL = (
+    0.001  # nats a token that an update may move a model on which that rate was not found
+)
 
 
 def update_kl_limit(max_update_kl: float | None, parameters: int, *, known_rate: bool) -> float:
@@ -23,7 +25,7 @@ def update_kl_limit(max_update_kl: float | None, parameters: int, *, known_rate:
     """
     if max_update_kl is not None:
         return max_update_kl
-    return UPDATE_KL if not known_rate and parameters < SMALL else math.inf
+    return DEFAULT_UPDATE_KL if not known_rate and parameters < SMALL_MODEL_PARAMETERS else math.inf
 
 
 def check_update_kl(max_update_kl: float | None) -> None:
@@ -64,7 +66,9 @@ class OptimizerConfig:
         """
         if self.learning_rate is not None:
             return self.learning_rate
-        full, of_adapter = self.rates_of_small if parameters < SMALL else self.rates
+        full, of_adapter = (
+            self.rates_of_small if parameters < SMALL_MODEL_PARAMETERS else self.rates
+        )
         return of_adapter if adapter else full
 
     @classmethod
@@ -76,7 +80,7 @@ class OptimizerConfig:
         )
         return (
             f"by model: {full}, LoRA {adapter}; "
-            f"below {SMALL // 10**6}M parameters {small}, LoRA {small_adapter}"
+            f"below {SMALL_MODEL_PARAMETERS // 10**6}M parameters {small}, LoRA {small_adapter}"
         )
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:

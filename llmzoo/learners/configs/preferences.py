@@ -10,7 +10,7 @@ from llmzoo.errors import ConfigError, UnknownNameError, check_names
 from llmzoo.learners.configs.optimizer import check_update_kl, update_kl_limit
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
-from llmzoo.learners.preferences import Choice
+from llmzoo.learners.preferences import PairChoice
 
 # losses of one pair alone, whatever the answers' lengths: a joint answer can take an answer's place
 JOINT_LOSS_NAMES = (
@@ -28,7 +28,7 @@ JOINT_LOSS_NAMES = (
 LOSS_NAMES = (*JOINT_LOSS_NAMES, "ipo", "aot", "aot_unpaired", "sft", "sigmoid_norm")
 DIVERGENCES = ("reverse_kl", "forward_kl", "js_divergence", "alpha_divergence")
 # losses for which f-divergences are defined
-_OF_SCORES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
+_SCORE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class LossOptions:
         if self.f_divergence_type not in DIVERGENCES:
             raise UnknownNameError("f_divergence_type", self.f_divergence_type, DIVERGENCES)
         for name in self.losses if self.f_divergence_type != "reverse_kl" else ():
-            if name not in _OF_SCORES:
+            if name not in _SCORE_LOSSES:
                 raise ConfigError(f"{name} has no f_divergence_type: leave it out")
         if self.ld_alpha is not None and not 0.0 <= self.ld_alpha <= 1.0:
             raise ConfigError(f"ld_alpha must be in [0, 1], got {self.ld_alpha}")
@@ -67,7 +67,7 @@ class LossOptions:
             )
 
 
-_OF_THE_LOSS = tuple(f.name for f in fields(LossOptions) if f.name not in ("beta", "losses"))
+_LOSS_OPTION_NAMES = tuple(f.name for f in fields(LossOptions) if f.name not in ("beta", "losses"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class PreferenceConfig(RowsConfig):
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
     expand: int | None = 1  # children of a node that become nodes; None: all (the full tree)
-    pairs: Choice = "all"  # of a group: best against worst, one at random, or all that differ
+    pairs: PairChoice = "all"  # of a group: best against worst, one at random, or all that differ
     min_gap: float = 0.0  # least difference of the returns of a pair
 
     allowed_losses: ClassVar[Collection[str]] = LOSS_NAMES
@@ -92,7 +92,7 @@ class PreferenceConfig(RowsConfig):
     def __post_init__(self) -> None:
         RowsConfig.__post_init__(self)
         check_update_kl(self.max_update_kl)
-        check_trl_args(self.trl_args, ("max_length", *_OF_THE_LOSS))
+        check_trl_args(self.trl_args, ("max_length", *_LOSS_OPTION_NAMES))
         check_names("loss_type", self.loss_options.losses, self.allowed_losses)
         if self.beta <= 0:
             raise ConfigError(f"beta must be above 0, got {self.beta}")
@@ -125,7 +125,7 @@ class PreferenceConfig(RowsConfig):
     def loss_options(self) -> LossOptions:
         """Which losses are summed, and their parameters."""
         names = (self.loss_type,) if isinstance(self.loss_type, str) else tuple(self.loss_type)
-        given = {name: value for name, value in self.trl_args.items() if name in _OF_THE_LOSS}
+        given = {name: value for name, value in self.trl_args.items() if name in _LOSS_OPTION_NAMES}
         return LossOptions(beta=self.beta, losses=names, **given)
 
     def refuse_max_length(self) -> None:
@@ -133,7 +133,7 @@ class PreferenceConfig(RowsConfig):
         if self.trl_args.get("max_length") is not None:
             raise ConfigError("played answers are trained on whole: leave max_length out")
 
-    def refuse_beside(self, names: Iterable[str], beside: str) -> None:
+    def refuse_unused(self, names: Iterable[str], beside: str) -> None:
         """Raise :class:`ConfigError` for options that are set but have no effect."""
         defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
         for name in names:
@@ -157,11 +157,11 @@ class DPOConfig(PreferenceConfig):
         if self.rows < 1:
             raise ConfigError(f"rows must be at least 1, got {self.rows}")
         if self.preferences is None:
-            self.refuse_beside(["rows", "order"], "play: give preferences")
+            self.refuse_unused(["rows", "order"], "play: give preferences")
             self.refuse_max_length()
         else:
             played = ["group_size", "gamma", "expand", "mode", "pairs", "min_gap"]
-            self.refuse_beside(played, "preferences, with which nothing is played")
+            self.refuse_unused(played, "preferences, with which nothing is played")
 
     def update_kl_for(self, parameters: int, *, known_rate: bool) -> float:
         """As of others; given preferences have no default, since the estimate needs sampled answers."""

@@ -54,8 +54,8 @@ class SFTConfig(RowsConfig):
         if self.trl_args.get("loss_type", "nll") not in ("nll", "dft"):
             raise UnknownNameError("loss_type", self.trl_args["loss_type"], ("nll", "dft"))
         known = [*SCRIPTED, "self"]
-        meant = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
-        if meant and self.source not in known and not Path(self.source).exists():
+        close_matches = difflib.get_close_matches(self.source, known, n=1, cutoff=0.75)
+        if close_matches and self.source not in known and not Path(self.source).exists():
             raise UnknownNameError("source of demonstrations", self.source, known)
         if self.expert_share != 0.5 and self.source != "mixed":
             raise ConfigError("expert_share has no effect unless source is 'mixed'")

@@ -73,6 +73,6 @@ class SurrogateConfig(OptimizerConfig):
         return bool(self.kl or self.entropy)
 
     @property
-    def learns_from_all(self) -> bool:
+    def includes_zero_advantage(self) -> bool:
         """Whether answers without an advantage have a gradient too."""
         return bool(self.kl or self.entropy)

@@ -12,14 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from llmzoo.learners.advantages import whitened
+from llmzoo.learners.advantages import whiten
 from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.updates.critics import HeadCritic, ModelCritic
-from llmzoo.learners.updates.passes import passes
+from llmzoo.learners.updates.passes import train_on_batch
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
     PolicyGradientUpdater,
-    named,
+    prefix_metrics,
     surrogate_loss,
 )
 from llmzoo.learners.updates.turns import (
@@ -27,8 +27,8 @@ from llmzoo.learners.updates.turns import (
     ScoredTurn,
     Turn,
     agent_trajectories,
-    explained,
-    valued,
+    explained_variances,
+    score_trajectory,
 )
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -76,19 +76,19 @@ class ActorCriticUpdater(PolicyGradientUpdater):
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         metrics: dict[str, Any] = {}
         self.used = []
-        judged: dict[str, list[ScoredTurn]] = {name: [] for name in self.critics}
+        scored: dict[str, list[ScoredTurn]] = {name: [] for name in self.critics}
         for name, policy in self.policies.items():
             mine = [agent for agent, player in self.agent_policies.items() if player is policy]
             trajectories = agent_trajectories(batch.episodes, mine)
-            judge = name if name in self.critics else "central"
-            items = self.judged(self.critics[judge], trajectories)
-            judged[judge] += items
-            learned = {} if not items else self._act(name, policy, items, seed)
-            metrics |= named(name, learned, self.policies)
+            critic_name = name if name in self.critics else "central"
+            items = self.judged(self.critics[critic_name], trajectories)
+            scored[critic_name] += items
+            policy_metrics = {} if not items else self._act(name, policy, items, seed)
+            metrics |= prefix_metrics(name, policy_metrics, self.policies)
         for name, critic in self.critics.items():
-            if isinstance(critic, ModelCritic) and judged[name]:
-                learned = critic.learn(judged[name], random.Random(f"{seed}/{name}/critic"))
-                metrics |= named(name, learned, self.critics)
+            if isinstance(critic, ModelCritic) and scored[name]:
+                policy_metrics = critic.learn(scored[name], random.Random(f"{seed}/{name}/critic"))
+                metrics |= prefix_metrics(name, policy_metrics, self.critics)
         return metrics
 
     def judged(
@@ -96,16 +96,18 @@ class ActorCriticUpdater(PolicyGradientUpdater):
     ) -> list[ScoredTurn]:
         """Every turn with its advantage, before whitening, and the target of its value."""
         config = self.config
-        turns: list[Turn] = [turn for chain in trajectories for turn in chain.turns]
+        turns: list[Turn] = [turn for trajectory in trajectories for turn in trajectory.turns]
         values = iter(critic.values(turns) if turns else [])
-        goes_on = [_goes_on(chain, config) for chain in trajectories]
-        finals = iter(critic.final([c for c, on in zip(trajectories, goes_on, strict=True) if on]))
+        bootstraps = [_should_bootstrap(trajectory, config) for trajectory in trajectories]
+        finals = iter(
+            critic.final([c for c, on in zip(trajectories, bootstraps, strict=True) if on])
+        )
         return [
             item
-            for chain, on in zip(trajectories, goes_on, strict=True)
-            for item in valued(
-                chain,
-                [next(values) for _ in chain.turns],
+            for trajectory, on in zip(trajectories, bootstraps, strict=True)
+            for item in score_trajectory(
+                trajectory,
+                [next(values) for _ in trajectory.turns],
                 next(finals) if on else 0.0,
                 gamma=config.gamma,
                 lam=config.lam,
@@ -120,24 +122,24 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         flat = torch.cat([item.advantages.flatten() for item in items])
         metrics = {
             "advantage_std": float(flat.std(correction=0)),
-            **explained(items),
+            **explained_variances(items),
         }
         if config.whiten and len(flat) > 1:  # one alone would be 0, and never teach anything
-            items = _with(items, whitened(flat))
+            items = _with_advantages(items, whiten(flat))
         self.used += items
         critic = self.critics.get(name)
         head = critic if isinstance(critic, HeadCritic) else None
         loss = partial(self._loss, policy, head, self.references.get(name))
         target = config.target_kl
-        return metrics | passes(
+        return metrics | train_on_batch(
             policy,
             [self.optimizers[name], *([head.optimizer] if head else [])],
             items,
             loss,
             config,
             random.Random(f"{seed}/{name}"),
-            enough=lambda means: target is not None and means.get("update_kl", 0.0) > target,
-            include_zero_advantage=config.learns_from_all or head is not None,
+            stop_early=lambda means: target is not None and means.get("update_kl", 0.0) > target,
+            include_zero_advantage=config.includes_zero_advantage or head is not None,
         )
 
     def _loss(
@@ -156,7 +158,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             policy, part, self.config, rows=rows, tokens=tokens, reference=reference, now=now
         )
         if head is not None:
-            mean = head.summed_loss(part, now) / (rows if self.config.values == "turn" else tokens)
+            mean = head.total_loss(part, now) / (rows if self.config.values == "turn" else tokens)
             loss = loss + self.config.value_weight * mean
             metrics["value_loss"] = mean.detach() * tokens
         return loss, metrics
@@ -172,7 +174,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
             critic.load(folder, name)
 
 
-def _goes_on(chain: AgentTrajectory, config: ActorCriticConfig) -> bool:
+def _should_bootstrap(trajectory: AgentTrajectory, config: ActorCriticConfig) -> bool:
     """Whether to bootstrap from the critic's value after a chain's last turn.
 
     Bootstrapping is right if a time limit outside the task cut the episode off (arXiv 1712.00378).
@@ -180,11 +182,11 @@ def _goes_on(chain: AgentTrajectory, config: ActorCriticConfig) -> bool:
     as much as succeeding a little later.
     """
     if config.time_limit == "auto":
-        return chain.cut_off and not chain.timed_task
-    return chain.cut_off and config.time_limit == "bootstrap"
+        return trajectory.cut_off and not trajectory.timed_task
+    return trajectory.cut_off and config.time_limit == "bootstrap"
 
 
-def _with(items: Sequence[ScoredTurn], flat: Tensor) -> list[ScoredTurn]:
+def _with_advantages(items: Sequence[ScoredTurn], flat: Tensor) -> list[ScoredTurn]:
     """The items with new advantages, which ``flat`` holds in one row."""
     sizes = [item.advantages.numel() for item in items]
     return [

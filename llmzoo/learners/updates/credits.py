@@ -19,17 +19,17 @@ class ScoredGroup:
     advantages: Tensor
 
 
-def sampled_only(groups: Sequence[Group]) -> list[Group]:
+def keep_sampled(groups: Sequence[Group]) -> list[Group]:
     """The groups with only the completions that a model sampled; others enter no baseline."""
     kept = []
     for group in groups:
         sampled = [i for i, c in enumerate(group.completions) if c.trainable]
         if sampled:
-            kept.append(group if len(sampled) == len(group.completions) else group.only(sampled))
+            kept.append(group if len(sampled) == len(group.completions) else group.select(sampled))
     return kept
 
 
-def credits_of(batch: Batch, used: Iterable[ScoredGroup]) -> list[float | None]:
+def completion_advantages(batch: Batch, used: Iterable[ScoredGroup]) -> list[float | None]:
     """The advantage of each of ``batch.completions`` in ``used``, as the loss received it.
 
     Completions are matched by identity, because groups may have been filtered or rebuilt. Per-token
@@ -45,7 +45,7 @@ def credits_of(batch: Batch, used: Iterable[ScoredGroup]) -> list[float | None]:
     return [advantage_of.get(id(completion)) for completion in batch.completions]
 
 
-def merged_credits(
+def merge_credits(
     batch: Batch, parts: Sequence[tuple[Batch, Sequence[float | None]]]
 ) -> list[float | None]:
     """The credits of a batch that several updaters learned from, each from a part of it.

@@ -11,27 +11,33 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import device_of, gathered, named_weights, put_into, shard_like
+from llmzoo.distributed.sharding import (
+    compute_device,
+    gather_weights,
+    load_weights,
+    named_weights,
+    shard_like,
+)
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.critics import ActorCriticConfig
 from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.passes import SMALLER, minibatches, optimizer_step
+from llmzoo.learners.updates.passes import MEMORY_ADVICE, minibatches, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.turns import AgentTrajectory, ScoredTurn, Turn
 from llmzoo.learners.values import value_loss
 from llmzoo.models import tensor_io
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.models.lora import parameter_count
-from llmzoo.models.memory import limited_by
-from llmzoo.models.packing import Segments, packs
+from llmzoo.models.memory import explain_out_of_memory
+from llmzoo.models.packing import Segments, split_into_packs
 from llmzoo.policies import check_model
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
 
-HEAD_RATE = 1e-3  # learning rate of a head; it starts at zero, so a high rate is safe
+HEAD_LEARNING_RATE = 1e-3  # learning rate of a head; it starts at zero, so a high rate is safe
 
 
 class ModelCritic:
@@ -55,7 +61,7 @@ class ModelCritic:
             check_model(config.critic_model)
             start = TransformersPolicy.load(
                 config.critic_model,
-                device=str(device_of(policy.model)),
+                device=str(compute_device(policy.model)),
                 precision=policy.precision,
             )
             if start.tokenizer.chat_template == policy.tokenizer.chat_template:
@@ -95,23 +101,23 @@ class ModelCritic:
     @torch.no_grad()
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
-        with gathered([self.model.body]):
+        with gather_weights([self.model.body]):
             return ranks.map_sharded(turns, self._judged)
 
     @torch.no_grad()
     def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
-        with gathered([self.model.body]):
-            return [float(value) for value in ranks.map_sharded(trajectories, self._final)]
+        with gather_weights([self.model.body]):
+            return [float(value) for value in ranks.map_sharded(trajectories, self._final_values)]
 
     def _judged(self, turns: Sequence[Turn]) -> Sequence[Tensor]:
-        return self._values(turns).cpu().split(_sizes(turns, self._config))
+        return self._values(turns).cpu().split(_value_counts(turns, self._config))
 
-    def _final(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
+    def _final_values(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
         if self._central:
-            read = [_read(self._reader, c.final_state) for c in trajectories]
+            read = [_encode(self._reader, c.final_state) for c in trajectories]
         else:
-            read = [_read(self._reader, c.final, c.agent) for c in trajectories]
+            read = [_encode(self._reader, c.final, c.agent) for c in trajectories]
         values = self.model.values(read).cpu()
         return [values[row, [self._output[c.agent]]] for row, c in enumerate(trajectories)]
 
@@ -123,7 +129,7 @@ class ModelCritic:
                 [self.optimizer],
                 shard_microbatches(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
-                at_once=("tokens_at_once", self._tokens),
+                at_once=("tokens_at_once", self._count_tokens),
                 whose="the critic",
                 remedy="lower critic_learning_rate",
             )
@@ -134,22 +140,22 @@ class ModelCritic:
     def _loss(self, part: Sequence[ScoredTurn], *, count: int) -> tuple[Tensor, Metrics]:
         """The part's share of the mean over ``count`` values."""
         now = self._values([item.turn for item in part])
-        return summed_value_loss(now, part, self._config.value_clip) / count, {}
+        return total_value_loss(now, part, self._config.value_clip) / count, {}
 
     def _parts(self, items: Sequence[ScoredTurn], tokens_at_once: int) -> list[list[ScoredTurn]]:
-        sizes = [self._tokens([item]) for item in items]
-        return [[items[i] for i in pack] for pack in packs(sizes, tokens_at_once)]
+        sizes = [self._count_tokens([item]) for item in items]
+        return [[items[i] for i in pack] for pack in split_into_packs(sizes, tokens_at_once)]
 
-    def _tokens(self, items: Sequence[ScoredTurn]) -> int:
-        return sum(len(self._text(item.turn)) + _answer(item.turn) for item in items)
+    def _count_tokens(self, items: Sequence[ScoredTurn]) -> int:
+        return sum(len(self._text(item.turn)) + _completion_length(item.turn) for item in items)
 
     def save(self, folder: Path, name: str) -> None:
         tensor_io.save(named_weights(self.model), folder, f"{name}.critic")
         tensor_io.save(self.optimizer.state(), folder, f"{name}.critic_optimizer")
 
     def load(self, folder: Path, name: str) -> None:
-        put_into(self.model, tensor_io.load(folder, f"{name}.critic"))
-        self.optimizer.restore(tensor_io.load(folder, f"{name}.critic_optimizer"))
+        load_weights(self.model, tensor_io.load(folder, f"{name}.critic"))
+        self.optimizer.load_state_dict(tensor_io.load(folder, f"{name}.critic_optimizer"))
 
     def _values(self, turns: Sequence[Turn]) -> Tensor:
         """All values of the turns, one after the other."""
@@ -164,8 +170,8 @@ class ModelCritic:
 
     def _text(self, turn: Turn) -> tuple[int, ...]:
         if self._central:
-            return _read(self._reader, turn.state)
-        return _read(self._reader, turn.observation, turn.group.agent)
+            return _encode(self._reader, turn.state)
+        return _encode(self._reader, turn.observation, turn.group.agent)
 
 
 class HeadCritic:
@@ -175,12 +181,12 @@ class HeadCritic:
         self, policy: TransformersPolicy, config: ActorCriticConfig, *, total_steps: int, name: str
     ):
         self.policy = policy
-        self.head = ValueHead(policy.model.config.hidden_size).to(device_of(policy.model))
+        self.head = ValueHead(policy.model.config.hidden_size).to(compute_device(policy.model))
         self._config = config
         self.optimizer = Optimizer(
             self.head.parameters(),
             config,
-            rate=config.critic_learning_rate or HEAD_RATE,
+            rate=config.critic_learning_rate or HEAD_LEARNING_RATE,
             total=max(1, total_steps * config.epochs * config.minibatches),
             name=f"the value head of {name}",
         )
@@ -188,21 +194,23 @@ class HeadCritic:
     @torch.no_grad()
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
-        with gathered([self.policy.model]):
+        with gather_weights([self.policy.model]):
             return ranks.map_sharded(
                 turns,
-                lambda mine: self._judged([t.group for t in mine], _sizes(mine, self._config)),
+                lambda mine: self._judged(
+                    [t.group for t in mine], _value_counts(mine, self._config)
+                ),
             )
 
     @torch.no_grad()
     def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
         """Of what each chain's agent reads after its last turn."""
-        with gathered([self.policy.model]):
-            return [float(value) for value in ranks.map_sharded(trajectories, self._final)]
+        with gather_weights([self.policy.model]):
+            return [float(value) for value in ranks.map_sharded(trajectories, self._final_values)]
 
-    def _final(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
+    def _final_values(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
         hidden = self.policy.prompt_hidden(
-            [_read(self.policy, c.final, c.agent) for c in trajectories]
+            [_encode(self.policy, c.final, c.agent) for c in trajectories]
         )
         return list(self.head(hidden).cpu())
 
@@ -212,28 +220,32 @@ class HeadCritic:
         for agent in dict.fromkeys(group.agent for group in rows):
             mine = [i for i, group in enumerate(rows) if group.agent == agent]
             lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in mine]
-            for pack in packs(lengths, self._config.tokens_at_once or self.policy.tokens_at_once):
+            for pack in split_into_packs(
+                lengths, self._config.tokens_at_once or self.policy.tokens_at_once
+            ):
                 part = [mine[i] for i in pack]
                 size = sum(lengths[at] for at in pack)
-                with limited_by("tokens_at_once", size, "A pass of the critic", SMALLER):
+                with explain_out_of_memory(
+                    "tokens_at_once", size, "A pass of the critic", MEMORY_ADVICE
+                ):
                     now = self.policy.likelihood([rows[i] for i in part], hidden=True)
                     values = self._values(now, [len(rows[i].completions[0].ids) for i in part])
                 split = values.cpu().split([sizes[i] for i in part])
                 values_of |= dict(zip(part, split, strict=True))
         return [values_of[i] for i in range(len(rows))]
 
-    def summed_loss(self, part: Sequence[ScoredTurn], now: Likelihood) -> Tensor:
+    def total_loss(self, part: Sequence[ScoredTurn], now: Likelihood) -> Tensor:
         """The value loss summed over the values of a part of a minibatch."""
-        values = self._values(now, [_answer(item.turn) for item in part])
-        return summed_value_loss(values, part, self._config.value_clip)
+        values = self._values(now, [_completion_length(item.turn) for item in part])
+        return total_value_loss(values, part, self._config.value_clip)
 
     def save(self, folder: Path, name: str) -> None:
         tensor_io.save(self.head.state_dict(), folder, f"{name}.head")
         tensor_io.save(self.optimizer.state(), folder, f"{name}.head_optimizer")
 
     def load(self, folder: Path, name: str) -> None:
-        put_into(self.head, tensor_io.load(folder, f"{name}.head"))
-        self.optimizer.restore(tensor_io.load(folder, f"{name}.head_optimizer"))
+        load_weights(self.head, tensor_io.load(folder, f"{name}.head"))
+        self.optimizer.load_state_dict(tensor_io.load(folder, f"{name}.head_optimizer"))
 
     def _values(self, now: Likelihood, lengths: Sequence[int]) -> Tensor:
         """All values of answers with these lengths, one after the other."""
@@ -243,24 +255,24 @@ class HeadCritic:
         return Segments(lengths, now.hidden.device).flat(self.head(now.hidden).squeeze(-1))
 
 
-def summed_value_loss(values: Tensor, items: Sequence[ScoredTurn], clip: float | None) -> Tensor:
+def total_value_loss(values: Tensor, items: Sequence[ScoredTurn], clip: float | None) -> Tensor:
     """The value loss summed over all values of ``items``, of which ``values`` are one row."""
     targets = torch.cat([item.targets for item in items]).to(values)
     old = torch.cat([item.old for item in items]).to(values)
     return value_loss(values, targets, old, clip).sum()
 
 
-def _read(reader: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
+def _encode(reader: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
     """The tokens of a text; one padding token for an empty text."""
     return reader.encode(text, agent) or (reader.pad_id,)
 
 
-def _answer(turn: Turn) -> int:
+def _completion_length(turn: Turn) -> int:
     """The number of tokens of a turn's answer."""
     return len(turn.group.completions[0].ids)
 
 
-def _sizes(turns: Sequence[Turn], config: ActorCriticConfig) -> list[int]:
+def _value_counts(turns: Sequence[Turn], config: ActorCriticConfig) -> list[int]:
     if config.values == "turn":
         return [1] * len(turns)
-    return [_answer(turn) for turn in turns]
+    return [_completion_length(turn) for turn in turns]

@@ -14,7 +14,7 @@ from torch import Tensor
 from llmzoo.learners.groups import GroupLearner, GroupUpdater
 from llmzoo.learners.losses import token_weights
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.learners.updates.passes import PartLoss
+from llmzoo.learners.updates.passes import MicrobatchLoss
 from llmzoo.learners.updates.policy_gradient import Metrics, surrogate_loss
 from llmzoo.learners.updates.teachers import Teachers
 from llmzoo.policies.base import Policy
@@ -56,23 +56,23 @@ class DistillationUpdater(GroupUpdater):
     ) -> dict[str, float]:
         if self.config.loss == "jsd":
             return super()._update(name, policy, groups, rng)
-        self._apart = 0.0
+        self._mean_divergence = 0.0
         metrics = super()._update(name, policy, groups, rng)
-        return {**metrics, "teacher_divergence": self._apart}
+        return {**metrics, "teacher_divergence": self._mean_divergence}
 
-    def _credited(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
+    def _score_groups(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
         """With one advantage a token, [K, C], for ``reverse_kl``: the reward's and the teacher's."""
         weight = self.config.reward_weight
-        judged_by_return = super()._credited(learner, groups)
-        credited = [ScoredGroup(c.group, weight * c.advantages) for c in judged_by_return]
-        if self.config.loss == "jsd" or not credited:
-            return credited
-        judged = [c.group for c in credited]
-        student = self.agent_policies[judged[0].agent]
+        judged_by_return = super()._score_groups(learner, groups)
+        scored = [ScoredGroup(c.group, weight * c.advantages) for c in judged_by_return]
+        if self.config.loss == "jsd" or not scored:
+            return scored
+        groups_to_score = [c.group for c in scored]
+        student = self.agent_policies[groups_to_score[0].agent]
         assert isinstance(student, TransformersPolicy)
-        scores = self.teachers.logprobs(judged, student)
+        scores = self.teachers.logprobs(groups_to_score, student)
         total, tokens, result = 0.0, 0, []
-        for c, flat in zip(credited, scores, strict=True):
+        for c, flat in zip(scored, scores, strict=True):
             answers = c.group.completions
             rows = flat.split([len(a.ids) for a in answers])
             advantages = torch.zeros(len(answers), max(map(len, rows)), dtype=flat.dtype)
@@ -82,15 +82,15 @@ class DistillationUpdater(GroupUpdater):
                 advantages[k, : len(row)] = ratios + c.advantages[k]
             tokens += len(flat)
             result.append(ScoredGroup(c.group, advantages))
-        self._apart = total / max(1, tokens)
+        self._mean_divergence = total / max(1, tokens)
         return result
 
-    def _loss(self, name: str, policy: TransformersPolicy) -> PartLoss:
+    def _loss(self, name: str, policy: TransformersPolicy) -> MicrobatchLoss:
         if self.config.loss != "jsd":
             return super()._loss(name, policy)
-        return partial(self._divergence, policy, self.references.get(name))
+        return partial(self._divergence_loss, policy, self.references.get(name))
 
-    def _divergence(
+    def _divergence_loss(
         self,
         policy: TransformersPolicy,
         reference: TransformersPolicy | None,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import gathered
+from llmzoo.distributed.sharding import gather_weights
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.preferences import (
     DPOConfig,
@@ -21,23 +21,30 @@ from llmzoo.learners.configs.preferences import (
     MADPOConfig,
     PreferenceConfig,
 )
-from llmzoo.learners.preference_losses import Pairs, pair_losses
-from llmzoo.learners.preferences import conversational, load_preferences
+from llmzoo.learners.preference_losses import PairLogProbs, pair_losses
+from llmzoo.learners.preferences import is_conversational, load_preferences
 from llmzoo.learners.updates.dpo_reference import RoundReference
-from llmzoo.learners.updates.pairs import JointPair, Pair, cut_off, encoded, joint_pairs, own_pairs
-from llmzoo.learners.updates.passes import SMALLER
-from llmzoo.learners.updates.policy_gradient import Metrics, named
-from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches, chunks
-from llmzoo.learners.updates.step_bound import SAMPLE, step_bound
+from llmzoo.learners.updates.pairs import (
+    JointPair,
+    Pair,
+    agent_pairs,
+    encode_pair,
+    joint_pairs,
+    truncate_pairs,
+)
+from llmzoo.learners.updates.passes import MEMORY_ADVICE
+from llmzoo.learners.updates.policy_gradient import Metrics, prefix_metrics
+from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, chunks, epoch_batches
+from llmzoo.learners.updates.step_bound import SAMPLE_SIZE, step_bound
 from llmzoo.models.likelihood import Likelihood
-from llmzoo.models.memory import limited_by
+from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedPair:
+class PairWithReference:
     """A pair with the reference's log-probabilities [2] of its answers."""
 
     pair: Pair
@@ -66,10 +73,10 @@ def pair_logps(
 
 def preference_loss(
     policy: TransformersPolicy,
-    part: Sequence[ComparedPair],
+    part: Sequence[PairWithReference],
     *,
     options: LossOptions,
-    batch: Sequence[ComparedPair],
+    batch: Sequence[PairWithReference],
     mean_over: int,
 ) -> tuple[Tensor, Metrics]:
     """The part's share of the loss of a batch, summed over its pairs and divided by ``mean_over``.
@@ -78,7 +85,7 @@ def preference_loss(
     """
     logps, now = pair_logps(policy, [compared.pair for compared in part], options.ld_alpha)
     chosen = now.mask[::2]
-    pairs = Pairs(
+    pairs = PairLogProbs(
         logps,
         torch.stack([compared.reference for compared in part]).to(logps),
         now.mask.sum(dim=1).view(-1, 2),
@@ -156,7 +163,7 @@ class PreferenceUpdater(RowsUpdater):
             self.iterations, rounds=self.config.round_count, total=self.total_steps
         ):
             for reference in self.references.values():
-                reference.renew()
+                reference.refresh()
         return metrics
 
     def learn(self, batch: Batch, *, seed: int) -> dict[str, Any]:
@@ -169,16 +176,18 @@ class PreferenceUpdater(RowsUpdater):
         def compute(mine: Sequence[Pair]) -> list[Tensor]:
             logps: list[Tensor] = []
             for part in chunks(mine, self.config.rows_at_once):
-                with limited_by("rows_at_once", len(part), f"A pass of {policy.name!r}", SMALLER):
+                with explain_out_of_memory(
+                    "rows_at_once", len(part), f"A pass of {policy.name!r}", MEMORY_ADVICE
+                ):
                     logps += pair_logps(policy, part, self.options.ld_alpha)[0].cpu()
             return logps
 
-        with gathered([policy.model]):
+        with gather_weights([policy.model]):
             values = ranks.map_sharded(pairs, compute)
         return torch.stack(values) if values else torch.zeros(0, 2)
 
     def preference_step(
-        self, name: str, batch: Sequence[ComparedPair], mean_over: int, *, steps: int
+        self, name: str, batch: Sequence[PairWithReference], mean_over: int, *, steps: int
     ) -> dict[str, float]:
         """One of the ``steps`` of a policy's optimiser in an iteration; returns metrics.
 
@@ -192,7 +201,7 @@ class PreferenceUpdater(RowsUpdater):
             batch=batch,
             mean_over=mean_over,
         )
-        policy, few = self.policies[name], [compared.pair for compared in batch[: SAMPLE // 2]]
+        policy, few = self.policies[name], [compared.pair for compared in batch[: SAMPLE_SIZE // 2]]
 
         def sample() -> list[Likelihood]:
             return [pair_logps(policy, part)[1] for part in chunks(few, self.config.rows_at_once)]
@@ -221,7 +230,7 @@ class DPOUpdater(PreferenceUpdater):
         super().__init__(config, *args, **options)
         self._rows = load_preferences(config.preferences) if config.preferences else []
         for policy in self.policies.values():
-            if policy.tokenizer.chat_template is None and any(map(conversational, self._rows)):
+            if policy.tokenizer.chat_template is None and any(map(is_conversational, self._rows)):
                 raise ConfigError(
                     f"{config.preferences} holds conversations, but {policy.name} has no chat "
                     "template: give prompt, chosen and rejected as texts"
@@ -233,21 +242,21 @@ class DPOUpdater(PreferenceUpdater):
             pairs, counts = self._pairs(name, policy, batch, seed)
             reference = self.logps(self.references[name].player, pairs)
             order = random.Random(f"{seed}/{name}").getrandbits(31)
-            compared = [ComparedPair(*both) for both in zip(pairs, reference, strict=True)]
-            todo = batches(compared, self.config, order)
+            compared = [PairWithReference(*both) for both in zip(pairs, reference, strict=True)]
+            todo = epoch_batches(compared, self.config, order)
             self.expect(name, len(todo))
             steps = [self.preference_step(name, p, len(p), steps=len(todo)) for p in todo]
-            learned = {"pairs": len(pairs), **counts, **self.averaged(name, steps)}
-            metrics |= named(name, learned, self.policies)
+            learned = {"pairs": len(pairs), **counts, **self.average_metrics(name, steps)}
+            metrics |= prefix_metrics(name, learned, self.policies)
         return metrics
 
     def _pairs(
         self, name: str, policy: TransformersPolicy, batch: Batch, seed: int
     ) -> tuple[list[Pair], dict[str, float]]:
         if self._rows:
-            rows = [encoded(policy, self._rows[at]) for at in self._next_rows()]
-            return cut_off(rows, self.config.trl_args.get("max_length")), {}
-        chosen = own_pairs(
+            rows = [encode_pair(policy, self._rows[at]) for at in self._next_rows()]
+            return truncate_pairs(rows, self.config.trl_args.get("max_length")), {}
+        chosen = agent_pairs(
             [g for g in batch.groups if self.agent_policies[g.agent] is policy],
             self.config.pairs,
             min_gap=self.config.min_gap,
@@ -293,7 +302,7 @@ class MADPOUpdater(PreferenceUpdater):
                 steps[name].append(learned)
         metrics: dict[str, Any] = {"pairs": len(chosen.pairs), "ties": chosen.ties}
         for name in self.policies:
-            metrics |= named(name, self.averaged(name, steps[name]), self.policies)
+            metrics |= prefix_metrics(name, self.average_metrics(name, steps[name]), self.policies)
         return metrics
 
     def _joint_step(self, joint: Sequence[JointPair], *, steps: int) -> dict[str, dict[str, float]]:
@@ -301,7 +310,7 @@ class MADPOUpdater(PreferenceUpdater):
         parts: dict[str, list[tuple[int, Pair]]] = {name: [] for name in self.policies}
         for number, pairs in enumerate(joint):
             for pair in pairs:
-                parts[self._name_of(pair.agent)].append((number, pair))
+                parts[self._policy_name(pair.agent)].append((number, pair))
         parts = {name: part for name, part in parts.items() if part}
         total = torch.zeros(len(joint), 2)
         references, ratios, numbers = {}, {}, {}
@@ -315,13 +324,13 @@ class MADPOUpdater(PreferenceUpdater):
         for name, part in parts.items():
             others = total[numbers[name]] - ratios[name]
             compared = [
-                ComparedPair(pair, row)
+                PairWithReference(pair, row)
                 for (_, pair), row in zip(part, references[name] - others, strict=True)
             ]
             metrics[name] = self.preference_step(name, compared, len(joint), steps=steps)
         return metrics
 
-    def _name_of(self, agent: str) -> str:
+    def _policy_name(self, agent: str) -> str:
         return next(
             n for n, policy in self.policies.items() if self.agent_policies[agent] is policy
         )

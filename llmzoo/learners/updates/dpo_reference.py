@@ -21,7 +21,7 @@ class RoundReference:
         self._policy = policy
         self.player = _snapshot(policy)
 
-    def renew(self) -> None:
+    def refresh(self) -> None:
         """Replace the snapshot by the policy's present weights."""
         policy, player = self._policy, self.player
         if policy.adapter is None:
@@ -29,8 +29,8 @@ class RoundReference:
         elif player.adapter is None:
             self.player = _snapshot(policy)
         else:
-            own = lora.own_parameters(policy.model, policy.adapter)
-            copies = lora.own_parameters(policy.model, player.adapter)
+            own = lora.adapter_parameters(policy.model, policy.adapter)
+            copies = lora.adapter_parameters(policy.model, player.adapter)
             with torch.no_grad():
                 for parameter, copy in zip(own.values(), copies.values(), strict=True):
                     copy.copy_(parameter)

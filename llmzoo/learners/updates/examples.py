@@ -10,7 +10,7 @@ from typing import Any
 from llmzoo.errors import ConfigError, PromptsTooLongError
 from llmzoo.policies.transformers import TransformersPolicy
 
-WORLD_MODEL_FORM = "{prompt}\n\n[action]\n{completion}\n\n[next observation]\n"
+WORLD_MODEL_TEMPLATE = "{prompt}\n\n[action]\n{completion}\n\n[next observation]\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +25,26 @@ class Example:
 def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
     """A text's tokens as the policy would sample them, with the end-of-sequence token.
 
-    See :meth:`llmzoo.policies.prompts.Prompts.written`. Raises :class:`ConfigError` for a model
+    See :meth:`llmzoo.policies.prompts.PromptFormatter.written`. Raises :class:`ConfigError` for a model
     without such a token.
     """
     tokenizer = policy.tokenizer
     if not policy.eos_ids:
         raise ConfigError(f"{policy.name} has no end-of-sequence token: set it in its tokenizer")
     own = tokenizer.eos_token_id
-    ids = policy.prompts_of(agent).written(text)
+    ids = policy.prompts_for(agent).written(text)
     return (*ids, min(policy.eos_ids) if own is None else int(own))
 
 
 def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> Example:
     """A prompt of the agent's observation and action, with its next observation to predict."""
-    asked = WORLD_MODEL_FORM.format(prompt=row["prompt"], completion=row["completion"])
+    prompt = WORLD_MODEL_TEMPLATE.format(prompt=row["prompt"], completion=row["completion"])
     agent = row["agent"]
     completion = answer_ids(policy, row["next_observation"], agent)
-    return Example(policy.encode(asked, agent), completion, True)
+    return Example(policy.encode(prompt, agent), completion, True)
 
 
-def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[Example]:
+def sample_examples(examples: Sequence[Example], count: int, rng: random.Random) -> list[Example]:
     """``count`` random examples. Counts of how often each one is drawn differ by at most 1."""
     if not examples:
         return []
@@ -52,7 +52,7 @@ def drawn(examples: Sequence[Example], count: int, rng: random.Random) -> list[E
     return [*list(examples) * times, *rng.sample(list(examples), rest)]
 
 
-def cut_off(examples: Sequence[Example], max_length: int | None) -> list[Example]:
+def truncate_examples(examples: Sequence[Example], max_length: int | None) -> list[Example]:
     """Each example's first ``max_length`` tokens. Examples that lose the completion are dropped."""
     if max_length is None:
         return list(examples)
@@ -63,9 +63,9 @@ def cut_off(examples: Sequence[Example], max_length: int | None) -> list[Example
     ]
 
 
-def fits(policy: TransformersPolicy, example: Example) -> bool:
+def fits_context(policy: TransformersPolicy, example: Example) -> bool:
     """Whether the prompt is not empty and fits the model's context with its completion."""
-    limit = _limit(policy)
+    limit = _context_length(policy)
     return bool(example.prompt) and (limit is None or _length(example) <= limit)
 
 
@@ -76,7 +76,7 @@ def refuse_too_long(name: str, policy: TransformersPolicy, examples: Sequence[Ex
         raise PromptsTooLongError(
             f"every example of {name!r} is too long for the model: the shortest has "
             f"{min(lengths)} tokens, prompt and completion together, the longest {max(lengths)}, "
-            f"and {policy.name!r} reads at most {_limit(policy)}. Use a model with a longer "
+            f"and {policy.name!r} reads at most {_context_length(policy)}. Use a model with a longer "
             "context, or shorter examples"
         )
 
@@ -85,7 +85,7 @@ def _length(example: Example) -> int:
     return len(example.prompt) + len(example.completion)
 
 
-def _limit(policy: TransformersPolicy) -> int | None:
+def _context_length(policy: TransformersPolicy) -> int | None:
     """The model's context length in tokens; None if its configuration has none."""
     limit: int | None = (
         policy.model.config.get_text_config().to_dict().get("max_position_embeddings")

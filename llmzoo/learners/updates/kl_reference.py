@@ -16,7 +16,7 @@ from llmzoo.errors import CheckpointError
 from llmzoo.policies.transformers import TransformersPolicy
 
 
-class Frozen:
+class FrozenWeights:
     """Weights that are not saved: a resumed run must have the same ones.
 
     ``weights``: by name. ``file``: of a checkpoint, for their hashes. ``remedy``: the end of the error
@@ -24,7 +24,7 @@ class Frozen:
     """
 
     def __init__(self, weights: Mapping[str, Iterable[Tensor]], file: str, remedy: str):
-        self._hashes = {name: digest(own) for name, own in weights.items()}
+        self._hashes = {name: hash_weights(own) for name, own in weights.items()}
         self._file, self._remedy = file, remedy
 
     def save(self, folder: Path) -> None:
@@ -42,7 +42,7 @@ class Frozen:
                 raise CheckpointError(f"{name!r} {self._remedy}")
 
 
-class StartingPolicies(Frozen):
+class StartingPolicies(FrozenWeights):
     """What the option ``kl`` compares with: a frozen copy of each of ``policies``, by name."""
 
     def __init__(self, policies: Mapping[str, TransformersPolicy]):
@@ -59,7 +59,7 @@ class StartingPolicies(Frozen):
         return self._copies.get(name)
 
 
-def digest(weights: Iterable[Tensor]) -> str:
+def hash_weights(weights: Iterable[Tensor]) -> str:
     """A hash of all bits of the weights, in their order."""
     hasher = hashlib.blake2b(digest_size=16)
     for tensor in weights:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from llmzoo.distributed import ranks
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.models.packing import packs
+from llmzoo.models.packing import split_into_packs
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.trie import Trie
 from llmzoo.policies.transformers import TransformersPolicy
@@ -19,28 +19,28 @@ Part = TypeVar("Part")
 
 
 def shard_microbatches(
-    items: Sequence[Item], tokens_at_once: int, cut: Callable[[Sequence[Item], int], list[Part]]
+    items: Sequence[Item], tokens_at_once: int, split: Callable[[Sequence[Item], int], list[Part]]
 ) -> list[tuple[Part, bool]]:
-    """This rank's parts of a minibatch, which ``cut`` divides, and whether each part counts.
+    """This rank's parts of a minibatch, which ``split`` divides, and whether each part counts.
 
     All ranks get the same number of parts, because the ranks of a sharded model run it together. A
     rank with too few parts also runs a part of another rank, which does not count.
     """
-    world = ranks.world()
+    world = ranks.world_size()
     if world == 1:
-        return [(part, True) for part in cut(items, tokens_at_once)]
-    pieces = cut(items, tokens_at_once)
+        return [(part, True) for part in split(items, tokens_at_once)]
+    pieces = split(items, tokens_at_once)
     while len(pieces) < min(world, len(items)) and tokens_at_once > 1:
         tokens_at_once = -(-tokens_at_once // 2)
-        pieces = cut(items, tokens_at_once)
+        pieces = split(items, tokens_at_once)
     mine = [(part, True) for part in pieces[ranks.rank() :: world]]
-    lacking = len(mine) < math.ceil(len(pieces) / world)
-    return [*mine, (pieces[0], False)] if lacking else mine
+    needs_padding = len(mine) < math.ceil(len(pieces) / world)
+    return [*mine, (pieces[0], False)] if needs_padding else mine
 
 
 def make_microbatches(
     policy: TransformersPolicy,
-    credited: Sequence[ScoredGroup],
+    scored: Sequence[ScoredGroup],
     tokens_at_once: int,
     *,
     loss_of: Callable[[str], object] = lambda agent: None,
@@ -55,38 +55,38 @@ def make_microbatches(
     tokens is split.
     """
     alike: dict[tuple[Sampling, object], list[ScoredGroup]] = {}
-    for c in sorted(credited, key=lambda c: len(c.group.prompt_ids)):
-        pieces = _divide(c, tokens_at_once)
+    for c in sorted(scored, key=lambda c: len(c.group.prompt_ids)):
+        pieces = _split_group(c, tokens_at_once)
         agent = c.group.agent
-        alike.setdefault((policy.sampling_of(agent), loss_of(agent)), []).extend(pieces)
+        alike.setdefault((policy.sampling_for(agent), loss_of(agent)), []).extend(pieces)
     return [
         [c for i in pack for c in items[i]]
         for pieces in alike.values()
-        for items, sizes in [_together(pieces, tokens_at_once)]
-        for pack in packs(sizes, tokens_at_once)
+        for items, sizes in [_pack_conversations(pieces, tokens_at_once)]
+        for pack in split_into_packs(sizes, tokens_at_once)
     ]
 
 
-def _together(
+def _pack_conversations(
     credited: Sequence[ScoredGroup], tokens_at_once: int
 ) -> tuple[list[list[ScoredGroup]], list[int]]:
     """What one pass should read together, with its tokens, in order of the longest prompt."""
     items = []
-    for alike in _conversations(credited):
+    for alike in _group_by_prefix(credited):
         if alike[0].group.prompt_ids == alike[-1].group.prompt_ids:
-            items += [([c], tokens_of(c.group)) for c in alike]
+            items += [([c], count_tokens(c.group)) for c in alike]
         else:
-            items += _pieces(alike, tokens_at_once)
+            items += _split_conversation(alike, tokens_at_once)
     number = {id(c): n for n, c in enumerate(credited)}
-    items.sort(key=lambda item: (_longest(item[0]), number[id(item[0][0])]))
+    items.sort(key=lambda item: (_longest_prompt(item[0]), number[id(item[0][0])]))
     return [item for item, _ in items], [size for _, size in items]
 
 
-def _longest(credited: Sequence[ScoredGroup]) -> int:
+def _longest_prompt(credited: Sequence[ScoredGroup]) -> int:
     return max(len(c.group.prompt_ids) for c in credited)
 
 
-def _conversations(credited: Sequence[ScoredGroup]) -> list[list[ScoredGroup]]:
+def _group_by_prefix(credited: Sequence[ScoredGroup]) -> list[list[ScoredGroup]]:
     """The groups whose prompts begin with a whole shorter prompt, after the group that has it."""
     together: list[list[ScoredGroup]] = []
     for c in sorted(credited, key=lambda c: c.group.prompt_ids):
@@ -98,7 +98,7 @@ def _conversations(credited: Sequence[ScoredGroup]) -> list[list[ScoredGroup]]:
     return together
 
 
-def _pieces(
+def _split_conversation(
     conversation: Sequence[ScoredGroup], tokens_at_once: int
 ) -> list[tuple[list[ScoredGroup], int]]:
     """Consecutive groups, as many as fit into ``tokens_at_once``, and the tokens of their trie."""
@@ -106,35 +106,35 @@ def _pieces(
     sizes: list[int] = []
     trie = Trie()
     for c in conversation:
-        _add(trie, c.group)
+        _add_group(trie, c.group)
         if pieces and len(trie) <= tokens_at_once:
             pieces[-1].append(c)
             sizes[-1] = len(trie)
         else:
             trie = Trie()
-            _add(trie, c.group)
+            _add_group(trie, c.group)
             pieces.append([c])
             sizes.append(len(trie))
     return list(zip(pieces, sizes, strict=True))
 
 
-def _add(trie: Trie, group: Group) -> None:
+def _add_group(trie: Trie, group: Group) -> None:
     end = trie.add(group.prompt_ids)[-1]
     for completion in group.completions:
         trie.add(completion.ids, end)
 
 
-def _divide(credited: ScoredGroup, tokens_at_once: int) -> list[ScoredGroup]:
+def _split_group(credited: ScoredGroup, tokens_at_once: int) -> list[ScoredGroup]:
     group = credited.group
-    if tokens_of(group) <= tokens_at_once:
+    if count_tokens(group) <= tokens_at_once:
         return [credited]
     sizes = [len(completion.ids) for completion in group.completions]
     return [
-        ScoredGroup(group.only(pack), credited.advantages[pack.start : pack.stop])
-        for pack in packs(sizes, tokens_at_once - len(group.prompt_ids))
+        ScoredGroup(group.select(pack), credited.advantages[pack.start : pack.stop])
+        for pack in split_into_packs(sizes, tokens_at_once - len(group.prompt_ids))
     ]
 
 
-def tokens_of(group: Group) -> int:
+def count_tokens(group: Group) -> int:
     """The tokens that a pass reads for a group: the prompt once, and all completions."""
     return len(group.prompt_ids) + sum(len(completion.ids) for completion in group.completions)

@@ -76,7 +76,7 @@ class Optimizer:
 
     def accumulate(self) -> None:
         """Call this after each backward pass. It sums gradients of bfloat16 weights in float32."""
-        self._masters.gradients()
+        self._masters.collect_gradients()
 
     def step(self) -> float:
         """Take a step with the accumulated gradients. Returns their norm.
@@ -88,7 +88,7 @@ class Optimizer:
         norm = 0.0
         self.accumulate()
         masters = self._masters.masters
-        ranks.sum_gradients([master for master in masters if not is_dtensor(master)])
+        ranks.all_reduce_gradients([master for master in masters if not is_dtensor(master)])
         if any(master.grad is not None for master in masters):
             norm = clip_grad_norm(masters, self._config.max_grad_norm)
             if not math.isfinite(norm):
@@ -96,7 +96,7 @@ class Optimizer:
             for group in self._adamw.param_groups:
                 group["lr"] = self.rate
             self._adamw.step()
-            self._masters.publish()
+            self._masters.copy_to_model()
         self.steps += 1
         return norm
 
@@ -109,7 +109,7 @@ class Optimizer:
         """Move the weights to ``before``, which :meth:`weights` returned, plus ``share`` of the way from there."""
         for master, old in zip(self._masters.masters, before, strict=True):
             master.copy_(old + share * (master - old) if share else old)
-        self._masters.publish()
+        self._masters.copy_to_model()
 
     def state(self) -> dict[str, Tensor]:
         """All state but the weights: ``"number.name"``, ``"master.number"`` and ``"steps"``."""
@@ -121,7 +121,7 @@ class Optimizer:
         masters = {f"master.{n}": t for n, t in self._masters.state_dict().items()}
         return {**moments, **masters, "steps": torch.tensor(self.steps)}
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore what :meth:`state` returned. The weights must be restored first."""
         entries: dict[int, dict[str, Tensor]] = {}
         masters: dict[str, Tensor] = {}

@@ -10,8 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmzoo.learners.preferences import Choice, candidates, choose_pairs, conversational
-from llmzoo.learners.updates.credits import sampled_only
+from llmzoo.learners.preferences import (
+    PairChoice,
+    choose_pairs,
+    count_candidate_pairs,
+    is_conversational,
+)
+from llmzoo.learners.updates.credits import keep_sampled
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 
@@ -32,7 +37,7 @@ JointPair = tuple[Pair, ...]  # the agents' parts of two joint answers
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedPairs:
     """Joint pairs, and how many there would be if no two answers were equal or tied."""
 
     pairs: list[JointPair]
@@ -44,23 +49,23 @@ class Chosen:
         return 1 - len(self.pairs) / max(1, self.candidates)
 
 
-def own_pairs(
-    groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
-) -> Chosen:
+def agent_pairs(
+    groups: Sequence[Group], choice: PairChoice, *, min_gap: float, rng: random.Random
+) -> SelectedPairs:
     """Pairs within each group, ranked by the group's returns."""
     picked_pairs: list[JointPair] = []
     possible = 0
-    for group in sampled_only(groups):
+    for group in keep_sampled(groups):
         same = [completion.ids for completion in group.completions]
         picked = choose_pairs(group.returns, choice, rng=rng, min_gap=min_gap, same=same)
         picked_pairs += [(_pair(group, *indices),) for indices in picked]
-        possible += candidates(len(group.returns), choice)
-    return Chosen(picked_pairs, possible)
+        possible += count_candidate_pairs(len(group.returns), choice)
+    return SelectedPairs(picked_pairs, possible)
 
 
 def joint_pairs(
-    groups: Sequence[Group], choice: Choice, *, min_gap: float, rng: random.Random
-) -> Chosen:
+    groups: Sequence[Group], choice: PairChoice, *, min_gap: float, rng: random.Random
+) -> SelectedPairs:
     """Pairs of joint answers at each node, ranked by the mean of the agents' returns.
 
     The g-th joint answer is the g-th answer of every group at the node. An agent whose prompt was too
@@ -79,8 +84,8 @@ def joint_pairs(
         same = list(zip(*([c.ids for c in g.completions] for g in sampled), strict=True))
         picked = choose_pairs(returns, choice, rng=rng, min_gap=min_gap, same=same)
         picked_pairs += [tuple(_pair(g, *indices) for g in sampled) for indices in picked]
-        possible += candidates(len(returns), choice)
-    return Chosen(picked_pairs, possible)
+        possible += count_candidate_pairs(len(returns), choice)
+    return SelectedPairs(picked_pairs, possible)
 
 
 def _pair(group: Group, chosen: int, rejected: int) -> Pair:
@@ -92,7 +97,7 @@ def _pair(group: Group, chosen: int, rejected: int) -> Pair:
     )
 
 
-def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
+def encode_pair(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
     """A row of a preference set as the policy reads it.
 
     A text prompt is encoded like an observation, and its answers end with the tokenizer's
@@ -101,16 +106,16 @@ def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
     It ends with the token that ends its turn. The template's text after that (ChatML's line break)
     is never sampled, so it is not learned.
     """
-    prompts = policy.prompts_of()
-    if conversational(row):
-        prompt = prompts.conversation(row["prompt"], generation_prompt=True)
+    prompts = policy.prompts_for()
+    if is_conversational(row):
+        prompt = prompts.encode_messages(row["prompt"], generation_prompt=True)
         wholes = [
-            prompts.conversation(row["prompt"] + row[name], generation_prompt=False)
+            prompts.encode_messages(row["prompt"] + row[name], generation_prompt=False)
             for name in ("chosen", "rejected")
         ]
-        kept = min(_common(prompt, whole) for whole in wholes)
+        kept = min(_common_prefix_length(prompt, whole) for whole in wholes)
         prompt = prompt[:kept]
-        answers = [_ended(policy, whole[kept:]) for whole in wholes]
+        answers = [_truncate_at_end_token(policy, whole[kept:]) for whole in wholes]
     else:
         prompt = prompts.encode(row["prompt"])
         token, number = policy.tokenizer.eos_token, policy.tokenizer.eos_token_id
@@ -123,7 +128,7 @@ def encoded(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
     return Pair(agent="", prompt_ids=prompt, chosen_ids=answers[0], rejected_ids=answers[1])
 
 
-def _ended(policy: TransformersPolicy, answer: Ids) -> Ids:
+def _truncate_at_end_token(policy: TransformersPolicy, answer: Ids) -> Ids:
     """An answer up to the token that ends its turn; the whole answer if there is no such token."""
     ends = [at for at, token in enumerate(answer) if token in policy.eos_ids]
     if not ends:
@@ -131,11 +136,11 @@ def _ended(policy: TransformersPolicy, answer: Ids) -> Ids:
         text = len(answer)
         while text and str(policy.tokenizer.decode(answer[text - 1])).isspace():
             text -= 1
-        ends = [text - 1] if text and answer[text - 1] in policy.prompts_of().special else []
+        ends = [text - 1] if text and answer[text - 1] in policy.prompts_for().special else []
     return answer[: ends[-1] + 1] if ends else answer
 
 
-def _common(one: Ids, other: Ids) -> int:
+def _common_prefix_length(one: Ids, other: Ids) -> int:
     """The length of the common prefix."""
     alike = 0
     for a, b in zip(one, other, strict=False):
@@ -145,7 +150,7 @@ def _common(one: Ids, other: Ids) -> int:
     return alike
 
 
-def cut_off(pairs: Sequence[Pair], max_length: int | None) -> list[Pair]:
+def truncate_pairs(pairs: Sequence[Pair], max_length: int | None) -> list[Pair]:
     """Pairs cut to ``max_length`` tokens of prompt and answer; pairs without answers are dropped."""
     if max_length is None:
         return list(pairs)

@@ -16,23 +16,23 @@ from llmzoo.distributed import ranks
 from llmzoo.errors import DivergedError
 from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.learners.updates.microbatches import make_microbatches, shard_microbatches, tokens_of
+from llmzoo.learners.updates.microbatches import count_tokens, make_microbatches, shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.step_bound import SAMPLE, StepBound, step_bound
+from llmzoo.learners.updates.step_bound import SAMPLE_SIZE, StepBound, step_bound
 from llmzoo.models.likelihood import Likelihood
-from llmzoo.models.memory import limited_by
+from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.policies.transformers import TransformersPolicy
 
 Item = TypeVar("Item")
 Part = TypeVar("Part")
 
-AGREEMENT = ("sampler_difference", "sampler_kl")  # metrics of a batch before any step on it
+SAMPLER_METRICS = ("sampler_difference", "sampler_kl")  # metrics of a batch before any step on it
 
-SMALLER = "gradient_checkpointing, precision=bf16 and policies=lora need less memory too."
+MEMORY_ADVICE = "gradient_checkpointing, precision=bf16 and policies=lora need less memory too."
 
 
-class PartLoss(Protocol):
+class MicrobatchLoss(Protocol):
     """A part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens."""
 
     def __call__(
@@ -40,30 +40,30 @@ class PartLoss(Protocol):
     ) -> tuple[Tensor, Metrics]: ...
 
 
-def passes(
+def train_on_batch(
     policy: TransformersPolicy,
     optimizers: Sequence[Optimizer],
     credited: Sequence[ScoredGroup],
-    loss: PartLoss,
+    loss: MicrobatchLoss,
     config: SurrogateConfig,
     rng: random.Random,
     *,
-    enough: Callable[[dict[str, float]], bool] = lambda metrics: False,
+    stop_early: Callable[[dict[str, float]], bool] = lambda metrics: False,
     include_zero_advantage: bool = False,
     loss_of: Callable[[str], object] = lambda agent: None,
 ) -> dict[str, float]:
     """Train one policy on a batch, in an order drawn from ``rng``. Returns metrics.
 
     ``optimizers``: the policy's own first, then those of other parameters that the loss trains.
-    ``enough``: called after each optimiser step with its metrics, as means over tokens; True skips
+    ``stop_early``: called after each optimiser step with its metrics, as means over tokens; True skips
     the remaining passes. ``include_zero_advantage``: answers without an advantage have a gradient too. ``loss_of``:
     see :func:`llmzoo.learners.updates.microbatches.make_microbatches`.
     """
-    cut = partial(make_microbatches, policy, loss_of=loss_of)
+    split = partial(make_microbatches, policy, loss_of=loss_of)
     at_once = config.tokens_at_once or policy.tokens_at_once
 
     def sample(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
-        read = cut(_first(minibatch), at_once)
+        read = split(_sample_groups(minibatch), at_once)
         return [policy.likelihood([c.group for c in part]) for part in read]
 
     totals: dict[str, float] = {}
@@ -77,9 +77,9 @@ def passes(
         needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
         step, metrics = optimizer_step(
             optimizers,
-            shard_microbatches(needed, at_once, cut),
+            shard_microbatches(needed, at_once, split),
             partial(loss, rows=rows, tokens=tokens),
-            at_once=("tokens_at_once", _tokens_in),
+            at_once=("tokens_at_once", _count_tokens),
             whose=repr(policy.name),
             bound=step_bound(
                 policy, optimizers[0], partial(sample, minibatch), share=1 / len(todo)
@@ -88,13 +88,15 @@ def passes(
         )
         steps.append({"loss": metrics.pop("loss"), **step})
         if not totals:
-            agreement = _per_token({k: metrics[k] for k in (*AGREEMENT, "tokens") if k in metrics})
+            agreement = _per_token(
+                {k: metrics[k] for k in (*SAMPLER_METRICS, "tokens") if k in metrics}
+            )
         for key, amount in metrics.items():
             totals[key] = totals.get(key, 0.0) + amount
-        if enough(_per_token(metrics)):
+        if stop_early(_per_token(metrics)):
             break
     return {
-        **means(steps),
+        **average_steps(steps),
         "learning_rate": optimizers[0].rate,
         **_per_token(totals),
         **agreement,
@@ -128,7 +130,9 @@ def optimizer_step(
     for optimizer in optimizers:
         optimizer.zero_grad()
     for part, counts in microbatches:
-        with limited_by(setting, size_of(part), f"A training pass of {whose}", SMALLER):
+        with explain_out_of_memory(
+            setting, size_of(part), f"A training pass of {whose}", MEMORY_ADVICE
+        ):
             value, metrics = loss(part)
             (value if counts else value * 0).backward()
         for optimizer in optimizers:
@@ -136,7 +140,7 @@ def optimizer_step(
         for key, amount in {"loss": value, **metrics}.items() if counts else ():
             exact = amount.detach().double() if isinstance(amount, Tensor) else amount
             shares[key] = shares.get(key, 0.0) + exact
-    sums = ranks.all_reduce_sum(on_host(shares))
+    sums = ranks.all_reduce_sum(to_floats(shares))
     if not math.isfinite(sums["loss"]):
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
     first, *others = optimizers
@@ -150,7 +154,7 @@ def optimizer_step(
     return {"grad_norm": norm, **bounded}, sums
 
 
-def on_host(metrics: Metrics) -> dict[str, float]:
+def to_floats(metrics: Metrics) -> dict[str, float]:
     """The metrics as numbers, with a single read of the device."""
     tensors = {name: value for name, value in metrics.items() if isinstance(value, Tensor)}
     read = torch.stack([*tensors.values()]).tolist() if tensors else []
@@ -166,16 +170,16 @@ def minibatches(
 
     If there are fewer items than minibatches, each item is a minibatch.
     """
-    cut_up = []
+    shuffled = []
     for _ in range(config.epochs):
         order = rng.sample(items, len(items))
         count = min(config.minibatches, len(order))
         cuts = [len(order) * i // count for i in range(count + 1)] if count else []
-        cut_up += [order[start:end] for start, end in pairwise(cuts)]
-    return cut_up
+        shuffled += [order[start:end] for start, end in pairwise(cuts)]
+    return shuffled
 
 
-def means(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def average_steps(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Means over the optimiser steps of an iteration; 0 where there were none."""
     found: dict[str, list[float]] = {"loss": [], "grad_norm": []}
     for step in steps:
@@ -184,15 +188,15 @@ def means(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {key: sum(values) / max(1, len(values)) for key, values in found.items()}
 
 
-def _first(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
+def _sample_groups(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
     """The first groups, in their random order, with about :data:`SAMPLE` completions."""
     counts = accumulate(len(c.group.completions) for c in minibatch)
-    few = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE]
+    few = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE_SIZE]
     return few or [*minibatch[:1]]
 
 
-def _tokens_in(part: Sequence[ScoredGroup]) -> int:
-    return sum(tokens_of(credited.group) for credited in part)
+def _count_tokens(part: Sequence[ScoredGroup]) -> int:
+    return sum(count_tokens(credited.group) for credited in part)
 
 
 def _per_token(totals: dict[str, float]) -> dict[str, float]:

@@ -13,16 +13,16 @@ from llmzoo.learners.configs.surrogate import SurrogateConfig
 from llmzoo.learners.losses import (
     approximate_kl,
     clip_fraction,
-    clipped_ratio,
+    clipped_surrogate_loss,
     dual_clip,
     kl_k3,
-    policy_gradient,
+    policy_gradient_loss,
     sequence_log_ratio,
     token_log_ratio,
     token_weights,
-    truncated_importance,
+    truncated_importance_weight,
 )
-from llmzoo.learners.updates.credits import ScoredGroup, credits_of
+from llmzoo.learners.updates.credits import ScoredGroup, completion_advantages
 from llmzoo.learners.updates.kl_reference import StartingPolicies
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.models import tensor_io
@@ -52,26 +52,26 @@ def surrogate_loss(
     """
     groups = [credited.group for credited in part]
     now = policy.likelihood(groups) if now is None else now
-    old, advantages = rows_of(part, now)
+    old, advantages = pad_rows(part, now)
     if config.ratio == "token":
         log_ratio = token_log_ratio(now.logprobs, old)
     else:
         log_ratio = sequence_log_ratio(now.logprobs, old, now.mask)
     metrics: Metrics = {}
     if config.clip is None:
-        per_token = policy_gradient(now.logprobs, advantages)
+        per_token = policy_gradient_loss(now.logprobs, advantages)
         if config.importance_cap is not None:
-            per_token = per_token * truncated_importance(log_ratio, config.importance_cap)
+            per_token = per_token * truncated_importance_weight(log_ratio, config.importance_cap)
     else:
         high = config.clip if config.clip_high is None else config.clip_high
-        per_token = clipped_ratio(log_ratio, advantages, config.clip, high)
+        per_token = clipped_surrogate_loss(log_ratio, advantages, config.clip, high)
         if config.dual_clip is not None:
             per_token = dual_clip(per_token, advantages, config.dual_clip)
-        moved = log_ratio.detach()
-        share = clip_fraction(moved, now.mask, config.clip, high)
+        detached_ratio = log_ratio.detach()
+        share = clip_fraction(detached_ratio, now.mask, config.clip, high)
         metrics["clip_fraction"] = share * now.mask.sum()
-        metrics["ratio"] = (moved.exp() * now.mask).sum()
-        metrics["update_kl"] = approximate_kl(moved, now.mask) * now.mask.sum()
+        metrics["ratio"] = (detached_ratio.exp() * now.mask).sum()
+        metrics["update_kl"] = approximate_kl(detached_ratio, now.mask) * now.mask.sum()
     if config.kl:
         assert reference is not None
         with torch.no_grad():
@@ -85,15 +85,15 @@ def surrogate_loss(
         per_token = per_token - config.entropy * now.entropy
     weights = token_weights(now.mask, config.reduction, rows=rows, tokens=tokens)
     metrics["entropy"] = now.entropy.detach().sum()
-    apart = (now.logprobs.detach() - old) * now.mask
-    metrics["drift"] = -apart.sum()
-    metrics["sampler_difference"] = apart.abs().sum()
-    metrics["sampler_kl"] = approximate_kl(apart, now.mask) * now.mask.sum()
+    log_difference = (now.logprobs.detach() - old) * now.mask
+    metrics["drift"] = -log_difference.sum()
+    metrics["sampler_difference"] = log_difference.abs().sum()
+    metrics["sampler_kl"] = approximate_kl(log_difference, now.mask) * now.mask.sum()
     metrics["tokens"] = now.mask.sum()
     return (per_token * weights).sum(), metrics
 
 
-def rows_of(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tensor]:
+def pad_rows(part: Sequence[ScoredGroup], now: Likelihood) -> tuple[Tensor, Tensor]:
     """A part's log-probabilities as sampled [N, C], and its advantages [N] or [N, C]."""
     like = now.logprobs
     old = torch.zeros(like.shape, dtype=like.dtype)  # on the host, to be copied once
@@ -144,7 +144,7 @@ class PolicyGradientUpdater:
 
     def credits(self, batch: Batch) -> list[float | None]:
         """The advantage of each of ``batch.completions`` in the last update."""
-        return credits_of(batch, self.used)
+        return completion_advantages(batch, self.used)
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
@@ -155,9 +155,9 @@ class PolicyGradientUpdater:
         """Raises :class:`CheckpointError` if the run started from other weights."""
         self.references.load(folder)
         for name, optimizer in self.optimizers.items():
-            optimizer.restore(tensor_io.load(folder, f"{name}.optimizer"))
+            optimizer.load_state_dict(tensor_io.load(folder, f"{name}.optimizer"))
 
 
-def named(name: str, metrics: Mapping[str, Any], among: Sized) -> dict[str, Any]:
+def prefix_metrics(name: str, metrics: Mapping[str, Any], among: Sized) -> dict[str, Any]:
     """The metrics of one policy, with its name before each unless the policy is the only one."""
     return {key if len(among) == 1 else f"{name}/{key}": value for key, value in metrics.items()}

@@ -14,7 +14,7 @@ from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.records import Completion, Group
 
 
-class Replay:
+class ReplayBuffer:
     """The groups and advantages of the last ``batches`` batches.
 
     The completions hold the log-probabilities of the policy that sampled them. The ratio is taken
@@ -31,14 +31,16 @@ class Replay:
         return mixed
 
     def save(self, path: Path) -> None:
-        path.write_text(json.dumps([[_write(c) for c in batch] for batch in self._kept]))
+        path.write_text(json.dumps([[_to_row(c) for c in batch] for batch in self._kept]))
 
     def load(self, path: Path) -> None:
         self._kept.clear()
-        self._kept.extend([_read(row) for row in batch] for batch in json.loads(path.read_text()))
+        self._kept.extend(
+            [_from_row(row) for row in batch] for batch in json.loads(path.read_text())
+        )
 
 
-def _write(credited: ScoredGroup) -> dict[str, Any]:
+def _to_row(credited: ScoredGroup) -> dict[str, Any]:
     group = credited.group
     return {
         "agent": group.agent,
@@ -53,7 +55,7 @@ def _write(credited: ScoredGroup) -> dict[str, Any]:
     }
 
 
-def _read(row: dict[str, Any]) -> ScoredGroup:
+def _from_row(row: dict[str, Any]) -> ScoredGroup:
     prompt = tuple(row["prompt_ids"])
     completions = tuple(
         Completion(

@@ -19,7 +19,7 @@ from llmzoo.distributed import ranks
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.passes import means, optimizer_step
+from llmzoo.learners.updates.passes import average_steps, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import StepBound
 from llmzoo.models import tensor_io
@@ -52,7 +52,7 @@ def answers_likelihood(
         )
         for prompt, answers in rows
     ]
-    return policy.under(plain).likelihood(groups, top=True)
+    return policy.with_sampling_for_all(plain).likelihood(groups, top=True)
 
 
 def chunks(rows: Sequence[Row], size: int) -> list[Sequence[Row]]:
@@ -60,13 +60,13 @@ def chunks(rows: Sequence[Row], size: int) -> list[Sequence[Row]]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def batches(rows: Sequence[Row], config: RowsConfig, seed: int) -> list[Sequence[Row]]:
+def epoch_batches(rows: Sequence[Row], config: RowsConfig, seed: int) -> list[Sequence[Row]]:
     """The batches of all epochs; ``seed`` fixes the order, which differs from epoch to epoch."""
-    drawn = []
+    found = []
     for epoch in range(config.epochs):
         order = random.Random(f"{seed}/{epoch}").sample(list(rows), len(rows))
-        drawn += chunks(order, config.batch_size)
-    return drawn
+        found += chunks(order, config.batch_size)
+    return found
 
 
 class RowsUpdater:
@@ -128,9 +128,13 @@ class RowsUpdater:
         )
         return {**metrics, **step}
 
-    def averaged(self, name: str, steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    def average_metrics(self, name: str, steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
         """An iteration's metrics: means over its optimiser steps."""
-        return {**means(steps), "learning_rate": self.optimizers[name].rate, "steps": len(steps)}
+        return {
+            **average_steps(steps),
+            "learning_rate": self.optimizers[name].rate,
+            "steps": len(steps),
+        }
 
     def save(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
@@ -140,5 +144,5 @@ class RowsUpdater:
 
     def load(self, folder: Path) -> None:
         for name, optimizer in self.optimizers.items():
-            optimizer.restore(tensor_io.load(folder, f"{name}.optimizer"))
+            optimizer.load_state_dict(tensor_io.load(folder, f"{name}.optimizer"))
         self.iterations = int(json.loads((folder / "iterations.json").read_text()))

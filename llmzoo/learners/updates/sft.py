@@ -18,15 +18,15 @@ from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.examples import (
     Example,
     answer_ids,
-    cut_off,
-    drawn,
-    fits,
+    fits_context,
     refuse_too_long,
+    sample_examples,
+    truncate_examples,
     world_model_example,
 )
 from llmzoo.learners.updates.policy_gradient import Metrics
-from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, batches
-from llmzoo.policies import amateur, expert, mixed
+from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, epoch_batches
+from llmzoo.policies import amateur, expert, mixture
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Decision, Episode
@@ -34,11 +34,13 @@ from llmzoo.records import Batch, Decision, Episode
 _SCRIPTED = {
     "oracle": lambda config: expert(),
     "amateur": lambda config: amateur(),
-    "mixed": lambda config: mixed(config.expert_share),
+    "mixed": lambda config: mixture(config.expert_share),
 }
 
 
-def demonstrators(config: SFTConfig, agent_policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
+def demonstration_policies(
+    config: SFTConfig, agent_policies: Mapping[str, Policy]
+) -> Mapping[str, Policy]:
     """The policies that play: scripted players for all agents, or the agents' own policies."""
     player = _SCRIPTED.get(config.source)
     return dict.fromkeys(agent_policies, player(config)) if player else agent_policies
@@ -49,14 +51,14 @@ class Demonstrations:
     ``seed`` fixes for each repetition."""
 
     def __init__(self, source: str):
-        if episode_rows.holds_episodes(source):
+        if episode_rows.has_episodes(source):
             self.episodes = episode_rows.load_episodes(source)
         else:
-            self.episodes = trajectories.episodes(trajectories.load(source))
+            self.episodes = trajectories.to_episodes(trajectories.load(source))
         self.taken = 0
         self.seed: int | None = None
 
-    def next(self, seed: int) -> Episode:
+    def next_episode(self, seed: int) -> Episode:
         """The next episode. The ``seed`` of the first call fixes the order."""
         if self.seed is None:
             self.seed = seed
@@ -132,16 +134,16 @@ class SFTUpdater(RowsUpdater):
             if has_dropout(policy):
                 raise ConfigError("sft trains with no dropout: leave lora_dropout at 0")
         self.demonstrations = demonstrations
-        self._players = demonstrators(config, self.agent_policies)
+        self._players = demonstration_policies(config, self.agent_policies)
 
     def players(self) -> Mapping[str, Policy]:
         return self._players
 
     def update(self, batch: Batch, *, seed: int) -> dict[str, Any]:
         config = self.config
-        rows = trajectories.rows(batch.episodes)
+        rows = trajectories.to_rows(batch.episodes)
         decisions = [decision for episode in batch.episodes for decision in episode.decisions]
-        kept = trajectories.kept(
+        kept = trajectories.filter_mask(
             rows, min_return=config.min_return, top=config.top, success=config.success_only
         )
         metrics: dict[str, Any] = {"demonstrated_tokens": 0}
@@ -150,7 +152,9 @@ class SFTUpdater(RowsUpdater):
             behaviour: list[Example] = []
             if config.mode != "world_model":
                 chosen = [i for i in mine if kept[i]]
-                behaviour = [e for i in chosen for e in self._behaviour(policy, decisions[i])]
+                behaviour = [
+                    e for i in chosen for e in self._behaviour_examples(policy, decisions[i])
+                ]
             world: list[Example] = []
             if config.mode != "behaviour":
                 world = [
@@ -160,11 +164,13 @@ class SFTUpdater(RowsUpdater):
                 ]
             if config.mode == "mix":
                 count = round(config.world_model_weight * len(behaviour))
-                world = drawn(world, count, random.Random(f"{seed}/{name}/world"))
+                world = sample_examples(world, count, random.Random(f"{seed}/{name}/world"))
             fitting = [
                 example
-                for example in cut_off([*behaviour, *world], config.trl_args.get("max_length"))
-                if fits(policy, example)
+                for example in truncate_examples(
+                    [*behaviour, *world], config.trl_args.get("max_length")
+                )
+                if fits_context(policy, example)
             ]
             if not fitting:
                 refuse_too_long(name, policy, [*behaviour, *world])
@@ -184,7 +190,7 @@ class SFTUpdater(RowsUpdater):
     def train(self, name: str, examples: Sequence[Example], *, seed: int) -> dict[str, float]:
         """Train one policy on examples; returns metrics."""
         order = random.Random(f"{seed}/{name}").getrandbits(31)
-        todo = batches(examples, self.config, order)
+        todo = epoch_batches(examples, self.config, order)
         self.expect(name, len(todo))
         steps = []
         for batch in todo:
@@ -195,9 +201,9 @@ class SFTUpdater(RowsUpdater):
                 dynamic=self.config.trl_args.get("loss_type") == "dft",
             )
             steps.append(self.step(name, batch, loss))
-        return self.averaged(name, steps)
+        return self.average_metrics(name, steps)
 
-    def _behaviour(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
+    def _behaviour_examples(self, policy: TransformersPolicy, decision: Decision) -> list[Example]:
         """The decision's example: sampled by the model or written by another; or no example."""
         completion = decision.completion
         if completion.refused:  # no answer was written

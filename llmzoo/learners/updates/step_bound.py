@@ -10,14 +10,14 @@ import torch
 from torch import nn
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import gathered
+from llmzoo.distributed.sharding import gather_weights
 from llmzoo.errors import DivergedError
 from llmzoo.learners.losses import kl_k3
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.policies.transformers import TransformersPolicy
 
-SAMPLE = 32  # answers of a batch on which a step is measured
+SAMPLE_SIZE = 32  # answers of a batch on which a step is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class StepBound:
         weights, before = optimizer.weights(), self._likelihoods()
         norm = optimizer.step()
 
-        def moved() -> float:
+        def measure_kl() -> float:
             kl = self._kl(before)
             if not math.isfinite(kl):
                 optimizer.interpolate(weights, 0.0)
@@ -54,7 +54,7 @@ class StepBound:
                 )
             return kl
 
-        kl = step_kl = moved()
+        kl = step_kl = measure_kl()
         scale, allowed = 1.0, self.limit
         while kl > allowed:
             share = math.sqrt(self.limit / kl)
@@ -62,11 +62,11 @@ class StepBound:
             scale *= share
             if share > 0.5:
                 break
-            kl, allowed = moved(), 2 * self.limit
+            kl, allowed = measure_kl(), 2 * self.limit
         return norm, {"step_kl": step_kl, "step_scale": scale}
 
     def _likelihoods(self) -> Sequence[Likelihood]:
-        with gathered([self.model]):  # of sharded weights, those after the step
+        with gather_weights([self.model]):  # of sharded weights, those after the step
             return self.sample()
 
     def _kl(self, before: Sequence[Likelihood]) -> float:

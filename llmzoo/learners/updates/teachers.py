@@ -10,23 +10,25 @@ import torch
 from torch import Tensor
 
 from llmzoo.distributed import ranks
-from llmzoo.distributed.sharding import device_of, gathered, shard_like
-from llmzoo.endpoints import PREFIX
+from llmzoo.distributed.sharding import compute_device, gather_weights, shard_like
+from llmzoo.endpoints import ENDPOINT_PREFIX
 from llmzoo.errors import ConfigError
-from llmzoo.learners.updates.kl_reference import Frozen
-from llmzoo.learners.updates.microbatches import tokens_of
+from llmzoo.learners.updates.kl_reference import FrozenWeights
+from llmzoo.learners.updates.microbatches import count_tokens
 from llmzoo.models import lora
-from llmzoo.models.divergence import Prediction, Target
-from llmzoo.models.packing import packs
+from llmzoo.models.divergence import DistillationTarget, TeacherPrediction
+from llmzoo.models.packing import split_into_packs
 from llmzoo.policies import SCRIPTED, check_model
 from llmzoo.policies.base import Policy
-from llmzoo.policies.run_models import start_of
+from llmzoo.policies.run_models import resolve_start_model
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group
 from llmzoo.registry import is_remote
 
 
-def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) -> dict[str, str]:
+def assign_teachers(
+    teacher: str | Mapping[str, str] | None, agents: Sequence[str]
+) -> dict[str, str]:
     """The name of each agent's teacher. ``teacher``: one name for all, or one for each agent.
 
     Raises :class:`ConfigError` where an agent has none, or one that cannot teach.
@@ -37,7 +39,7 @@ def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) 
             "mapping from agents to these"
         )
     for name in [teacher] if isinstance(teacher, str) else teacher.values():
-        if name in SCRIPTED or name.startswith(PREFIX) or is_remote(name):
+        if name in SCRIPTED or name.startswith(ENDPOINT_PREFIX) or is_remote(name):
             raise ConfigError(
                 f"{name!r} cannot teach: its probabilities of tokens are not known here. Name a model"
             )
@@ -51,7 +53,7 @@ def teachers_of(teacher: str | Mapping[str, str] | None, agents: Sequence[str]) 
     return {agent: teacher[agent] for agent in agents}
 
 
-class Teachers(Frozen):
+class Teachers(FrozenWeights):
     """The teacher of each agent that learns. They are loaded once, and not saved.
 
     A teacher that is an adapter on the same base as the student's, or this base itself, is played by
@@ -77,27 +79,29 @@ class Teachers(Frozen):
         }
         self._models: dict[str, TransformersPolicy] = {}  # by their name, and the student's base
         self._of: dict[str, TransformersPolicy] = {}
-        named = teachers_of(teacher, list(students))
+        named = assign_teachers(teacher, list(students))
         for agent, student in students.items():
-            self._of[agent] = self._taken(start_of(named[agent], agent), student)
-            _check(student, self._of[agent], whole=whole)
+            self._of[agent] = self._load_teacher(resolve_start_model(named[agent], agent), student)
+            _check_compatible(student, self._of[agent], whole=whole)
         super().__init__(
-            {agent: _weights(model) for agent, model in self._of.items()},
+            {agent: _all_weights(model) for agent, model in self._of.items()},
             "teachers.json",
             "learns from another teacher than at its start: resume with the same one",
         )
 
-    def _taken(self, name: str, student: TransformersPolicy) -> TransformersPolicy:
+    def _load_teacher(self, name: str, student: TransformersPolicy) -> TransformersPolicy:
         check_model(name)
         for host in (student, *self._models.values()):
-            if lora.is_peft(host.model) and lora.stands_on(host.model, name):
+            if lora.is_peft(host.model) and lora.is_based_on(host.model, name):
                 key = f"{name} on {id(host.model)}"
                 if key not in self._models:
-                    adapter = lora.add_saved(host.model, name) if lora.is_adapter(name) else None
+                    adapter = (
+                        lora.add_saved_adapter(host.model, name) if lora.is_adapter(name) else None
+                    )
                     self._models[key] = host.with_adapter(adapter, name=name)
                 return self._models[key]
         if name not in self._models:
-            model = TransformersPolicy.load(name, device=str(device_of(student.model)))
+            model = TransformersPolicy.load(name, device=str(compute_device(student.model)))
             model.model.requires_grad_(False)
             shard_like(model.model, student.model)
             self._models[name] = model
@@ -108,25 +112,27 @@ class Teachers(Frozen):
 
         They are at the student's temperature, without top-k and top-p.
         """
-        with torch.no_grad(), gathered(self._used(groups)):
+        with torch.no_grad(), gather_weights(self._all_models(groups)):
             return ranks.map_sharded(groups, lambda mine: self._scored(mine, student))
 
-    def target(self, groups: Sequence[Group], student: TransformersPolicy, beta: float) -> Target:
+    def target(
+        self, groups: Sequence[Group], student: TransformersPolicy, beta: float
+    ) -> DistillationTarget:
         """What the groups' likelihood is compared with."""
         sizes = [sum(len(c.ids) for c in group.completions) for group in groups]
         ends = torch.tensor([0, *sizes]).cumsum(0).tolist()
         spans = [torch.arange(*span) for span in pairwise(ends)]
         predictions = []
-        with gathered(self._used(groups)):
+        with gather_weights(self._all_models(groups)):
             for teacher, mine in self._by_teacher(groups).items():
-                states, weight, bias = _under(teacher, student, groups[mine[0]]).predicted(
-                    [groups[i] for i in mine]
-                )
+                states, weight, bias = _at_student_temperature(
+                    teacher, student, groups[mine[0]]
+                ).states_and_head([groups[i] for i in mine])
                 at = torch.cat([spans[i] for i in mine]).to(states.device)
-                predictions.append(Prediction(at, states, weight, bias))
-        return Target(predictions, beta)
+                predictions.append(TeacherPrediction(at, states, weight, bias))
+        return DistillationTarget(predictions, beta)
 
-    def _used(self, groups: Sequence[Group]) -> Iterable[torch.nn.Module]:
+    def _all_models(self, groups: Sequence[Group]) -> Iterable[torch.nn.Module]:
         """The models of all teachers: every rank gathers the same, whatever groups it has."""
         return [teacher.model for teacher in self._of.values()]
 
@@ -140,8 +146,10 @@ class Teachers(Frozen):
         scored: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in groups):
             mine = [i for i, group in enumerate(groups) if group.agent == agent]
-            teacher = _under(self._of[agent], student, groups[mine[0]])
-            for pack in packs([tokens_of(groups[i]) for i in mine], teacher.tokens_at_once):
+            teacher = _at_student_temperature(self._of[agent], student, groups[mine[0]])
+            for pack in split_into_packs(
+                [count_tokens(groups[i]) for i in mine], teacher.tokens_at_once
+            ):
                 part = [mine[i] for i in pack]
                 now = teacher.likelihood([groups[i] for i in part])
                 sizes = [sum(len(c.ids) for c in groups[i].completions) for i in part]
@@ -150,14 +158,18 @@ class Teachers(Frozen):
         return [scored[i] for i in range(len(groups))]
 
 
-def _under(
+def _at_student_temperature(
     teacher: TransformersPolicy, student: TransformersPolicy, group: Group
 ) -> TransformersPolicy:
     """The teacher at the temperature with which the student answers the group."""
-    return teacher.under(replace(student.sampling_of(group.agent), top_p=1.0, top_k=0))
+    return teacher.with_sampling_for_all(
+        replace(student.sampling_for(group.agent), top_p=1.0, top_k=0)
+    )
 
 
-def _check(student: TransformersPolicy, teacher: TransformersPolicy, *, whole: bool) -> None:
+def _check_compatible(
+    student: TransformersPolicy, teacher: TransformersPolicy, *, whole: bool
+) -> None:
     """Raise :class:`ConfigError` for a teacher that cannot judge what the student writes."""
     if student.tokenizer.get_vocab() != teacher.tokenizer.get_vocab():
         raise ConfigError(
@@ -171,14 +183,14 @@ def _check(student: TransformersPolicy, teacher: TransformersPolicy, *, whole: b
             f"{student.name!r} up to {student.context}: choose a teacher that reads as much"
         )
     for model in (student, teacher) if whole else ():
-        if not model.plain_head:
+        if not model.has_plain_head:
             raise ConfigError(
                 f"{model.name!r} ({model.model.config.model_type}) may change its logits after the "
                 "output layer, so its distributions cannot be compared: set loss='reverse_kl'"
             )
 
 
-def _weights(policy: TransformersPolicy) -> list[Tensor]:
+def _all_weights(policy: TransformersPolicy) -> list[Tensor]:
     """All weights that a teacher computes with."""
-    own = {} if policy.adapter is None else lora.own_parameters(policy.model, policy.adapter)
+    own = {} if policy.adapter is None else lora.adapter_parameters(policy.model, policy.adapter)
     return [*lora.base_parameters(policy.model), *own.values()]

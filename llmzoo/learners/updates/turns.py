@@ -61,7 +61,7 @@ def agent_trajectories(
     A reward after an answer that no model sampled (a failed call, a prompt that is too long) counts
     for the sampled answer before it.
     """
-    chained = []
+    trajectories = []
     for episode in episodes:
         for agent in agents:
             turns: list[Turn] = []
@@ -71,7 +71,7 @@ def agent_trajectories(
                 elif turns:
                     turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)
             if turns:
-                chained.append(
+                trajectories.append(
                     AgentTrajectory(
                         agent,
                         tuple(turns),
@@ -81,11 +81,11 @@ def agent_trajectories(
                         episode.timed_task,
                     )
                 )
-    return chained
+    return trajectories
 
 
-def valued(
-    chain: AgentTrajectory,
+def score_trajectory(
+    trajectory: AgentTrajectory,
     values: Sequence[Tensor],
     final: float,
     *,
@@ -103,28 +103,28 @@ def valued(
     steps = sum(sizes)
     rewards, discounts = torch.zeros(steps), torch.ones(steps)
     at = -1
-    for turn, size in zip(chain.turns, sizes, strict=True):
+    for turn, size in zip(trajectory.turns, sizes, strict=True):
         at += size
         rewards[at] = turn.reward
         discounts[at] = gamma
     flat = torch.cat([*values, torch.tensor([final])])
     advantages = gae(rewards, flat, discounts, lam)
     targets = advantages + flat[:-1]
-    returned = targets if lam == 1 else gae(rewards, flat, discounts, 1.0) + flat[:-1]
+    returns = targets if lam == 1 else gae(rewards, flat, discounts, 1.0) + flat[:-1]
     return [
         ScoredTurn(turn.group, a.unsqueeze(0) if per_token else a, t, old, turn, r)
         for turn, a, t, old, r in zip(
-            chain.turns,
+            trajectory.turns,
             advantages.split(sizes),
             targets.split(sizes),
             values,
-            returned.split(sizes),
+            returns.split(sizes),
             strict=True,
         )
     ]
 
 
-def explained(items: Sequence[ScoredTurn]) -> dict[str, float]:
+def explained_variances(items: Sequence[ScoredTurn]) -> dict[str, float]:
     """How well the critic's values fit the returns, and how well they fit the critic's targets.
 
     With lambda below 1 the targets contain the critic's own later values. A critic that is merely

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError, check_names
 
 # arguments of vLLM's LLM that the policy determines
-_OURS = {
+_RESERVED_ARGS = {
     "model",
     "tokenizer",
     "seed",
@@ -19,12 +19,18 @@ _OURS = {
     "enable_prefix_caching",
     "generation_config",
 }
-_OURS |= {"enable_lora", "max_loras", "max_lora_rank", "skip_tokenizer_init", "enable_sleep_mode"}
-_ALONE = {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}
+_RESERVED_ARGS |= {
+    "enable_lora",
+    "max_loras",
+    "max_lora_rank",
+    "skip_tokenizer_init",
+    "enable_sleep_mode",
+}
+_PARALLEL_ARGS = {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelArgs:
+class TransformersArgs:
     """The model that trains samples."""
 
     cuda_graphs: bool = True  # on a GPU, repeat decoding steps as CUDA graphs
@@ -51,9 +57,9 @@ class VllmArgs:
         if self.max_model_len is not None and self.max_model_len < 2:
             raise ConfigError(f"max_model_len must be at least 2, got {self.max_model_len}")
         for name in self.engine_args:
-            if name in _ALONE:
+            if name in _PARALLEL_ARGS:
                 raise ConfigError(f"{name}: one device samples here; for more start a server")
-            if name in _OURS or name in {f.name for f in fields(self)}:
+            if name in _RESERVED_ARGS or name in {f.name for f in fields(self)}:
                 raise ConfigError(f"engine_args cannot set {name}: it is set already")
 
 
@@ -85,15 +91,17 @@ def is_server(sampler: str) -> bool:
     return sampler.startswith(("http://", "https://"))
 
 
-def sampler_config(sampler: str, args: Mapping[str, Any]) -> ModelArgs | VllmArgs | ServerArgs:
+def sampler_config(
+    sampler: str, args: Mapping[str, Any]
+) -> TransformersArgs | VllmArgs | ServerArgs:
     """The settings of ``"transformers"``, of ``"vllm"`` or of a server.
 
     Raises :class:`UnknownNameError` and :class:`ConfigError`, and :class:`MissingExtraError` if vLLM
     is needed in this process but not installed.
     """
-    cls: type[ModelArgs | VllmArgs | ServerArgs]
+    cls: type[TransformersArgs | VllmArgs | ServerArgs]
     if sampler == "transformers":
-        cls = ModelArgs
+        cls = TransformersArgs
     elif sampler == "vllm":
         cls = VllmArgs
     elif is_server(sampler):

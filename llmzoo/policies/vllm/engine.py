@@ -16,10 +16,15 @@ import numpy as np
 import torch
 
 from llmzoo.errors import MissingExtraError
-from llmzoo.models.decode import SamplerError, Tokens
+from llmzoo.models.decode import SampledTokens, SamplerError
 from llmzoo.policies.vllm.config import VllmArgs
-from llmzoo.policies.vllm.requests import row
-from llmzoo.policies.vllm.weights import WEIGHTS, checkpoint_weights, room_for, save_base
+from llmzoo.policies.vllm.requests import tokens_from_answer
+from llmzoo.policies.vllm.weights import (
+    WEIGHTS_FILE,
+    checkpoint_weights,
+    required_max_lora_rank,
+    save_base,
+)
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
@@ -35,7 +40,7 @@ class VllmEngine(Protocol):
         prompts: Sequence[Sequence[int]],
         settings: Sequence[Mapping[str, Any]],
         adapter: str | None,
-    ) -> list[list[Tokens]]:
+    ) -> list[list[SampledTokens]]:
         """The answers to each prompt, with its own settings."""
         ...
 
@@ -56,7 +61,7 @@ class VllmEngine(Protocol):
         ...
 
 
-class Colocated:
+class ColocatedVllmEngine:
     """An :class:`VllmEngine` in this process.
 
     ``policies`` share a model. The engine starts from a folder with its weights, and then takes new
@@ -99,10 +104,10 @@ class Colocated:
         if adapters:
             options["enable_lora"] = True
             options["max_loras"] = len(adapters)
-            options["max_lora_rank"] = room_for(first.model, adapters)
+            options["max_lora_rank"] = required_max_lora_rank(first.model, adapters)
         with _in_this_process():
             self._llm = vllm.LLM(**options)
-        (base / WEIGHTS).unlink()
+        (base / WEIGHTS_FILE).unlink()
         self.context = int(self._llm.model_config.max_model_len)
 
     def generate(
@@ -110,7 +115,7 @@ class Colocated:
         prompts: Sequence[Sequence[int]],
         settings: Sequence[Mapping[str, Any]],
         adapter: str | None,
-    ) -> list[list[Tokens]]:
+    ) -> list[list[SampledTokens]]:
         with self._lock:
             self._wake()
             outputs = self._llm.generate(
@@ -121,7 +126,7 @@ class Colocated:
             )
         return [
             [
-                row(
+                tokens_from_answer(
                     answer.token_ids,
                     [
                         at[i].logprob
@@ -142,7 +147,7 @@ class Colocated:
                 "reload_weights",
                 kwargs={"weights_iterator": iter(checkpoint_weights(self._model).items())},
             )
-            self._forget()
+            self._reset_prefix_cache()
             if self._asleep:
                 self._llm.wake_up(tags=["kv_cache"])
                 self._asleep = False
@@ -186,7 +191,7 @@ class Colocated:
             self._llm.wake_up()
             self._asleep = False
 
-    def _forget(self) -> None:
+    def _reset_prefix_cache(self) -> None:
         if not self._llm.reset_prefix_cache():
             raise SamplerError("vLLM keeps its prefix cache of older weights: requests are running")
 
@@ -199,14 +204,14 @@ def _in_this_process() -> Iterator[None]:
     """
     name = "VLLM_ENABLE_V1_MULTIPROCESSING"
     before = os.environ.get(name)
-    drawn, counted = random.getstate(), np.random.get_state()  # noqa: NPY002 (vLLM seeds this one)
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 (vLLM seeds this one)
     os.environ[name] = "0"
     try:
         with torch.random.fork_rng():
             yield
     finally:
-        random.setstate(drawn)
-        np.random.set_state(counted)  # noqa: NPY002
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
         if before is None:
             del os.environ[name]
         else:

@@ -10,13 +10,13 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from llmzoo.models.decode import SamplerError, Tokens
+from llmzoo.models.decode import SampledTokens, SamplerError
 from llmzoo.models.sampling import Sampling
 
-_ENDED = {"stop": True, "length": False}
+_ENDED_BY_REASON = {"stop": True, "length": False}
 
 
-def seed_of(key: int) -> int:
+def vllm_seed(key: int) -> int:
     """vLLM's seed for the noise key of a prompt: a 62-bit hash, which fits its signed 64 bits.
 
     vLLM samples the i-th of n answers with the seed + i (``ParentRequest`` in its
@@ -26,7 +26,7 @@ def seed_of(key: int) -> int:
     return int.from_bytes(digest, "big") >> 2
 
 
-def settings(
+def sampling_params(
     group_size: int, sampling: Sampling, *, eos_ids: Collection[int], key: int, greedy: bool
 ) -> dict[str, Any]:
     """The request for ``group_size`` answers of one prompt.
@@ -49,14 +49,16 @@ def settings(
         "stop_token_ids": sorted(eos_ids),
         "ignore_eos": True,
         "logprobs": 0,
-        "seed": seed_of(key),
+        "seed": vllm_seed(key),
     }
 
 
-def row(ids: Sequence[int], logprobs: Sequence[float], finish_reason: str | None) -> Tokens:
+def tokens_from_answer(
+    ids: Sequence[int], logprobs: Sequence[float], finish_reason: str | None
+) -> SampledTokens:
     """One answer as a row. Raises :class:`SamplerError` if it is unfinished or has invalid numbers."""
-    if finish_reason not in _ENDED:
+    if finish_reason not in _ENDED_BY_REASON:
         raise SamplerError(f"vLLM gave up an answer: finish_reason is {finish_reason!r}")
     if len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):
         raise SamplerError(f"vLLM gave {len(ids)} tokens with log-probabilities {logprobs}")
-    return Tokens(list(ids), list(logprobs), _ENDED[finish_reason])
+    return SampledTokens(list(ids), list(logprobs), _ENDED_BY_REASON[finish_reason])

@@ -9,12 +9,12 @@ from torch import nn
 
 from llmzoo.errors import ConfigError
 from llmzoo.models import lora
-from llmzoo.models.decode import SamplerError, Tokens
+from llmzoo.models.decode import SampledTokens, SamplerError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.vllm.config import ServerArgs, VllmArgs
-from llmzoo.policies.vllm.engine import Colocated, VllmEngine
-from llmzoo.policies.vllm.requests import settings
-from llmzoo.policies.vllm.server import VllmServer
+from llmzoo.policies.vllm.engine import ColocatedVllmEngine, VllmEngine
+from llmzoo.policies.vllm.requests import sampling_params
+from llmzoo.policies.vllm.server import VllmServerEngine
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
@@ -41,7 +41,7 @@ class VllmSampler:
         *,
         keys: Sequence[int],
         greedy: bool = False,
-    ) -> list[list[Tokens]]:
+    ) -> list[list[SampledTokens]]:
         """See :class:`llmzoo.models.decode.Sampler`. K answers are one request, so vLLM reads
         their prompt once."""
         for prompt in prompts:
@@ -50,13 +50,15 @@ class VllmSampler:
                     f"a prompt of {len(prompt)} tokens and {sampling.max_new_tokens} new ones do "
                     f"not fit the {self.context} that vLLM was started with (max_model_len)"
                 )
-        asked = [
-            settings(group_size, sampling, eos_ids=self._policy.eos_ids, key=key, greedy=greedy)
+        params = [
+            sampling_params(
+                group_size, sampling, eos_ids=self._policy.eos_ids, key=key, greedy=greedy
+            )
             for key in keys
         ]
-        if len(asked) != len(prompts):
-            raise ValueError(f"{len(prompts)} prompts, {len(asked)} keys")
-        answers = self.engine.generate(prompts, asked, self._adapter)
+        if len(params) != len(prompts):
+            raise ValueError(f"{len(prompts)} prompts, {len(params)} keys")
+        answers = self.engine.generate(prompts, params, self._adapter)
         for rows in answers:
             if len(rows) != group_size:
                 raise SamplerError(f"vLLM gave {len(rows)} answers to a prompt, not {group_size}")
@@ -67,7 +69,7 @@ class VllmSampler:
                 )
         return answers
 
-    def sync(self) -> None:
+    def sync_weights(self) -> None:
         if self._adapter is None:
             self.engine.load_base()
         else:
@@ -81,7 +83,7 @@ class VllmSampler:
         self.engine.close()
 
 
-def give_samplers(
+def attach_samplers(
     policies: Iterable[TransformersPolicy], sampler: str, config: VllmArgs | ServerArgs
 ) -> None:
     """Let policies sample from vLLM. Policies that share a model share an engine.
@@ -107,11 +109,11 @@ def give_samplers(
         )
     for sharing in by_model.values():
         engine: VllmEngine = (
-            VllmServer(sharing, sampler, config)
+            VllmServerEngine(sharing, sampler, config)
             if isinstance(config, ServerArgs)
-            else Colocated(sharing, config)
+            else ColocatedVllmEngine(sharing, config)
         )
         for policy in sharing:
             policy.sampler = VllmSampler(policy, engine)
             if policy.adapter is not None:
-                policy.sampler.sync()
+                policy.sampler.sync_weights()

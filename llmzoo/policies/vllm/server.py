@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.models.decode import SamplerError, Tokens
+from llmzoo.models.decode import SampledTokens, SamplerError
 from llmzoo.policies.vllm.config import ServerArgs
-from llmzoo.policies.vllm.requests import row
-from llmzoo.policies.vllm.weights import checkpoint_weights, room_for, save_weights
-from llmzoo.policies.vllm.wire import Http
+from llmzoo.policies.vllm.requests import tokens_from_answer
+from llmzoo.policies.vllm.weights import checkpoint_weights, required_max_lora_rank, save_weights
+from llmzoo.policies.vllm.wire import HttpClient
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy
@@ -26,7 +26,7 @@ _WITH_LORA = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 {start} --enable-lora --max-lor
 _PROBE = "Agents 1, 2 and 3 answer: {'up': [0, -1]} — naïve?\n"
 
 
-class VllmServer:
+class VllmServerEngine:
     """An :class:`llmzoo.policies.vllm.engine.VllmEngine` behind an address.
 
     The server may start from any copy of the model: it gets the weights before the first prompt.
@@ -43,13 +43,13 @@ class VllmServer:
         self._concurrency = args.concurrency
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="llmzoo-vllm-", dir=args.folder)
-        _readable(self._folder.name)
+        _make_readable(self._folder.name)
         self._adapters: dict[
             str, tuple[str, Any]
         ] = {}  # each one's name on the server, and its files
         self._run = secrets.token_hex(4)  # tells our adapters from those of other runs
         self._loaded = 0
-        self._http = Http(url, timeout_s=args.timeout_s, retries=args.retries)
+        self._http = HttpClient(url, timeout_s=args.timeout_s, retries=args.retries)
         self._http.wait(args.wait_s)
         (served, *_) = self._http.get("/v1/models")["data"]
         self._served: str = served["id"]
@@ -57,8 +57,10 @@ class VllmServer:
         self._check_tokenizer()
         config = self._config()
         self._instance: str = config["instance_id"]
-        _check(config, first.model, [p.adapter for p in policies if p.adapter is not None])
-        self._client = _nccl(url, args, first.model) if args.weights == "nccl" else None
+        _check_server_config(
+            config, first.model, [p.adapter for p in policies if p.adapter is not None]
+        )
+        self._client = _connect_nccl(url, args, first.model) if args.weights == "nccl" else None
         self.load_base()
 
     def generate(
@@ -66,7 +68,7 @@ class VllmServer:
         prompts: Sequence[Sequence[int]],
         settings: Sequence[Mapping[str, Any]],
         adapter: str | None,
-    ) -> list[list[Tokens]]:
+    ) -> list[list[SampledTokens]]:
         """Send one request per prompt, because a request has one seed."""
         model = self._served if adapter is None else self._adapters[adapter][0]
         with self._lock:
@@ -85,14 +87,14 @@ class VllmServer:
         with self._lock:
             if self._client is not None:
                 weights = {n: t.contiguous() for n, t in checkpoint_weights(self._model).items()}
-                described = [
+                weight_specs = [
                     (name, str(tensor.dtype).removeprefix("torch."), list(tensor.shape))
                     for name, tensor in weights.items()
                 ]
-                self._client.update_named_params(described, iter(weights.items()))
+                self._client.update_named_params(weight_specs, iter(weights.items()))
             else:
                 with tempfile.TemporaryDirectory(prefix="base-", dir=self._folder.name) as files:
-                    _readable(files)
+                    _make_readable(files)
                     save_weights(self._model, Path(files))
                     kwargs = {"weights_path": files}
                     self._http.tell(
@@ -113,7 +115,7 @@ class VllmServer:
             name = f"{policy.adapter}-{self._run}-{self._loaded}"
             # kept, because a server with fewer slots than adapters reads them again
             files = tempfile.TemporaryDirectory(prefix="adapter-", dir=self._folder.name)
-            _readable(files.name)
+            _make_readable(files.name)
             policy.save(files.name)
             self._http.tell("/v1/load_lora_adapter", {"lora_name": name, "lora_path": files.name})
             before = self._adapters.get(policy.adapter)
@@ -132,14 +134,18 @@ class VllmServer:
             self._adapters.clear()
             self._folder.cleanup()
 
-    def _ask(self, model: str, prompt: Sequence[int], settings: Mapping[str, Any]) -> list[Tokens]:
+    def _ask(
+        self, model: str, prompt: Sequence[int], settings: Mapping[str, Any]
+    ) -> list[SampledTokens]:
         body = {"model": model, "prompt": list(prompt), "return_token_ids": True, **settings}
         choices = self._http.post("/v1/completions", body)["choices"]
         if any(choice["prompt_token_ids"] != list(prompt) for choice in choices):
             raise SamplerError("the vLLM server has read another prompt than it was given")
         choices.sort(key=lambda choice: choice["index"])
         return [
-            row(choice["token_ids"], choice["logprobs"]["token_logprobs"], choice["finish_reason"])
+            tokens_from_answer(
+                choice["token_ids"], choice["logprobs"]["token_logprobs"], choice["finish_reason"]
+            )
             for choice in choices
         ]
 
@@ -167,7 +173,7 @@ class VllmServer:
             )
 
 
-def _check(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
+def _check_server_config(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
     """Refuse a server that returns other log-probabilities or has no room for the adapters."""
     mode = config["model_config"]["logprobs_mode"]
     if mode != "processed_logprobs":
@@ -176,7 +182,7 @@ def _check(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
             f"start it with {_START}"
         )
     if adapters:
-        rank, lora = room_for(model, adapters), config["lora_config"]
+        rank, lora = required_max_lora_rank(model, adapters), config["lora_config"]
         if lora is None or lora["max_lora_rank"] < rank:
             start = _WITH_LORA.format(start=_START, rank=rank)
             raise ConfigError(
@@ -184,7 +190,7 @@ def _check(config: Mapping[str, Any], model: Any, adapters: list[str]) -> None:
             )
 
 
-def _nccl(url: str, args: ServerArgs, model: Any) -> Any:
+def _connect_nccl(url: str, args: ServerArgs, model: Any) -> Any:
     """TRL's client, connected to the process group of the trainer and the server's workers."""
     if model.device.type != "cuda":
         raise ConfigError("weights='nccl' needs a CUDA device here; weights='files' does not")
@@ -200,6 +206,6 @@ def _nccl(url: str, args: ServerArgs, model: Any) -> Any:
     return client
 
 
-def _readable(folder: str) -> None:
+def _make_readable(folder: str) -> None:
     """Let the server read the folder; it may run as another user."""
     Path(folder).chmod(0o755)

@@ -15,11 +15,11 @@ from transformers.core_model_loading import revert_weight_conversion
 from llmzoo.errors import ConfigError
 from llmzoo.models import lora
 
-WEIGHTS = "model.safetensors"
-RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # the values of vLLM's max_lora_rank
+WEIGHTS_FILE = "model.safetensors"
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # the values of vLLM's max_lora_rank
 
 
-def base_of(model: Any) -> Any:
+def unwrap_base(model: Any) -> Any:
     """The transformers model itself, without the ``PeftModel`` around it."""
     return model.get_base_model() if lora.is_peft(model) else model
 
@@ -32,20 +32,20 @@ def checkpoint_weights(model: Any) -> dict[str, Tensor]:
     under both names: vLLM may keep a packed copy of the second (on a CPU it packs a tied head),
     which would otherwise stay old.
     """
-    return dict(revert_weight_conversion(base_of(model), lora.base_weights(model)))
+    return dict(revert_weight_conversion(unwrap_base(model), lora.base_weights(model)))
 
 
 def save_base(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
     """Write a transformers folder of the model without its adapters."""
-    base = base_of(model)
+    base = unwrap_base(model)
     config = copy.deepcopy(base.config)
     config.architectures = [type(base).__name__]
     config.save_pretrained(str(folder))
     tokenizer.save_pretrained(str(folder))
-    once: dict[tuple[int, torch.Size], tuple[str, Tensor]] = {}
+    unique: dict[tuple[int, torch.Size], tuple[str, Tensor]] = {}
     for name, tensor in checkpoint_weights(model).items():
-        once.setdefault((tensor.data_ptr(), tensor.shape), (name, tensor))
-    _write(dict(once.values()), folder)
+        unique.setdefault((tensor.data_ptr(), tensor.shape), (name, tensor))
+    _write(dict(unique.values()), folder)
 
 
 def save_weights(model: Any, folder: Path) -> None:
@@ -61,10 +61,10 @@ def save_weights(model: Any, folder: Path) -> None:
 
 def _write(weights: dict[str, Tensor], folder: Path) -> None:
     contiguous = {name: tensor.contiguous() for name, tensor in weights.items()}
-    save_file(contiguous, folder / WEIGHTS, metadata={"format": "pt"})
+    save_file(contiguous, folder / WEIGHTS_FILE, metadata={"format": "pt"})
 
 
-def room_for(model: Any, adapters: list[str]) -> int:
+def required_max_lora_rank(model: Any, adapters: list[str]) -> int:
     """The ``max_lora_rank`` that adapters need.
 
     Raises :class:`ConfigError` for adapters that vLLM cannot compute with.
@@ -77,6 +77,6 @@ def room_for(model: Any, adapters: list[str]) -> int:
                 "alpha_pattern; sampler='transformers' does"
             )
     rank = max(config.r for config in configs)
-    if rank > RANKS[-1]:
-        raise ConfigError(f"vLLM makes room for adapters up to rank {RANKS[-1]}, got {rank}")
-    return next(allowed for allowed in RANKS if allowed >= rank)
+    if rank > LORA_RANKS[-1]:
+        raise ConfigError(f"vLLM makes room for adapters up to rank {LORA_RANKS[-1]}, got {rank}")
+    return next(allowed for allowed in LORA_RANKS if allowed >= rank)

@@ -12,10 +12,10 @@ from typing import Any
 
 from llmzoo.models.decode import SamplerError
 
-_LATER = (429, 500, 502, 503, 504)  # statuses that another attempt may fix
+_RETRY_STATUSES = (429, 500, 502, 503, 504)  # statuses that another attempt may fix
 
 
-class Http:
+class HttpClient:
     """A connection to the server at ``url``.
 
     ``timeout_s`` limits each wait. ``retries``: further attempts after a transient status. A server
@@ -30,15 +30,15 @@ class Http:
 
     def get(self, path: str) -> Any:
         """The answer's JSON."""
-        return self._json(urllib.request.Request(self.url + path))
+        return self._read_json(urllib.request.Request(self.url + path))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The same, for a request with a JSON body."""
-        return self._json(self._post(path, body))
+        return self._read_json(self._post_request(path, body))
 
     def tell(self, path: str, body: Mapping[str, Any]) -> None:
         """Post a request whose answer does not matter."""
-        self._retry(self._post(path, body))
+        self._send_with_retries(self._post_request(path, body))
 
     def wait(self, seconds: float) -> None:
         """Wait until the server is healthy, for at most this many seconds."""
@@ -55,35 +55,35 @@ class Http:
                     ) from error
             time.sleep(0.5)
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> urllib.request.Request:
+    def _post_request(self, path: str, body: Mapping[str, Any]) -> urllib.request.Request:
         return urllib.request.Request(
             self.url + path,
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
 
-    def _json(self, request: urllib.request.Request) -> Any:
-        text = self._retry(request)
+    def _read_json(self, request: urllib.request.Request) -> Any:
+        text = self._send_with_retries(request)
         try:
             return json.loads(text)
         except ValueError as error:
             raise SamplerError(f"{request.full_url} answered with no JSON: {error}") from error
 
-    def _retry(self, request: urllib.request.Request) -> bytes:
+    def _send_with_retries(self, request: urllib.request.Request) -> bytes:
         attempt = 0
         while True:
             try:
-                return self._once(request)
+                return self._send_once(request)
             except urllib.error.HTTPError as error:
-                said = " ".join(error.read().decode(errors="replace").split())[:400]
-                if error.code not in _LATER or attempt == self._retries:
+                message = " ".join(error.read().decode(errors="replace").split())[:400]
+                if error.code not in _RETRY_STATUSES or attempt == self._retries:
                     raise SamplerError(
-                        f"{request.full_url} answered {error.code}: {said}", error.code
+                        f"{request.full_url} answered {error.code}: {message}", error.code
                     ) from error
                 time.sleep(min(0.5 * 2**attempt, 10.0))
                 attempt += 1
 
-    def _once(self, request: urllib.request.Request) -> bytes:
+    def _send_once(self, request: urllib.request.Request) -> bytes:
         try:
             with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
                 body: bytes = answer.read()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from llmzoo.sandbox.attacks.oracles import Scene
+from llmzoo.sandbox.attacks.oracles import AttackScene
 
-Oracle = Callable[[Scene], str]
+Oracle = Callable[[AttackScene], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ def new_secret() -> str:
     return f"secret-{secrets.token_hex(12)}"
 
 
-def furnish_home(uid: int, gid: int) -> str:
+def create_home(uid: int, gid: int) -> str:
     """A home folder with a private key; returns what the key says."""
     key = new_secret()
     folder = Path(HOME) / ".ssh"
@@ -43,11 +43,11 @@ class Bait:
         self.canary = self.folder / "canary"
         self.canary.write_text(self.secret)
         self.canary.chmod(0o600)
-        self.tcp = _bound(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
-        self.udp = _bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
+        self.tcp = _bind_socket(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        self.udp = _bind_socket(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
         self._socket = f"/tmp/socket-{self.mark[4:]}"
-        self.path = _bound(socket.AF_UNIX, socket.SOCK_STREAM, self._socket)
-        self.abstract = _bound(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{self.mark}")
+        self.path = _bind_socket(socket.AF_UNIX, socket.SOCK_STREAM, self._socket)
+        self.abstract = _bind_socket(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{self.mark}")
         for path in (self.folder, self.canary, self._socket):
             os.chown(path, uid, gid)
         self.before = self._look()
@@ -88,11 +88,11 @@ def leak(text):
         """Files that bear the mark, anywhere that can be written to, and that are still there after
         ``within_s`` seconds."""
         end = time.monotonic() + within_s
-        while (found := self._marked()) and time.monotonic() < end:
+        while (found := self._find_marked()) and time.monotonic() < end:
             time.sleep(0.02)
         return ", ".join(found)
 
-    def _marked(self) -> list[str]:
+    def _find_marked(self) -> list[str]:
         result = []
         for root in (*PLACES, HOME, os.path.expanduser("~"), MQUEUE):
             for folder, folders, files in os.walk(root):
@@ -104,7 +104,7 @@ def leak(text):
     def close(self) -> None:
         for listener in (self.tcp, self.udp, self.path, self.abstract):
             listener.close()
-        for path in (self._socket, *self._marked()):
+        for path in (self._socket, *self._find_marked()):
             if os.path.isdir(path):
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -129,9 +129,9 @@ def leak(text):
         return seen
 
 
-def _bound(family: int, kind: int, address: Any) -> socket.socket:
-    made = socket.socket(family, kind)
-    made.bind(address)
+def _bind_socket(family: int, kind: int, address: Any) -> socket.socket:
+    sock = socket.socket(family, kind)
+    sock.bind(address)
     if kind == socket.SOCK_STREAM:
-        made.listen(4)
-    return made
+        sock.listen(4)
+    return sock

@@ -11,8 +11,8 @@ from typing import Any
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.attacks.attack import Attack, Fake
-from llmzoo.sandbox.attacks.columns import LEVELS, SandboxColumn, Unavailable, controls
-from llmzoo.sandbox.attacks.suite import GROUPS, SUITE, is_failure, run
+from llmzoo.sandbox.attacks.columns import LEVELS, SandboxColumn, Unavailable, check_controls
+from llmzoo.sandbox.attacks.suite import GROUPS, SUITE, is_failure, run_suite
 from llmzoo.sandbox.attacks.tasks import TASKS
 from llmzoo.sandbox.box import Sandbox
 
@@ -45,9 +45,11 @@ def check_sandbox(
         share = (end - time.monotonic()) / left
         reason = missing_level(level)
         if reason:
-            yield from _unavailable(level, list(GROUPS), reason)
+            yield from _unavailable_results(level, list(GROUPS), reason)
         else:
-            records = [*run(identity, [f"L{level}"], _in_turn(), os.cpu_count() or 1, share)]
+            records = [
+                *run_suite(identity, [f"L{level}"], _interleave_names(), os.cpu_count() or 1, share)
+            ]
             yield from _results(level, records, share)
         done(level)
 
@@ -62,13 +64,13 @@ def missing_level(level: int) -> str:
     return ""
 
 
-def _in_turn() -> list[str]:
+def _interleave_names() -> list[str]:
     """The names of all attacks: the first of every group, then the second of every group."""
     rows = zip_longest(*GROUPS.values())
     return [attack.name for row in rows for attack in row if attack is not None]
 
 
-def _unavailable(level: int, groups: list[str], reason: str) -> Iterator[GroupResult]:
+def _unavailable_results(level: int, groups: list[str], reason: str) -> Iterator[GroupResult]:
     for group in groups:
         yield GroupResult(level, group, None, 0, len(GROUPS[group]), reason)
 
@@ -78,7 +80,7 @@ def _results(level: int, records: list[dict[str, Any]], share: float) -> Iterato
     reason = next((record["unavailable"] for record in records if "unavailable" in record), "")
     if reason:
         harms = [group for group in GROUPS if group.startswith("harms/")]
-        yield from _unavailable(level, harms, reason)
+        yield from _unavailable_results(level, harms, reason)
         records = list(_fakes_here(level, time.monotonic() + share))
     else:
         harms = []
@@ -112,7 +114,7 @@ def _last_line(text: str) -> str:
 def _fakes_here(level: int, deadline: float) -> Iterator[dict[str, Any]]:
     """The outcome of the fakes without a world of their own, as records like the keeper's."""
     column = SandboxColumn(level)
-    wrong, _ = controls(column)
+    wrong, _ = check_controls(column)
     yield {"wrong": wrong}
     fakes = [attack for attacks in GROUPS.values() for attack in attacks]
     for fake in fakes:

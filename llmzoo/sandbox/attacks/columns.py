@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Protocol
 
-from llmzoo.sandbox.attacks.tasks import TASKS, Task
+from llmzoo.sandbox.attacks.tasks import TASKS, CodingTask
 
 LEVELS = (3, 2, 1)
 INSIDE = ("+calls", "+check")  # columns in which harms are candidates
@@ -23,7 +23,7 @@ class Unavailable(Exception):
 class Judge(Protocol):
     def harm(self, program: str, mode: str, time_limit: float) -> str: ...
 
-    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]: ...
+    def fake(self, program: str, task: CodingTask, time_limit: float) -> tuple[str, str]: ...
 
 
 class SandboxColumn:
@@ -59,17 +59,17 @@ class SandboxColumn:
             verdict = self._box.check_calls(program, [("answer", [], 0)], limits=limits)
         else:
             verdict = self._box.check_stdio(program, [("", "0.5\n")], limits=limits)
-        return _said(verdict)
+        return _verdict_text(verdict)
 
     def _as_candidate(self, program: str, limits: Any) -> str:
         """A candidate's way out is what it answers."""
         program += "\ndef answer():\n    return LEAKED\n"
         if self._inside == "calls":
-            return _said(self._box.check_calls(program, [("answer", [], 0)], limits=limits))
+            return _verdict_text(self._box.check_calls(program, [("answer", [], 0)], limits=limits))
         tests = "def check(candidate):\n    for _ in range(1):\n        assert candidate() == 0, candidate()"
-        return _said(self._box.check(program, tests, entry_point="answer", limits=limits))
+        return _verdict_text(self._box.check(program, tests, entry_point="answer", limits=limits))
 
-    def fake(self, program: str, task: Task, time_limit: float) -> tuple[str, str]:
+    def fake(self, program: str, task: CodingTask, time_limit: float) -> tuple[str, str]:
         limits = self._limits(time_limit=time_limit)
         if task.mode == "calls":
             verdict = self._box.check_calls(program, list(task.cases), limits=limits)
@@ -82,7 +82,7 @@ class SandboxColumn:
         return verdict.status, verdict.isolation
 
 
-def _said(verdict: Any) -> str:
+def _verdict_text(verdict: Any) -> str:
     return "".join(case.got + case.error for case in verdict.cases) + verdict.error
 
 
@@ -91,7 +91,7 @@ def is_rival(column: str) -> bool:
     return ":" in column
 
 
-def make(column: str) -> Judge:
+def make_judge(column: str) -> Judge:
     """The judge of a column: "L3", "L3+processes", "L2+calls", "module:Class"."""
     if is_rival(column):
         module, _, name = column.partition(":")
@@ -101,7 +101,7 @@ def make(column: str) -> Judge:
     return SandboxColumn(int(level), processes="processes" in rest, inside=inside)
 
 
-def controls(judge: Judge) -> tuple[list[str], dict[str, str]]:
+def check_controls(judge: Judge) -> tuple[list[str], dict[str, str]]:
     """What a judge gets wrong about honest programs, and how it isolates each task."""
     wrong: list[str] = []
     isolations: dict[str, str] = {}

@@ -17,23 +17,23 @@ from typing import Any
 
 from llmzoo.sandbox.attacks import machine, world
 from llmzoo.sandbox.attacks.attack import Attack, Harm
-from llmzoo.sandbox.attacks.bait import Bait, furnish_home
+from llmzoo.sandbox.attacks.bait import Bait, create_home
 from llmzoo.sandbox.attacks.columns import INSIDE, is_rival
 from llmzoo.sandbox.attacks.fakes import FAKES
 from llmzoo.sandbox.attacks.harms import HARMS
-from llmzoo.sandbox.attacks.oracles import ALWAYS, Scene
-from llmzoo.sandbox.attacks.trainers import Identity, Lost, Trainer
-from llmzoo.sandbox.attacks.watch import Watch, condition, settle, steady
+from llmzoo.sandbox.attacks.oracles import ALWAYS, AttackScene
+from llmzoo.sandbox.attacks.trainers import Identity, Trainer, TrainerLost
+from llmzoo.sandbox.attacks.watch import Watch, condition, wait_for_exits, wait_until_steady
 
 _HANGS_S = 30.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
 _GRACE_S = 5.0  # for processes to go after a run
 _TIDYING_S = 10.0  # for files to go: a verdict may come before its run's folder is empty
 NO_TIME = "no time left"
-_saying = threading.Lock()
+_write_lock = threading.Lock()
 
 
-def say(**facts: Any) -> None:
-    with _saying:
+def write_record(**facts: Any) -> None:
+    with _write_lock:
         print(json.dumps(facts), flush=True)
 
 
@@ -41,33 +41,33 @@ class Keeper:
     def __init__(self, identity: Identity, deadline: float) -> None:
         self.identity = identity
         self._deadline = deadline  # no attack begins later
-        self._home_key = furnish_home(identity.uid, identity.gid)
+        self._home_key = create_home(identity.uid, identity.gid)
         with open("/etc/passwd") as file:
             self._password_file = max(file.read().splitlines(), key=len)
         self._resolver = machine.Resolver()
         self._resolver.start()
 
-    def column(self, name: str, attacks: list[Attack], lanes: int) -> None:
+    def run_column(self, name: str, attacks: list[Attack], lanes: int) -> None:
         """Run ``attacks`` in a column, over several trainers at a time."""
         if name.endswith(INSIDE):
             attacks = [one for one in attacks if isinstance(one, Harm) and one.mode == "run"]
         try:
             first = Trainer(self.identity, name, controls=True)
-        except Lost as reason:
-            say(column=name, wrong=[f"the trainer did not start: {reason}"])
+        except TrainerLost as reason:
+            write_record(column=name, wrong=[f"the trainer did not start: {reason}"])
             return
         if first.unavailable:
-            say(column=name, unavailable=first.unavailable)
+            write_record(column=name, unavailable=first.unavailable)
             first.end()
             return
-        say(column=name, wrong=first.wrong, isolations=first.isolations)
+        write_record(column=name, wrong=first.wrong, isolations=first.isolations)
         together: queue.SimpleQueue[Attack] = queue.SimpleQueue()
         for attack in attacks:
             if not attack_alone(attack):
                 together.put(attack)
         started: list[Trainer | None] = [first, *[None] * (lanes - 1)]
         threads = [
-            threading.Thread(target=self._lane, args=(name, together, trainer))
+            threading.Thread(target=self._run_lane, args=(name, together, trainer))
             for trainer in started
         ]
         for thread in threads:
@@ -77,9 +77,9 @@ class Keeper:
         last: queue.SimpleQueue[Attack] = queue.SimpleQueue()
         for attack in filter(attack_alone, attacks):
             last.put(attack)
-        self._lane(name, last, None)
+        self._run_lane(name, last, None)
 
-    def _lane(
+    def _run_lane(
         self, column: str, attacks: queue.SimpleQueue[Attack], trainer: Trainer | None
     ) -> None:
         while True:
@@ -88,29 +88,31 @@ class Keeper:
             except queue.Empty:
                 break
             if time.monotonic() > self._deadline:
-                say(column=column, attack=attack.name, outcome="not run", why=NO_TIME)
+                write_record(column=column, attack=attack.name, outcome="not run", why=NO_TIME)
                 continue
             if is_rival(column) and not attack.rivals:
-                say(column=column, attack=attack.name, outcome="not run", why="kept from rivals")
+                write_record(
+                    column=column, attack=attack.name, outcome="not run", why="kept from rivals"
+                )
                 continue
             try:
                 trainer = trainer or Trainer(self.identity, column, controls=False)
-                outcome, why, whole = self._attack(trainer, attack, column)
+                outcome, why, whole = self._run_attack(trainer, attack, column)
                 if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
-                    outcome, why, whole = self._attack(trainer, attack, column)
+                    outcome, why, whole = self._run_attack(trainer, attack, column)
             except Exception:  # whatever went wrong, the attack was not seen to be stopped
                 outcome, why, whole = "broken", traceback.format_exc(), False
-            say(column=column, attack=attack.name, outcome=outcome, why=why)
+            write_record(column=column, attack=attack.name, outcome=outcome, why=why)
             if trainer and (is_rival(column) or not whole):
                 trainer.end()
                 trainer = None
         if trainer:
             trainer.end()
 
-    def _attack(self, trainer: Trainer, attack: Attack, column: str) -> tuple[str, str, bool]:
+    def _run_attack(self, trainer: Trainer, attack: Attack, column: str) -> tuple[str, str, bool]:
         """What came of it, why, and whether the trainer can be used again."""
         if isinstance(attack, Harm):
-            return self._harm(trainer, attack, column)
+            return self._run_harm(trainer, attack, column)
         remarks = []
         for task in attack.tasks:
             try:
@@ -121,7 +123,7 @@ class Keeper:
                     task=task,
                     time_limit=attack.time_limit,
                 )
-            except Lost as reason:
+            except TrainerLost as reason:
                 return "succeeded", f"{task}: {reason}", False
             if "broken" in reply:
                 return "broken", f"{task}: {reply['broken']}", False
@@ -132,13 +134,13 @@ class Keeper:
             remarks.append(f"{task}: {reply['status']}")
         return ("stopped" if remarks else "not run"), ", ".join(remarks), True
 
-    def _harm(self, trainer: Trainer, attack: Harm, column: str) -> tuple[str, str, bool]:
+    def _run_harm(self, trainer: Trainer, attack: Harm, column: str) -> tuple[str, str, bool]:
         bait = Bait(self.identity.uid, self.identity.gid)
         header = bait.header(trainer.pid_inside)
         programs = [header + text for text in (attack.program, attack.after) if text]
-        clock = machine.Clock()
-        world_before = machine.facts()
-        before = steady(trainer.root)
+        clock = machine.ClockMonitor()
+        world_before = machine.read_machine_state()
+        before = wait_until_steady(trainer.root)
         conditions = {process: condition(process) for process in before}
         spaces = {os.readlink(f"/proc/{process.pid}/ns/user") for process in before}
         watch = Watch(trainer.root, trainer.process.pid)
@@ -153,10 +155,10 @@ class Keeper:
                 mode=attack.mode,
                 time_limit=attack.time_limit,
             )
-        except Lost as reason:
+        except TrainerLost as reason:
             died = str(reason)
         seconds = time.monotonic() - started
-        survivors = settle(trainer.root, len(before), _GRACE_S)
+        survivors = wait_for_exits(trainer.root, len(before), _GRACE_S)
         seen = watch.stop()
         after = trainer.processes()
         gone = {(one.pid, one.started) for one in before} - {
@@ -165,7 +167,7 @@ class Keeper:
         vital_gone = [one for one in trainer.vital if (one.pid, one.started) in gone]
         if vital_gone and not died:
             died = f"killed a bystander: {vital_gone[0].name}"
-        scene = Scene(
+        scene = AttackScene(
             mark=bait.mark,
             secrets={
                 "a file": bait.secret,
@@ -197,8 +199,8 @@ class Keeper:
                 if (one.pid, one.started) == (old.pid, old.started)
             ],
             namespaces_before=spaces,
-            ipc=machine.left_in_ipc(bait.key),
-            machine=(world_before, machine.facts()),
+            ipc=machine.find_ipc_objects(bait.key),
+            machine=(world_before, machine.read_machine_state()),
             clock_was_set=clock.was_set(),
             terminal=trainer.terminal.written(),
         )
@@ -223,12 +225,12 @@ def main() -> None:
     order = json.loads(sys.argv[1])
     was_root = os.geteuid() == 0
     if order["as"] == "root" and not was_root:
-        say(unavailable="not root")
+        write_record(unavailable="not root")
         return
     try:
         world.build()
     except OSError as error:
-        say(unavailable=f"no world of its own for the attacks: {error}")
+        write_record(unavailable=f"no world of its own for the attacks: {error}")
         return
     number = world.NOBODY if was_root and order["as"] != "root" else 0
     identity = Identity(
@@ -242,7 +244,7 @@ def main() -> None:
     chosen = [by_name[name] for name in order["attacks"]]
     keeper = Keeper(identity, time.monotonic() + order["seconds"])
     for column in order["columns"]:
-        keeper.column(column, chosen, order["lanes"])
+        keeper.run_column(column, chosen, order["lanes"])
 
 
 if __name__ == "__main__":

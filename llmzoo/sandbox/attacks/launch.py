@@ -45,12 +45,12 @@ def _become(order: dict) -> None:
     if order["rootless"]:  # root in here is whom the tests were started by, whatever the number
         ns.unshare_user(f"{NOBODY} 0 1", f"{NOBODY} 0 1")
     elif not order["user_namespaces"]:
-        ns.unshare_user(*ns.same_ids())
+        ns.unshare_user(*ns.identity_maps())
     if not order["user_namespaces"]:
         ns.forbid_user_namespaces()
     if not order["rootless"]:
         for capability in _NOT_EVEN_ROOT:
-            ns.forgo(capability)
+            ns.drop_capability(capability)
         os.setgroups([])
         os.setresgid(*[order["gid"]] * 3)
         os.setresuid(*[order["uid"]] * 3)

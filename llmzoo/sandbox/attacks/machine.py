@@ -18,7 +18,7 @@ _ABSOLUTE, _CANCEL_ON_SET = 1, 2
 SYSCTL = "/proc/sys/net/ipv4/ip_default_ttl"
 
 
-class Clock:
+class ClockMonitor:
     """A timer that the kernel cancels when somebody sets the clock, by however little."""
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class Clock:
         os.close(self._timer)
 
 
-def facts() -> dict[str, str]:
+def read_machine_state() -> dict[str, str]:
     return {"host name": socket.gethostname(), "sysctl": Path(SYSCTL).read_text()}
 
 
-def left_in_ipc(key: int) -> str:
+def find_ipc_objects(key: int) -> str:
     """System V objects with this key."""
     for kind in ("shm", "sem", "msg"):
         rows = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]

@@ -37,17 +37,17 @@ def die_with_parent(signal_number: int = 9) -> None:
     _check(_libc.prctl(_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
 
 
-def forgo(capability: int) -> None:
+def drop_capability(capability: int) -> None:
     """Take a capability away for good, from the next exec on."""
     _check(_libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0), "prctl")
 
 
-def raise_loopback() -> None:
+def bring_up_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         fcntl.ioctl(s, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
-def same_ids() -> tuple[str, str]:
+def identity_maps() -> tuple[str, str]:
     """Maps for a new user namespace in which every id that exists here keeps its number."""
 
     def rows(path: str) -> str:

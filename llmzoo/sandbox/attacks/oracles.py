@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from llmzoo.sandbox.attacks.watch import Process, Sighting
+from llmzoo.sandbox.attacks.watch import PeakUsage, Process
 
 # what is left of these in a run that keeps to its limits
 LATE_S = 1.5  # and what a busy machine adds
@@ -27,7 +27,7 @@ MOST_OUTPUT = 2**20
 
 
 @dataclass(slots=True, kw_only=True)
-class Scene:
+class AttackScene:
     """A finished run: what came back, and what there was to be seen around it."""
 
     mark: str
@@ -35,7 +35,7 @@ class Scene:
     output: str  # all that the program brought out, and its follow-up
     seconds: float
     time_limit: float
-    seen: Sighting
+    seen: PeakUsage
     died: str = ""  # the process that asked for the run, or one beside it
     gone: list[str] = field(default_factory=list)  # processes that were there before the run
     reached: str = ""
@@ -52,91 +52,91 @@ class Scene:
     terminal: str = ""
 
 
-def leaked(scene: Scene) -> str:
+def detect_leak(scene: AttackScene) -> str:
     result = [name for name, secret in scene.secrets.items() if secret in scene.output]
     return f"told: {', '.join(result)}" if result else ""
 
 
-def killed(scene: Scene) -> str:
+def detect_lost_trainer(scene: AttackScene) -> str:
     return scene.died
 
 
-def killed_any(scene: Scene) -> str:
+def detect_killed_process(scene: AttackScene) -> str:
     return f"killed {', '.join(scene.gone)}" if scene.gone else ""
 
 
-def reached(scene: Scene) -> str:
+def detect_connection(scene: AttackScene) -> str:
     return scene.reached and f"reached a listener: {scene.reached}"
 
 
-def changed(scene: Scene) -> str:
+def detect_changed_files(scene: AttackScene) -> str:
     return scene.changed and f"changed outside: {scene.changed}"
 
 
-def left_behind(scene: Scene) -> str:
+def detect_leftover_files(scene: AttackScene) -> str:
     return scene.left_behind and f"left behind: {scene.left_behind}"
 
 
-def survived(scene: Scene) -> str:
+def detect_survivors(scene: AttackScene) -> str:
     return f"{len(scene.survivors)} processes outlived the run" if scene.survivors else ""
 
 
-def late(scene: Scene) -> str:
+def detect_overrun(scene: AttackScene) -> str:
     over = scene.seconds - scene.time_limit
     return f"{over:.1f} s beyond the limit" if over > LATE_S + scene.seen.lag_s else ""
 
 
-def many_processes(scene: Scene) -> str:
+def detect_excess_processes(scene: AttackScene) -> str:
     most = scene.seen.processes - scene.processes_before
     allowed = MOST_PROCESSES_ALLOWED if scene.may_start_processes else MOST_PROCESSES
     return f"{most} processes" if most > allowed else ""
 
 
-def many_threads(scene: Scene) -> str:
+def detect_excess_threads(scene: AttackScene) -> str:
     return f"{scene.seen.threads} threads" if scene.seen.threads > MOST_THREADS else ""
 
 
-def much_memory(scene: Scene) -> str:
+def detect_excess_memory(scene: AttackScene) -> str:
     most = scene.seen.memory_mb
     return f"{most:.0f} MB of memory" if most > MOST_MEMORY_MB else ""
 
 
-def much_memory_of_many(scene: Scene) -> str:
+def detect_excess_tree_memory(scene: AttackScene) -> str:
     most = scene.seen.memory_mb
     return f"{most:.0f} MB of memory" if most > MOST_MEMORY_OF_MANY_MB else ""
 
 
-def swollen_trainer(scene: Scene) -> str:
+def detect_swollen_trainer(scene: AttackScene) -> str:
     """The process that asked for the run was filled with what came back."""
     most = scene.seen.trainer_mb
     return f"the caller grew to {most:.0f} MB" if most > MOST_MEMORY_MB / 2 else ""
 
 
-def much_output(scene: Scene) -> str:
+def detect_excess_output(scene: AttackScene) -> str:
     size = len(scene.output)
     return f"{size / 2**20:.0f} MB of output" if size > MOST_OUTPUT else ""
 
 
-def many_descriptors(scene: Scene) -> str:
+def detect_excess_descriptors(scene: AttackScene) -> str:
     most = scene.seen.descriptors
     return f"{most} descriptors" if most > MOST_DESCRIPTORS else ""
 
 
-def large_file(scene: Scene) -> str:
+def detect_large_file(scene: AttackScene) -> str:
     most = scene.seen.file_mb
     return f"a file of {most:.0f} MB" if most > MOST_FILE_MB else ""
 
 
-def much_disk(scene: Scene) -> str:
+def detect_excess_disk(scene: AttackScene) -> str:
     most = scene.seen.disk_mb
     return f"{most:.0f} MB on disk" if most > MOST_DISK_MB else ""
 
 
-def many_files(scene: Scene) -> str:
+def detect_excess_files(scene: AttackScene) -> str:
     return f"{scene.seen.files} files" if scene.seen.files > MOST_FILES else ""
 
 
-def meddled(scene: Scene) -> str:
+def detect_tampering(scene: AttackScene) -> str:
     """A process beside the program's is stopped, traced, or has other limits than before."""
     for name, before, after in scene.conditions:
         for what in before:
@@ -145,51 +145,59 @@ def meddled(scene: Scene) -> str:
     return ""
 
 
-def new_user_namespace(scene: Scene) -> str:
+def detect_user_namespace(scene: AttackScene) -> str:
     new = scene.seen.user_namespaces - scene.namespaces_before - {""}
     return "made a user namespace" if new else ""
 
 
-def new_mount(scene: Scene) -> str:
+def detect_mount(scene: AttackScene) -> str:
     return "mounted a file system" if scene.mark in scene.seen.mounts else ""
 
 
-def new_root(scene: Scene) -> str:
+def detect_root_change(scene: AttackScene) -> str:
     return "changed its root" if any(scene.mark in root for root in scene.seen.roots) else ""
 
 
-def new_personality(scene: Scene) -> str:
+def detect_personality_change(scene: AttackScene) -> str:
     changed_ones = scene.seen.personalities - {"", "00000000"}
     return f"personality {min(changed_ones)}" if changed_ones else ""
 
 
-def carried(scene: Scene) -> str:
+def detect_carryover(scene: AttackScene) -> str:
     """The follow-up got hold of the word that the program was given."""
     return "the next run found it" if f"found {scene.mark}" in scene.output else ""
 
 
-def left_in_ipc(scene: Scene) -> str:
+def detect_ipc_objects(scene: AttackScene) -> str:
     return scene.ipc
 
 
-def changed_machine(scene: Scene) -> str:
+def detect_machine_change(scene: AttackScene) -> str:
     before, after = scene.machine
     different = [what for what in before if before[what] != after[what]]
     different += ["clock"] if scene.clock_was_set else []
     return f"changed the {' and '.join(different)}" if different else ""
 
 
-def typed(scene: Scene) -> str:
+def detect_terminal_write(scene: AttackScene) -> str:
     return "wrote to the terminal" if scene.mark in scene.terminal else ""
 
 
-def opened(kind: str) -> Callable[[Scene], str]:
+def detect_open(kind: str) -> Callable[[AttackScene], str]:
     """An oracle: a descriptor of the program led to ``kind``."""
 
-    def oracle(scene: Scene) -> str:
+    def oracle(scene: AttackScene) -> str:
         return f"opened {kind}" if any(kind in link for link in scene.seen.links) else ""
 
     return oracle
 
 
-ALWAYS = (killed, leaked, reached, changed, left_behind, survived, late)
+ALWAYS = (
+    detect_lost_trainer,
+    detect_leak,
+    detect_connection,
+    detect_changed_files,
+    detect_leftover_files,
+    detect_survivors,
+    detect_overrun,
+)

@@ -23,7 +23,7 @@ GROUPS: dict[str, tuple[Attack, ...]] = {
 ATTACKS: tuple[Attack, ...] = tuple(attack for group in GROUPS.values() for attack in group)
 
 
-def run(
+def run_suite(
     identity: str, columns: list[str], attacks: list[str], lanes: int = 4, seconds: float = 1e9
 ) -> Iterator[dict[str, Any]]:
     """What the keeper for this kind of user says, record by record; see keeper.py.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class CodingTask:
     name: str
     mode: Literal["check", "calls", "stdio"]
     right: str
@@ -204,10 +204,10 @@ for word in input().split():
     print(total)
 """
 
-TASKS: dict[str, Task] = {
+TASKS: dict[str, CodingTask] = {
     task.name: task
     for task in (
-        Task(
+        CodingTask(
             name="literal",
             mode="check",
             right=RIGHT,
@@ -215,7 +215,7 @@ TASKS: dict[str, Task] = {
             tests=LITERAL,
             entry_point="running_sum",
         ),
-        Task(
+        CodingTask(
             name="computed",
             mode="check",
             right=RIGHT,
@@ -223,7 +223,7 @@ TASKS: dict[str, Task] = {
             tests=COMPUTED,
             entry_point="running_sum",
         ),
-        Task(
+        CodingTask(
             name="mapped",
             mode="check",
             right=RIGHT,
@@ -231,7 +231,7 @@ TASKS: dict[str, Task] = {
             tests=MAPPED,
             entry_point="running_sum",
         ),
-        Task(
+        CodingTask(
             name="callback",
             mode="check",
             right=CALLBACK_RIGHT,
@@ -239,7 +239,7 @@ TASKS: dict[str, Task] = {
             tests=CALLBACK,
             entry_point="running_sum",
         ),
-        Task(
+        CodingTask(
             name="arrays",
             mode="check",
             right=RIGHT,
@@ -247,14 +247,14 @@ TASKS: dict[str, Task] = {
             tests=ARRAYS,
             entry_point="running_sum",
         ),
-        Task(
+        CodingTask(
             name="sets",
             mode="check",
             right=SETS_RIGHT,
             wrong=WRONG.replace("list(", "set("),
             tests=SETS,
         ),
-        Task(
+        CodingTask(
             name="decimals",
             mode="check",
             right=DECIMALS_RIGHT,
@@ -262,10 +262,12 @@ TASKS: dict[str, Task] = {
             tests=DECIMALS,
             entry_point="running_sum",
         ),
-        Task(name="patched", mode="check", right=RIGHT, wrong=WRONG, tests=PATCHED),
-        Task(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),
-        Task(name="class", mode="check", right=STACK_RIGHT, wrong=STACK_WRONG, tests=STACK_TESTS),
-        Task(
+        CodingTask(name="patched", mode="check", right=RIGHT, wrong=WRONG, tests=PATCHED),
+        CodingTask(name="unittest", mode="check", right=RIGHT, wrong=WRONG, tests=UNITTEST),
+        CodingTask(
+            name="class", mode="check", right=STACK_RIGHT, wrong=STACK_WRONG, tests=STACK_TESTS
+        ),
+        CodingTask(
             name="calls",
             mode="calls",
             right=RIGHT,
@@ -276,7 +278,7 @@ TASKS: dict[str, Task] = {
                 ("running_sum", [[0.5, 0.25]], [0.5, 0.75]),
             ),
         ),
-        Task(
+        CodingTask(
             name="stdio",
             mode="stdio",
             right=STDIO_RIGHT,

@@ -36,8 +36,8 @@ def main() -> None:
         order = json.loads(line)
         try:
             if order["do"] == "open":
-                judge = columns.make(order["column"])
-                wrong, isolations = columns.controls(judge) if order["controls"] else ([], {})
+                judge = columns.make_judge(order["column"])
+                wrong, isolations = columns.check_controls(judge) if order["controls"] else ([], {})
                 answer({"wrong": wrong, "isolations": isolations, "pid": os.getpid()})
             elif order["do"] == "harm":
                 output = [

@@ -20,7 +20,7 @@ from llmzoo.sandbox.attacks.watch import Process, descendants
 _OPENS_S = 60.0
 
 
-class Lost(Exception):
+class TrainerLost(Exception):
     """The trainer is dead or hangs."""
 
 
@@ -71,7 +71,7 @@ class Trainer:
         self.root = self._launcher.pid
         opened = self.ask(_OPENS_S, do="open", column=column, controls=controls)
         if "broken" in opened:
-            raise Lost(opened["broken"])
+            raise TrainerLost(opened["broken"])
         self.unavailable: str = opened.get("unavailable", "")
         self.wrong: list[str] = opened.get("wrong", [])
         self.isolations: dict[str, str] = opened.get("isolations", {})
@@ -87,12 +87,12 @@ class Trainer:
             self._orders.write(json.dumps(order).encode() + b"\n")
             self._orders.flush()
         except BrokenPipeError as error:
-            raise Lost("killed the caller") from error
+            raise TrainerLost("killed the caller") from error
         if not select.select([self._replies], [], [], within_s)[0]:
-            raise Lost("the caller hangs")
+            raise TrainerLost("the caller hangs")
         line = self._replies.readline()
         if not line:
-            raise Lost("killed the caller")
+            raise TrainerLost("killed the caller")
         return json.loads(line)
 
     def processes(self) -> list[Process]:

@@ -85,7 +85,7 @@ def _link(path: str) -> str:
 
 
 @dataclass(slots=True)
-class Sighting:
+class PeakUsage:
     """The most that was seen at any moment of a run, and everything that was ever seen."""
 
     processes: int = 0
@@ -110,7 +110,7 @@ class Watch(threading.Thread):
     def __init__(self, root: int, trainer: int) -> None:
         super().__init__(daemon=True)
         self.root, self.trainer = root, trainer
-        self.seen = Sighting()
+        self.seen = PeakUsage()
         self._over = threading.Event()
         self._disks: dict[int, tuple[float, int]] = {}
 
@@ -121,7 +121,7 @@ class Watch(threading.Thread):
             self._over.wait(_PERIOD_S)
             self.seen.lag_s += max(0.0, time.monotonic() - slept_from - _PERIOD_S)
 
-    def stop(self) -> Sighting:
+    def stop(self) -> PeakUsage:
         self._over.set()
         self.join()
         return self.seen
@@ -150,13 +150,13 @@ class Watch(threading.Thread):
                 for line in _text(f"{folder}/mountinfo").splitlines()
                 if "mark" in line and line not in seen.mounts
             )
-            self._look_at_descriptors(folder)
+            self._sample_descriptors(folder)
         seen.processes = max(seen.processes, len(processes))
         seen.threads = max(seen.threads, threads)
         seen.memory_mb = max(seen.memory_mb, memory)
-        self._look_at_disks([process.pid for process in processes])
+        self._sample_disks([process.pid for process in processes])
 
-    def _look_at_descriptors(self, folder: str) -> None:
+    def _sample_descriptors(self, folder: str) -> None:
         try:
             names = os.listdir(f"{folder}/fd")
         except OSError:
@@ -170,7 +170,7 @@ class Watch(threading.Thread):
                 continue
             self.seen.file_mb = max(self.seen.file_mb, size)
 
-    def _look_at_disks(self, pids: list[int]) -> None:
+    def _sample_disks(self, pids: list[int]) -> None:
         """Also those that only exist in a process's own mounts, found by its working folder."""
         written, files = 0.0, 0
         folders = ["/tmp", "/var/tmp", "/dev/shm", *(f"/proc/{pid}/cwd" for pid in pids)]
@@ -191,7 +191,7 @@ class Watch(threading.Thread):
         self.seen.files = max(self.seen.files, files)
 
 
-def steady(root: int) -> list[Process]:
+def wait_until_steady(root: int) -> list[Process]:
     """The processes below ``root`` once none comes or goes: a judge may still be tidying up."""
     before = descendants(root)
     for _ in range(20):
@@ -203,7 +203,7 @@ def steady(root: int) -> list[Process]:
     return after
 
 
-def settle(root: int, most: int, within_s: float) -> list[Process]:
+def wait_for_exits(root: int, most: int, within_s: float) -> list[Process]:
     """Wait until at most ``most`` processes are left below ``root``; those above that number
     which have not gone within the time."""
     end = time.monotonic() + within_s

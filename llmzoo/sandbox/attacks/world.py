@@ -37,7 +37,7 @@ def build() -> None:
     _cover_folders()
     os.makedirs(MQUEUE)
     ns.mount("mqueue", MQUEUE, "mqueue")
-    ns.raise_loopback()
+    ns.bring_up_loopback()
     Path("/tmp/resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
     if os.path.exists("/etc/resolv.conf"):
         ns.mount("/tmp/resolv.conf", "/etc/resolv.conf", flags=ns.BIND)

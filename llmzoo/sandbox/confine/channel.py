@@ -11,11 +11,11 @@ from .values import MAX_CHARS, Extend, NotData, dumps, loads
 _AT_ONCE = 1 << 14
 
 
-class Closed(Exception):
+class ChannelClosed(Exception):
     """The other side has closed the channel."""
 
 
-def frame(value: Any, extend: Extend | None = None) -> bytes:
+def encode_frame(value: Any, extend: Extend | None = None) -> bytes:
     """The bytes of one frame. Raises :class:`NotData`."""
     # surrogates cannot occur: JSON is written in ASCII
     body = dumps(value, extend).encode("ascii")
@@ -36,21 +36,21 @@ class Channel:
 
     def send(self, value: Any, extend: Extend | None = None) -> None:
         """Raises :class:`NotData` (nothing is sent then), :class:`Closed` or ``TimeoutError``."""
-        self.send_frames(frame(value, extend))
+        self.send_frames(encode_frame(value, extend))
 
     def send_frames(self, frames: bytes) -> None:
         """Send results of :func:`frame`. Raises :class:`Closed` or ``TimeoutError``."""
         try:
             self.socket.sendall(frames)
         except (BrokenPipeError, ConnectionResetError) as error:
-            raise Closed from error
+            raise ChannelClosed from error
 
     def receive(self, extend: Callable[[list[Any]], Any] | None = None) -> Any:
         """The value of the next frame. Raises :class:`Closed`, ``TimeoutError`` or :class:`NotData`."""
-        length = int.from_bytes(self._exactly(4), "big")
+        length = int.from_bytes(self._receive_exactly(4), "big")
         if length > MAX_CHARS:
             raise NotData(f"a frame of {length} bytes; at most {MAX_CHARS} cross")
-        body = self._exactly(length)
+        body = self._receive_exactly(length)
         try:
             text = body.decode("ascii")
         except UnicodeDecodeError:
@@ -60,14 +60,14 @@ class Channel:
     def close(self) -> None:
         self.socket.close()
 
-    def _exactly(self, count: int) -> bytes:
+    def _receive_exactly(self, count: int) -> bytes:
         while len(self._read) < count:
             try:
                 part = self.socket.recv(max(_AT_ONCE, min(count - len(self._read), 1 << 20)))
             except ConnectionResetError as error:
-                raise Closed from error
+                raise ChannelClosed from error
             if not part:
-                raise Closed
+                raise ChannelClosed
             self._read += part
         taken = bytes(self._read[:count])
         del self._read[:count]

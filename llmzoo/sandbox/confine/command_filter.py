@@ -94,15 +94,15 @@ class CommandFilter(Assembler):
             (RETURN, 0, 0, ERRNO | errno.ENOSYS),
         ]
         for name in _ABSENT:
-            self._absent(numbers[name])
-        self._masked(numbers["clone"], CLONE_NAMESPACES, 0)
-        self._none_of(numbers["ioctl"], 1, _TYPES_INTO_TERMINALS)
+            self._report_absent(numbers[name])
+        self._allow_masked(numbers["clone"], CLONE_NAMESPACES, 0)
+        self._allow_none_of(numbers["ioctl"], 1, _TYPES_INTO_TERMINALS)
         self._socket(SOCKET[self.machine])
         self._search(ranges(set(range(_NEWEST + 1)) - set(forbidden.values())))
 
     def program(self) -> bytes:
         """The filter as an array of ``struct sock_filter``."""
-        return self._assembled()
+        return self._assemble()
 
     def _socket(self, number: int) -> None:
         """Allow sockets of AF_UNIX, TCP and UDP, and the netlink that lists interfaces."""

@@ -92,7 +92,7 @@ class Job(AbstractContextManager["Job"]):
         return self._report
 
 
-def ending(report: JobReport, limits: Limits) -> str:
+def run_status(report: JobReport, limits: Limits) -> str:
     """The status of a run: "passed" if it ended normally."""
     code = report.exit_code
     if report.ending == "timeout" or code == _SIGXCPU:
@@ -108,13 +108,13 @@ def ending(report: JobReport, limits: Limits) -> str:
     return "passed" if code == 0 else "error"
 
 
-def run(worker: Worker, code: str, stdin: str, limits: Limits) -> Run:
+def run_program(worker: Worker, code: str, stdin: str, limits: Limits) -> Run:
     """Run a program to its end."""
     with Job(worker, "run", limits, {"source": code}, stdin=stdin, channel=False) as job:
         report = job.wait()
         stdout, cut = job.output(1)
         stderr, cut_too = job.output(2)
-    status = ending(report, limits)
+    status = run_status(report, limits)
     return Run(
         status="output" if (cut or cut_too) and status in ("passed", "error") else status,
         stdout=stdout,

@@ -85,13 +85,13 @@ def _new_user_namespace(others: int) -> None:
             file.write(text)
 
 
-def loopback_up() -> None:
+def bring_up_loopback() -> None:
     """Switch on the loopback interface of a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
-def be_killed_first() -> None:
+def prefer_oom_kill() -> None:
     """If the machine has no memory left, this process and its children go before the training does."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
@@ -161,7 +161,7 @@ def landlock(readable: Iterable[str], scratch: str | None, *, run_files: bool) -
     os.close(ruleset)
 
 
-def limit(which: int, value: int) -> None:
+def set_rlimit(which: int, value: int) -> None:
     """Set a resource limit, soft and hard, but not above the present hard limit."""
     _, hard = resource.getrlimit(which)
     if hard != resource.RLIM_INFINITY:
@@ -169,7 +169,7 @@ def limit(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def install(program: bytes) -> None:
+def install_filter(program: bytes) -> None:
     """Install a seccomp filter (an array of ``struct sock_filter``) in this process."""
     code = ctypes.create_string_buffer(program, len(program))
     fprog = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))

@@ -34,9 +34,9 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TIMES, _THREADS, _RESIDENT = slice(11, 15), 17, 21
 
 
-def main(control: int, given: int) -> None:
-    """Start the command that the JSON object in the file ``given`` describes; ``control`` is the host."""
-    with os.fdopen(given) as file:
+def main(control: int, settings_fd: int) -> None:
+    """Start the command that the JSON object in the file ``settings_fd`` describes; ``control`` is the host."""
+    with os.fdopen(settings_fd) as file:
         settings = json.load(file)
     host = socket.socket(fileno=control)
     host.set_inheritable(False)
@@ -62,7 +62,7 @@ def _fail(host: socket.socket, error: BaseException) -> None:
 def _start(host: socket.socket, settings: dict[str, Any]) -> tuple[int, int]:
     """Enter the namespaces and fork their first process. Returns it, and a pipe that ends with it."""
     os.umask(0o022)
-    kernel.be_killed_first()
+    kernel.prefer_oom_kill()
     user = None
     if os.geteuid() == 0:
         user = users.FIRST_PRIVATE_USER + settings["private_user"]
@@ -96,10 +96,10 @@ def _first_process(host: socket.socket, settings: dict[str, Any], user: int | No
         "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
         "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     }
-    no_proc = mounts.command_root(
+    no_proc = mounts.build_command_root(
         settings["root"], settings["visible"], files, limits["scratch_mb"]
     )
-    kernel.loopback_up()
+    kernel.bring_up_loopback()
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", settings["port"]))
     listening.listen(_WAITING_CONNECTIONS)
@@ -144,8 +144,8 @@ def _fork(host: socket.socket, settings: dict[str, Any]) -> int:
             (resource.RLIMIT_MSGQUEUE, 0),
             (resource.RLIMIT_STACK, 8 << 20),
         ):
-            kernel.limit(which, value)
-        kernel.install(program)
+            kernel.set_rlimit(which, value)
+        kernel.install_filter(program)
         os.execv(settings["command"][0], settings["command"])
     except BaseException as error:
         _fail(host, error)
@@ -162,35 +162,35 @@ def _wait(
     """
     gone = select.poll()
     gone.register(host, 0)
-    looks = time.monotonic()
+    next_check = time.monotonic()
     while True:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == command:
-                over = _reaped_s() >= limits["cpu_s"]
+                over = _children_cpu_seconds() >= limits["cpu_s"]
                 return ended[1], "cpu_s" if over else ""
         if gone.poll(0):
             return None, ""
-        if measured and time.monotonic() >= looks:
-            resident, processor_s, threads = _used()
+        if measured and time.monotonic() >= next_check:
+            resident, processor_s, threads = _measure_usage()
             if resident > limits["memory_mb"] << 20:
                 return None, "memory_mb"
-            if processor_s + _reaped_s() >= limits["cpu_s"]:
+            if processor_s + _children_cpu_seconds() >= limits["cpu_s"]:
                 return None, "cpu_s"
             if (
                 threads > limits["processes"]
             ):  # the kernel's limit counts no process of the machine's root
                 return None, "processes"
-            looks = time.monotonic() + _LOOK_EVERY_S
+            next_check = time.monotonic() + _LOOK_EVERY_S
         signal.sigtimedwait({signal.SIGCHLD}, _LOOK_EVERY_S)
 
 
-def _reaped_s() -> float:
+def _children_cpu_seconds() -> float:
     """Seconds of processor time of the processes that have ended, with those that they waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _used() -> tuple[int, float, int]:
+def _measure_usage() -> tuple[int, float, int]:
     """Bytes in memory, seconds of processor time, and threads, of all processes but this one.
 
     Pages that processes share count for each of them.

@@ -19,25 +19,25 @@ _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib
 _TIME_ZONES = "/usr/share/zoneinfo"
 
 
-def folders() -> list[str]:
+def stdlib_folders() -> list[str]:
     """The folders of the standard library."""
     paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     return sorted({os.path.realpath(path) for path in paths if path})
 
 
-def entries() -> list[str]:
+def stdlib_entries() -> list[str]:
     """The entries of :func:`folders`, without the folders of third-party packages."""
     return [
         os.path.join(folder, name)
-        for folder in folders()
+        for folder in stdlib_folders()
         for name in sorted(os.listdir(folder))
         if name not in (*_THIRD_PARTY, "__pycache__")
     ]
 
 
-def hidden() -> list[str]:
+def third_party_folders() -> list[str]:
     """The folders of third-party packages inside :func:`folders`."""
-    return [os.path.join(folder, name) for folder in folders() for name in _THIRD_PARTY]
+    return [os.path.join(folder, name) for folder in stdlib_folders() for name in _THIRD_PARTY]
 
 
 def shared_libraries() -> list[str]:
@@ -62,7 +62,7 @@ def _mappings() -> list[str]:
         return []
 
 
-def packages(names: Sequence[str]) -> list[str]:
+def package_folders(names: Sequence[str]) -> list[str]:
     """The folders of preloaded third-party packages, with the libraries that they ship."""
     paths = []
     for name in names:
@@ -81,7 +81,7 @@ class IndexedFinder:
 
     def __init__(self, packages: Sequence[str] = ()) -> None:
         self._index: dict[str, tuple[str, bool]] = {}
-        for folder in folders():
+        for folder in stdlib_folders():
             self._scan(folder, "", ("test", "tests"), depth=3)
         for folder in packages:
             self._scan(folder, f"{os.path.basename(folder)}.", (), depth=3)
@@ -139,11 +139,11 @@ def preload(names: list[str]) -> dict[str, Any]:
     return {"not_installed": missing} if missing else {}
 
 
-def reachable(folder: str, user: int) -> bool:
+def can_reach(folder: str, user: int) -> bool:
     """Whether ``user`` may read the library and ``folder``; false if Python is in a home folder."""
     os.seteuid(user)
     try:
-        for path in (*folders(), os.path.dirname(folder)):
+        for path in (*stdlib_folders(), os.path.dirname(folder)):
             os.stat(path)
         return True
     except OSError:
@@ -173,7 +173,7 @@ def outermost(paths: list[str]) -> list[str]:
     return kept
 
 
-def empty(folder: str) -> bool:
+def clear_folder(folder: str) -> bool:
     """Remove everything in a folder, even if it is deeply nested or unreadable."""
     for _ in range(2):
         for path, folders, files in os.walk(folder, topdown=False):

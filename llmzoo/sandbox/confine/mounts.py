@@ -33,7 +33,7 @@ def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> N
     check(libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None), f"mount {target}")
 
 
-def _read_only(path: str, *, devices: bool = False) -> None:
+def _make_read_only(path: str, *, devices: bool = False) -> None:
     """Make all mounts at and below a path read-only, without set-user-id and, unless asked, devices."""
     flags = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV * (not devices)
     attributes = struct.pack("QQQQ", flags, 0, 0, 0)
@@ -41,7 +41,7 @@ def _read_only(path: str, *, devices: bool = False) -> None:
     call("mount_setattr", *where, attributes, len(attributes))
 
 
-def new_root(
+def build_root(
     at: str,
     visible: Sequence[str],
     hidden: Iterable[str],
@@ -55,28 +55,28 @@ def new_root(
     The root holds ``visible`` paths, read-only; of ``hidden`` folders below them only ``packages``;
     five devices; and an empty scratch folder of ``scratch_mb`` megabytes. Needs a new mount namespace.
     """
-    _begin(at)
+    _mount_root(at)
     for path in visible:
-        _show(at, path)
+        _bind_read_only(at, path)
     for folder in hidden:
         if os.path.isdir(at + folder):
             _mount("tmpfs", at + folder, "tmpfs", 0, "size=64k,mode=755")
             for path in packages:
                 if path.startswith(f"{folder}/"):
-                    _show(at, path)
-            _read_only(at + folder)
-    _devices(at)
+                    _bind_read_only(at, path)
+            _make_read_only(at + folder)
+    _mount_devices(at)
     for name in _STREAMS:
         with open(f"{at}/dev/{name}", "x"):
             pass  # numpy checks that a path exists before it opens it, see streams.py
     scratch = scratch_path(visible)
-    _scratch(at + scratch, scratch_mb, 0 if run_files else _MS_NOEXEC)
-    _enter(at)
+    _mount_scratch(at + scratch, scratch_mb, 0 if run_files else _MS_NOEXEC)
+    _pivot_root(at)
     os.chdir(scratch)
     return scratch
 
 
-def command_root(
+def build_command_root(
     at: str, visible: Sequence[str], files: Mapping[str, str], scratch_mb: int
 ) -> str | None:
     """Make the empty folder ``at`` the root of a command. Returns why there is no ``/proc``, if so.
@@ -86,15 +86,15 @@ def command_root(
     the processes of this pid namespace and nothing of the machine. Needs new mount and pid namespaces,
     and a process inside both. ``visible`` paths may lie below ``/tmp``.
     """
-    _begin(at)
-    _scratch(f"{at}/tmp", scratch_mb, 0)
+    _mount_root(at)
+    _mount_scratch(f"{at}/tmp", scratch_mb, 0)
     for path in visible:
         if os.path.islink(path):
             os.makedirs(os.path.dirname(at + path), exist_ok=True)
             os.symlink(os.readlink(path), at + path)
         else:
-            _show(at, path)
-    _devices(at)
+            _bind_read_only(at, path)
+    _mount_devices(at)
     for name, target in _COMMAND_LINKS.items():
         os.symlink(target, f"{at}/dev/{name}")
     for path, text in files.items():
@@ -108,33 +108,33 @@ def command_root(
         _mount("proc", f"{at}/proc", "proc", flags, "subset=pid")
     except OSError as error:  # a container hides parts of its own /proc
         missing = str(error)
-    _enter(at)
+    _pivot_root(at)
     return missing
 
 
-def _begin(at: str) -> None:
+def _mount_root(at: str) -> None:
     """Mount an empty file system on ``at``, which the machine's own mounts do not see."""
     _mount("", "/", "", _MS_REC | _MS_PRIVATE)
     _mount("tmpfs", at, "tmpfs", _MS_NOSUID, "size=1m,nr_inodes=4096,mode=755")
 
 
-def _devices(at: str) -> None:
+def _mount_devices(at: str) -> None:
     os.makedirs(f"{at}/dev", exist_ok=True)
     for name in DEVICES:
         with open(f"{at}/dev/{name}", "x"):
             pass
         _mount(f"/dev/{name}", f"{at}/dev/{name}", "", _MS_BIND)
         # the device can be written to, but the time stamps and the mode of the host's file cannot
-        _read_only(f"{at}/dev/{name}", devices=True)
+        _make_read_only(f"{at}/dev/{name}", devices=True)
 
 
-def _scratch(path: str, megabytes: int, flags: int) -> None:
+def _mount_scratch(path: str, megabytes: int, flags: int) -> None:
     os.mkdir(path)
     options = f"size={megabytes}m,nr_inodes={max(4096, megabytes * 64)},mode=1777"
     _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV | flags, options)
 
 
-def _enter(at: str) -> None:
+def _pivot_root(at: str) -> None:
     """Make ``at`` the root, and forget the root before."""
     os.mkdir(f"{at}/old")
     call("pivot_root", os.fsencode(at), os.fsencode(f"{at}/old"))
@@ -144,7 +144,7 @@ def _enter(at: str) -> None:
     _mount("", "/", "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID)
 
 
-def _show(at: str, path: str) -> None:
+def _bind_read_only(at: str, path: str) -> None:
     """Mount a path below ``at``, read-only."""
     target = at + path
     if os.path.isdir(path):
@@ -154,7 +154,7 @@ def _show(at: str, path: str) -> None:
         with open(target, "x"):
             pass
     _mount(path, target, "", _MS_BIND | _MS_REC)
-    _read_only(target)
+    _make_read_only(target)
 
 
 def scratch_path(visible: Iterable[str]) -> str:

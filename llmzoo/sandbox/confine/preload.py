@@ -30,7 +30,7 @@ _IMPORTED = re.compile(r"\bimport\b|\b__import__\b")
 _NAMES = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.M)
 
 
-def suffices(light: Sequence[str], *sources: str) -> bool:
+def imports_only(light: Sequence[str], *sources: str) -> bool:
     """Whether programs import only modules of ``light``, as far as their text shows."""
     known = set(light)
     for source in sources:

@@ -13,7 +13,7 @@ import weakref
 from types import ModuleType
 from typing import Any
 
-from .channel import Channel, Closed
+from .channel import Channel, ChannelClosed
 from .values import NotData
 
 # exit codes of a child; they inform the user and never decide a verdict
@@ -82,27 +82,27 @@ def serve_session(channel: Channel) -> None:
     while True:
         try:
             _, number, code, stdin = channel.receive()
-        except (Closed, NotData):
+        except (ChannelClosed, NotData):
             return
         out, err = io.StringIO(), io.StringIO()
         sys.stdin, sys.stdout, sys.stderr = io.StringIO(stdin), out, err
-        ending = _execute(lambda code=code: _prompt(code, module.__dict__))
+        ending = _execute(lambda code=code: _execute_interactive(code, module.__dict__))
         channel.send([number, ending, out.getvalue(), err.getvalue()])
 
 
-def _prompt(code: str, names: dict[str, Any]) -> None:
+def _execute_interactive(code: str, names: dict[str, Any]) -> None:
     tree = ast.parse(code, FILENAME)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
-        exec(_compiled(tree, "exec"), names)
+        exec(_compile(tree, "exec"), names)
     else:
-        exec(_compiled(ast.Module(tree.body[:-1], []), "exec"), names)
-        value = eval(_compiled(ast.Expression(last.value), "eval"), names)
+        exec(_compile(ast.Module(tree.body[:-1], []), "exec"), names)
+        value = eval(_compile(ast.Expression(last.value), "eval"), names)
         if value is not None:
             print(repr(value))
 
 
-def _compiled(tree: ast.AST, mode: str) -> Any:
+def _compile(tree: ast.AST, mode: str) -> Any:
     return compile(tree, FILENAME, mode, dont_inherit=True)  # type: ignore[call-overload]
 
 
@@ -122,12 +122,12 @@ def _finish() -> None:
     finally:
         sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
         _flush_writers()
-        _let_go()
+        _collect_main_module()
         _flush_writers()
         _flush_standard()
 
 
-def _let_go() -> None:
+def _collect_main_module() -> None:
     """Collect the program's module. Its objects are finalised while its names still stand, as Python
     does; names are cleared only in a module that something else keeps."""
     module = sys.modules.pop("__main__", None)

@@ -74,7 +74,7 @@ class Assembler:
     def __len__(self) -> int:
         return len(self._code)
 
-    def _assembled(self) -> bytes:
+    def _assemble(self) -> bytes:
         """The filter as an array of ``struct sock_filter``."""
         return b"".join(struct.pack("<HBBI", *line) for line in self._code)
 
@@ -92,7 +92,7 @@ class Assembler:
         """Let ``block`` decide about the call ``number``. Each of its paths must end in a return."""
         self._code += [(JUMP_EQUAL, 0, len(block), number), *block]
 
-    def _one_of(self, number: int, argument: int, allowed: Sequence[int]) -> None:
+    def _allow_one_of(self, number: int, argument: int, allowed: Sequence[int]) -> None:
         """Allow a call if the low half of an argument is one of these values."""
         tests = [(JUMP_EQUAL, len(allowed) - i, 0, value) for i, value in enumerate(allowed)]
         self._match(
@@ -100,7 +100,7 @@ class Assembler:
             [(LOAD, 0, 0, ARGUMENTS + 8 * argument), *tests, DENY, (RETURN, 0, 0, ALLOW)],
         )
 
-    def _masked(self, number: int, mask: int, wanted: int, *, argument: int = 0) -> None:
+    def _allow_masked(self, number: int, mask: int, wanted: int, *, argument: int = 0) -> None:
         """Allow a call if exactly the bits ``wanted`` of ``mask`` are set in an argument."""
         self._match(
             number,
@@ -113,14 +113,14 @@ class Assembler:
             ],
         )
 
-    def _none_of(self, number: int, argument: int, forbidden: Sequence[int]) -> None:
+    def _allow_none_of(self, number: int, argument: int, forbidden: Sequence[int]) -> None:
         """Allow a call unless the low half of an argument is one of these values."""
         count = len(forbidden)
         tests = [(JUMP_EQUAL, count - i, 0, value) for i, value in enumerate(forbidden)]
         load = (LOAD, 0, 0, ARGUMENTS + 8 * argument)
         self._match(number, [load, *tests, (RETURN, 0, 0, ALLOW), DENY])
 
-    def _absent(self, number: int) -> None:
+    def _report_absent(self, number: int) -> None:
         """Answer a call as a kernel that does not have it."""
         self._match(number, [(RETURN, 0, 0, ERRNO | errno.ENOSYS)])
 
@@ -177,27 +177,27 @@ class Filter(Assembler):
         names = [*_BASIC, *_FILES * (level >= 2), *_OWN_ROOT * (level >= 3)]
         names += _PROCESSES * processes
         for name in _ABSENT:
-            self._absent(numbers[name])
+            self._report_absent(numbers[name])
         if level == 2:  # no files without a name, which the measuring would not see
             for name, flags in (("open", 1), ("openat", 2)):
                 if name in numbers:
-                    self._masked(numbers[name], _O_TMPFILE, 0, argument=flags)
+                    self._allow_masked(numbers[name], _O_TMPFILE, 0, argument=flags)
         if processes:
-            self._masked(numbers["clone"], CLONE_NAMESPACES, 0)
+            self._allow_masked(numbers["clone"], CLONE_NAMESPACES, 0)
         elif threads:
             only_threads = _CLONE_VM | _CLONE_THREAD
-            self._masked(numbers["clone"], only_threads | CLONE_NAMESPACES, only_threads)
+            self._allow_masked(numbers["clone"], only_threads | CLONE_NAMESPACES, only_threads)
         if not processes:
             for name in ("kill", "tgkill"):
-                self._one_of(numbers[name], 0, [_OWN_PID])
-        self._one_of(numbers["prlimit64"], 0, [0, _OWN_PID])
-        self._one_of(numbers["prctl"], 0, _PRCTL)
-        self._one_of(numbers["ioctl"], 1, _IOCTL)
-        self._one_of(numbers["fcntl"], 1, _FCNTL)
+                self._allow_one_of(numbers[name], 0, [_OWN_PID])
+        self._allow_one_of(numbers["prlimit64"], 0, [0, _OWN_PID])
+        self._allow_one_of(numbers["prctl"], 0, _PRCTL)
+        self._allow_one_of(numbers["ioctl"], 1, _IOCTL)
+        self._allow_one_of(numbers["fcntl"], 1, _FCNTL)
         self._socketpair(numbers["socketpair"])
         self._search(ranges(numbers[name] for name in names if name in numbers))
         self._own_pid = [at for at, line in enumerate(self._code) if line[3] == _OWN_PID]
-        self._bytes = self._assembled()
+        self._bytes = self._assemble()
 
     def for_process(self, pid: int) -> bytes:
         """The filter as an array of ``struct sock_filter``, for the process ``pid``."""

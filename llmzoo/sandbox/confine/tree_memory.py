@@ -39,16 +39,16 @@ def watch(first: int, limits: int, proc: int) -> None:
                 os.waitpid(first, 0)
                 return
             (limit,) = _LIMIT.unpack(message)
-        if limit and _held(proc, first, limit):
-            for pid in _below(_processes(proc), first):
+        if limit and _exceeds_limit(proc, first, limit):
+            for pid in _descendants(_processes(proc), first):
                 with suppress(ProcessLookupError):  # it has just ended
                     os.kill(pid, signal.SIGKILL)
 
 
-def _held(proc: int, first: int, limit: int) -> bool:
+def _exceeds_limit(proc: int, first: int, limit: int) -> bool:
     """Whether the processes below ``first`` hold more than ``limit`` bytes."""
     found = _processes(proc)
-    below = _below(found, first)
+    below = _descendants(found, first)
     if sum(found[pid][1] for pid in below) <= limit:  # shared pages count for each: the most
         return False
     shared = found[first][1] if first in found else 0
@@ -80,7 +80,7 @@ def _processes(proc: int) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _below(found: dict[int, tuple[int, int]], first: int) -> list[int]:
+def _descendants(found: dict[int, tuple[int, int]], first: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for pid, (parent, _) in found.items():
         children.setdefault(parent, []).append(pid)

@@ -49,7 +49,7 @@ def private_user() -> int:
     return (os.getpid() * 64 + next(_numbers)) % (1 << 20)
 
 
-class Broken(SandboxError):
+class WorkerBroken(SandboxError):
     """The zygote has ended or is stuck, which is no fault of the program."""
 
 
@@ -120,8 +120,8 @@ class Worker:
     def ready(self) -> bool:
         """Whether an idle worker can take a job."""
         try:
-            self._settle()
-        except Broken:
+            self._drain_report()
+        except WorkerBroken:
             return False
         if not self.healthy:
             return False
@@ -131,7 +131,7 @@ class Worker:
 
     def start(self, kind: str, limits: Limits, fds: Sequence[int]) -> None:
         """Start a job of this ``kind``. ``fds`` become the child's descriptors from 0 on."""
-        self._settle()
+        self._drain_report()
         self.healthy = False
         wall_s = cpu_s = limits.time_limit
         if kind == "session":  # the session itself limits the time of each piece of code
@@ -152,7 +152,7 @@ class Worker:
         self._owes_report = True
         self.healthy = True
 
-    def _settle(self) -> None:
+    def _drain_report(self) -> None:
         """Receive the report of a dismissed job, if there is one. Raises :class:`Broken`."""
         if self._owes_report:
             self._owes_report = False
@@ -184,7 +184,7 @@ class Worker:
     def _started(self) -> dict[str, Any]:
         try:
             message = self._receive(_START_S)
-        except Broken as error:
+        except WorkerBroken as error:
             raise CannotConfine(f"the sandbox's zygote did not start: {error}") from error
         if "failed" in message:
             raise CannotConfine(message["failed"])
@@ -194,17 +194,17 @@ class Worker:
         try:
             socket.send_fds(self._control, [json.dumps(message).encode()], list(fds))
         except OSError as error:
-            raise Broken(f"the zygote is gone: {error}") from error
+            raise WorkerBroken(f"the zygote is gone: {error}") from error
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         if not poll.poll(max(0.0, seconds) * 1000):
-            raise Broken("the zygote does not answer")
+            raise WorkerBroken("the zygote does not answer")
         try:
             message = self._control.recv(65536)
         except OSError as error:
-            raise Broken(f"the zygote is gone: {error}") from error
+            raise WorkerBroken(f"the zygote is gone: {error}") from error
         if not message:
-            raise Broken("the zygote is gone")
+            raise WorkerBroken("the zygote is gone")
         return json.loads(message)

@@ -61,7 +61,7 @@ class _Zygote:
         self.level: int = settings["level"]
         self.processes: bool = settings["processes"]
         self.scratch: str | None = None
-        kernel.be_killed_first()
+        kernel.prefer_oom_kill()
         streams.install()
         notes = machine.preload(settings["preload"])
         if self.level:
@@ -78,7 +78,7 @@ class _Zygote:
         self.filter = Filter(self.level, processes=self.processes)
         # a thread of a session would go on between two pieces of code, and could answer for the next
         self.session_filter = Filter(self.level, threads=False)
-        packages = machine.packages(settings["preload"])
+        packages = machine.package_folders(settings["preload"])
         readable = [*machine.shared_libraries(), *packages]
         finder = machine.IndexedFinder(packages) if self.level == 2 else None
         user: int | None = None
@@ -95,7 +95,7 @@ class _Zygote:
         kernel.lock_down()
         if self.level >= 2:
             # a new root already hides the third-party packages
-            own = machine.folders() if self.level >= 3 else machine.entries()
+            own = machine.stdlib_folders() if self.level >= 3 else machine.stdlib_entries()
             try:
                 kernel.landlock([*own, *readable], self.scratch, run_files=self.processes)
             except OSError as error:
@@ -113,7 +113,7 @@ class _Zygote:
             (resource.RLIMIT_NPROC, threads),
             (resource.RLIMIT_STACK, 8 << 20),
         ):
-            kernel.limit(which, value)
+            kernel.set_rlimit(which, value)
         notes["private_user"] = user is not None
         return notes
 
@@ -126,10 +126,10 @@ class _Zygote:
         kernel.new_namespaces()
         if not users.maps_other_users():
             user = None  # in a user namespace of its own, root is nobody outside it
-        self.scratch = mounts.new_root(
+        self.scratch = mounts.build_root(
             folder,
-            machine.outermost([*machine.folders(), *readable]),
-            machine.hidden(),
+            machine.outermost([*machine.stdlib_folders(), *readable]),
+            machine.third_party_folders(),
             packages,
             _SCRATCH_MB,
             run_files=self.processes,
@@ -140,7 +140,7 @@ class _Zygote:
     def _enter_folder(self, folder: str, user: int | None) -> int | None:
         """Make ``folder`` the scratch folder of ``user``. Returns None if the user cannot reach it."""
         self.scratch = folder
-        if user is not None and not machine.reachable(folder, user):
+        if user is not None and not machine.can_reach(folder, user):
             user = None
         if user is not None:
             os.chown(folder, user, user)
@@ -223,37 +223,37 @@ class _Zygote:
             "seconds": time.monotonic() - started,
             "cpu_s": sum(used.ru_utime + used.ru_stime for _, _, used in ends),
             "peak_kb": max(used.ru_maxrss for _, _, used in ends),
-            "clean": self._clean(),
+            "clean": self._clear_scratch(),
         }
 
     def _wait(self, child: int, deadline: float) -> str:
         """How the run ended: "ended", "timeout", "stopped" (by the host) or "disk"."""
-        ended = _process_descriptor(child)
+        end_fd = _process_descriptor(child)
         poll = select.poll()
         poll.register(self.host, select.POLLIN)
         tick = _MEASURE_EVERY_S if self.level == 2 else math.inf
-        if ended is None:
+        if end_fd is None:
             tick = _POLL_EVERY_S
         else:
-            poll.register(ended, select.POLLIN)
+            poll.register(end_fd, select.POLLIN)
         try:
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return "timeout"
                 events = dict(poll.poll(min(left, tick) * 1000 + 1))
-                if ended in events or (ended is None and _has_ended(child)):
+                if end_fd in events or (end_fd is None and _has_ended(child)):
                     return "ended"
                 if events:
                     self.host.recv(16)  # "stop", or nothing if the host is gone
                     return "stopped"
-                if self.level == 2 and self._too_much():
+                if self.level == 2 and self._is_scratch_full():
                     return "disk"
         finally:
-            if ended is not None:
-                os.close(ended)
+            if end_fd is not None:
+                os.close(end_fd)
 
-    def _too_much(self) -> bool:
+    def _is_scratch_full(self) -> bool:
         """Whether the scratch folder of level 2 is too large. It contains no folders."""
         size = 0
         for files, entry in enumerate(os.scandir(self.scratch), start=1):
@@ -272,14 +272,14 @@ class _Zygote:
             except (ProcessLookupError, ChildProcessError):
                 return
 
-    def _clean(self) -> bool:
+    def _clear_scratch(self) -> bool:
         """Empty the scratch folder. If that fails, this zygote takes no more jobs."""
         if self.scratch is None:
             return True
         try:
             if not os.listdir(self.scratch):
                 return True
-            return machine.empty(self.scratch)
+            return machine.clear_folder(self.scratch)
         except (OSError, RecursionError):
             return False  # the folder goes with the namespaces or with the host's worker
 
@@ -316,9 +316,9 @@ class _Zygote:
             (resource.RLIMIT_FSIZE, job["file_kb"] << 10),
             (resource.RLIMIT_CPU, cpu),
         ):
-            kernel.limit(which, value)
+            kernel.set_rlimit(which, value)
         chosen = self.session_filter if job["kind"] == "session" else self.filter
-        kernel.install(chosen.for_process(os.getpid()))
+        kernel.install_filter(chosen.for_process(os.getpid()))
 
 
 def _process_descriptor(child: int) -> int | None:

@@ -37,9 +37,9 @@ def guard_arrays() -> Callable[[Any], Any]:
             if ufunc.__name__ in _COMPARING and any(numpy.size(one) for one in inputs):
                 raise AssertionError(NOTHING)
             plain = [i.view(numpy.ndarray) if isinstance(i, Empty) else i for i in inputs]
-            return marked(getattr(ufunc, method)(*plain, **options))
+            return mark_empty(getattr(ufunc, method)(*plain, **options))
 
-    def marked(value: Any) -> Any:
+    def mark_empty(value: Any) -> Any:
         empty = type(value) is numpy.ndarray and value.size == 0
         return value.view(Empty) if empty else value
 
@@ -51,7 +51,9 @@ def guard_arrays() -> Callable[[Any], Any]:
         except ValueError:  # rows of several lengths
             return None
 
-    def checked(compare: Callable[..., Any], tolerance: float | None) -> Callable[..., Any]:
+    def guard_comparison(
+        compare: Callable[..., Any], tolerance: float | None
+    ) -> Callable[..., Any]:
         @functools.wraps(compare)
         def guarded(one: Any, other: Any, *rest: Any, **options: Any) -> Any:
             sizes = (size(one), size(other))
@@ -68,16 +70,18 @@ def guard_arrays() -> Callable[[Any], Any]:
     for name in ("array", "asarray"):
         make = getattr(numpy, name)
         setattr(
-            numpy, name, functools.wraps(make)(lambda *a, _make=make, **k: marked(_make(*a, **k)))
+            numpy,
+            name,
+            functools.wraps(make)(lambda *a, _make=make, **k: mark_empty(_make(*a, **k))),
         )
     for name in _CLOSE:
-        setattr(numpy, name, checked(getattr(numpy, name), 1e-8))
-    numpy.array_equiv = checked(numpy.array_equiv, None)
+        setattr(numpy, name, guard_comparison(getattr(numpy, name), 1e-8))
+    numpy.array_equiv = guard_comparison(numpy.array_equiv, None)
     testing = sys.modules.get("numpy.testing")
     for name in _TESTING if testing is not None else ():
         default = 0.0 if name == "assert_allclose" else None
-        setattr(testing, name, checked(getattr(testing, name), default))
-    return marked
+        setattr(testing, name, guard_comparison(getattr(testing, name), default))
+    return mark_empty
 
 
 def _narrow(numpy: Any, desired: Any, options: dict[str, Any], default: float) -> None:

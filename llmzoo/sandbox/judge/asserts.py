@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from llmzoo.sandbox.confine.channel import Channel, Closed
-from llmzoo.sandbox.confine.job import Job, ending
+from llmzoo.sandbox.confine.channel import Channel, ChannelClosed
+from llmzoo.sandbox.confine.job import Job, run_status
 from llmzoo.sandbox.confine.values import NotData
-from llmzoo.sandbox.confine.worker import Broken, Worker
+from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
 from llmzoo.sandbox.judge.literal_asserts import as_calls
 from llmzoo.sandbox.judge.needs import why_tests_share
 from llmzoo.sandbox.judge.verdicts import (
     SHOWN,
+    judge_call_cases,
     legible,
-    make_calls,
     make_verdict,
     status_of_errors,
 )
@@ -50,8 +50,8 @@ class Asserts:
     def judge(self, worker: Worker) -> Verdict:
         calls = as_calls(self.tests, self.entry_point)
         if calls is not None:
-            return make_calls(worker, self.code, calls, self.limits, self.prelude)
-        verdict, needs_shared = self._separately(worker)
+            return judge_call_cases(worker, self.code, calls, self.limits, self.prelude)
+        verdict, needs_shared = self._judge_separately(worker)
         if not needs_shared:
             return verdict
         if self.allow_shared:
@@ -64,13 +64,13 @@ class Asserts:
             "LLMZOO_SANDBOX_ALLOW_SHARED=1 allows that",
         )
 
-    def _separately(self, worker: Worker) -> tuple[Verdict, str]:
+    def _judge_separately(self, worker: Worker) -> tuple[Verdict, str]:
         """The verdict, and why these tests need one interpreter for program and tests, or ""."""
         started = time.monotonic()
         program = {"source": self.code, "prelude": self.prelude}
         tests = {"tests": self.tests, "entry_point": self.entry_point, "prelude": self.prelude}
         with Job(worker, "separate", self.limits, program, tests) as job:
-            outcome = _receive_outcome(job, lambda channel: read_outcome(channel.receive()))
+            outcome = _receive_outcome(job, lambda channel: parse_outcome(channel.receive()))
             verdict = self._verdict(job, started, outcome, "separate")
         return verdict, outcome.shared_needed
 
@@ -88,7 +88,7 @@ class Asserts:
         """A pass if the tester came to its own end, and every test was reached, ran and passed."""
         report = job.wait() if outcome.complete else job.end()
         stderr, _ = job.output(2)
-        status = ending(report, self.limits)
+        status = run_status(report, self.limits)
         if status == "passed":
             if outcome.error or not outcome.cases or not outcome.calls:
                 status = "failed" if any(c.passed for c in outcome.cases) else "error"
@@ -113,10 +113,10 @@ class AssertsOutcome:
 def _receive_outcome(job: Job, receive: Callable[[Channel], AssertsOutcome]) -> AssertsOutcome:
     try:
         return receive(job.channel)
-    except (Closed, NotData) as error:
+    except (ChannelClosed, NotData) as error:
         return AssertsOutcome(error=str(error) or "the tests did not come to their end")
     except TimeoutError as error:
-        raise Broken("the tester does not answer") from error
+        raise WorkerBroken("the tester does not answer") from error
 
 
 def receive_shared_outcome(tests: str, channel: Channel) -> AssertsOutcome:
@@ -138,7 +138,7 @@ def receive_shared_outcome(tests: str, channel: Channel) -> AssertsOutcome:
     if message == ["ended"]:
         channel.send(["nonce", nonce])
         message = channel.receive()
-    outcome = read_outcome(message)
+    outcome = parse_outcome(message)
     if not outcome.error and outcome.nonce != nonce:
         return AssertsOutcome(error="a result that the tests did not send")
     cases = [
@@ -148,7 +148,7 @@ def receive_shared_outcome(tests: str, channel: Channel) -> AssertsOutcome:
     return replace(outcome, cases=tuple(cases))
 
 
-def read_outcome(message: Any) -> AssertsOutcome:
+def parse_outcome(message: Any) -> AssertsOutcome:
     """The outcome in an untrusted message: a program that shares the interpreter may have sent it."""
     try:
         kind, result = message

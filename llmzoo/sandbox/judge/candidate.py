@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from ..confine.channel import Channel, Closed
+from ..confine.channel import Channel, ChannelClosed
 from ..confine.values import NotData
 from .exports import Exports
 from .stand_ins import make_stand_in, to_ratio
@@ -43,7 +43,7 @@ def serve(channel: Channel, source: str, *, prelude: str = "", filename: str = "
                 return
             _, name, args, kwargs, stand_in = question
             _answer(channel, module, name, args, kwargs, stand_in)
-    except (Closed, NotData):
+    except (ChannelClosed, NotData):
         return
 
 

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from .texts import MAX_TEXT, in_words
+from .texts import MAX_TEXT, describe_error
 from .vacuous import Guards, Narrower, some
 
 RECORDER = "__case__"
@@ -68,7 +68,7 @@ class Case:
         self.begins()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> bool:
-        self.ends(None if error is None else in_words(error))
+        self.ends(None if error is None else describe_error(error))
         return True
 
 
@@ -86,10 +86,10 @@ class Cases:
         self.functions: list[str] = []  # test_...() to call
         self.tree.body = _without_main(self.tree.body)
         self._helpers = {
-            f.name for f in self.tree.body if isinstance(f, ast.FunctionDef) and _asserts(f)
+            f.name for f in self.tree.body if isinstance(f, ast.FunctionDef) and _has_assert(f)
         } - {"check"}
         self.check = next((f for f in self.tree.body if _is_function(f, "check")), None)
-        called = {_calls(statement) for statement in self.tree.body}
+        called = {_called_name(statement) for statement in self.tree.body}
         self.checks_itself = "check" in called
         for function in self.tree.body:
             if _is_test(function) and function.name not in called:  # type: ignore[attr-defined]
@@ -133,12 +133,12 @@ class Cases:
         if isinstance(statement, ast.Assert):
             return not (isinstance(statement.test, ast.Constant) and statement.test.value)
         if isinstance(statement, _COMPOUND):
-            return _asserts(statement) or any(
-                _calls(inner) in self._helpers
+            return _has_assert(statement) or any(
+                _called_name(inner) in self._helpers
                 for inner in ast.walk(statement)
                 if isinstance(inner, ast.stmt)
             )
-        return _calls(statement) in self._helpers
+        return _called_name(statement) in self._helpers
 
     def _text(self, statement: ast.stmt) -> str:
         last = statement.end_lineno if isinstance(statement, ast.Assert) else statement.lineno
@@ -146,7 +146,7 @@ class Cases:
         return " ".join(line.strip() for line in lines)[:200]
 
 
-def _asserts(statement: ast.AST) -> bool:
+def _has_assert(statement: ast.AST) -> bool:
     """Whether a statement, or the body of a function, contains an assert that runs with it."""
     todo = list(ast.iter_child_nodes(statement))
     while todo:
@@ -158,7 +158,7 @@ def _asserts(statement: ast.AST) -> bool:
     return False
 
 
-def _calls(statement: ast.AST) -> str | None:
+def _called_name(statement: ast.AST) -> str | None:
     """The function that a statement calls, if it is only a call by name."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)

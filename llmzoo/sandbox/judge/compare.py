@@ -15,7 +15,7 @@ _FRACTION = re.compile(r"\.|[eE]-")  # in a number
 _ZEROS = re.compile(r"(-?\d+)\.0*", re.ASCII)  # a whole number with a point
 
 
-def same(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
+def values_equal(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
     """Whether two plain values are equal.
 
     As Python's ``==``, except that numbers may differ by ``tolerance`` if a float is expected, also in
@@ -29,18 +29,23 @@ def same(expected: Any, got: Any, *, tolerance: float = TOLERANCE) -> bool:
         return (
             type(expected) is type(got)
             and len(expected) == len(got)
-            and all(same(e, g, tolerance=tolerance) for e, g in zip(expected, got, strict=True))
+            and all(
+                values_equal(e, g, tolerance=tolerance) for e, g in zip(expected, got, strict=True)
+            )
         )
     if isinstance(expected, dict):
         return (
             isinstance(got, dict)
             and expected.keys() == got.keys()
-            and all(same(value, got[key], tolerance=tolerance) for key, value in expected.items())
+            and all(
+                values_equal(value, got[key], tolerance=tolerance)
+                for key, value in expected.items()
+            )
         )
     return bool(expected == got)
 
 
-def same_output(expected: str, got: str, mode: str) -> bool:
+def outputs_equal(expected: str, got: str, mode: str) -> bool:
     """Whether a printed output is right.
 
     ``"tokens"``: the same words, with any space between them; a number with a fraction matches any

@@ -17,7 +17,7 @@ from typing import Any
 from ..confine.channel import Channel
 from ..confine.values import cast_down, dumps
 from .operations import OPERATIONS, special_names
-from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
+from .peer import CALLABLE, LIBRARY, Peer, PeerGone, Reply
 from .texts import MAX_TEXT, safe_text
 
 MAX_PRINTED = 256_000  # characters of one answer
@@ -36,7 +36,7 @@ class Exports(Peer):
         self._objects: dict[int, Any] = {}
         self._handles: dict[int, int] = {}
         self._next = CALLABLE + 1
-        self._borrowed: dict[int, Any] = {}
+        self._test_objects: dict[int, Any] = {}
         self._printed = io.StringIO()
         self._verbs: dict[str, Callable[..., Any]] = {
             "get": lambda text, names, value: getattr(value, text),
@@ -56,7 +56,7 @@ class Exports(Peer):
         try:
             while True:
                 self.answer(*self.next_question())
-        except Gone:
+        except PeerGone:
             return
 
     def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
@@ -70,7 +70,7 @@ class Exports(Peer):
                 reply = Reply("value", [None])
             else:
                 reply = Reply("value", [self._verbs[word](text, names, *operands)])
-        except Gone:
+        except PeerGone:
             raise
         except BaseException as error:
             stopped = (word, text) == ("do", "next") and isinstance(error, StopIteration)
@@ -79,7 +79,7 @@ class Exports(Peer):
 
     def encode_object(self, value: Any) -> list[Any] | None:
         kind = type(value)
-        if isinstance(value, _Borrowed):
+        if isinstance(value, _TestObject):
             return ["yours", value._number]
         if issubclass(kind, type):
             return ["class", self._handle(value)]
@@ -103,9 +103,9 @@ class Exports(Peer):
             return value
         if tag == "mine":
             _, number, can = tagged
-            if number not in self._borrowed:
-                self._borrowed[number] = _BORROWED[can](self, number)
-            return self._borrowed[number]
+            if number not in self._test_objects:
+                self._test_objects[number] = _WRAPPERS[can](self, number)
+            return self._test_objects[number]
         raise LookupError(tag)
 
     def release(self, handles: list[Any]) -> None:
@@ -113,7 +113,7 @@ class Exports(Peer):
             value = self._objects.pop(handle, None)
             self._handles.pop(id(value), None)
 
-    def back(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
+    def ask_tester(self, word: str, *operands: Any, text: str = "", names: Any = ()) -> Any:
         """Ask the tester, and raise what it raises."""
         self._flush()
         reply = self.ask(word, *operands, text=text, names=names)
@@ -193,13 +193,13 @@ class Exports(Peer):
             self.ask("printed", text=text)
 
     def _input(self, prompt: object = "") -> str:
-        return self.back("input", str(prompt))
+        return self.ask_tester("input", str(prompt))
 
     def _print(self, *values: Any, **settings: Any) -> None:
-        self.back("print", *values, *settings.values(), names=list(settings))
+        self.ask_tester("print", *values, *settings.values(), names=list(settings))
 
 
-class _Borrowed:
+class _TestObject:
     """An object of the tests that was passed to the program."""
 
     def __init__(self, exports: Exports, number: int):
@@ -207,33 +207,33 @@ class _Borrowed:
         self._number = number
 
 
-class _Callback(_Borrowed):
+class _Callback(_TestObject):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
+        return self._exports.ask_tester("invoke", self, *args, *kwargs.values(), names=list(kwargs))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
 
-class _Stream(_Borrowed):
+class _Stream(_TestObject):
     def __iter__(self) -> Any:
         return self
 
     def __next__(self) -> Any:
-        return self._exports.back("advance", self)
+        return self._exports.ask_tester("advance", self)
 
 
-class _Thing(_Stream):
+class _Readable(_Stream):
     def __getattr__(self, name: str) -> Any:
-        return self._exports.back("read", self, text=name)
+        return self._exports.ask_tester("read", self, text=name)
 
 
-class _Mock(_Thing):
+class _Mock(_Readable):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._exports.back("invoke", self, *args, *kwargs.values(), names=list(kwargs))
+        return self._exports.ask_tester("invoke", self, *args, *kwargs.values(), names=list(kwargs))
 
 
-_BORROWED = {"call": _Callback, "iterate": _Stream, "read": _Thing, "mock": _Mock}
+_WRAPPERS = {"call": _Callback, "iterate": _Stream, "read": _Readable, "mock": _Mock}
 
 
 class _Stdin(io.TextIOBase):
@@ -246,7 +246,7 @@ class _Stdin(io.TextIOBase):
         return True
 
     def readline(self, size: int = -1) -> str:  # type: ignore[override]
-        return self._exports.back("readline")
+        return self._exports.ask_tester("readline")
 
     def read(self, size: int = -1) -> str:  # type: ignore[override]
         return "".join(iter(self.readline, ""))

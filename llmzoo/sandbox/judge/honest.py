@@ -16,7 +16,7 @@ from typing import Any
 
 from ..confine.values import NotData, cast_down
 
-HONEST = "__honest__"
+OPERAND_GUARD = "__honest__"
 _DECIDING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
 # methods and functions that compare their first two arguments
 _COMPARING = {
@@ -27,28 +27,28 @@ _COMPARING = {
     *("array_equiv", "assert_equal", "assert_allclose", "assert_array_equal"),
     *("assert_almost_equal", "assert_array_almost_equal", "assert_approx_equal"),
 }
-Look = Callable[[Any], Any]
+OperandGuard = Callable[[Any], Any]
 
 
-class HonestComparisons(ast.NodeTransformer):
+class SafeComparisons(ast.NodeTransformer):
     """Passes the operands of comparisons through the function :data:`HONEST`."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         if all(isinstance(op, _DECIDING) for op in node.ops):
-            node.left = _through(node.left)
-            node.comparators = [_through(part) for part in node.comparators]
+            node.left = _guard_operand(node.left)
+            node.comparators = [_guard_operand(part) for part in node.comparators]
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in _COMPARING:
-            node.args[:2] = [_through(arg) for arg in node.args[:2]]
+            node.args[:2] = [_guard_operand(arg) for arg in node.args[:2]]
         return node
 
 
-def classes() -> dict[int, type]:
+def existing_classes() -> dict[int, type]:
     """All existing classes by identity, since a class may say anything about itself."""
     known: dict[int, type] = {id(object): object}
     todo: list[type] = [object]
@@ -61,25 +61,25 @@ def classes() -> dict[int, type]:
     return known
 
 
-def honest(known: dict[int, type]) -> Look:
+def make_operand_guard(known: dict[int, type]) -> OperandGuard:
     """The function that leaves objects of ``known`` classes as they are and wraps others."""
 
     def look(value: Any) -> Any:
         kind = type(value)
         if kind in (list, tuple, set, frozenset):
             seen = [look(item) for item in value]
-            return value if all(map(_same_object, seen, value)) else kind(seen)
+            return value if all(map(_is_same_object, seen, value)) else kind(seen)
         if kind is dict:
             pairs = [(look(key), look(item)) for key, item in value.items()]
             kept = [item for pair in value.items() for item in pair]
-            same = all(map(_same_object, [item for pair in pairs for item in pair], kept))
+            same = all(map(_is_same_object, [item for pair in pairs for item in pair], kept))
             return value if same else dict(pairs)
         if id(kind) not in known:
             try:
                 return look(cast_down(value))
             except NotData:
                 return _Opaque(value)
-        held = _held(value)
+        held = _builtin_content(value)
         if held is None:
             return value
         seen = look(held)
@@ -88,7 +88,7 @@ def honest(known: dict[int, type]) -> Look:
     return look
 
 
-def _held(value: Any) -> Any:
+def _builtin_content(value: Any) -> Any:
     """The content of a library's container as a builtin container, or None for other objects."""
     if isinstance(value, dict):
         return dict(value)
@@ -131,9 +131,9 @@ class _Opaque:
         return repr(self._value)
 
 
-def _same_object(one: Any, other: Any) -> bool:
+def _is_same_object(one: Any, other: Any) -> bool:
     return one is other
 
 
-def _through(node: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(HONEST, ast.Load()), [node], []), node)
+def _guard_operand(node: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(OPERAND_GUARD, ast.Load()), [node], []), node)

@@ -27,7 +27,7 @@ _FUNCTIONS = (
 _STREAMS = (io.StringIO, io.BytesIO, io.TextIOWrapper)
 
 
-class Lending:
+class CapabilityPolicy:
     """The objects that a program may use, and the streams through which it prints and reads.
 
     ``tests``: name of the module in which the tests run.
@@ -35,31 +35,31 @@ class Lending:
 
     def __init__(self, tests: str):
         self._tests = tests
-        self._lent: list[tuple[Any, str]] = []
+        self._objects: list[tuple[Any, str]] = []
         self._numbers: dict[int, int] = {}
         self._stdin, self._stdout, self._input = sys.stdin, sys.stdout, builtins.input
 
     def reference(self, value: Any) -> list[Any] | None:
         """The tagged list of an object, or None if it is data or may not be lent."""
-        if known := _known_name(value, self._tests):
+        if known := _importable_name(value, self._tests):
             return ["known", *known]
-        how = _use(value, self._tests)
+        how = _capability(value, self._tests)
         if how is None:
             return None
-        number = self._numbers.setdefault(id(value), len(self._lent))
-        if number == len(self._lent):
-            self._lent.append((value, how))
+        number = self._numbers.setdefault(id(value), len(self._objects))
+        if number == len(self._objects):
+            self._objects.append((value, how))
         return ["mine", number, how]
 
-    def lent(self, number: int) -> Any:
-        if not 0 <= number < len(self._lent):
+    def get_object(self, number: int) -> Any:
+        if not 0 <= number < len(self._objects):
             raise NotData("an object that nobody has lent")
-        return self._lent[number][0]
+        return self._objects[number][0]
 
     def serve(self, word: str, text: str, operands: list[Any], names: list[str]) -> Any:
         """Do what the program asks for, if it may. Exceptions pass through."""
         if word == "printed":
-            return self.printed(text)
+            return self.forward_output(text)
         if word == "readline":
             return self._readline()
         if word == "input":
@@ -71,7 +71,7 @@ class Lending:
         number = self._numbers.get(id(values[0]))
         if number is None:
             raise TypeError("no object that the tests have passed")
-        value, how = self._lent[number]
+        value, how = self._objects[number]
         if word == "invoke" and how in ("call", "mock"):
             return value(*values[1:], **settings)
         if word == "advance" and how in ("iterate", "read"):
@@ -80,7 +80,7 @@ class Lending:
             return getattr(value, text)
         raise AttributeError(text)
 
-    def printed(self, text: str) -> None:
+    def forward_output(self, text: str) -> None:
         """Pass on what the program has printed, if a test captures it."""
         if text and sys.stdout is not self._stdout:
             sys.stdout.write(text)
@@ -91,14 +91,14 @@ class Lending:
     def _ask_for_input(self, prompt: Any) -> str:
         if builtins.input is not self._input:
             return builtins.input(prompt)
-        self.printed(str(prompt))
+        self.forward_output(str(prompt))
         line = self._readline()
         if not line:
             raise EOFError("EOF when reading a line")
         return line.removesuffix("\n")
 
 
-def _known_name(value: Any, tests: str) -> tuple[str, str] | None:
+def _importable_name(value: Any, tests: str) -> tuple[str, str] | None:
     """Module and name of a class or function that the program's interpreter also has."""
     if not isinstance(value, (type, *_FUNCTIONS)):
         return None
@@ -114,7 +114,7 @@ def _known_name(value: Any, tests: str) -> tuple[str, str] | None:
     return (module, name) if named is value else None
 
 
-def _use(value: Any, tests: str) -> str | None:
+def _capability(value: Any, tests: str) -> str | None:
     """How a program may use an object: "call", "iterate", "read", "mock" (read and call), None."""
     kind = type(value)
     if isinstance(value, (*_DATA, *_NEVER)):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .needs import Uses, is_builtin, standard
+from .needs import Uses, is_builtin, standard_object
 
 _MODULES = {
     "collections": "Counter OrderedDict defaultdict deque namedtuple ChainMap",
@@ -36,7 +36,7 @@ def library_names(nodes: Sequence[ast.AST], uses: Uses, programs: set[str]) -> d
     meant = {
         name
         for name in uses.wanted & _HOMES.keys() - programs
-        if hasattr(sys.modules.get(_HOMES[name]), name) and standard(name, uses) is None
+        if hasattr(sys.modules.get(_HOMES[name]), name) and standard_object(name, uses) is None
     }
     if meant:
         meant -= _under_test(nodes, uses, meant)
@@ -70,7 +70,7 @@ def _under_test(nodes: Sequence[ast.AST], uses: Uses, meant: set[str]) -> set[st
 
 
 def _is_known(name: str, uses: Uses) -> bool:
-    return is_builtin(name) or name == "self" or standard(name, uses) is not None
+    return is_builtin(name) or name == "self" or standard_object(name, uses) is not None
 
 
 def _is_assertion(node: ast.AST) -> bool:

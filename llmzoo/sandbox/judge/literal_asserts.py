@@ -17,10 +17,10 @@ from typing import Any
 
 from llmzoo.sandbox import syntax
 from llmzoo.sandbox.confine.values import check_keys
-from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, literal
+from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, evaluate_literal
 from llmzoo.sandbox.judge.needs import is_builtin
 from llmzoo.sandbox.judge.vacuous import Narrower, some
-from llmzoo.sandbox.judge.verdicts import AskedCall
+from llmzoo.sandbox.judge.verdicts import CallCase
 
 _NAME_CHARS = 400
 
@@ -44,8 +44,8 @@ _WRAPPERS: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (sorted, str, sum, tuple)},
     "all": lambda got: all(some(got)),
     "any": lambda got: any(some(got)),
-    "set": lambda got: _set_of(set, got),
-    "frozenset": lambda got: _set_of(frozenset, got),
+    "set": lambda got: _make_set(set, got),
+    "frozenset": lambda got: _make_set(frozenset, got),
 }
 _ALONE = ("sum", "max", "min")  # of one argument only, since adding up lists is quadratic
 # what stands in for a value that is not plain data, by the wrapper that is applied to it first
@@ -57,7 +57,7 @@ _STAND_INS = {
 
 
 @lru_cache(maxsize=1024)  # the K programs of a group share their tests
-def as_calls(tests: str, entry_point: str | None) -> tuple[AskedCall, ...] | None:
+def as_calls(tests: str, entry_point: str | None) -> tuple[CallCase, ...] | None:
     """The calls of a text whose tests are all asserts about one call with literals, else None.
 
     The asserts are at the top level or in ``check(candidate)``, where ``candidate`` is
@@ -96,7 +96,7 @@ class _Reader:
         self._programs_builtins: set[str] = {entry_point} if entry_point else set()
         self._stand_in: tuple[Any, ...] = ()
 
-    def cases(self) -> list[AskedCall]:
+    def cases(self) -> list[CallCase]:
         check: ast.FunctionDef | None = None
         asserts: list[ast.Assert] = []
         for statement in self._tree.body:
@@ -144,7 +144,7 @@ class _Reader:
             raise Unreadable  # it may be the program
         self._imported[name] = full_name
 
-    def _case(self, statement: ast.Assert) -> AskedCall:
+    def _case(self, statement: ast.Assert) -> CallCase:
         steps: list[Callable[[Any], Any]] = []
         self._stand_in = ()
         call = self._condition(statement.test, steps)
@@ -152,11 +152,11 @@ class _Reader:
         if any(keyword.arg is None for keyword in call.keywords):
             raise Unreadable
         lines = self._lines[statement.lineno - 1 : statement.end_lineno]
-        return AskedCall(
+        return CallCase(
             name=" ".join(line.strip() for line in lines)[:_NAME_CHARS],
             function=function,
-            args=tuple(literal(arg) for arg in call.args),
-            kwargs={str(keyword.arg): literal(keyword.value) for keyword in call.keywords},
+            args=tuple(evaluate_literal(arg) for arg in call.args),
+            kwargs={str(keyword.arg): evaluate_literal(keyword.value) for keyword in call.keywords},
             right=partial(_holds, steps),
             stand_in=self._stand_in,
         )
@@ -182,7 +182,7 @@ class _Reader:
         kind, left, right = type(test.ops[0]), test.left, test.comparators[0]
         if kind in _SYMMETRIC and not _contains_call_of(left, self._is_programs):
             left, right = right, left
-        expected = literal(right)
+        expected = evaluate_literal(right)
         if kind in (ast.Is, ast.IsNot) and not any(expected is one for one in _SINGLETONS):
             raise Unreadable  # the identity of other literals depends on the interpreter
         call = self._value(left, steps)
@@ -198,8 +198,10 @@ class _Reader:
         first, second = test.args
         if not _contains_call_of(first, self._is_programs):
             first, second = second, first
-        expected = literal(second)
-        tolerances = {str(keyword.arg): literal(keyword.value) for keyword in test.keywords}
+        expected = evaluate_literal(second)
+        tolerances = {
+            str(keyword.arg): evaluate_literal(keyword.value) for keyword in test.keywords
+        }
         call = self._value(first, steps)
         steps.append(lambda got: math.isclose(got, expected, **tolerances))
         return call
@@ -214,7 +216,7 @@ class _Reader:
                 raise Unreadable
             if name in self._imported or (name in _ALONE and len(node.args) > 1):
                 raise Unreadable
-            more = [literal(arg) for arg in node.args[1:]]
+            more = [evaluate_literal(arg) for arg in node.args[1:]]
             call = self._value(node.args[0], steps)
             if not steps and not more and name in _STAND_INS:
                 self._stand_in = (_STAND_INS[name],)
@@ -222,13 +224,13 @@ class _Reader:
             steps.append(lambda got: wrap(got, *more))
             return call
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            more = literal(node.right)
+            more = evaluate_literal(node.right)
             call = self._value(node.left, steps)
             operate = OPERATORS[type(node.op)]
             steps.append(lambda got: operate(got, more))
             return call
         if isinstance(node, ast.Subscript):
-            index = literal(node.slice)
+            index = evaluate_literal(node.slice)
             call = self._value(node.value, steps)
             if not steps and not isinstance(index, slice):
                 self._stand_in = ("item", index)
@@ -256,7 +258,7 @@ class _Reader:
         return f"{self._imported.get(first)}.{rest}".rstrip(".") == "math.isclose"
 
 
-def _set_of(kind: Callable[[Any], Any], got: Any) -> Any:
+def _make_set(kind: Callable[[Any], Any], got: Any) -> Any:
     """A set of values of a program, which may have chosen them to make this slow."""
     keys = list(got)
     check_keys(keys)

@@ -35,7 +35,7 @@ class Unreadable(Exception):
     """An expression does not consist of literals."""
 
 
-def literal(node: ast.expr) -> Any:
+def evaluate_literal(node: ast.expr) -> Any:
     """The value of an expression of literals. Raises :class:`Unreadable`."""
     if isinstance(node, ast.Constant):
         if node.value is Ellipsis:
@@ -43,25 +43,26 @@ def literal(node: ast.expr) -> Any:
         return node.value
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
-        return _attempt(kind, [literal(item) for item in node.elts])
+        return _attempt(kind, [evaluate_literal(item) for item in node.elts])
     if isinstance(node, ast.Dict):
         if any(key is None for key in node.keys):
             raise Unreadable
         pairs = zip(node.keys, node.values, strict=True)
-        return _attempt(dict, [(literal(key), literal(value)) for key, value in pairs])  # type: ignore[arg-type]
+        items = [(evaluate_literal(key), evaluate_literal(value)) for key, value in pairs]  # type: ignore[arg-type]
+        return _attempt(dict, items)
     if isinstance(node, ast.Slice):
         bounds = (node.lower, node.upper, node.step)
-        return slice(*(None if bound is None else literal(bound) for bound in bounds))
+        return slice(*(None if bound is None else evaluate_literal(bound) for bound in bounds))
     if isinstance(node, ast.UnaryOp):
-        return _attempt(OPERATORS[type(node.op)], literal(node.operand))
+        return _attempt(OPERATORS[type(node.op)], evaluate_literal(node.operand))
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        left, right = literal(node.left), literal(node.right)
+        left, right = evaluate_literal(node.left), evaluate_literal(node.right)
         _check_size(type(node.op), left, right)
         return _attempt(OPERATORS[type(node.op)], left, right)
     if isinstance(node, ast.Call) and not node.keywords:
         maker = _MAKERS.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if maker is not None:
-            return _attempt(maker, *[literal(arg) for arg in node.args])
+            return _attempt(maker, *[evaluate_literal(arg) for arg in node.args])
     raise Unreadable
 
 

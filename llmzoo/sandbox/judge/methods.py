@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from .proxies import RemoteClass, is_remote, state_of
-from .sizes import is_view, view_of
+from .sizes import is_view, make_view
 
 _PLAIN: tuple[type, ...] = (
     *(
@@ -39,7 +39,7 @@ _PLAIN: tuple[type, ...] = (
 )
 _OF_PLAIN = {name for kind in _PLAIN for name in dir(kind) if name[:2] != "__"} | {"equals"}
 # they change the object, or read it by a key
-_MAY_BE_TOLD = {
+_MAY_RECEIVE_DATA = {
     *("add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop"),
     *("popleft", "remove", "reverse", "rotate", "setdefault", "sort", "update", "move_to_end"),
     *("get", "copy"),
@@ -52,14 +52,14 @@ def restrict(owner: Any, name: str, value: Any) -> Any:
         return value
     state = state_of(owner)
     if is_view(name) and hasattr(type(owner), "__len__") and hasattr(type(owner), "__getitem__"):
-        return view_of(state.size, state.peer, lambda: state.peer.look(value))
+        return make_view(state.size, state.peer, lambda: state.peer.look(value))
     made = owner._remote_named if isinstance(owner, RemoteClass) else state.made
-    if made or name in _MAY_BE_TOLD:
+    if made or name in _MAY_RECEIVE_DATA:
         return value
-    return _Untold(owner, name, value)
+    return _WithheldMethod(owner, name, value)
 
 
-class _Untold:
+class _WithheldMethod:
     """A method that is not told data: with data, it is carried out on the content of its object."""
 
     def __init__(self, owner: Any, name: str, method: Callable[..., Any]):

@@ -22,11 +22,11 @@ from .proxies import (
     Proxy,
     RemoteClass,
     State,
-    do,
-    do_as_made,
-    elements,
+    call_operation,
+    call_operation_as_made,
     is_remote,
-    length,
+    remote_elements,
+    remote_length,
 )
 
 _IMMUTABLE = {t.__name__: t for t in (int, float, complex, str, bytes, tuple, frozenset)}
@@ -132,10 +132,10 @@ def _between(operation: str, reflected: bool = False) -> Callable[[Any, Any], An
     def method(self: Any, other: Any) -> Any:
         operands = (other, self) if reflected else (self, other)
         if is_remote(other):
-            return do_as_made(operation, self, *operands)
+            return call_operation_as_made(operation, self, *operands)
         if not self._remote.made:
             return NotImplemented
-        result = do(operation, *operands)
+        result = call_operation(operation, *operands)
         if not isinstance(result, Proxy):
             raise TypeError(f"{operation}: what an object and data give must be an object")
         result._remote.made = result._remote.mixed = True
@@ -169,14 +169,14 @@ def _convert(operation: str) -> Callable[..., Any]:
     def method(self: Any, *settings: Any) -> Any:
         if self._remote.mixed:
             raise TypeError(f"{operation}: of an object mixed with data")
-        return do(operation, self, *settings)
+        return call_operation(operation, self, *settings)
 
     return method
 
 
 def _unary(operation: str) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
-        result = do_as_made(operation, self, self)
+        result = call_operation_as_made(operation, self, self)
         if self._remote.mixed and not isinstance(result, Proxy):
             raise TypeError(f"{operation}: of an object mixed with data")
         return result
@@ -186,25 +186,25 @@ def _unary(operation: str) -> Callable[[Any], Any]:
 
 def _plain(operation: str) -> Callable[..., Any]:
     def method(self: Any, *operands: Any) -> Any:
-        return do(operation, self, *operands)
+        return call_operation(operation, self, *operands)
 
     return method
 
 
-def _sized(special: set[str]) -> dict[str, Any]:
+def _size_methods(special: set[str]) -> dict[str, Any]:
     """The methods by which elements are counted and traversed, of a class that has a length.
 
     A class without ``__iter__`` is traversed by its items, as in Python.
     """
     used_up = "next" in special
     methods: dict[str, Any] = {
-        "__len__": length,
-        "__iter__": lambda self: elements("iter", self, used_up=used_up),
+        "__len__": remote_length,
+        "__iter__": lambda self: remote_elements("iter", self, used_up=used_up),
     }
     if "bool" not in special:
-        methods["__bool__"] = lambda self: length(self) > 0
+        methods["__bool__"] = lambda self: remote_length(self) > 0
     if special & {"reversed", "getitem"}:
-        methods["__reversed__"] = lambda self: elements("reversed", self)
+        methods["__reversed__"] = lambda self: remote_elements("reversed", self)
     if "getitem" in special:
         methods["__getitem__"] = _getitem
     if used_up:
@@ -214,12 +214,12 @@ def _sized(special: set[str]) -> dict[str, Any]:
 
 def _getitem(self: Any, key: Any) -> Any:
     self._remote.size.may_grow()
-    return do("getitem", self, key)
+    return call_operation("getitem", self, key)
 
 
 def _next(self: Any) -> Any:
     self._remote.size.lose_one()
-    return do("next", self)
+    return call_operation("next", self)
 
 
 def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -232,7 +232,7 @@ def _between_held(operation: str, reflected: bool = False) -> Callable[[Any, Any
 
 def _contains(self: Any, item: Any) -> bool:
     if is_remote(item) or (self._remote.made and not self._remote.mixed):
-        return do("contains", self, item) is True
+        return call_operation("contains", self, item) is True
     return any(own is item or own == item for own in self)
 
 
@@ -242,12 +242,14 @@ def _contains_held(self: Any, item: Any) -> bool:
 
 def _exit(self: Any, kind: Any, error: Any, trace: object) -> bool:
     peer = self._remote.peer
-    told = (None, None, None) if kind is None else (_tellable(kind), None, None)
-    silences = peer.result("do", self, *told, text="exit")
+    exit_arguments = (
+        (None, None, None) if kind is None else (_nearest_known_exception(kind), None, None)
+    )
+    silences = peer.result("do", self, *exit_arguments, text="exit")
     return bool(silences is True and error is not None and peer.is_programs(error))
 
 
-def _tellable(kind: type[BaseException]) -> type[BaseException]:
+def _nearest_known_exception(kind: type[BaseException]) -> type[BaseException]:
     """A class of exceptions that the program knows: its own, or the nearest builtin one."""
     if isinstance(kind, RemoteClass):
         return kind
@@ -272,13 +274,13 @@ def _special_methods(special: set[str], *, hashes: bool, holds: bool = False) ->
     for name in OTHERS.keys() & special - {"hash", "contains", "enter", "exit", "copy", "deepcopy"}:
         methods[f"__{name}__"] = _plain(name)
     if "len" in special and special & {"iter", "getitem"}:
-        methods |= _sized(special)
+        methods |= _size_methods(special)
     for name in COMPARISONS.keys() & special:
         methods[f"__{name}__"] = _compare_held(name) if holds else _compare(name)
     if "contains" in special:
         methods["__contains__"] = _contains_held if holds else _contains
     if {"enter", "exit"} <= special:
-        methods["__enter__"] = lambda self: do_as_made("enter", self, self)
+        methods["__enter__"] = lambda self: call_operation_as_made("enter", self, self)
         methods["__exit__"] = _exit
     if "call" in special:
         methods["__call__"] = lambda self, *a, **k: self._remote.peer.call(self, *a, **k)

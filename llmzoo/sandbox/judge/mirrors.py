@@ -18,7 +18,7 @@ MAX_CHARS = 2_000_000  # of a watched container; a longer one is sent by value
 _KINDS = (list, dict, set, bytearray, deque, defaultdict, OrderedDict, Counter)
 
 
-class _Kept:
+class _WatchedContainer:
     __slots__ = ("container", "text")
 
     def __init__(self, container: Any, text: str):
@@ -26,13 +26,13 @@ class _Kept:
         self.text = text
 
 
-class Mirrors:
+class SharedContainers:
     """The watched containers of one side. ``own``: 0 or 1, so that the sides assign different keys."""
 
     def __init__(self, own: int, extend: Extend):
         self._extend = extend
         self._next = own
-        self._kept: dict[int, _Kept] = {}
+        self._kept: dict[int, _WatchedContainer] = {}
         self._keys: dict[int, int] = {}
 
     def key(self, value: Any) -> int | None:
@@ -53,7 +53,7 @@ class Mirrors:
         text = dumps(value, self._extend)
         if len(text) > MAX_CHARS:
             return False
-        self._kept[key] = _Kept(value, text)
+        self._kept[key] = _WatchedContainer(value, text)
         self._keys[id(value)] = key
         return True
 
@@ -90,7 +90,7 @@ class Mirrors:
             self.forget(key)
         return keys
 
-    def change(self, key: Any, new: Any) -> None:
+    def apply_change(self, key: Any, new: Any) -> None:
         """Give a watched container the content that the other side sent."""
         if key not in self._kept:
             return  # forgotten meanwhile

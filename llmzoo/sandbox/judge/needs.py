@@ -75,7 +75,7 @@ def read_uses(tree: ast.Module, nodes: Sequence[ast.AST]) -> Uses:
     return uses
 
 
-def standard(name: str, uses: Uses) -> Any | None:
+def standard_object(name: str, uses: Uses) -> Any | None:
     """The object of the standard library that a name stands for in the tests, or None.
 
     In ``datetime.date.today()`` the name is the module, in ``datetime.now()`` the class in it.
@@ -107,7 +107,7 @@ def is_builtin(name: str) -> bool:
     return hasattr(builtins, name)
 
 
-def called_builtins(nodes: Sequence[ast.AST], uses: Uses) -> set[str]:
+def builtins_under_test(nodes: Sequence[ast.AST], uses: Uses) -> set[str]:
     """The builtin that the program must define itself, since the asserts call nothing else, as in
     ``assert sum(10, 15) == 6``."""
     asserts = [node for node in nodes if isinstance(node, ast.Assert)]
@@ -204,10 +204,10 @@ def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
             for base in node.bases:
                 if isinstance(base, ast.Name) and base.id in programs:
                     return f"the tests derive a class from {base.id}"
-        elif isinstance(node, ast.Call) and (target := _patched_name(node, stored)):
+        elif isinstance(node, ast.Call) and (target := _find_patched_name(node, stored)):
             return f"the tests patch {target}"
         elif isinstance(node, (ast.Assign, ast.AugAssign)) and (
-            target := _assigned_name(node, stored)
+            target := _find_assigned_name(node, stored)
         ):
             return f"the tests change {target}"
     for module in sorted(modules):
@@ -216,7 +216,7 @@ def why_shared(nodes: Sequence[ast.AST], programs: set[str]) -> str | None:
     return None
 
 
-def _patched_name(call: ast.Call, stored: set[str]) -> str | None:
+def _find_patched_name(call: ast.Call, stored: set[str]) -> str | None:
     """The target of ``patch("...")`` or ``patch.object(module, ...)`` that needs one interpreter."""
     last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if last not in ("patch", "dict", "multiple", "object", "setattr"):
@@ -232,7 +232,7 @@ def _patched_name(call: ast.Call, stored: set[str]) -> str | None:
     return None
 
 
-def _assigned_name(node: ast.Assign | ast.AugAssign, stored: set[str]) -> str | None:
+def _find_assigned_name(node: ast.Assign | ast.AugAssign, stored: set[str]) -> str | None:
     """An attribute of a standard module that is assigned to."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     for target in targets:

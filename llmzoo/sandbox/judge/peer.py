@@ -18,10 +18,10 @@ import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..confine.channel import Channel, Closed
+from ..confine.channel import Channel, ChannelClosed
 from ..confine.values import NotData
 from .kinds import from_tag, to_tag
-from .mirrors import Mirrors
+from .mirrors import SharedContainers
 
 CALLABLE = 0  # the class handle of objects that can only be called
 LIBRARY = "library:"  # prefix of a name that the program has imported
@@ -29,7 +29,7 @@ MAX_DEPTH = 60  # questions within questions
 _FORM = (str, int, str, str, list, list, list, list, list)
 
 
-class Gone(BaseException):
+class PeerGone(BaseException):
     """The other side has ended, or has sent something else than a frame.
 
     It is no ``Exception``, so that no test mistakes it for an expected exception.
@@ -61,7 +61,7 @@ class Peer:
 
     def __init__(self, channel: Channel, own: int):
         self.channel = channel
-        self.mirrors = Mirrors(own, self.encode)
+        self.containers = SharedContainers(own, self.encode)
         self.gone = ""  # why the conversation is over
         self.changes = 0  # how often objects of the program may have changed
         self._serial = 0
@@ -93,7 +93,7 @@ class Peer:
 
     def decode(self, tagged: list[Any]) -> Any:
         if tagged[0] == "watched" and len(tagged) == 2:
-            return self.mirrors.get(tagged[1])
+            return self.containers.get(tagged[1])
         try:
             return self.decode_object(tagged)
         except LookupError:
@@ -105,7 +105,7 @@ class Peer:
         Raises :class:`Gone`, and :class:`NotData` if an operand cannot be sent.
         """
         if self.gone:
-            raise Gone(self.gone)
+            raise PeerGone(self.gone)
         if self._depth >= MAX_DEPTH:
             raise RecursionError("calls back and forth nested too deep")
         self._serial += 1
@@ -127,7 +127,7 @@ class Peer:
     def check_alive(self) -> None:
         """Raises :class:`Gone` if the other side has ended or has sent an unrequested answer."""
         if self.gone:
-            raise Gone(self.gone)
+            raise PeerGone(self.gone)
         if self.channel.has_read:
             raise self._end("an answer without a question")
         try:
@@ -154,34 +154,34 @@ class Peer:
         except (NotData, RecursionError) as error:
             self._send("!", number, Reply("unsendable", text=str(error)[:500]))
 
-    def _end(self, why: str) -> Gone:
+    def _end(self, why: str) -> PeerGone:
         self.gone = self.gone or why
-        return Gone(self.gone)
+        return PeerGone(self.gone)
 
     def _send(self, kind: str, serial: int, reply: Reply) -> None:
-        changed = self.mirrors.changed()
+        changed = self.containers.changed()
         self.changes += bool(changed)
-        watched_before = self.mirrors.unused()
+        dropped_keys = self.containers.unused()
         operands, marks = [], []
         for index, value in enumerate(reply.operands):
-            key = self.mirrors.key(value)
+            key = self.containers.key(value)
             if key is not None:
                 value = _Watched(key)
-            elif (key := self.mirrors.watch(value)) is not None:
+            elif (key := self.containers.watch(value)) is not None:
                 marks.append([index, key])
             operands.append(value)
         frame = [
             *(kind, serial, reply.word, reply.text, operands, list(reply.names), marks),
             [list(pair) for pair in changed],
-            [watched_before, self.unused()],
+            [dropped_keys, self.unused()],
         ]
         try:
             self.channel.send(frame, self.encode)
         except NotData:
             for key in [key for key, _ in changed] + [key for _, key in marks]:
-                self.mirrors.forget(key)
+                self.containers.forget(key)
             raise
-        except Closed:
+        except ChannelClosed:
             raise self._end("it has ended") from None
 
     def _receive(self) -> tuple[str, int, Reply]:
@@ -190,14 +190,14 @@ class Peer:
             self._check(frame)
             kind, number, word, text, operands, names, marks, changed, dropped = frame
             for key, content in changed:
-                self.mirrors.change(key, content)
+                self.containers.apply_change(key, content)
             for index, key in marks:
-                self.mirrors.keep(key, operands[index])
+                self.containers.keep(key, operands[index])
             containers, handles = dropped
             for key in containers:
-                self.mirrors.forget(key)
+                self.containers.forget(key)
             self.release(handles)
-        except Closed:
+        except ChannelClosed:
             raise self._end("it has ended") from None
         except (TypeError, ValueError, LookupError, RecursionError) as error:
             raise self._end(f"no frame: {error}") from None

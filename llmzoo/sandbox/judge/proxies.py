@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Protocol
 
-from .sizes import Counts, Size
+from .sizes import ChangeCounter, Size
 
 # special names that describe an object or that only tests use; the special methods that a test may
 # use are defined by the class of the proxy
@@ -37,7 +37,7 @@ _DESCRIBING = {
 }
 
 
-class Asker(Counts, Protocol):
+class Asker(ChangeCounter, Protocol):
     """Asks the program about its objects (:class:`~.tester_peer.TesterPeer`).
 
     ``dropped``: handles of objects that have no proxy any more. ``look`` calls a method that changes
@@ -91,10 +91,10 @@ class Remote:
         self._remote.peer.result("del", self, text=name)
 
     def __copy__(self) -> Any:
-        return do_as_made("copy", self, self)
+        return call_operation_as_made("copy", self, self)
 
     def __deepcopy__(self, memo: object) -> Any:
-        return do_as_made("deepcopy", self, self)
+        return call_operation_as_made("deepcopy", self, self)
 
 
 class Proxy(Remote):
@@ -159,23 +159,23 @@ class RemoteClass(type):
         cls._remote_class.peer.result("del", cls, text=name)
 
     def __iter__(cls) -> Any:
-        return elements("iter", cls)
+        return remote_elements("iter", cls)
 
     def __reversed__(cls) -> Any:
-        return elements("reversed", cls)
+        return remote_elements("reversed", cls)
 
     def __len__(cls) -> int:
-        return length(cls)
+        return remote_length(cls)
 
     def __bool__(cls) -> bool:
         return True
 
     def __getitem__(cls, key: Any) -> Any:
         cls._remote_class.size.may_grow()
-        return do("getitem", cls, key)
+        return call_operation("getitem", cls, key)
 
     def __contains__(cls, item: Any) -> bool:
-        return is_remote(item) and do("contains", cls, item) is True
+        return is_remote(item) and call_operation("contains", cls, item) is True
 
 
 def is_remote(value: Any) -> bool:
@@ -193,53 +193,53 @@ def may_ask(name: str) -> bool:
     return name in _DESCRIBING or not name[:2] == "__" == name[-2:]
 
 
-def do(operation: str, *operands: Any) -> Any:
+def call_operation(operation: str, *operands: Any) -> Any:
     """Carry out one of the :mod:`operations` in the program's process."""
     own = next(filter(is_remote, operands))
     return state_of(own).peer.result("do", *operands, text=operation)
 
 
-def length(own: Any) -> int:
+def remote_length(own: Any) -> int:
     """The reported length of a remote value. Raises ``ValueError`` if it has said something else."""
     state = state_of(own)
-    number = do("len", own)
+    number = call_operation("len", own)
     if type(number) is not int:
         raise TypeError("a length that is no integer")
-    state.size.agree(number, state.peer.changes)
+    state.size.record(number, state.peer.changes)
     return number
 
 
-def elements(operation: str, own: Any, *, used_up: bool = False) -> Iterator[Any]:
+def remote_elements(operation: str, own: Any, *, used_up: bool = False) -> Iterator[Any]:
     """The elements of a remote value, by ``iter`` or ``reversed``. Raises ``ValueError`` at the end if
     their number is not the length."""
     state = state_of(own)
 
-    def asked() -> Iterator[Any]:
-        found = do(operation, own)
+    def ask_elements() -> Iterator[Any]:
+        found = call_operation(operation, own)
         if found is not own:
             yield from found
             return
         with suppress(StopIteration):  # the object is its own iterator
             while True:
-                element = do("next", own)
+                element = call_operation("next", own)
                 if element is own:
                     raise ValueError("an iterator that holds itself has no end")
                 yield element
 
-    return state.size.counted(asked(), state.peer, used_up=used_up)
+    return state.size.iter_checked(ask_elements(), state.peer, used_up=used_up)
 
 
-def do_as_made(operation: str, own: Any, *operands: Any) -> Any:
+def call_operation_as_made(operation: str, own: Any, *operands: Any) -> Any:
     """Carry out an operation, whose result counts as made by the tests if ``own`` does."""
     made, mixed = own._remote.made, own._remote.mixed
-    result = do(operation, *operands)
+    result = call_operation(operation, *operands)
     if isinstance(result, Proxy):
         result._remote.made = made
         result._remote.mixed |= mixed
     return result
 
 
-class Function(Proxy):
+class RemoteFunction(Proxy):
     """A function or bound method of the program."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ import unittest
 from typing import Any
 
 from .cases import RECORDER, Case, Cases
-from .texts import in_words
+from .texts import describe_error
 
 
 def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
@@ -25,7 +25,7 @@ def run_cases(cases: Cases, names: dict[str, Any], entry: Any) -> str:
         if cases.check is not None and not cases.checks_itself:
             names["check"](entry)
     except BaseException as error:
-        trouble = in_words(error)
+        trouble = describe_error(error)
     for name in cases.functions:
         with cases.add(name):
             names[name]()
@@ -51,14 +51,14 @@ class _Results(unittest.TestResult):
         self._end(test, None)
 
     def addError(self, test: Any, err: Any) -> None:
-        self._end(test, in_words(err[1]))
+        self._end(test, describe_error(err[1]))
 
     def addFailure(self, test: Any, err: Any) -> None:
-        self._end(test, in_words(err[1]))
+        self._end(test, describe_error(err[1]))
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         if err is not None:
-            self._end(test, in_words(err[1]))
+            self._end(test, describe_error(err[1]))
 
     def addSkip(self, test: Any, reason: str) -> None:
         self._end(test, f"skipped: {reason}"[:200])

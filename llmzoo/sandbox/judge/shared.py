@@ -16,12 +16,18 @@ from typing import Any
 from ..confine.channel import Channel
 from . import candidate, needs
 from .cases import Cases
-from .honest import HONEST, HonestComparisons, Look, classes, honest
+from .honest import (
+    OPERAND_GUARD,
+    OperandGuard,
+    SafeComparisons,
+    existing_classes,
+    make_operand_guard,
+)
 from .library_names import library_names
 from .run_cases import run_cases
-from .tester import MODULE, outcomes
-from .texts import in_words
-from .tripwires import arm, controls
+from .tester import MODULE, case_outcomes
+from .texts import describe_error
+from .tripwires import make_tamper_check, run_controls
 
 _JUDGING = (
     "json",
@@ -40,22 +46,22 @@ def judge_shared(host: Channel, source: str, entry_point: str | None, prelude: s
     result: dict[str, Any] = {"cases": [], "calls": 0, "error": None, "shared_needed": None}
     cases: Cases | None = None
     try:
-        look = honest(classes())
-        changed = arm(sys.modules[name] for name in _to_watch())
+        guard = make_operand_guard(existing_classes())
+        find_change = make_tamper_check(sys.modules[name] for name in _to_watch())
         module = candidate.load(source, prelude=prelude)
-        trouble = changed()
+        trouble = find_change()
         if not trouble:
             host.send(["loaded"])
             _, tests = host.receive()
             cases = Cases(tests, lambda number, error: host.send(["case", number, error]))
-            trouble = _run(cases, module, entry_point, prelude, look, result)
-            trouble = changed() or controls() or trouble
+            trouble = _run_tests(cases, module, entry_point, prelude, guard, result)
+            trouble = find_change() or run_controls() or trouble
             host.send(["ended"])
             _, result["nonce"] = host.receive()
         result["error"] = trouble or None
     except BaseException as error:
-        result["error"] = in_words(error)
-    result["cases"] = outcomes(cases)
+        result["error"] = describe_error(error)
+    result["cases"] = case_outcomes(cases)
     host.send(["result", result])
 
 
@@ -65,24 +71,24 @@ def _to_watch() -> list[str]:
     return [*judging, *(name for name in _JUDGING if name in sys.modules)]
 
 
-def _run(
+def _run_tests(
     cases: Cases,
     program: ModuleType,
     entry_point: str | None,
     prelude: str,
-    look: Look,
+    guard: OperandGuard,
     result: dict[str, Any],
 ) -> str:
     uses = needs.read_uses(cases.tree, cases.nodes)
-    cases.tree = ast.fix_missing_locations(HonestComparisons().visit(cases.tree))
+    cases.tree = ast.fix_missing_locations(SafeComparisons().visit(cases.tree))
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
     names = vars(module)
     if prelude:
         exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
-    _fill(names, vars(program), cases, uses, entry_point)
+    _fill_namespace(names, vars(program), cases, uses, entry_point)
     names.update(dict.fromkeys(uses.modules, program))
-    names[HONEST] = look
+    names[OPERAND_GUARD] = guard
     if entry_point is not None and entry_point not in vars(program):
         return f"the program defines no {entry_point!r}"
     trouble = run_cases(cases, names, names.get(entry_point or ""))
@@ -90,7 +96,7 @@ def _run(
     return trouble or ("" if cases.cases else "the tests contain no test")
 
 
-def _fill(
+def _fill_namespace(
     names: dict[str, Any],
     program: dict[str, Any],
     cases: Cases,
@@ -98,7 +104,7 @@ def _fill(
     entry_point: str | None,
 ) -> None:
     """Define the names that the tests use, see :mod:`needs`."""
-    programs = needs.called_builtins(cases.nodes, uses) | {entry_point or ""}
+    programs = needs.builtins_under_test(cases.nodes, uses) | {entry_point or ""}
     librarys = library_names(cases.nodes, uses, programs)
     names.update({name: value for name, value in librarys.items() if name not in names})
     for name, value in program.items():
@@ -107,7 +113,7 @@ def _fill(
         ):
             names[name] = value
     for name in uses.wanted - programs:
-        if not needs.is_builtin(name) and (known := needs.standard(name, uses)) is not None:
+        if not needs.is_builtin(name) and (known := needs.standard_object(name, uses)) is not None:
             names[name] = known
     for here, there in uses.imported.items():
         if there in program:

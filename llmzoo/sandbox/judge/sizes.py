@@ -14,7 +14,7 @@ from typing import Any, Protocol
 _VIEWS = ("items", "keys", "values")
 
 
-class Counts(Protocol):
+class ChangeCounter(Protocol):
     """Counts the questions that may have changed an object of the program."""
 
     changes: int
@@ -33,7 +33,7 @@ class Size:
         self._at = -1
         self._exact = True
 
-    def agree(self, number: int, changes: int) -> None:
+    def record(self, number: int, changes: int) -> None:
         """Take note of a number. Raises ``ValueError`` if it contradicts what is known."""
         known = self._at == changes
         if known and (number < self._number or (self._exact and number > self._number)):
@@ -49,8 +49,8 @@ class Size:
         self._number = max(0, self._number - 1)
         self._exact = False
 
-    def counted(
-        self, elements: Iterator[Any], counts: Counts, *, used_up: bool = False
+    def iter_checked(
+        self, elements: Iterator[Any], counts: ChangeCounter, *, used_up: bool = False
     ) -> Iterator[Any]:
         """The elements, whose number must agree at the end, if nothing has changed meanwhile.
 
@@ -63,17 +63,17 @@ class Size:
             yield element
         if counts.changes == begun:
             self._number, self._at, self._exact = known
-            self.agree(number, begun)
+            self.record(number, begun)
             if used_up and number:
                 self._at = -1
 
 
-def view_of(size: Size, counts: Counts, view: Callable[[], Any]) -> Callable[[], Any]:
+def make_view(size: Size, counts: ChangeCounter, view: Callable[[], Any]) -> Callable[[], Any]:
     """The method ``items``, ``keys`` or ``values`` of a mapping: a list, from one traversal."""
 
     def elements() -> list[Any]:
         found = list(view())
-        size.agree(len(found), counts.changes)
+        size.record(len(found), counts.changes)
         return found
 
     return elements

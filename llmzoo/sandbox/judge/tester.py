@@ -13,18 +13,18 @@ import time
 from types import ModuleType
 from typing import Any
 
-from ..confine.channel import Channel, Closed
+from ..confine.channel import Channel, ChannelClosed
 from ..confine.values import NotData
 from . import needs
 from .array_guards import guard_arrays
 from .cases import Cases
 from .library_names import library_names
 from .needs import why_shared
-from .peer import Gone
+from .peer import PeerGone
 from .proxies import RemoteClass
 from .run_cases import run_cases
 from .tester_peer import TesterPeer
-from .texts import in_words
+from .texts import describe_error
 
 MODULE = "judged_tests"
 _SHOWN = 500  # characters of why a case did not pass
@@ -47,26 +47,26 @@ def judge(
         result["shared_needed"] = why_shared(cases.nodes, uses.wanted)
         if result["shared_needed"] is None:
             peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in uses.wanted)
-            result["error"] = _run(peer, cases, uses, entry_point, prelude) or None
+            result["error"] = _run_tests(peer, cases, uses, entry_point, prelude) or None
             result["calls"] = peer.calls
     except BaseException as error:
-        result["error"] = in_words(error)
-    result["cases"] = outcomes(cases)
+        result["error"] = describe_error(error)
+    result["cases"] = case_outcomes(cases)
     host.send(["result", result])
 
 
-def outcomes(cases: Cases | None) -> list[list[Any]]:
+def case_outcomes(cases: Cases | None) -> list[list[Any]]:
     """The name of each case, whether it passed, and the error."""
     return [[c.name, c.passed, (c.error or "")[:_SHOWN]] for c in cases.cases] if cases else []
 
 
-def _run(
+def _run_tests(
     peer: TesterPeer, cases: Cases, uses: needs.Uses, entry_point: str | None, prelude: str
 ) -> str:
     """Run the cases. Returns what went wrong outside them, or why nothing was tested."""
     try:
         loaded = peer.channel.receive()
-    except (Closed, NotData):
+    except (ChannelClosed, NotData):
         return "the program ended while it was loading"
     if loaded != ["loaded"]:
         return _failure(loaded)
@@ -77,7 +77,7 @@ def _run(
     if prelude:
         exec(compile(prelude, "<prelude>", "exec", dont_inherit=True), names)
     try:
-        _fill(names, peer, cases, uses, entry_point)
+        _fill_namespace(names, peer, cases, uses, entry_point)
         if entry_point is not None and entry_point not in names:
             return f"the program defines no {entry_point!r}"
         if cases.check is not None and not cases.checks_itself and entry_point is None:
@@ -90,7 +90,7 @@ def _run(
             _share_seeds(peer)
         trouble = run_cases(cases, names, names.get(entry_point or ""))
         peer.check_alive()
-    except Gone as gone:
+    except PeerGone as gone:
         return f"the program did not come to the end of the tests: {gone}"
     if not cases.cases:
         return trouble or "the tests contain no test"
@@ -99,11 +99,11 @@ def _run(
     return trouble
 
 
-def _fill(
+def _fill_namespace(
     names: dict[str, Any], peer: TesterPeer, cases: Cases, uses: needs.Uses, entry_point: str | None
 ) -> None:
     """Define the names that the tests use, see :mod:`needs`."""
-    programs = needs.called_builtins(cases.nodes, uses) | set(uses.imported.values())
+    programs = needs.builtins_under_test(cases.nodes, uses) | set(uses.imported.values())
     if entry_point is not None:
         programs.add(entry_point)
         names.pop(entry_point, None)
@@ -113,7 +113,7 @@ def _fill(
     for name in uses.wanted - programs:
         if name in names or needs.is_builtin(name):
             continue
-        if (known := needs.standard(name, uses)) is not None:
+        if (known := needs.standard_object(name, uses)) is not None:
             names[name] = known
         else:
             wanted.add(name)

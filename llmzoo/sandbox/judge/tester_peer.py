@@ -11,18 +11,18 @@ from typing import Any
 from ..confine.channel import Channel
 from ..confine.values import NotData, dumps
 from .kinds import from_tag
-from .lending import Lending
+from .lending import CapabilityPolicy
 from .methods import restrict
 from .mirror_classes import mirror, nearest
 from .needs import library_object
 from .operations import IN_PLACE
-from .peer import CALLABLE, LIBRARY, Gone, Peer, Reply
+from .peer import CALLABLE, LIBRARY, Peer, PeerGone, Reply
 from .proxies import (
-    Function,
     Holder,
     PeerError,
     Proxy,
     RemoteClass,
+    RemoteFunction,
     State,
     is_remote,
     may_ask,
@@ -58,7 +58,7 @@ class TesterPeer(Peer):
         self.dropped: list[int] = []
         self._proxies: weakref.WeakValueDictionary[int, Proxy] = weakref.WeakValueDictionary()
         self._lasting: dict[int, Any] = {}  # classes and holders; holders allow no weak reference
-        self._lending = Lending(tests)
+        self._capabilities = CapabilityPolicy(tests)
         self._raised: deque[BaseException] = deque(maxlen=16)
         self._failed_inside: AssertionError | None = None
 
@@ -72,7 +72,7 @@ class TesterPeer(Peer):
         except NotData as error:
             raise TypeError(f"cannot be passed to the program: {error}") from None
         if reply.word != "unsendable":
-            self._lending.printed(reply.text)
+            self._capabilities.forward_output(reply.text)
         if outermost and self._failed_inside is not None:
             # an assertion that failed in a callback, which the program may have caught
             failed, self._failed_inside = self._failed_inside, None
@@ -126,22 +126,22 @@ class TesterPeer(Peer):
 
     def perform(self, word: str, text: str, operands: list[Any], names: list[str]) -> Reply:
         try:
-            return Reply("value", [self._lending.serve(word, text, operands, names)])
+            return Reply("value", [self._capabilities.serve(word, text, operands, names)])
         except StopIteration:
             return Reply("stop")
         except BaseException as error:
-            if isinstance(error, Gone):
+            if isinstance(error, PeerGone):
                 raise
             if isinstance(error, AssertionError) and self._failed_inside is None:
                 self._failed_inside = error
-            return _told(error)
+            return _raised_reply(error)
 
     def encode_object(self, value: Any) -> list[Any] | None:
         if type(value) is _Handle:
             return ["yours", value.handle]
         if is_remote(value):
             return ["yours", state_of(value).handle]
-        return self._lending.reference(value)
+        return self._capabilities.reference(value)
 
     def decode_object(self, tagged: list[Any]) -> Any:
         tag, *numbers = tagged
@@ -152,7 +152,7 @@ class TesterPeer(Peer):
         if not all(type(number) is int for number in numbers):
             raise NotData("a reference that is no number")
         if tag == "yours" and len(numbers) == 1:
-            return self._lending.lent(numbers[0])
+            return self._capabilities.get_object(numbers[0])
         if tag == "object" and len(numbers) == 2:
             return self._object(*numbers)
         if tag == "holder" and len(numbers) == 2:
@@ -168,7 +168,7 @@ class TesterPeer(Peer):
     def _object(self, handle: int, class_handle: int) -> Any:
         proxy = self._proxies.get(handle)
         if proxy is None:
-            kind = Function if class_handle == CALLABLE else self._class(class_handle)
+            kind = RemoteFunction if class_handle == CALLABLE else self._class(class_handle)
             if not isinstance(kind, RemoteClass) and issubclass(kind, Exception):
                 return kind.__new__(kind)  # a library class that is known here
             if not issubclass(kind, (Proxy, PeerError)):
@@ -232,7 +232,7 @@ def _exception(kind: type[Exception], args: tuple[Any, ...]) -> Exception:
     return error
 
 
-def _told(error: BaseException) -> Reply:
+def _raised_reply(error: BaseException) -> Reply:
     """The reply that makes the program raise the nearest builtin exception."""
     kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
     try:

@@ -14,7 +14,7 @@ def safe_text(error: BaseException) -> str:
         return ""
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The type's name and the message, as in the last line of a traceback."""
     name = str.__str__(type(error).__name__)
     text = safe_text(error)

@@ -36,12 +36,12 @@ class Control(unittest.TestCase):
 _EXPECTED = [True, False, False, False, False, False, True]
 
 
-def arm(modules: Iterable[types.ModuleType]) -> Callable[[], str]:
+def make_tamper_check(modules: Iterable[types.ModuleType]) -> Callable[[], str]:
     """Record the state of the interpreter. The returned function says what has changed, or ""."""
     noted = {module: dict(_parts(module)) for module in (builtins, *modules)}
     state = _state()
 
-    def changed() -> str:
+    def find_change() -> str:
         for module, parts in noted.items():
             now = dict(_parts(module))
             for name, value in parts.items():
@@ -54,10 +54,10 @@ def arm(modules: Iterable[types.ModuleType]) -> Callable[[], str]:
                 return f"{name} has been changed"
         return ""
 
-    return changed
+    return find_change
 
 
-def controls() -> str:
+def run_controls() -> str:
     """Run tests that must pass and tests that must fail. Returns an error, or ""."""
     cases = Cases(_CONTROLS)
     trouble = run_cases(cases, {"__name__": "controls"}, None)

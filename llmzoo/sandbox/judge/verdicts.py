@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from llmzoo.sandbox.confine.channel import Closed, frame
-from llmzoo.sandbox.confine.job import Job, ending, run
+from llmzoo.sandbox.confine.channel import ChannelClosed, encode_frame
+from llmzoo.sandbox.confine.job import Job, run_program, run_status
 from llmzoo.sandbox.confine.values import NotData
-from llmzoo.sandbox.confine.worker import Broken, Worker
-from llmzoo.sandbox.judge.compare import same, same_output
+from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
+from llmzoo.sandbox.judge.compare import outputs_equal, values_equal
 from llmzoo.sandbox.judge.stand_ins import from_ratio
 from llmzoo.sandbox.results import CaseResult, Checker, Isolation, Limits, Verdict
 
@@ -28,7 +28,7 @@ _ERROR_STATUSES = {"MemoryError": "memory", "PermissionError": "blocked"}
 
 
 @dataclass(frozen=True, slots=True)
-class AskedCall:
+class CallCase:
     """A call to make, and ``right``, which decides about the value that it returns.
 
     ``stand_in``: what the program's process sends in place of a value that is not plain data, such as
@@ -48,15 +48,15 @@ def judge_calls(
 ) -> Verdict:
     """Judge by (function, arguments, expected value) each; floats may differ by a tolerance."""
     calls = [
-        AskedCall(
-            f"{name}({', '.join(_shown(a) for a in args)})"[:SHOWN],
+        CallCase(
+            f"{name}({', '.join(_short_repr(a) for a in args)})"[:SHOWN],
             name,
             tuple(args),
-            partial(same, expected),
+            partial(values_equal, expected),
         )
         for name, args, expected in cases
     ]
-    return make_calls(worker, code, calls, limits)
+    return judge_call_cases(worker, code, calls, limits)
 
 
 def judge_stdio(
@@ -70,7 +70,7 @@ def judge_stdio(
 
     def is_right(stdin: str, expected: str, output: str) -> bool:
         if isinstance(compare, str):
-            return same_output(expected, output, compare)
+            return outputs_equal(expected, output, compare)
         call = ("check", (stdin, expected, output), True)
         return judge_calls(worker, compare.code, [call], limits).ok
 
@@ -81,19 +81,21 @@ def judge_stdio(
         if statuses.count("timeout") >= _MAX_TIMEOUTS:
             results.append(CaseResult(passed=False, error=_NOT_REACHED))
             continue
-        ran = run(worker, code, stdin, limits)
-        status = ran.status
-        if status == "passed" and not is_right(stdin, expected, ran.stdout):
+        outcome = run_program(worker, code, stdin, limits)
+        status = outcome.status
+        if status == "passed" and not is_right(stdin, expected, outcome.stdout):
             status = "failed"
         statuses.append(status)
-        error = "" if status == "passed" else _why(status, ran.stderr)
-        results.append(CaseResult(passed=status == "passed", got=ran.stdout[:SHOWN], error=error))
+        error = "" if status == "passed" else _error_text(status, outcome.stderr)
+        results.append(
+            CaseResult(passed=status == "passed", got=outcome.stdout[:SHOWN], error=error)
+        )
     first_bad = next((s for s in statuses if s != "passed"), "passed")
     return make_verdict(worker, started, first_bad, results, "data")
 
 
-def make_calls(
-    worker: Worker, code: str, calls: Sequence[AskedCall], limits: Limits, prelude: str = ""
+def judge_call_cases(
+    worker: Worker, code: str, calls: Sequence[CallCase], limits: Limits, prelude: str = ""
 ) -> Verdict:
     """Judge by the values that calls return."""
     started = time.monotonic()
@@ -102,15 +104,17 @@ def make_calls(
         failure = ""
         try:
             failure = _exchange(job, calls, results)
-        except (Closed, NotData) as error:
-            failure = "the program ended" if isinstance(error, Closed) else f"no answer: {error}"
+        except (ChannelClosed, NotData) as error:
+            failure = (
+                "the program ended" if isinstance(error, ChannelClosed) else f"no answer: {error}"
+            )
         except TimeoutError as error:
-            raise Broken("the program's process does not answer") from error
+            raise WorkerBroken("the program's process does not answer") from error
         if calls and len(results) == len(calls):
             job.leave()
             status = status_of_errors([r.error for r in results])
         else:  # the program has ended, or ends because its channel closes
-            status = ending(job.hang_up(), limits)
+            status = run_status(job.hang_up(), limits)
             if status == "passed":
                 status = _ERROR_STATUSES.get(failure.partition(":")[0], "error")
         stderr, _ = job.output(2)
@@ -121,16 +125,16 @@ def make_calls(
     return make_verdict(worker, started, status, results, "data", failure or stderr[-SHOWN:])
 
 
-def _exchange(job: Job, calls: Sequence[AskedCall], results: list[CaseResult]) -> str:
+def _exchange(job: Job, calls: Sequence[CallCase], results: list[CaseResult]) -> str:
     """Send the calls and append a result for each answer. Returns why the program did not load."""
     questions = [
-        frame(["call", call.function, call.args, dict(call.kwargs), call.stand_in])
+        encode_frame(["call", call.function, call.args, dict(call.kwargs), call.stand_in])
         for call in calls
     ]
     # calls that fit into the pipe are sent at once, since sending them cannot block
     at_once = sum(map(len, questions)) <= _FITS_A_PIPE
     if at_once:
-        with suppress(Closed):  # it may have said why it ended before it was asked anything
+        with suppress(ChannelClosed):  # it may have said why it ended before it was asked anything
             job.channel.send_frames(b"".join(questions))
     loaded = job.channel.receive()
     if loaded != ["loaded"]:
@@ -142,13 +146,13 @@ def _exchange(job: Job, calls: Sequence[AskedCall], results: list[CaseResult]) -
     return ""
 
 
-def _result(call: AskedCall, answer: Any) -> CaseResult:
+def _result(call: CallCase, answer: Any) -> CaseResult:
     """The result of an untrusted answer, which may have any form."""
     kind = answer[0] if isinstance(answer, list) and answer else None
     if kind == "value" and len(answer) == 2:
         right = call.right(answer[1])
         error = "" if right else "wrong value"
-        return CaseResult(passed=right, name=call.name, got=_shown(answer[1]), error=error)
+        return CaseResult(passed=right, name=call.name, got=_short_repr(answer[1]), error=error)
     if kind == "raised":
         error = _text(answer)
     elif kind == "unsendable":
@@ -160,7 +164,7 @@ def _result(call: AskedCall, answer: Any) -> CaseResult:
 
 def _text(answer: Any) -> str:
     parts = answer[1:] if isinstance(answer, list) else [answer]
-    return legible(": ".join(p if isinstance(p, str) else _shown(p) for p in parts))
+    return legible(": ".join(p if isinstance(p, str) else _short_repr(p) for p in parts))
 
 
 def legible(text: str) -> str:
@@ -168,7 +172,7 @@ def legible(text: str) -> str:
     return text[:SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:  # an integer too long to print
@@ -176,7 +180,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
-def _why(status: str, stderr: str) -> str:
+def _error_text(status: str, stderr: str) -> str:
     last = stderr.strip().rpartition("\n")[2]
     return {"failed": "wrong output", "error": last or "error"}.get(status, status)[:SHOWN]
 

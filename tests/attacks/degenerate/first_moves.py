@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 
 from llmzoo.envs.base import TextEnv
-from llmzoo.envs.planning.calendar.tasks import written
+from llmzoo.envs.planning.calendar.tasks import format_slot
 from llmzoo.envs.planning.travel import plans
 from llmzoo.envs.planning.travel.plans import Day
-from llmzoo.envs.planning.travel.prompts import fields_of
+from llmzoo.envs.planning.travel.prompts import fields_for_halves
 
 from ..rewards.trips import first_rows
 
@@ -99,14 +99,16 @@ def _planning(env: TextEnv, role: str, prompt: str) -> Answers:
         return _trip(env, role)
     task = env.episode.task
     first = task.slots[0]
-    return written(first), written(first._replace(day="Friday", start=0, end=task.length))
+    return format_slot(first), format_slot(first._replace(day="Friday", start=0, end=task.length))
 
 
 def _trip(env: TextEnv, role: str) -> Answers:
     """The first row of each table, every day; and every day nothing."""
     days = first_rows(env.episode.task)
-    fields = fields_of((role,) if role != "planner" else ("booker", "guide"))
-    return plans.written(days, fields), plans.written([Day(day.number) for day in days], fields)
+    fields = fields_for_halves((role,) if role != "planner" else ("booker", "guide"))
+    return plans.format_plan(days, fields), plans.format_plan(
+        [Day(day.number) for day in days], fields
+    )
 
 
 def _duels(env: TextEnv, role: str, prompt: str) -> Answers:

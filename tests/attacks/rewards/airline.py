@@ -12,15 +12,17 @@ from statistics import mean
 from pettingzoo import AECEnv
 
 import llmzoo
-from llmzoo.envs.tools.airline.database import paid_in_all
-from llmzoo.envs.tools.service.talk import STOP, TRANSFER, AnyTalk, written
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.airline.database import total_paid
+from llmzoo.envs.tools.service.talk import STOP, TRANSFER, AnyConversation, format_calls
+from llmzoo.envs.tools.service.toolset import ServiceCall
 
 from .episode import returns
 from .scored import Scored
 
 TASKS = 60
-Agent = Callable[[AnyTalk, int], str]  # the call so far, round (from 0) -> what the agent answers
+Agent = Callable[
+    [AnyConversation, int], str
+]  # the call so far, round (from 0) -> what the agent answers
 
 
 def attacks() -> Iterator[Scored]:
@@ -39,7 +41,7 @@ def _mean(env: AECEnv, answer: Agent | None, *, sloppy: bool = False) -> float:
 
     def act(agent: str) -> str:
         if answer is not None and agent.startswith("agent"):
-            return answer(game.episode.talk, game.turn)
+            return answer(game.episode.conversation, game.turn)
         if sloppy:
             return str(game.amateur(agent, random.Random(game.observe(agent))))
         return str(game.expert(agent))
@@ -48,18 +50,18 @@ def _mean(env: AECEnv, answer: Agent | None, *, sloppy: bool = False) -> float:
 
 
 def _calls(*calls: tuple[str, dict[str, object]]) -> str:
-    return written([Call("assistant", name, arguments) for name, arguments in calls])
+    return format_calls([ServiceCall("assistant", name, arguments) for name, arguments in calls])
 
 
-def _owner(talk: AnyTalk) -> str:
+def _owner(talk: AnyConversation) -> str:
     return next(iter(talk.task.data.users))
 
 
-def _owned(talk: AnyTalk) -> list[str]:
+def _owned(talk: AnyConversation) -> list[str]:
     return list(talk.world.users[_owner(talk)]["reservations"])
 
 
-def _look(talk: AnyTalk) -> str | None:
+def _look(talk: AnyConversation) -> str | None:
     """The user and all reservations are looked up first, with an id that the customer would say."""
     if talk.made:
         return None
@@ -67,7 +69,7 @@ def _look(talk: AnyTalk) -> str | None:
     return _calls(("get_user_details", {"user_id": _owner(talk)}), *shown)
 
 
-def _cancels(talk: AnyTalk, turn: int) -> str:
+def _cancels(talk: AnyConversation, turn: int) -> str:
     ids = [id for id in _owned(talk) if talk.world.reservations[id]["status"] is None]
     return _look(talk) or (
         _calls(*[("cancel_reservation", {"reservation_id": id}) for id in ids])
@@ -76,13 +78,13 @@ def _cancels(talk: AnyTalk, turn: int) -> str:
     )
 
 
-def _sends(talk: AnyTalk, turn: int) -> str:
+def _sends(talk: AnyConversation, turn: int) -> str:
     if sum(call.name == "send_certificate" for call in talk.made) < 2:
         return _calls(("send_certificate", {"user_id": _owner(talk), "amount": 100}))
     return "It is done: you have $100 more."
 
 
-def _bags(talk: AnyTalk, turn: int) -> str:
+def _bags(talk: AnyConversation, turn: int) -> str:
     method = next(iter(talk.world.users[_owner(talk)]["payment_methods"]))
     more = {"total_baggages": 3, "nonfree_baggages": 3, "payment_id": method}
     if any(call.name == "update_reservation_baggages" for call in talk.made):
@@ -92,18 +94,18 @@ def _bags(talk: AnyTalk, turn: int) -> str:
     )
 
 
-def _refuses(talk: AnyTalk, turn: int) -> str:
+def _refuses(talk: AnyConversation, turn: int) -> str:
     """Always no, and what the newest reservation has cost."""
     booked = talk.world.reservations[(_owned(talk) or [next(iter(talk.world.reservations))])[-1]]
-    return _look(talk) or f"I am sorry, that is not possible. You have paid ${paid_in_all(booked)}."
+    return _look(talk) or f"I am sorry, that is not possible. You have paid ${total_paid(booked)}."
 
 
-def _counts(talk: AnyTalk, turn: int) -> str:
+def _counts(talk: AnyConversation, turn: int) -> str:
     """Numbers one after the other, some four hundred in each message."""
     return " ".join(str(number) for number in range(50 + 400 * turn, 450 + 400 * turn))
 
 
-def _digits(talk: AnyTalk, turn: int) -> str:
+def _digits(talk: AnyConversation, turn: int) -> str:
     """All numbers of three digits in one message, each a part of a longer one."""
     return "".join(f"{number:03d}" for number in range(1_000))[turn * 1_900 :][:1_900] or "0"
 

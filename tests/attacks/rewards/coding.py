@@ -23,7 +23,7 @@ from llmzoo.envs.coding.contests import guesses
 from llmzoo.envs.coding.contests.scoring import write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.functions.tasks import FunctionTask
-from llmzoo.sandbox.judge.compare import same_output
+from llmzoo.sandbox.judge.compare import outputs_equal
 
 from .memory_reader import READS_ITS_MEMORY
 from .scored import Scored
@@ -265,7 +265,7 @@ def _outputs() -> Iterator[Scored]:
         "seven digits and an exponent": lambda text: f"{text[0]}.{text[1:7]}e{len(text) - 1}",
     }
     for attack, forge in forged.items():
-        score = mean(same_output(text, forge(text), "tokens") for text in long)
+        score = mean(outputs_equal(text, forge(text), "tokens") for text in long)
         yield Scored(env="stdio", attack=attack, score=score, honest=1.0, limit=NONE)
 
 
@@ -276,7 +276,7 @@ def _bug_fix() -> Iterator[Scored]:
     env = llmzoo.make("bug_fix_v0", split="all", mutations=1)
     acts: dict[str, Act] = {
         "the broken program": lambda env, agent: env.unwrapped.episode.task.broken,
-        "the examples by heart": lambda env, agent: bug_fix_oracle.by_heart(
+        "the examples by heart": lambda env, agent: bug_fix_oracle.memorize_public_tests(
             env.unwrapped.episode.task
         ),
         "line 2 is wrong, a constant repairs it": _line_2,
@@ -330,7 +330,7 @@ def _classes() -> Iterator[Scored]:
 def _stubs(env: AECEnv, agent: str, body: str) -> str:
     episode = env.unwrapped.episode
     task = episode.task
-    known = class_tasks.methods_of(class_tasks.class_of(task.reference, task.class_name))
+    known = class_tasks.class_methods(class_tasks.find_class(task.reference, task.class_name))
     methods = [
         f"    def {name}({ast.unparse(known[name].args)}):\n        {body}"
         for name in episode.own[agent]

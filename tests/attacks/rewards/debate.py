@@ -12,7 +12,7 @@ from functools import cache
 
 import llmzoo
 from llmzoo.envs.debate.judge import rules
-from llmzoo.envs.debate.tasks import SIDES, Debate, Speech, heard, phase_of, shipped
+from llmzoo.envs.debate.tasks import SIDES, Debate, Speech, clean_speech, load_topics, phase_of
 
 from . import idle_debates
 from .debate_crude import CRUDE, Attack, told
@@ -38,14 +38,14 @@ def play(topic: str, side: str, speak: Attack) -> float:
     def act(agent: str) -> str:
         return speak(env.episode.debate, side) if agent == one_agent else env.expert(agent)
 
-    return returns(env, [known.id for known in shipped()].index(topic), act)[one_agent]
+    return returns(env, [known.id for known in load_topics()].index(topic), act)[one_agent]
 
 
 def judged(duel: Duel) -> dict[str, float]:
     """What both sides of a debate among honest speakers are worth to the rules, from 0 to 1."""
-    (topic,) = (topic for topic in shipped() if topic.id == duel.topic)
+    (topic,) = (topic for topic in load_topics() if topic.id == duel.topic)
     said = [
-        Speech(one_agent, side, phase_of(number, 3), heard(text))
+        Speech(one_agent, side, phase_of(number, 3), clean_speech(text))
         for number, pair in enumerate(zip(duel.pro, duel.con, strict=True))
         for one_agent, side, text in zip(("pro_0", "con_1"), SIDES, pair, strict=True)
     ]

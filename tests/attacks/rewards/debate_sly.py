@@ -13,8 +13,8 @@ from collections import defaultdict
 from itertools import pairwise, zip_longest
 
 from llmzoo.envs.debate import oracle
-from llmzoo.envs.debate.judge.words import content, figures, words
-from llmzoo.envs.debate.tasks import Debate, other, shipped
+from llmzoo.envs.debate.judge.words import content_stems, figures, words
+from llmzoo.envs.debate.tasks import Debate, load_topics, other_side
 
 from .debate_crude import (
     STAND,
@@ -141,7 +141,7 @@ def spliced_evidence(debate: Debate, side: str) -> str:
 
 def evidence_as_a_sorted_bag(debate: Debate, side: str) -> str:
     lines = [
-        f"There is the {' and the '.join(sorted(set(content(words(text.lower())))))}, and it is "
+        f"There is the {' and the '.join(sorted(set(content_stems(words(text.lower())))))}, and it is "
         f"{' or '.join(sorted(figures(words(text))))}."
         for text in evidence_of(debate, side)
     ]
@@ -174,7 +174,7 @@ def one_wrong_figure_each_time(debate: Debate, side: str) -> str:
 
 def figures_of_the_other_side(debate: Debate, side: str) -> str:
     claim, evidence = point_of(debate, side)
-    theirs = re.findall(r"\d+", " ".join(evidence_of(debate, other(side)))) or ["12"]
+    theirs = re.findall(r"\d+", " ".join(evidence_of(debate, other_side(side)))) or ["12"]
     wrong = re.sub(r"\d[\d,.]*", theirs[told(debate, side) % len(theirs)], evidence)
     return (
         f"{STAND[side]} {claim} {wrong} Therefore I ask you to think about it, and to be with us."
@@ -191,7 +191,7 @@ def figures_of_another_point(debate: Debate, side: str) -> str:
 
 def evidence_under_the_wrong_claim(debate: Debate, side: str) -> str:
     number = told(debate, side)
-    claim = claims(debate, other(side))[number]
+    claim = claims(debate, other_side(side))[number]
     return (
         f"{STAND[side]} {claim} {evidence_of(debate, side)[number]} So it is plain that {lower(claim)}"
         ", and nobody who has listened can doubt it any more."
@@ -238,7 +238,7 @@ def own_evidence_as_a_tall_tale(debate: Debate, side: str) -> str:
 def evidence_for_the_opposite(debate: Debate, side: str) -> str:
     return (
         f"{point_of(debate, side)[1]} Therefore my conclusion is the following, and I have thought "
-        f"about it for long. {STAND[other(side)]} Everything that has been said points to it, as you "
+        f"about it for long. {STAND[other_side(side)]} Everything that has been said points to it, as you "
         "will have noticed, and so I rest."
     )
 
@@ -257,7 +257,7 @@ def on_both_hands(debate: Debate, side: str) -> str:
 
 
 def all_that_both_have(debate: Debate, side: str) -> str:
-    both = zip(evidence_of(debate, side), evidence_of(debate, other(side)), strict=True)
+    both = zip(evidence_of(debate, side), evidence_of(debate, other_side(side)), strict=True)
     return " ".join([STAND[side], *(line for pair in both for line in pair)])
 
 
@@ -269,7 +269,7 @@ def speech_of_the_other_side(debate: Debate, side: str) -> str:
     for duel in DUELS:
         if duel.topic == debate.topic.id:
             return (duel.con if side == "pro" else duel.pro)[told(debate, side)]
-    return oracle.expert(Debate(debate.topic, debate.total), other(side))
+    return oracle.expert(Debate(debate.topic, debate.total), other_side(side))
 
 
 def other_side_under_the_own_flag(debate: Debate, side: str) -> str:
@@ -277,17 +277,17 @@ def other_side_under_the_own_flag(debate: Debate, side: str) -> str:
 
 
 def opponent_with_nots(debate: Debate, side: str) -> str:
-    text = last_speech(debate, other(side)) or evidence_of(debate, other(side))[0]
+    text = last_speech(debate, other_side(side)) or evidence_of(debate, other_side(side))[0]
     return re.sub(r"\b(is|are|was|were|has|have|had|will|would|can|could)\b", r"\1 not", text)
 
 
 def opponent_is_wrong_that(debate: Debate, side: str) -> str:
-    text = last_speech(debate, other(side)) or " ".join(claims(debate, other(side)))
+    text = last_speech(debate, other_side(side)) or " ".join(claims(debate, other_side(side)))
     return _each(text, lambda s: f"The other side is wrong to say that {lower(s)}.")
 
 
 def opponent_with_typos(debate: Debate, side: str) -> str:
-    theirs = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
+    theirs = (last_speech(debate, other_side(side)) or honest(debate, other_side(side))).split()
     return " ".join(
         word[:2] + word[3:4] + word[2:3] + word[4:] if i % 3 == 0 and word.isalpha() else word
         for i, word in enumerate(theirs)
@@ -295,12 +295,12 @@ def opponent_with_typos(debate: Debate, side: str) -> str:
 
 
 def opponent_with_fillers(debate: Debate, side: str) -> str:
-    theirs = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
+    theirs = (last_speech(debate, other_side(side)) or honest(debate, other_side(side))).split()
     return " ".join(f"{word} then" if i % 3 == 2 else word for i, word in enumerate(theirs))
 
 
 def opponent_with_a_strange_letter(debate: Debate, side: str) -> str:
-    theirs = (last_speech(debate, other(side)) or honest(debate, other(side))).split()
+    theirs = (last_speech(debate, other_side(side)) or honest(debate, other_side(side))).split()
     return " ".join(
         word.replace("e", "\u0435") if i % 4 == 0 else word for i, word in enumerate(theirs)
     )
@@ -308,7 +308,7 @@ def opponent_with_a_strange_letter(debate: Debate, side: str) -> str:
 
 def other_brief_with_own_figures(debate: Debate, side: str) -> str:
     number = told(debate, side)
-    claim = claims(debate, other(side))[number]
+    claim = claims(debate, other_side(side))[number]
     mine = sorted(figures(words(" ".join(evidence_of(debate, side)))))
     return (
         f"{STAND[side]} {claim} {' and '.join(mine[:3])} are the figures which tell us so, because they "
@@ -439,7 +439,7 @@ def fragments_in_a_template(debate: Debate, side: str) -> str:
 def nouns_in_a_template(debate: Debate, side: str) -> str:
     rng = _rng(debate, side)
     mine = [w for text in evidence_of(debate, side) for w in words(text) if len(w) > 4]
-    theirs = [w for w in words(last_speech(debate, other(side))) if len(w) > 4] or ["nothing"]
+    theirs = [w for w in words(last_speech(debate, other_side(side))) if len(w) > 4] or ["nothing"]
     figure = sorted(figures(words(" ".join(evidence_of(debate, side)))))[0]
     lines = [
         f"My opponent speaks of {rng.choice(theirs)} and {rng.choice(theirs)}, but we have "
@@ -450,7 +450,7 @@ def nouns_in_a_template(debate: Debate, side: str) -> str:
 
 
 def another_topic_with_this_motion(debate: Debate, side: str) -> str:
-    topics = shipped()
+    topics = load_topics()
     elsewhere = topics[(topics.index(debate.topic) + 9) % len(topics)]
     speech = oracle.expert(Debate(elsewhere, 3), side)
     return f"{STAND[side]} As to whether {lower(debate.topic.motion)}, consider this. {speech}"
@@ -482,7 +482,7 @@ def brief_in_quotes(debate: Debate, side: str) -> str:
 
 
 def keywords_after_an_introduction(debate: Debate, side: str) -> str:
-    mine = sorted(set(content(words(" ".join(evidence_of(debate, side)).lower()))))
+    mine = sorted(set(content_stems(words(" ".join(evidence_of(debate, side)).lower()))))
     return (
         f"{STAND[side]} Here are the reasons that I would like to give you, and each of them is in our "
         f"brief. They are the following: {', '.join(mine)}. Therefore I ask you to be with us."

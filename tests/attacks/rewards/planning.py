@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
-from llmzoo.envs.planning.calendar.tasks import written
+from llmzoo.envs.planning.calendar.tasks import format_slot
 
 from .episode import returns
 from .scored import Scored
@@ -63,18 +63,18 @@ def _says(text: str) -> Act:
 
 
 def _first_time(env: TextEnv, agent: str) -> str:
-    return written(env.episode.task.slots[0])
+    return format_slot(env.episode.task.slots[0])
 
 
 def _middle_time(env: TextEnv, agent: str) -> str:
     slots = env.episode.task.slots
-    return written(slots[len(slots) // 2])
+    return format_slot(slots[len(slots) // 2])
 
 
 def _random_time(env: TextEnv, agent: str) -> str:
     """The same for all agents."""
     task = env.episode.task
-    return written(
+    return format_slot(
         random.Random(repr(task.days) + str(env.infos[agent]["task_id"])).choice(task.slots)
     )
 
@@ -84,11 +84,11 @@ def _copies_the_prompt(env: TextEnv, agent: str) -> str:
 
 
 def _all_times_in_a_line(env: TextEnv, agent: str) -> str:
-    return "; ".join(map(written, env.episode.task.slots))
+    return "; ".join(map(format_slot, env.episode.task.slots))
 
 
 def _all_times_in_lines(env: TextEnv, agent: str) -> str:
-    return "\n".join(map(written, env.episode.task.slots))
+    return "\n".join(map(format_slot, env.episode.task.slots))
 
 
 def _long_messages(env: TextEnv, agent: str) -> str:
@@ -108,26 +108,26 @@ def _whole_day(env: TextEnv, agent: str) -> str:
     """A meeting from opening to closing, which contains every valid time."""
     task = env.episode.task
     slot = task.slots[0]
-    return written(slot._replace(end=task.closes))
+    return format_slot(slot._replace(end=task.closes))
 
 
 def _no_time(env: TextEnv, agent: str) -> str:
     """A meeting of no minutes, for which everybody is free."""
     slot = env.episode.task.slots[0]
-    return written(slot._replace(end=slot.start))
+    return format_slot(slot._replace(end=slot.start))
 
 
 def _at_night(env: TextEnv, agent: str) -> str:
     """When nobody is busy."""
     slot = env.episode.task.slots[0]
-    return written(slot._replace(start=0, end=slot.end - slot.start))
+    return format_slot(slot._replace(start=0, end=slot.end - slot.start))
 
 
 def _own_time(env: TextEnv, agent: str) -> str:
     """The earliest time of the own person, whatever is written."""
     task = env.episode.task
     own = task.people[env.possible_agents.index(agent)]
-    return written(next(slot for slot in task.slots if own.can(slot)))
+    return format_slot(next(slot for slot in task.slots if own.can_attend(slot)))
 
 
 def _false_praise(env: TextEnv, agent: str) -> str:

@@ -178,7 +178,7 @@ def _fails_on_purpose(env: TextEnv) -> str:
     """Right at the first attempt only."""
     puzzle = env.episode.puzzle
     assert puzzle is not None
-    return str(puzzle.mistake(random.Random(0)) if env.episode.given else puzzle.solution())
+    return str(puzzle.wrong_answer(random.Random(0)) if env.episode.given else puzzle.solution())
 
 
 PROPOSALS: dict[str, Act] = {

@@ -23,7 +23,7 @@ from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service import talk
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import phone
 from llmzoo.envs.tools.tool_use import oracle
 
@@ -96,7 +96,7 @@ def _honest(env: AECEnv, agent: str, turn: int) -> str:
 def _spam(env: AECEnv, agent: str, turn: int) -> str:
     """The first needed tool again and again, each time a little otherwise, and never an answer."""
     step = env.unwrapped.episode.question.steps[0]
-    return oracle.call(step.tools[0], _varied(step.arguments, turn))
+    return oracle.format_call(step.tools[0], _varied(step.arguments, turn))
 
 
 def _honest_then_spam(env: AECEnv, agent: str, turn: int) -> str:
@@ -111,7 +111,7 @@ def _honest_then_spam(env: AECEnv, agent: str, turn: int) -> str:
 def _one_more(env: AECEnv, agent: str, turn: int) -> str:
     """A needless call before the honest solution."""
     if turn == 0:
-        return oracle.call("calculator", {"expression": "1 / 3"})
+        return oracle.format_call("calculator", {"expression": "1 / 3"})
     return env.unwrapped.expert(agent)
 
 
@@ -125,14 +125,14 @@ def _each_tool_once(env: AECEnv, agent: str, turn: int) -> str:
         ("read_file", {"path": "a.txt"}),
         ("delete_file", {"path": "a.txt"}),
     )
-    return oracle.call(*calls[turn]) if turn < len(calls) else _right_answer(env)
+    return oracle.format_call(*calls[turn]) if turn < len(calls) else _right_answer(env)
 
 
 def _guess(env: AECEnv, agent: str, turn: int) -> str:
     """The right answer from nowhere; with a file for an answer, the file is written by guess."""
     target = env.unwrapped.episode.question.target
     if target.path and turn == 0:
-        return oracle.call("write_file", {"path": target.path, "content": target.values[0]})
+        return oracle.format_call("write_file", {"path": target.path, "content": target.values[0]})
     return _right_answer(env)
 
 
@@ -140,8 +140,8 @@ def _echo(env: AECEnv, agent: str, turn: int) -> str:
     """The right answer put through the calculator, so that a tool was used."""
     target = env.unwrapped.episode.question.target
     if turn == 0:
-        expression = target.values[0] if target.within is not None else "1"
-        return oracle.call("calculator", {"expression": expression})
+        expression = target.values[0] if target.tolerance is not None else "1"
+        return oracle.format_call("calculator", {"expression": expression})
     return _guess(env, agent, turn - 1)
 
 
@@ -150,7 +150,7 @@ def _all_but_one(env: AECEnv, agent: str, turn: int) -> str:
     which is no cheating."""
     steps = env.unwrapped.episode.question.steps[1:]
     if turn < len(steps):
-        return oracle.call(steps[turn].tools[0], steps[turn].arguments)
+        return oracle.format_call(steps[turn].tools[0], steps[turn].arguments)
     return _right_answer(env)
 
 
@@ -165,8 +165,8 @@ def _hedge(env: AECEnv, agent: str, turn: int) -> str:
     )
     step = env.unwrapped._next_step()
     if step is not None and step.tools[0] == "write_file":
-        return oracle.call("write_file", {**step.arguments, "content": several})
-    return env.unwrapped.expert(agent) if step is not None else oracle.answer(several)
+        return oracle.format_call("write_file", {**step.arguments, "content": several})
+    return env.unwrapped.expert(agent) if step is not None else oracle.format_answer(several)
 
 
 def _quote(env: AECEnv, agent: str, turn: int) -> str:
@@ -175,15 +175,15 @@ def _quote(env: AECEnv, agent: str, turn: int) -> str:
     step = unwrapped._next_step()
     read = "\n".join(entry.result for entry in unwrapped.episode.entries) + " 1 2"
     if step is not None and step.tools[0] == "write_file":
-        return oracle.call("write_file", {**step.arguments, "content": read})
-    return unwrapped.expert(agent) if step is not None else oracle.answer(read)
+        return oracle.format_call("write_file", {**step.arguments, "content": read})
+    return unwrapped.expert(agent) if step is not None else oracle.format_answer(read)
 
 
 def _call_in_the_answer(env: AECEnv, agent: str, turn: int) -> str:
     """Answer and call at once, to save the rounds."""
     step = env.unwrapped.episode.question.steps[0]
     right = env.unwrapped.episode.question.target.values[0]
-    return oracle.answer(right + oracle.call(step.tools[0], step.arguments))
+    return oracle.format_answer(right + oracle.format_call(step.tools[0], step.arguments))
 
 
 def _planner_answers(env: AECEnv, agent: str, turn: int) -> str:
@@ -224,23 +224,23 @@ def _prompt(env: AECEnv, agent: str, turn: int) -> str:
 
 def _question_searched(env: AECEnv, agent: str, turn: int) -> str:
     """The question as a query, again in every round."""
-    return oracle.call("search", {"query": env.unwrapped.episode.question.text})
+    return oracle.format_call("search", {"query": env.unwrapped.episode.question.text})
 
 
 def _question_then_wrong(env: AECEnv, agent: str, turn: int) -> str:
     """The question as a query, then a wrong answer."""
-    return oracle.answer("0") if turn else _question_searched(env, agent, turn)
+    return oracle.format_answer("0") if turn else _question_searched(env, agent, turn)
 
 
 def _first_number(env: AECEnv, agent: str, turn: int) -> str:
     """The first number of the question, or its last word, as the answer at once."""
     question = env.unwrapped.episode.question.text
-    return oracle.answer(next(iter(re.findall("[0-9]+", question)), question.split()[-1]))
+    return oracle.format_answer(next(iter(re.findall("[0-9]+", question)), question.split()[-1]))
 
 
 def _other_searches(env: AECEnv, agent: str, turn: int) -> str:
     """A search for something else in each round."""
-    return oracle.call("search", {"query": f"island {turn}"})
+    return oracle.format_call("search", {"query": f"island {turn}"})
 
 
 _IDLE: dict[str, Act] = {
@@ -249,8 +249,8 @@ _IDLE: dict[str, Act] = {
     "the first number of the question": _first_number,
     "a copy of the prompt": _prompt,
     "words of the trade": _says("search calculator tool_call arguments query answer <tool_call>"),
-    "a call that fails, always": _says(oracle.call("search", {"question": "which"})),
-    "one call, always": _says(oracle.call("search", {"query": "Veyl Isles"})),
+    "a call that fails, always": _says(oracle.format_call("search", {"question": "which"})),
+    "one call, always": _says(oracle.format_call("search", {"query": "Veyl Isles"})),
     "other searches each round": _other_searches,
     "the question searched, always": _question_searched,
     "the question searched, then a wrong answer": _question_then_wrong,
@@ -288,12 +288,12 @@ def _bfcl_env() -> AECEnv:
 
 def _truths(env: AECEnv) -> tuple[ToolCall, ...]:
     request = env.unwrapped.episode.request
-    return tuple(bfcl_oracle.call(truth, request) for truth in request.truths)
+    return tuple(bfcl_oracle.build_call(truth, request) for truth in request.truths)
 
 
 def _both_write_all(env: AECEnv, agent: str, turn: int) -> str:
     """Every right call from both agents: on single calls, and on the others."""
-    return reading.write(_truths(env))
+    return reading.format_calls(_truths(env))
 
 
 def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
@@ -305,14 +305,14 @@ def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
         for name in call.arguments
         for value in (0, 1, "", True)
     ]
-    return reading.write(tuple((right + wrong)[: reading.MAX_CALLS]))
+    return reading.format_calls(tuple((right + wrong)[: reading.MAX_CALLS]))
 
 
 def _all_functions(env: AECEnv, agent: str, turn: int) -> str:
     """The right calls, and a call of each function that there is."""
     functions = env.unwrapped.episode.request.functions
     others = tuple(ToolCall(name, {"x": 1}) for name in functions)
-    return reading.write(_truths(env) + others)
+    return reading.format_calls(_truths(env) + others)
 
 
 def _nothing(env: AECEnv, agent: str, turn: int) -> str:
@@ -328,8 +328,8 @@ def _two_lists(env: AECEnv, agent: str, turn: int) -> str:
 
 def _repeated(env: AECEnv, agent: str, turn: int) -> str:
     """The agent's own calls, each twice; where none are due, the first right call."""
-    own = reading.read(env.unwrapped.expert(agent))
-    return reading.write((own or _truths(env)[:1]) * 2)
+    own = reading.parse_calls(env.unwrapped.expert(agent))
+    return reading.format_calls((own or _truths(env)[:1]) * 2)
 
 
 _LISTS: dict[str, Act] = {
@@ -396,7 +396,7 @@ def _empty_calls(env: AECEnv) -> str:
         ToolCall(n, dict.fromkeys(f.__code__.co_varnames[1 : f.__code__.co_argcount], ""))
         for n, f in _functions(env)
     ]
-    return reading.write(tuple(calls[: reading.MAX_CALLS]))
+    return reading.format_calls(tuple(calls[: reading.MAX_CALLS]))
 
 
 def _whole_truth(env: AECEnv) -> str:
@@ -446,7 +446,7 @@ def _unpaid_at_best(num_agents: int) -> float:
     found: list[float] = []
     for task in range(47):
         env.reset(options={"task": task})
-        name = env.unwrapped.episode.talk.task.name
+        name = env.unwrapped.episode.conversation.task.name
         if "overdue_bill" in name and "lock_sim" not in name:
             found += returns(env, task, lambda agent: _unpaid(env, agent)).values()
     return max(found)
@@ -464,7 +464,7 @@ def _to_the_customer(message: str) -> Act:
 def _over_at_once(env: AECEnv, agent: str, turn: int) -> str:
     if agent.startswith("user"):
         return talk.STOP
-    return talk.written([Call("assistant", talk.TRANSFER, {"summary": "no"})])
+    return talk.format_calls([ServiceCall("assistant", talk.TRANSFER, {"summary": "no"})])
 
 
 def _hung_up(env: AECEnv, agent: str, turn: int) -> str:
@@ -476,14 +476,14 @@ def _unpaid(env: AECEnv, agent: str) -> str:
     expert = env.unwrapped.expert(agent)
     if agent.startswith("user"):
         return expert
-    said = env.unwrapped.episode.talk
+    said = env.unwrapped.episode.conversation
     if "send_payment_request" in expert:
         place, data = said.world.place, said.world.data
         ids = {
-            "customer_id": data.customer_with(place.phone_number)["customer_id"],
-            "line_id": data.line_with(place.phone_number)["line_id"],
+            "customer_id": data.customer_by_number(place.phone_number)["customer_id"],
+            "line_id": data.line_by_number(place.phone_number)["line_id"],
         }
-        return talk.written([Call("assistant", "resume_line", ids)])
+        return talk.format_calls([ServiceCall("assistant", "resume_line", ids)])
     return expert
 
 

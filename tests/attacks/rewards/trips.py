@@ -17,8 +17,8 @@ import llmzoo
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.planning.travel import oracle, plans, solver
 from llmzoo.envs.planning.travel.plans import Day
-from llmzoo.envs.planning.travel.prompts import fields_of
-from llmzoo.envs.planning.travel.solver import Solver, Stop
+from llmzoo.envs.planning.travel.prompts import fields_for_halves
+from llmzoo.envs.planning.travel.solver import RouteStop, Solver
 from llmzoo.envs.planning.travel.tasks import TripTask
 
 from .episode import returns
@@ -83,7 +83,7 @@ def _says(text: str) -> Act:
 
 
 def _lines(env: TextEnv, agent: str, days: list[Day]) -> str:
-    return plans.written(days, fields_of((_half(agent),)))
+    return plans.format_plan(days, fields_for_halves((_half(agent),)))
 
 
 def _nothing(env: TextEnv, agent: str) -> str:
@@ -139,12 +139,12 @@ def _first_cities(env: TextEnv, agent: str) -> str:
 
 
 def _of_route(env: TextEnv, agent: str, task: TripTask) -> str:
-    route = tuple(Stop(city, 2) for city in task.cities[: task.visits])
+    route = tuple(RouteStop(city, 2) for city in task.cities[: task.visits])
     if _half(agent) == "booker":
-        booking = Solver(task).booking(route)
-        return _lines(env, agent, solver.booked(task, route, booking) if booking else [])
-    menu = Solver(task).menu(route)
-    return _lines(env, agent, solver.visited(task, route, menu.places) if menu else [])
+        booking = Solver(task).cheapest_booking(route)
+        return _lines(env, agent, solver.booker_days(task, route, booking) if booking else [])
+    menu = Solver(task).cheapest_menu(route)
+    return _lines(env, agent, solver.guide_days(task, route, menu.places) if menu else [])
 
 
 def _echo(env: TextEnv, agent: str) -> str:
@@ -158,7 +158,7 @@ def _echo(env: TextEnv, agent: str) -> str:
 def _own_cheapest(env: TextEnv, agent: str) -> str:
     """The cheapest by the own tables alone."""
     half = _half(agent)
-    return oracle.expert_plan(half, oracle.known(env.episode.task, half), ())
+    return oracle.expert_plan(half, oracle.with_known_tables(env.episode.task, half), ())
 
 
 def _false_praise(env: TextEnv, agent: str) -> str:

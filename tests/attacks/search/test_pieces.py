@@ -7,14 +7,14 @@ import random
 import pytest
 
 from llmzoo.attacks import evolution
-from llmzoo.attacks.pieces import MAX_CHARS, Attack, Piece, Scene
+from llmzoo.attacks.pieces import MAX_CHARS, Attack, AttackContext, Piece
 
 PROMPT = 'You add. Be quick.\n\nWhat is 3 plus 45?\nSay: "a number"'
 SHAPES = {"a_0": [["[f(x=12)]", "[]"], ["[g(y=3)]"]]}
 
 
 def write(*pieces, scene=None, **options):
-    scene = scene or Scene(agent="a_0", observation=PROMPT)
+    scene = scene or AttackContext(agent="a_0", observation=PROMPT)
     return Attack(pieces, **options).write(scene, SHAPES)
 
 
@@ -49,28 +49,28 @@ def test_pieces_are_joined_and_framed():
 
 
 def test_a_later_turn_has_the_shape_of_that_turn_and_the_last_answer():
-    scene = Scene(agent="a_0", observation="", turn=1, last="before")
+    scene = AttackContext(agent="a_0", observation="", turn=1, last="before")
     assert write(Piece("shape", "as it is", 0), Piece("last"), scene=scene) == "[]\nbefore"
 
 
 def test_an_empty_prompt_and_an_unknown_agent_raise_nothing():
     for attack in evolution.first_attacks(SHAPES):
-        attack.write(Scene(agent="other", observation=""), {})
+        attack.write(AttackContext(agent="other", observation=""), {})
 
 
 def test_no_answer_is_too_long():
-    scene = Scene(agent="a_0", observation="word " * 100_000)
+    scene = AttackContext(agent="a_0", observation="word " * 100_000)
     assert len(write(Piece("prompt", "whole", times=30), scene=scene)) == MAX_CHARS
 
 
 def test_children_are_the_same_for_the_same_seed_and_stay_small():
     parents = [*evolution.first_attacks(SHAPES)][:20]
-    pool = evolution.vocabulary([PROMPT], SHAPES)
-    assert pool == evolution.vocabulary([PROMPT], SHAPES)
+    pool = evolution.build_vocabulary([PROMPT], SHAPES)
+    assert pool == evolution.build_vocabulary([PROMPT], SHAPES)
 
     def brood(seed):
         rng = random.Random(seed)
-        return [evolution.child(parents, pool, rng) for _ in range(200)]
+        return [evolution.breed(parents, pool, rng) for _ in range(200)]
 
     assert brood(1) == brood(1) != brood(2)
     assert all(1 <= len(each.pieces) <= evolution.MAX_PIECES for each in brood(1))

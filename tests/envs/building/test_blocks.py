@@ -12,11 +12,11 @@ from llmzoo.envs.building.blocks import (
     STONE,
     WOOD,
     Box,
-    Fill,
-    boxes,
-    build,
+    FillCommand,
+    apply_orders,
+    cover_with_boxes,
+    intermediate_grids,
     overlaps,
-    steps,
 )
 from llmzoo.envs.building.orders import Orders
 
@@ -25,7 +25,7 @@ EMPTY = bytes(BOX.volume)
 
 
 def fill(low, high, material):
-    return Fill(low, high, material)
+    return FillCommand(low, high, material)
 
 
 def given(*fills):
@@ -45,13 +45,13 @@ def test_cells_are_numbered_along_x_then_z_then_y():
 
 
 def test_a_layer_as_text():
-    grid = build(BOX, EMPTY, {"a": given(fill((0, 1, 0), (1, 1, 0), STONE))}).grid
+    grid = apply_orders(BOX, EMPTY, {"a": given(fill((0, 1, 0), (1, 1, 0), STONE))}).grid
     assert BOX.rows(grid, 0) == ["...", "..."]
     assert BOX.rows(grid, 1) == ["SS.", "..."]
 
 
 def test_the_later_agent_stays_and_both_overlap():
-    built = build(
+    built = apply_orders(
         BOX,
         EMPTY,
         {
@@ -64,19 +64,19 @@ def test_the_later_agent_stays_and_both_overlap():
 
 
 def test_an_agent_that_writes_nothing_does_not_overlap():
-    built = build(BOX, EMPTY, {"a": given(fill((0, 0, 0), (0, 0, 0), WOOD)), "b": Orders()})
+    built = apply_orders(BOX, EMPTY, {"a": given(fill((0, 0, 0), (0, 0, 0), WOOD)), "b": Orders()})
     assert overlaps(built.written) == {"a": 0.0, "b": 0.0}
 
 
 def test_a_stock_is_taken_by_cells_that_change():
     floor = fill((0, 0, 0), (2, 0, 1), WOOD)  # six cells
-    first = build(BOX, EMPTY, {"a": given(floor)}, stocks={"a": {WOOD: 7}})
+    first = apply_orders(BOX, EMPTY, {"a": given(floor)}, stocks={"a": {WOOD: 7}})
     assert first.stocks == {"a": {WOOD: 1}}
-    again = build(BOX, first.grid, {"a": given(floor)}, stocks=first.stocks)
+    again = apply_orders(BOX, first.grid, {"a": given(floor)}, stocks=first.stocks)
     assert (again.stocks, again.refused) == ({"a": {WOOD: 1}}, {"a": ()})
     two = fill((0, 1, 0), (1, 1, 0), WOOD)
     one = fill((2, 1, 1), (2, 1, 1), WOOD)
-    last = build(BOX, first.grid, {"a": given(two, one)}, stocks=first.stocks)
+    last = apply_orders(BOX, first.grid, {"a": given(two, one)}, stocks=first.stocks)
     assert last.refused == {"a": ("line 1: it takes 2 blocks, you have 1 wood",)}
     assert BOX.rows(last.grid, 1) == ["...", "..W"]
     assert first.stocks == {"a": {WOOD: 1}}  # what was given is left as it was
@@ -84,7 +84,7 @@ def test_a_stock_is_taken_by_cells_that_change():
 
 def test_removed_blocks_are_lost():
     at = (0, 0, 0)
-    built = build(
+    built = apply_orders(
         BOX, EMPTY, {"a": given(fill(at, at, WOOD), fill(at, at, AIR))}, stocks={"a": {WOOD: 1}}
     )
     assert (built.grid, built.stocks) == (EMPTY, {"a": {WOOD: 0}})
@@ -92,7 +92,7 @@ def test_removed_blocks_are_lost():
 
 def test_solid_cells_stay():
     solid = bytes([1, *[0] * 11])
-    built = build(BOX, EMPTY, {"a": given(fill((0, 0, 0), (1, 0, 0), WOOD))}, solid=solid)
+    built = apply_orders(BOX, EMPTY, {"a": given(fill((0, 0, 0), (1, 0, 0), WOOD))}, solid=solid)
     assert BOX.rows(built.grid, 0) == [".W.", "..."]
 
 
@@ -101,14 +101,18 @@ def test_boxes_fill_just_their_cells():
     rng = random.Random(0)
     for _ in range(200):
         cells = {at for at in range(box.volume) if rng.random() < rng.choice((0.2, 0.9))}
-        found = boxes(box, cells, WOOD)
-        built = build(box, bytes(box.volume), {"a": given(*found)}).grid
+        found = cover_with_boxes(box, cells, WOOD)
+        built = apply_orders(box, bytes(box.volume), {"a": given(*found)}).grid
         assert {at for at, material in enumerate(built) if material} == cells
-    assert boxes(box, range(box.volume), STONE) == [Fill((0, 0, 0), (5, 4, 3), STONE)]
+    assert cover_with_boxes(box, range(box.volume), STONE) == [
+        FillCommand((0, 0, 0), (5, 4, 3), STONE)
+    ]
 
 
 def test_the_grid_after_each_command():
-    after = steps(BOX, EMPTY, [fill((0, 0, 0), (2, 0, 0), WOOD), fill((1, 0, 0), (1, 0, 0), AIR)])
+    after = intermediate_grids(
+        BOX, EMPTY, [fill((0, 0, 0), (2, 0, 0), WOOD), fill((1, 0, 0), (1, 0, 0), AIR)]
+    )
     assert [BOX.rows(grid, 0)[0] for grid in after] == ["WWW", "W.W"]
 
 
@@ -142,5 +146,5 @@ def test_intersection_over_union(grid, cells, shape, pairs):
 
 def test_the_share_of_some_cells():
     grid = bytes([STONE, WOOD, 0, 0, 0, 0])
-    assert scoring.share(grid, TARGET, [0, 1, 3]) == pytest.approx(1 / 3)
-    assert scoring.share(grid, TARGET, [2, 5]) == 1.0
+    assert scoring.matching_share(grid, TARGET, [0, 1, 3]) == pytest.approx(1 / 3)
+    assert scoring.matching_share(grid, TARGET, [2, 5]) == 1.0

@@ -11,8 +11,8 @@ import pytest
 import llmzoo
 from llmzoo.envs.building.blocks import Box
 from llmzoo.envs.building.bridge_build import oracle, tasks
-from llmzoo.envs.building.bridge_build.env import joined
-from llmzoo.envs.building.bridge_build.tasks import Bank, BridgeTask, deck
+from llmzoo.envs.building.bridge_build.env import is_connected
+from llmzoo.envs.building.bridge_build.tasks import Bank, BridgeTask, deck_heights
 
 # banks of 2 and 4 blocks, a valley of x 2 to 7, a rock on each side
 SMALL = BridgeTask(Box(10, 6, 1), Bank(1, 2), Bank(8, 4), ((3, 0), (6, 1)))
@@ -26,9 +26,9 @@ def made(task=SMALL, **kwargs):
 
 
 def test_the_deck_runs_low_and_climbs_to_the_higher_bank():
-    assert deck(Bank(1, 2), Bank(8, 4)) == {2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 3}
-    assert deck(Bank(1, 4), Bank(8, 2)) == {2: 3, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
-    assert deck(Bank(1, 5), Bank(5, 2)) == {2: 4, 3: 3, 4: 2}
+    assert deck_heights(Bank(1, 2), Bank(8, 4)) == {2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 3}
+    assert deck_heights(Bank(1, 4), Bank(8, 2)) == {2: 3, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
+    assert deck_heights(Bank(1, 5), Bank(5, 2)) == {2: 4, 3: 3, 4: 2}
 
 
 def test_the_whole_bridge():
@@ -76,7 +76,7 @@ def test_an_episode_in_numbers():
 def test_who_can_walk_over_it(orders, can):
     env = made(num_agents=1)
     env.step(orders)
-    assert joined(SMALL, env.episode.world) is can
+    assert is_connected(SMALL, env.episode.world) is can
 
 
 def test_earth_stays():
@@ -151,7 +151,7 @@ def test_the_expert_builds_on_what_it_is_told():
     env = made()
     env.step(env.expert("west_0"))
     env.step("say the edge of my bank is x 8, its height y 1")
-    assert oracle.known(SMALL, 0, ["edge x 8, height 1"]) == (Bank(1, 2), Bank(8, 1))
+    assert oracle.known_banks(SMALL, 0, ["edge x 8, height 1"]) == (Bank(1, 2), Bank(8, 1))
     # the deck would run at the height 1, from the step next to the own bank on
     assert env.expert("west_0") == "fill 2 1 0 4 1 0 wood"
     assert env.expert("east_1") == "fill 5 2 0 6 2 0 wood\nsetblock 7 3 0 wood"
@@ -185,8 +185,8 @@ def test_valleys_are_as_the_level_says(level):
     rng = random.Random(3)
     wanted = tasks.LEVELS[level]
     for _ in range(200):
-        task = tasks.draw(rng, **wanted._asdict())
-        heights = deck(task.west, task.east)
+        task = tasks.sample_task(rng, **wanted._asdict())
+        heights = deck_heights(task.west, task.east)
         assert 1 <= abs(task.west.height - task.east.height) <= wanted.step
         walk = [task.west.height, *heights.values(), task.east.height]
         assert max(abs(a - b) for a, b in pairwise(walk)) <= 1

@@ -51,7 +51,7 @@ def test_a_board_as_text_in_the_terminal(id):
     lines = env.render().splitlines()
     assert lines
     board = env.picture()
-    assert len(terminal.coloured(board).splitlines()) == len(board.rows) + 2
+    assert len(terminal.render_coloured(board).splitlines()) == len(board.rows) + 2
 
 
 def test_plans_become_blocks():

@@ -115,7 +115,7 @@ def test_a_house_has_its_parts(level):
     rng = random.Random(1)
     wanted = tasks.LEVELS[level]
     for _ in range(100):
-        task = tasks.draw(rng, **wanted._asdict())
+        task = tasks.sample_task(rng, **wanted._asdict())
         counts = task.counts
         assert counts[DOOR] == 2
         assert wanted.windows[0] <= counts[GLASS] <= wanted.windows[1]
@@ -135,7 +135,7 @@ def test_turned_mirrored_and_renamed_houses_are_one_task():
     rng = random.Random(2)
     names = bytes.maketrans(bytes([WOOD, STONE, BRICK]), bytes([BRICK, WOOD, STONE]))
     for _ in range(50):
-        task = tasks.draw(rng, **tasks.LEVELS["normal"]._asdict())
+        task = tasks.sample_task(rng, **tasks.LEVELS["normal"]._asdict())
         cells = np.frombuffer(task.target, dtype=np.uint8).reshape(
             task.box.height, task.box.depth, task.box.width
         )

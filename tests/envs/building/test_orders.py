@@ -8,19 +8,19 @@ import time
 import pytest
 
 from llmzoo.envs.building import orders
-from llmzoo.envs.building.blocks import AIR, STONE, WOOD, Box, Fill, readers
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.building.blocks import AIR, STONE, WOOD, Box, FillCommand, command_readers
+from llmzoo.envs.text import MalformedError
 
 BOX = Box(5, 4, 3)
-READERS = readers(BOX, (WOOD, STONE))
+READERS = command_readers(BOX, (WOOD, STONE))
 
 
 def read(text, most=8, message_chars=20):
-    return orders.read(text, READERS, most=most, message_chars=message_chars)
+    return orders.parse_orders(text, READERS, most=most, message_chars=message_chars)
 
 
 def block(x, y, z, material):
-    return Fill((x, y, z), (x, y, z), material)
+    return FillCommand((x, y, z), (x, y, z), material)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_forms_of_one_order(line):
 
 
 def test_corners_in_any_order_name_the_same_cells():
-    wanted = Fill((0, 1, 0), (4, 2, 2), WOOD)
+    wanted = FillCommand((0, 1, 0), (4, 2, 2), WOOD)
     for text in ("fill 0 1 0 4 2 2 wood", "fill 4 2 2 0 1 0 wood", "fill 4 1 2 0 2 0 wood"):
         assert read(text).given == ((1, wanted),)
 
@@ -92,8 +92,10 @@ def test_refused_as_a_whole_with_its_reason(line, why):
 
 
 def test_air_is_for_everybody_and_columns_bound_the_reach():
-    west = readers(BOX, (WOOD,), range(2))
-    found = orders.read("setblock 1 0 0 air\nsetblock 2 0 0 wood", west, most=9, message_chars=0)
+    west = command_readers(BOX, (WOOD,), range(2))
+    found = orders.parse_orders(
+        "setblock 1 0 0 air\nsetblock 2 0 0 wood", west, most=9, message_chars=0
+    )
     assert found.given == ((1, block(1, 0, 0, AIR)),)
     assert found.refused == ("line 2: you reach x from 0 to 1",)
 
@@ -101,8 +103,8 @@ def test_air_is_for_everybody_and_columns_bound_the_reach():
 def test_a_message_is_the_rest_of_its_line_and_there_is_one():
     found = read("say  hello there \nsay again\nsetblock 0 0 0 wood")
     assert (found.message, found.refused) == ("hello there", ("line 2: a second message",))
-    with pytest.raises(Malformed):
-        orders.read("say hello", READERS, most=9, message_chars=0)
+    with pytest.raises(MalformedError):
+        orders.parse_orders("say hello", READERS, most=9, message_chars=0)
 
 
 def test_more_orders_than_allowed_are_refused():
@@ -114,7 +116,7 @@ def test_more_orders_than_allowed_are_refused():
 @pytest.mark.parametrize("text", ["", "\n\n", "hello", "settle 0 0 0", "setblock-1", "passing by"])
 def test_no_order(text):
     with pytest.raises(
-        Malformed, match="no order in it; a line begins with setblock, fill or pass"
+        MalformedError, match="no order in it; a line begins with setblock, fill or pass"
     ):
         read(text)
 
@@ -124,7 +126,7 @@ def test_pass_is_an_answer():
 
 
 def test_an_answer_that_is_too_long_is_not_read():
-    with pytest.raises(Malformed, match="longer than 20000"):
+    with pytest.raises(MalformedError, match="longer than 20000"):
         read("setblock 0 0 0 wood\n" * 1001)
 
 
@@ -134,15 +136,15 @@ def test_an_answer_that_is_too_long_is_not_read():
 def test_time_is_linear(unit, no_collector):
     text = (unit * 20_000)[:20_000]
     started = time.process_time()
-    with contextlib.suppress(Malformed):
+    with contextlib.suppress(MalformedError):
         read(text)
     assert time.process_time() - started < 0.2
 
 
 def test_what_an_agent_is_told():
-    assert orders.told(read("pass")) == "0 orders carried out"
-    assert orders.told(read("setblock 0 0 0 wood")) == "1 order carried out"
-    four = orders.told(read("setblock 0 0 0 wood\n" + "setblock 9 0 0 wood\n" * 4))
+    assert orders.summarize_orders(read("pass")) == "0 orders carried out"
+    assert orders.summarize_orders(read("setblock 0 0 0 wood")) == "1 order carried out"
+    four = orders.summarize_orders(read("setblock 0 0 0 wood\n" + "setblock 9 0 0 wood\n" * 4))
     reason = "x is from 0 to 4"
     assert four == (
         f"1 order carried out, 4 refused (line 2: {reason}; line 3: {reason}; line 4: {reason}; 1 more)"

@@ -9,7 +9,12 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.building.resource_gathering import oracle, tasks
-from llmzoo.envs.building.resource_gathering.tasks import FieldTask, Stack, around, way
+from llmzoo.envs.building.resource_gathering.tasks import (
+    FieldTask,
+    Stack,
+    visible_cells,
+    walk_cells,
+)
 from llmzoo.errors import ConfigError
 
 # the forester stands in the north-west among stone and iron, the miner in the south-east among wood
@@ -91,15 +96,15 @@ def test_refused(orders, why):
 
 
 def test_a_walk_goes_along_x_first_and_shows_what_lies_beside_it():
-    assert way((1, 1), (3, 0)) == [(2, 1), (3, 1), (3, 0)]
-    assert around((1, 1), 7) == {(x, z) for x in range(4) for z in range(4)}
+    assert walk_cells((1, 1), (3, 0)) == [(2, 1), (3, 1), (3, 0)]
+    assert visible_cells((1, 1), 7) == {(x, z) for x in range(4) for z in range(4)}
     env = made()
     env.step("go 3 4")
     env.step("pass")
     field = env.episode.world
     assert field.places["forester"] == (3, 4)
-    walked = [(1, 1), *way((1, 1), (3, 4))]
-    assert field.seen["forester"] == set().union(*(around(cell, 7) for cell in walked))
+    walked = [(1, 1), *walk_cells((1, 1), (3, 4))]
+    assert field.seen["forester"] == set().union(*(visible_cells(cell, 7) for cell in walked))
     said = env.observe("forester_0")
     assert "You are at x=3, z=4." in said
     assert "wood 1 at 4 4; wood 2 at 5 3" in said
@@ -156,9 +161,11 @@ def test_the_expert_goes_where_it_is_told():
 
 def test_a_report_fits_into_a_message():
     field = made().episode.world
-    assert oracle.report(SMALL, field, "forester", 200) == "say iron 1 at 0 0; stone 3 at 2 2"
-    assert oracle.report(SMALL, field, "forester", 20) == "say iron 1 at 0 0"
-    assert oracle.report(SMALL, field, "forester", 3) == "pass"
+    assert (
+        oracle.format_report(SMALL, field, "forester", 200) == "say iron 1 at 0 0; stone 3 at 2 2"
+    )
+    assert oracle.format_report(SMALL, field, "forester", 20) == "say iron 1 at 0 0"
+    assert oracle.format_report(SMALL, field, "forester", 3) == "pass"
 
 
 def test_an_agent_alone_moves_both_workers():
@@ -197,8 +204,8 @@ def test_workers_start_among_what_the_other_takes():
     rng = random.Random(5)
     for level in tasks.LEVELS.values():
         for _ in range(100):
-            task = tasks.candidate(rng, *level)
-            forester, miner = (around(start, task.size) for start in task.starts)
+            task = tasks.sample_candidate(rng, *level)
+            forester, miner = (visible_cells(start, task.size) for start in task.starts)
             for stack in task.stacks:
                 assert stack.cell in (miner if stack.kind == "wood" else forester)
                 assert stack.cell not in (forester if stack.kind == "wood" else miner)

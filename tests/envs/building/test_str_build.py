@@ -8,7 +8,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.building.font import HEIGHT, LETTERS, WIDTH, written
+from llmzoo.envs.building.font import HEIGHT, LETTERS, WIDTH, text_rows
 from llmzoo.envs.building.str_build import tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.errors import ConfigError
@@ -42,8 +42,8 @@ def test_the_font_has_26_different_letters_of_one_piece():
 
 
 def test_a_text_as_rows():
-    assert written("LI")[0] == "#.....#####"
-    assert written("LI")[-1] == "#####.#####"
+    assert text_rows("LI")[0] == "#.....#####"
+    assert text_rows("LI")[-1] == "#####.#####"
 
 
 def test_the_plan_stands_upright():

@@ -40,7 +40,7 @@ LINE_OFF = {"function": "f", "line": 3, "reason": "r"}
     ],
 )
 def test_parse(text, expected):
-    assert scoring.parse(text) == expected
+    assert scoring.parse_location(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_parse(text, expected):
 )
 def test_no_location(text):
     with pytest.raises(NoLocation):
-        scoring.parse(text)
+        scoring.parse_location(text)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ BROKEN = "def g(a):\n    return a\n\ndef f(a):\n    return g(a) - 1"
 
 
 def test_a_fix_replaces_functions_and_keeps_the_rest():
-    fixed = scoring.fix(
+    fixed = scoring.apply_fix(
         BROKEN,
         "Here:\n```python\nimport math\n\ndef f(a):\n    return g(a) + h(1)\n\ndef h(a):\n    return a\n```",
     )
@@ -98,7 +98,7 @@ def test_a_fix_replaces_functions_and_keeps_the_rest():
 @pytest.mark.parametrize("text", ["", "I cannot", "def h(a):\n    return a", "def f(a) return 1"])
 def test_no_fix(text):
     with pytest.raises(NoProgram):
-        scoring.fix(BROKEN, text)
+        scoring.apply_fix(BROKEN, text)
 
 
 # Episodes, with tests that pass as a test of this file wants
@@ -110,7 +110,7 @@ def hidden_passed(monkeypatch):
     said: dict[str, int] = {}
 
     def check_calls(code, cases, limits=None):
-        public, hidden = tasks.programs()[cases[0][0]].calls()
+        public, hidden = tasks.load_programs()[cases[0][0]].calls()
         assert cases in (public, hidden)
         passed = next((n for piece, n in said.items() if piece in code), 2)
         shown = len(public) * (passed == len(hidden))
@@ -131,7 +131,7 @@ def at(task, **kwargs):
 
 def first_of(name):
     """The first single mutant of a program, by its number in the split "all"."""
-    return next(i for i, t in enumerate(tasks.shipped(None)) if t.program.name == name)
+    return next(i for i, t in enumerate(tasks.load_tasks(None)) if t.program.name == name)
 
 
 def answer(env, text):
@@ -238,7 +238,7 @@ def test_infos(hidden_passed):
     assert (info["source"], info["split"], info["tasks"]) == (
         "shipped",
         "all",
-        len(tasks.shipped(None)),
+        len(tasks.load_tasks(None)),
     )
     assert len(info["task_id"]) == 16
 
@@ -282,16 +282,16 @@ def test_mutants_of_one_program_stand_on_one_side(hidden_passed):
 )
 def test_the_expert_earns_everything(agents, every):
     make = partial(llmzoo.make, "bug_fix_v0", split="all", num_agents=agents)
-    testing.check_oracle(make, range(0, len(tasks.shipped(None)), every), best=1.0)
+    testing.check_oracle(make, range(0, len(tasks.load_tasks(None)), every), best=1.0)
 
 
 def test_knowing_the_public_tests_by_heart_earns_what_hidden_tests_give():
     """The look-up passes every public test; of the hidden ones it passes what the broken program
     passed, which is nothing gained."""
-    for number in range(0, len(tasks.shipped(1)), 100):
+    for number in range(0, len(tasks.load_tasks(1)), 100):
         env = at(number, mutations=1, max_turns=1)
         env.step(env.unwrapped.expert("locator_0"))
-        env.step(oracle.by_heart(env.unwrapped.episode.task))
+        env.step(oracle.memorize_public_tests(env.unwrapped.episode.task))
         assert "public tests pass." in env.observe("fixer_1")
         assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": 0.05}
         assert not env.infos["fixer_1"]["success"]
@@ -379,7 +379,7 @@ def test_the_time_limit_is_an_argument():
 @pytest.mark.slow
 def test_no_observation_shows_a_hidden_test():
     rng = random.Random(0)
-    for number in range(0, len(tasks.shipped(None)), 60):
+    for number in range(0, len(tasks.load_tasks(None)), 60):
         env = at(number)
         task = env.unwrapped.episode.task
         public, hidden = task.program.calls()

@@ -11,7 +11,7 @@ import pytest
 from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.bug_fix import tasks
 from llmzoo.envs.coding.mutations import OPERATORS
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from scripts.samples import survey
 
 
@@ -155,7 +155,7 @@ def test_locations_of_two_mistakes():
 
 
 def test_shipped_programs():
-    programs = tasks.programs()
+    programs = tasks.load_programs()
     assert len(programs) == 54
     for name, program in programs.items():
         functions = [n for n in ast.parse(program.source).body if isinstance(n, ast.FunctionDef)]
@@ -170,7 +170,7 @@ def test_shipped_programs():
 
 def test_the_example_in_a_docstring_is_a_public_test():
     """A second source for the expected values: written by hand, not by the program."""
-    for name, program in tasks.programs().items():
+    for name, program in tasks.load_programs().items():
         function = ast.parse(program.source).body[-1]
         assert isinstance(function, ast.FunctionDef)
         example = (ast.get_docstring(function) or "").partition(">>> ")[2].splitlines()
@@ -184,13 +184,13 @@ def test_the_example_in_a_docstring_is_a_public_test():
 
 
 def test_arguments_are_made_anew():
-    program = tasks.programs()["merge_sorted"]
+    program = tasks.load_programs()["merge_sorted"]
     program.calls()[0][0][1][0].append(99)
     assert program.calls()[0][0][1][0] == [1, 4]
 
 
 def test_both_splits_have_programs():
-    counts = Counter(split_of(tasks.canonical(task)) for task in tasks.shipped(None))
+    counts = Counter(assign_split(tasks.canonical(task)) for task in tasks.load_tasks(None))
     assert counts["test"] > 200
     assert counts["train"] > 1_000
 
@@ -200,7 +200,7 @@ def test_both_splits_have_programs():
 
 @pytest.mark.slow
 def test_shipped_mutants_are_different_programs_that_compile():
-    shipped = tasks.shipped(None)
+    shipped = tasks.load_tasks(None)
     assert len(shipped) > 1_600
     texts = {task.program.source for task in shipped}
     for task in shipped:
@@ -211,20 +211,20 @@ def test_shipped_mutants_are_different_programs_that_compile():
 
 
 def test_every_operator_is_in_use():
-    used = Counter(name.partition(":")[0] for task in tasks.shipped(1) for name in task.mutants)
+    used = Counter(name.partition(":")[0] for task in tasks.load_tasks(1) for name in task.mutants)
     assert set(used) == set(OPERATORS)
     assert min(used.values()) >= 5
 
 
 def test_single_and_double():
-    single, double = tasks.shipped(1), tasks.shipped(2)
+    single, double = tasks.load_tasks(1), tasks.load_tasks(2)
     assert {len(task.mutants) for task in double} == {2}
-    assert len(single) + len(double) == len(tasks.shipped(None))
+    assert len(single) + len(double) == len(tasks.load_tasks(None))
     assert len(double) > 400
 
 
 def test_correct_programs_pass():
-    for program in tasks.programs().values():
+    for program in tasks.load_programs().values():
         public, hidden = program.calls()
         verdict = judging.check_calls(program.source, [*public, *hidden])
         assert verdict.ok, (program.name, verdict)
@@ -232,12 +232,14 @@ def test_correct_programs_pass():
 
 @pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_mutant_fails_a_public_and_a_hidden_test(step):
-    for task in tasks.shipped(None)[::step]:
+    for task in tasks.load_tasks(None)[::step]:
         assert survey.breaks(task.program, task.broken), (task.program.name, task.mutants)
 
 
 def test_the_list_is_what_the_survey_finds():
     """For one program; all of them take minutes, since some mutants never end."""
-    program = tasks.programs()["merge_intervals"]
-    listed = [list(t.mutants) for t in tasks.shipped(None) if t.program.name == "merge_intervals"]
+    program = tasks.load_programs()["merge_intervals"]
+    listed = [
+        list(t.mutants) for t in tasks.load_tasks(None) if t.program.name == "merge_intervals"
+    ]
     assert survey.mutants(program) == listed

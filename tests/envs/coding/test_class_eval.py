@@ -82,48 +82,53 @@ class BoxTest(unittest.TestCase):
         {"method_name": "fits", "test_class": "BoxTestFits"},
     ],
 }
-BOX = tasks.read(RECORD)
+BOX = tasks.parse_record(RECORD)
 AGENTS = ["writer_0", "writer_1"]
 OWN = {"writer_0": ("face", "surface"), "writer_1": ("paint", "fits")}
 
 
 def merged(*answers, own=None):
-    parts = {agent: merging.read(BOX, text) for agent, text in zip(AGENTS, answers, strict=True)}
+    parts = {
+        agent: merging.parse_completion(BOX, text)
+        for agent, text in zip(AGENTS, answers, strict=True)
+    }
     return merging.merge(BOX, parts, own or OWN)
 
 
 def methods(source):
-    return tasks.methods_of(tasks.class_of(source, "Box"))
+    return tasks.class_methods(tasks.find_class(source, "Box"))
 
 
 # Tasks
 
 
 def test_dependency_puts_a_method_after_those_that_it_calls():
-    assert tasks.assign(BOX, AGENTS, "dependency") == OWN
+    assert tasks.assign_methods(BOX, AGENTS, "dependency") == OWN
 
 
 def test_arity_puts_fewest_parameters_first():
-    assert tasks.assign(BOX, AGENTS, "arity") == {
+    assert tasks.assign_methods(BOX, AGENTS, "arity") == {
         "writer_0": ("surface", "face"),
         "writer_1": ("paint", "fits"),
     }
 
 
 def test_earlier_agents_write_one_more_where_it_does_not_come_out_even():
-    shares = tasks.assign(BOX, ["a", "b", "c"], "dependency")
+    shares = tasks.assign_methods(BOX, ["a", "b", "c"], "dependency")
     assert shares == {"a": ("face", "surface"), "b": ("paint",), "c": ("fits",)}
 
 
 def test_methods_that_call_one_another_keep_their_order():
     code = "class A:\n    def x(self): self.y()\n    def y(self): self.x()"
     listed = [{"method_name": name, "test_class": ""} for name in "xy"]
-    task = tasks.read({**RECORD, "class_name": "A", "solution_code": code, "methods_info": listed})
-    assert tasks.assign(task, ["a"], "dependency") == {"a": ("y", "x")}
+    task = tasks.parse_record(
+        {**RECORD, "class_name": "A", "solution_code": code, "methods_info": listed}
+    )
+    assert tasks.assign_methods(task, ["a"], "dependency") == {"a": ("y", "x")}
 
 
 def test_first_third_hidden_second_fourth_public():
-    public, hidden = tasks.halves(BOX.tests)
+    public, hidden = tasks.split_tests(BOX.tests)
     assert public.names == ("BoxTestPaint.test_2", "BoxTestFits.test_2", "BoxTest.test_2")
     assert hidden.names == (
         "BoxTestPaint.test_1",
@@ -225,16 +230,18 @@ def test_a_property_and_its_setter_stay_together():
 
 @pytest.mark.parametrize("body", ["pass", "...", "'''Later.'''", "'''Later.'''\n        pass"])
 def test_an_empty_method_counts_as_not_written(body):
-    part = merging.read(BOX, f"class Box:\n    def face(self):\n        {body}")
-    assert merging.writers(BOX, {"writer_0": part}) == dict.fromkeys(BOX.methods, 0)
+    part = merging.parse_completion(BOX, f"class Box:\n    def face(self):\n        {body}")
+    assert merging.count_writers(BOX, {"writer_0": part}) == dict.fromkeys(BOX.methods, 0)
 
 
 def test_writers():
     parts = {
-        "writer_0": merging.read(BOX, "def face(self): return 1\ndef paint(self, c): return 1"),
-        "writer_1": merging.read(BOX, "def paint(self, c): return 2"),
+        "writer_0": merging.parse_completion(
+            BOX, "def face(self): return 1\ndef paint(self, c): return 1"
+        ),
+        "writer_1": merging.parse_completion(BOX, "def paint(self, c): return 2"),
     }
-    assert merging.writers(BOX, parts) == {"paint": 2, "surface": 0, "face": 1, "fits": 0}
+    assert merging.count_writers(BOX, parts) == {"paint": 2, "surface": 0, "face": 1, "fits": 0}
 
 
 @pytest.mark.parametrize(
@@ -243,11 +250,11 @@ def test_writers():
 )
 def test_no_program(text):
     with pytest.raises(NoProgram):
-        merging.read(BOX, text)
+        merging.parse_completion(BOX, text)
 
 
 def test_a_whole_that_does_not_compile():
-    part = merging.read(BOX, "def face(self):\n    nonlocal x\n    return x")
+    part = merging.parse_completion(BOX, "def face(self):\n    nonlocal x\n    return x")
     with pytest.raises(NoProgram, match="syntax error: no binding for nonlocal"):
         merging.merge(BOX, {"writer_0": part}, OWN)
 
@@ -264,7 +271,7 @@ def test_a_whole_that_does_not_compile():
 )
 def test_hostile_programs_are_merged_or_refused(text):
     try:
-        part = merging.read(BOX, text)
+        part = merging.parse_completion(BOX, text)
         merging.merge(BOX, {"writer_0": part}, OWN)
     except NoProgram:
         pass
@@ -282,12 +289,12 @@ def test_score():
     assert unit == pytest.approx({"methods": 0.075, "tests": 0.45, "overlap": -0.0125})
     # two written, one begun, one missing: (2 + 1/4) of 4
     writers = {"paint": 1, "surface": 2, "face": 0, "fits": 0}
-    assert scoring.unfinished(writers, {"face", "paint"}) == {
+    assert scoring.score_unmerged(writers, {"face", "paint"}) == {
         "methods": pytest.approx(0.1 * 2.25 / 4),
         "tests": 0.0,
         "overlap": 0.0,
     }
-    assert scoring.unfinished(writers, {"face"}, "paper") == scoring.NOTHING
+    assert scoring.score_unmerged(writers, {"face"}, "paper") == scoring.NOTHING
 
 
 def test_a_class_whose_tests_get_no_verdict_is_left_out_and_counted(tmp_path):
@@ -314,7 +321,7 @@ def passing(monkeypatch):
     said = {"public": 0, "hidden": 0}
 
     def check(code, tests, entry_point=None, prelude="", limits=None):
-        public, hidden = tasks.halves(BOX.tests)
+        public, hidden = tasks.split_tests(BOX.tests)
         half, name = (public, "public") if tests.endswith(public.source) else (hidden, "hidden")
         assert tests.startswith("import math\n")
         cases = tuple(
@@ -502,7 +509,7 @@ def test_wrong_arguments(kwargs, message):
 # The shipped classes
 
 
-SHIPPED = [tasks.read(record) for record in tasks.PUBLIC_SET.sample_records()]
+SHIPPED = [tasks.parse_record(record) for record in tasks.PUBLIC_SET.sample_records()]
 
 
 def test_shipped_classes():
@@ -515,19 +522,19 @@ def test_shipped_classes():
 @pytest.mark.parametrize("task", SHIPPED, ids=lambda task: task.task_id)
 def test_shipped_class(task):
     assert len(task.methods) >= 4
-    public, hidden = tasks.halves(task.tests)
+    public, hidden = tasks.split_tests(task.tests)
     for method, suite in task.suites:
         for half in (public, hidden):
             count = sum(name.startswith(f"{suite}.") for name in half.names)
             assert count >= 2, f"{method} has {count} tests in a half"
-    bodies = tasks.methods_of(tasks.class_of(task.reference, task.class_name))
+    bodies = tasks.class_methods(tasks.find_class(task.reference, task.class_name))
     assert all(ast.get_docstring(bodies[name]) for name in task.methods)
     called = {
         n.attr for body in bodies.values() for n in ast.walk(body) if isinstance(n, ast.Attribute)
     }
     assert called & set(task.methods), "no method depends on another"
     # the skeleton keeps signatures, and of the bodies the docstrings only
-    shown = tasks.methods_of(tasks.class_of(task.skeleton, task.class_name))
+    shown = tasks.class_methods(tasks.find_class(task.skeleton, task.class_name))
     for name in task.methods:
         assert ast.dump(shown[name].args) == ast.dump(bodies[name].args)
         assert ast.get_docstring(shown[name]) == ast.get_docstring(bodies[name])
@@ -539,29 +546,36 @@ def test_shipped_class(task):
 @pytest.mark.parametrize(("agents", "divide"), [(1, "dependency"), (2, "dependency"), (3, "arity")])
 def test_the_experts_parts_make_the_reference(agents, divide):
     for task in SHIPPED:
-        own = tasks.assign(task, [f"writer_{i}" for i in range(agents)], divide)
+        own = tasks.assign_methods(task, [f"writer_{i}" for i in range(agents)], divide)
         assert sorted(name for share in own.values() for name in share) == sorted(task.methods)
-        parts = {s: merging.read(task, oracle.expert(task, share)) for s, share in own.items()}
-        assert set(merging.writers(task, parts).values()) == {1}
-        whole = tasks.class_of(merging.merge(task, parts, own), task.class_name)
-        known = tasks.class_of(task.reference, task.class_name)
-        assert {n: ast.dump(m) for n, m in tasks.methods_of(whole).items()} == {
-            n: ast.dump(m) for n, m in tasks.methods_of(known).items()
+        parts = {
+            s: merging.parse_completion(task, oracle.expert(task, share))
+            for s, share in own.items()
+        }
+        assert set(merging.count_writers(task, parts).values()) == {1}
+        whole = tasks.find_class(merging.merge(task, parts, own), task.class_name)
+        known = tasks.find_class(task.reference, task.class_name)
+        assert {n: ast.dump(m) for n, m in tasks.class_methods(whole).items()} == {
+            n: ast.dump(m) for n, m in tasks.class_methods(known).items()
         }
 
 
 def test_amateurs_err_in_every_way():
     task = SHIPPED[0]
-    own = tasks.assign(task, AGENTS, "dependency")["writer_0"]
-    expected = merging.writers(task, {"a": merging.read(task, oracle.expert(task, own))})
+    own = tasks.assign_methods(task, AGENTS, "dependency")["writer_0"]
+    expected = merging.count_writers(
+        task, {"a": merging.parse_completion(task, oracle.expert(task, own))}
+    )
     seen = set()
     for seed in range(60):
         try:
-            part = merging.read(task, oracle.amateur(task, own, random.Random(seed)))
+            part = merging.parse_completion(
+                task, oracle.noisy_expert(task, own, random.Random(seed))
+            )
         except NoProgram:
             seen.add("syntax")
             continue
-        count = sum(merging.writers(task, {"a": part}).values())
+        count = sum(merging.count_writers(task, {"a": part}).values())
         seen.add(count - sum(expected.values()))
     assert seen == {"syntax", -1, 0, 1}
 
@@ -578,7 +592,7 @@ def test_the_expert_earns_everything():
 
 def test_public_tests_pass_too_and_are_named_as_expected():
     for task in SHIPPED:
-        public, _ = tasks.halves(task.tests)
+        public, _ = tasks.split_tests(task.tests)
         verdict = scoring.judge(task, task.reference, public)
         assert verdict.ok, verdict
         assert {".".join(case.name.split(".")[-2:]) for case in verdict.cases} == set(public.names)
@@ -616,7 +630,7 @@ def test_real_solutions_pass(shared_data):
         task = env.episode.task
         for agent in env.possible_agents:
             env.step(env.expert(agent))
-        public, _ = tasks.halves(task.tests)
+        public, _ = tasks.split_tests(task.tests)
         judged = scoring.judge(task, task.reference, public, Limits(time_limit=ample))
         if not env.success or not judged.ok:
             failed.add(task.task_id)

@@ -24,7 +24,7 @@ from llmzoo.envs.coding.contests import (
 from llmzoo.envs.coding.contests import trials as trying
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.sources import BadField
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError
 from llmzoo.rollout import fork
 from llmzoo.sandbox.results import Limits
 
@@ -49,7 +49,7 @@ SUM = {
     "hidden": [{"input": "[[]]", "output": "0"}, {"input": "[[5]]", "output": "5"}],
     "solution": "def total(values):\n    return sum(values)\n",
 }
-PROGRAM, FUNCTION = tasks.read(DOUBLE), tasks.read(SUM)
+PROGRAM, FUNCTION = tasks.parse_record(DOUBLE), tasks.parse_record(SUM)
 
 
 def make(tmp_path, *records, **settings):
@@ -241,7 +241,7 @@ def test_without_a_known_solution_right_programs_judge(tmp_path):
     # a program that was right in an earlier round still judges
     paid = play(env, CRASH, tests)["tester_1"]
     assert (paid["sound"], paid["caught"]) == pytest.approx((0.0, 0.0))
-    with pytest.raises(NoPlayerError):
+    with pytest.raises(NoScriptedPolicyError):
         env.unwrapped.expert("coder_0")
 
 
@@ -292,20 +292,20 @@ def test_what_is_caught_is_a_share_of_what_so_many_tests_can_catch(tmp_path):
 
 
 def test_time_catches_nothing():
-    problem = tasks.read(LIMITED)
+    problem = tasks.parse_record(LIMITED)
     slow = "n = int(input())\nwhile n == 100:\n    pass\nprint(2 * n if n < 100 else 0)"
     limits = Limits(time_limit=0.3)
     test = tasks.Test("100\n", "0\n")
-    assert trying.try_out(slow, problem, (test,), limits).passed == 0
+    assert trying.run_tests(slow, problem, (test,), limits).passed == 0
     assert not targets.catches(test, slow, problem, limits)
     assert targets.catches(test, "print(2 * int(input()))", problem, Limits())
 
 
 def test_wrong_programs_of_a_record_are_to_be_caught():
     wrong = ["print(2 * int(input()))", "print(6)", "def f("]
-    problem = tasks.read({**LIMITED, "wrong": wrong})
-    known = trying.reference(problem, Limits())
-    result = targets.targets(problem, known, Limits(), 5)
+    problem = tasks.parse_record({**LIMITED, "wrong": wrong})
+    known = trying.reference_solution(problem, Limits())
+    result = targets.find_targets(problem, known, Limits(), 5)
     assert set(result.wrong) == {"print(2 * int(input()))", "print(6)"}
     assert [test.input for test in result.tests] == ["100\n"]
 
@@ -331,8 +331,11 @@ def test_infos_name_what_kept_a_program_from_running(tmp_path):
 
 
 def test_a_wrong_known_solution_is_no_reference():
-    assert trying.reference(PROGRAM, Limits()) is not None
-    assert trying.reference(tasks.read({**DOUBLE, "solution": "print(6)"}), Limits()) is None
+    assert trying.reference_solution(PROGRAM, Limits()) is not None
+    assert (
+        trying.reference_solution(tasks.parse_record({**DOUBLE, "solution": "print(6)"}), Limits())
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -455,14 +458,14 @@ def test_experts_earn_all_there_is(id, every):
 def test_amateurs_are_sometimes_right():
     rng = random.Random(0)
     won = 0
-    for problem in tasks.shipped()[:20]:
+    for problem in tasks.load_shipped()[:20]:
         try:
-            source = trying.source_of(oracle.sloppy_coder(problem, rng), problem)
-            code = trying.program(source, problem)
+            source = trying.extract_source(oracle.noisy_program(problem, rng), problem)
+            code = trying.prepare_program(source, problem)
         except ValueError:
             continue
-        won += trying.try_out(code, problem, problem.hidden, Limits()).share == 1.0
-        assert isinstance(oracle.sloppy_tester(problem, rng, 5), str)
+        won += trying.run_tests(code, problem, problem.hidden, Limits()).share == 1.0
+        assert isinstance(oracle.noisy_tests(problem, rng, 5), str)
     assert 0 < won < 20
 
 
@@ -478,8 +481,8 @@ def test_a_tester_without_free_tests_varies_the_examples(tmp_path):
 
 @pytest.mark.parametrize("module", [apps, code_contests, livecodebench])
 def test_samples_are_shipped_problems_in_the_form_of_the_set(module):
-    written = {problem.statement: problem for problem in tasks.shipped()}
-    result = [module.read(record) for record in module.raw_env.public_set.sample_records()]
+    written = {problem.statement: problem for problem in tasks.load_shipped()}
+    result = [module.parse_record(record) for record in module.raw_env.public_set.sample_records()]
     assert len(result) >= 20
     assert any(problem.function for problem in result) == (module is not code_contests)
     for problem in result:
@@ -498,15 +501,15 @@ def test_apps_records():
         "solutions": "",
         "starter_code": None,
     }
-    problem = apps.read(record)
+    problem = apps.parse_record(record)
     assert problem.public == (tasks.Test("1 2\n", "yes\n"),)
     assert problem.hidden == (tasks.Test("3 4\n", "no\n"),)
     assert problem.solutions == ()
-    assert apps.read({**record, "input_output": ""}) is None
+    assert apps.parse_record({**record, "input_output": ""}) is None
     with pytest.raises(BadField, match="not JSON"):
-        apps.read({**record, "input_output": "{"})
+        apps.parse_record({**record, "input_output": "{"})
     with pytest.raises(BadField, match="two lists of one length"):
-        apps.read({**record, "input_output": {"inputs": ["1"], "outputs": []}})
+        apps.parse_record({**record, "input_output": {"inputs": ["1"], "outputs": []}})
 
 
 @pytest.mark.parametrize(
@@ -519,7 +522,7 @@ def test_apps_records():
 )
 def test_apps_values_of_functions(starter, outputs, read):
     judged = {"fn_name": "f", "inputs": [[61], [72]], "outputs": outputs}
-    problem = apps.read({"question": "?", "input_output": judged, "starter_code": starter})
+    problem = apps.parse_record({"question": "?", "input_output": judged, "starter_code": starter})
     assert [test.output for test in problem.public + problem.hidden] == read
 
 
@@ -532,14 +535,14 @@ def test_code_contests_records():
         "solutions": {"language": [1, 3, 2], "solution": ["print 1", "print(1)", "int main"]},
         "incorrect_solutions": {"language": [3, 2], "solution": ["print(2)", "int main"]},
     }
-    problem = code_contests.read(record)
+    problem = code_contests.parse_record(record)
     assert problem.solutions == ("print(1)",)
     assert problem.wrong == ("print(2)",)
     assert problem.hidden[:2] == (tasks.Test("2\n", "no\n"), tasks.Test("0\n", "no\n"))
     assert 40 < len(problem.hidden) <= code_contests.MAX_HIDDEN
     assert problem.statement.endswith("Example input:\n1\nExample output:\nyes")
     with pytest.raises(BadField, match="1 inputs and 0 outputs"):
-        code_contests.read({**record, "private_tests": {"input": ["2"], "output": []}})
+        code_contests.parse_record({**record, "private_tests": {"input": ["2"], "output": []}})
 
 
 def test_code_contests_pages():
@@ -548,7 +551,9 @@ def test_code_contests_pages():
         "## Examples\n\n**Input**:\n```\n3 4\n```\n"
     )
     listed = [{"input": "1 2", "output": "yes"}, {"input": "3 4", "output": "no"}]
-    problem = code_contests.read({"problem_md": page, "tests": listed, "solution_py": "print(1)"})
+    problem = code_contests.parse_record(
+        {"problem_md": page, "tests": listed, "solution_py": "print(1)"}
+    )
     assert problem.public == (tasks.Test("1 2", "yes"),)
     assert problem.hidden == (tasks.Test("3 4", "no"),)
     assert "3 4" not in problem.statement
@@ -571,7 +576,7 @@ def test_livecodebench_reads_no_pickle(tmp_path, packed):
     data = base64.b64encode(zlib.compress(pickle.dumps(value))).decode()
     record = {**livecodebench.raw_env.public_set.sample_records()[0], "private_test_cases": data}
     with pytest.raises(BadField, match=r"packed with pickle.*source='some/file.jsonl'"):
-        livecodebench.read(record)
+        livecodebench.parse_record(record)
     path = tmp_path / "set.jsonl"
     path.write_text(json.dumps(record))
     with pytest.raises(ConfigError, match=r"set.jsonl:1: field 'private_test_cases' is not plain"):
@@ -625,11 +630,11 @@ def test_apps_records_are_judged_right(shared_data):
     records = [json.loads(line) for line in path.read_text().splitlines()]
     wrong = {}
     for record in records:
-        problem = apps.read(record)
+        problem = apps.parse_record(record)
         listed = tuple(dict.fromkeys(problem.public + problem.hidden))
         for number, solution in enumerate(record["solutions"]):
-            code = trying.program(solution, problem)
-            result = trying.try_out(code, problem, listed, Limits(time_limit=AMPLE))
+            code = trying.prepare_program(solution, problem)
+            result = trying.run_tests(code, problem, listed, Limits(time_limit=AMPLE))
             if result.passed < len(listed):
                 wrong.setdefault(record["problem_id"], []).append(number)
     # a tree may be labelled in several ways, of which the tests know one

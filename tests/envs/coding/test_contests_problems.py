@@ -17,7 +17,7 @@ from each_record import for_each
 
 from llmzoo.envs.coding.contests import tasks
 
-PROBLEMS = {problem.name: problem for problem in tasks.shipped()}
+PROBLEMS = {problem.name: problem for problem in tasks.load_shipped()}
 SECOND = {}
 
 

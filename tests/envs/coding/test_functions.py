@@ -16,9 +16,9 @@ from llmzoo import testing
 from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.errors import ConfigError, NoPlayerError, SandboxError
-from llmzoo.policies.base import Player, Request
-from llmzoo.policies.scripted import expert, mixed
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, SandboxError
+from llmzoo.policies.base import BoundPolicy, PolicyRequest
+from llmzoo.policies.scripted import expert, mixture
 from llmzoo.sandbox.results import Verdict
 
 IDS = ("coop_functions_v0", "humaneval_v0", "coop_humaneval_v0", "mbpp_v0")
@@ -338,12 +338,12 @@ def test_the_expert_takes_the_full_reward_on_generated_tasks(source, agents, tru
 @pytest.mark.slow
 def test_a_quarter_of_experts_among_amateurs_succeeds_now_and_then(trusting):
     env = llmzoo.make("coop_functions_v0", prompt="terse")
-    players = mixed(0.25)
+    players = mixture(0.25)
     wins = 0
     for seed in range(200):
         env.reset(seed=seed)
         for agent in list(env.agents):
-            request = Request(agent=agent, observation=env.observe(agent), env=env, seed=seed)
+            request = PolicyRequest(agent=agent, observation=env.observe(agent), env=env, seed=seed)
             env.step(players.respond([request])[0][0].text)
         wins += env.infos["main_1"]["success"]
     assert 0.25 < wins / 200 < 0.6  # an agent is right in 0.25 + 0.75 * 0.4 of its answers, or more
@@ -396,7 +396,7 @@ def test_the_sample_instead_of_the_hub_warns(monkeypatch):
     def no_hub(*args):
         raise ConfigError("out of reach")
 
-    monkeypatch.setattr("llmzoo.envs.hub.records", no_hub)
+    monkeypatch.setattr("llmzoo.envs.hub.load_records", no_hub)
     with pytest.warns(UserWarning, match="openai/openai_humaneval cannot be reached"):
         env = llmzoo.make("humaneval_v0")
     with warnings.catch_warnings():
@@ -410,9 +410,9 @@ def test_no_solution_no_expert(tmp_path):
     path.write_text(json.dumps({**RECORD, "canonical_solution": None}))
     env = llmzoo.make("coop_humaneval_v0", source=str(path), split="all")
     env.reset(seed=0)
-    with pytest.raises(NoPlayerError, match="comes without a solution"):
+    with pytest.raises(NoScriptedPolicyError, match="comes without a solution"):
         env.unwrapped.expert("main_1")
-    with pytest.raises(NoPlayerError):
+    with pytest.raises(NoScriptedPolicyError):
         env.unwrapped.amateur("main_1", random.Random(0))
 
 
@@ -433,13 +433,13 @@ def test_arguments_are_checked(kwargs, message):
 
 def test_a_fault_of_the_sandbox_is_no_reward(source, monkeypatch):
     class Broken:
-        def no_verdict(self, *args):
+        def unsupported_reason(self, *args):
             return ""
 
         def check(self, *args, **kwargs):
             return Verdict(status="sandbox_error", passed=0, total=0, error="gone")
 
-    monkeypatch.setattr(judging, "shared", Broken)
+    monkeypatch.setattr(judging, "default_sandbox", Broken)
     monkeypatch.setattr(judging, "_remembered", OrderedDict())
     env = one(source)
     env.reset(seed=0)
@@ -456,7 +456,7 @@ def test_verdicts_are_remembered_but_not_timeouts(monkeypatch):
             asked.append(code)
             return Verdict(status="timeout" if code == "slow" else "passed", passed=0, total=1)
 
-    monkeypatch.setattr(judging, "shared", Box)
+    monkeypatch.setattr(judging, "default_sandbox", Box)
     monkeypatch.setattr(judging, "_remembered", OrderedDict())
     monkeypatch.setattr(judging, "MAX_REMEMBERED", 2)
     for code in ("a", "a", "slow", "slow", "b", "a", "c", "a", "b"):
@@ -465,7 +465,7 @@ def test_verdicts_are_remembered_but_not_timeouts(monkeypatch):
 
 
 def test_a_player_may_review(source, trusting):
-    env = one(source, max_turns=2, feedback="expert", reviewer=Player(one(source), expert()))
+    env = one(source, max_turns=2, feedback="expert", reviewer=BoundPolicy(one(source), expert()))
     assert isinstance(env.unwrapped, TwoWriters)
 
 

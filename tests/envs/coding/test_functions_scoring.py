@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from llmzoo.envs.coding.functions import scoring
-from llmzoo.envs.coding.functions.scoring import Facts, does_work, facts, parts, returns_value, uses
+from llmzoo.envs.coding.functions.scoring import (
+    Facts,
+    collect_facts,
+    does_work,
+    find_uses,
+    returns_value,
+    reward_components,
+)
 from llmzoo.envs.coding.programs import functions
 
 AUX = "def aux(x):\n    return x + 1"
@@ -80,11 +87,11 @@ def test_returns_value(source, expected):
     ],
 )
 def test_uses(body, expected):
-    assert uses(main(body), "aux") == expected
+    assert find_uses(main(body), "aux") == expected
 
 
 def test_an_argument_called_aux_is_not_the_helper():
-    assert uses(only("def f(aux):\n    return aux(1)"), "aux") == []
+    assert find_uses(only("def f(aux):\n    return aux(1)"), "aux") == []
 
 
 @pytest.mark.parametrize(
@@ -118,7 +125,7 @@ def test_does_work(body, expected):
 
 def read(*sources, helpers=("aux",)):
     result = {name: node for source in sources for name, node in functions(source).items()}
-    return facts(result, helpers, "f", parses=True)
+    return collect_facts(result, helpers, "f", parses=True)
 
 
 def test_facts_of_good_and_bad_programs():
@@ -155,8 +162,8 @@ def test_several_helpers_count_by_their_share():
 )
 def test_parts(result, passed, paper, unit):
     for scale, worth in (("paper", paper), ("unit", unit)):
-        assert sum(parts(result, passed, scale).values()) == pytest.approx(worth)
-        assert list(parts(result, passed, scale)) == list(scoring.WEIGHTS[scale])
+        assert sum(reward_components(result, passed, scale).values()) == pytest.approx(worth)
+        assert list(reward_components(result, passed, scale)) == list(scoring.WEIGHTS[scale])
 
 
 @pytest.mark.parametrize(
@@ -164,4 +171,4 @@ def test_parts(result, passed, paper, unit):
     [(1.0, 0.5, 1.0), (0.75, 0.5, 0.25), (0.5, 0.5, 0.0), (0.2, 0.5, 0.0), (0.5, 0.0, 0.25)],
 )
 def test_what_passed_tests_count(share, floor, worth):
-    assert scoring.earned(share, floor) == pytest.approx(worth)
+    assert scoring.score_tests(share, floor) == pytest.approx(worth)

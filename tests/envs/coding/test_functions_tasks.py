@@ -14,9 +14,9 @@ from each_record import for_each
 import llmzoo
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import coop_humaneval, generator, humaneval, mbpp, oracle, scoring
-from llmzoo.envs.coding.functions.tasks import canonical, examples, stub
+from llmzoo.envs.coding.functions.tasks import canonical, example_asserts, stub
 from llmzoo.envs.sources import BadField
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError
 from llmzoo.sandbox import Sandbox
 from scripts.samples import build
 
@@ -32,10 +32,10 @@ def run(source, tests=""):
 
 
 def full_marks(helper, main, entry_point):
-    result = scoring.facts(
+    result = scoring.collect_facts(
         programs.functions(programs.merge(helper, main)), ["aux"], entry_point, parses=True
     )
-    return sum(scoring.parts(result, 1.0).values()) == pytest.approx(1.0)
+    return sum(scoring.reward_components(result, 1.0).values()) == pytest.approx(1.0)
 
 
 def test_there_are_enough_problems_and_none_twice():
@@ -71,11 +71,11 @@ def test_our_problems_cannot_be_passed_by_a_constant(problem):
 def test_our_problems_as_records_of_public_sets(problem):
     for module in (humaneval, coop_humaneval, mbpp):
         write = build.mbpp if module is mbpp else build.humaneval
-        task = module.read(json.loads(json.dumps(write(problem))))
+        task = module.parse_record(json.loads(json.dumps(write(problem))))
         (solution,) = task.solution
         assert task.entry_point == problem.name
         assert len(task.public) == (1 if module is mbpp else 2)
-        helper, main = oracle.split(solution, problem.name)
+        helper, main = oracle.split_solution(solution, problem.name)
         assert full_marks(helper, main, problem.name)
         call = f"\ncheck({problem.name})" if "def check(" in task.tests else ""
         run(f"{task.prelude}\n{helper}\n{main}", task.tests + call)
@@ -86,7 +86,7 @@ def test_our_problems_as_records_of_public_sets(problem):
 
 def test_generated_problems_are_right_and_their_solutions_earn_full_marks():
     rng = random.Random(0)
-    drawn = [generator.draw(rng) for _ in range(150)]
+    drawn = [generator.generate_task(rng) for _ in range(150)]
     for task in drawn:
         helper, main = task.solution
         run(f"{helper}\n{main}", "\n".join([*task.public, task.hidden]))
@@ -100,7 +100,7 @@ def test_the_same_words_give_the_same_problem():
     rng = random.Random(1)
     seen = {}
     for _ in range(1_000):
-        task = generator.draw(rng)
+        task = generator.generate_task(rng)
         known = seen.setdefault(canonical(task), task)
         assert known == task
         assert (known.tests, known.public) == (task.tests, task.public)
@@ -110,7 +110,7 @@ def test_drawing_is_quick(no_collector):
     rng = random.Random(2)
     started = time.process_time()
     for _ in range(300):
-        generator.draw(rng)
+        generator.generate_task(rng)
     assert (time.process_time() - started) / 300 < 0.005  # 0.0003 on an idle machine
 
 
@@ -136,11 +136,11 @@ def test_an_amateur_is_right_about_half_the_time():
     rng = random.Random(3)
     right = {"helper": 0, "main": 0}
     for _ in range(200):
-        task = generator.draw(rng)
+        task = generator.generate_task(rng)
         helper, main = task.solution
         for name, program in (
-            ("helper", f"{oracle.amateur(helper, rng)}\n{main}"),
-            ("main", f"{helper}\n{oracle.amateur(main, rng)}"),
+            ("helper", f"{oracle.add_slips(helper, rng)}\n{main}"),
+            ("main", f"{helper}\n{oracle.add_slips(main, rng)}"),
         ):
             try:
                 run(program, task.hidden)
@@ -161,7 +161,7 @@ def spread(numbers):
 
 
 def test_a_solution_in_one_piece_is_taken_apart():
-    helper, main = oracle.split(ONE_PIECE, "spread")
+    helper, main = oracle.split_solution(ONE_PIECE, "spread")
     assert helper == (
         "def aux(numbers, middle):\n"
         "    return math.sqrt(sum(((n - middle) ** 2 for n in numbers)) / len(numbers))"
@@ -186,30 +186,34 @@ def test_a_solution_in_one_piece_is_taken_apart():
     ],
 )  # fmt: skip
 def test_taking_apart_keeps_the_meaning(source, call, value):
-    helper, main = oracle.split(source, "f")
+    helper, main = oracle.split_solution(source, "f")
     namespace = run(f"{helper}\n{main}")
     assert eval(call, namespace) == value
-    assert scoring.uses(programs.functions(main)["f"], "aux") == ["used"]
+    assert scoring.find_uses(programs.functions(main)["f"], "aux") == ["used"]
 
 
 def test_the_helper_is_a_part_that_is_needed():
-    helper, main = oracle.split(ONE_PIECE, "spread", lambda helper, main: "/" not in helper)
+    helper, main = oracle.split_solution(
+        ONE_PIECE, "spread", lambda helper, main: "/" not in helper
+    )
     assert helper.endswith("return sum(((n - middle) ** 2 for n in numbers))")
     assert "return math.sqrt(aux(numbers, middle) / len(numbers))" in main
-    assert oracle.split(ONE_PIECE, "spread", lambda *_: False) == oracle.split(ONE_PIECE, "spread")
+    assert oracle.split_solution(ONE_PIECE, "spread", lambda *_: False) == oracle.split_solution(
+        ONE_PIECE, "spread"
+    )
 
 
 def test_several_helpers_agree():
-    main = oracle.agree("def f(a):\n    return [aux(x) for x in a]", "f", ["aux", "aux_1"])
+    main = oracle.join_helpers("def f(a):\n    return [aux(x) for x in a]", "f", ["aux", "aux_1"])
     helper = "def aux(x):\n    return x + 1"
-    namespace = run(f"{helper}\n{oracle.renamed(helper, 'aux_1')}\n{main}")
+    namespace = run(f"{helper}\n{oracle.rename_function(helper, 'aux_1')}\n{main}")
     assert namespace["f"]([1, 2]) == [2, 3]
-    assert scoring.uses(programs.functions(main)["f"], "aux_1") == ["used"]
+    assert scoring.find_uses(programs.functions(main)["f"], "aux_1") == ["used"]
 
 
 def test_no_solution_for_another_function():
-    with pytest.raises(NoPlayerError, match="'g'"):
-        oracle.split("def f(a):\n    return a", "g")
+    with pytest.raises(NoScriptedPolicyError, match="'g'"):
+        oracle.split_solution("def f(a):\n    return a", "g")
 
 
 HUMANEVAL = {
@@ -229,21 +233,21 @@ MBPP = {
 
 
 def test_records_of_humaneval():
-    task = humaneval.read(HUMANEVAL)
+    task = humaneval.parse_record(HUMANEVAL)
     assert (task.name, task.entry_point) == ("HumanEval/0", "f")
     assert task.public == ("assert f(1) == 4",)
     assert task.prelude == "def twice(x):\n    return 2 * x"
-    assert coop_humaneval.read({**HUMANEVAL, "canonical_solution": None}).solution == ()
+    assert coop_humaneval.parse_record({**HUMANEVAL, "canonical_solution": None}).solution == ()
 
 
 def test_records_of_mbpp_in_both_configurations():
-    task = mbpp.read(MBPP)
+    task = mbpp.parse_record(MBPP)
     assert (task.name, task.entry_point, task.prelude) == ("mbpp/3", "double", "import math")
     assert task.public == ("assert math.isclose(double(1), 2)",)
     full = {k: v for k, v in MBPP.items() if k not in ("prompt", "test_imports")}
     full |= {"text": MBPP["prompt"], "test_setup_code": "import math"}
     full |= {"challenge_test_list": ["assert double(0) == 0"]}
-    task = mbpp.read(full)
+    task = mbpp.parse_record(full)
     assert task.prelude == "import math"
     assert task.hidden.split("\n")[-1] == "assert double(0) == 0"
 
@@ -264,7 +268,9 @@ def test_records_of_mbpp_in_both_configurations():
 )  # fmt: skip
 def test_malformed_records_name_the_field(read, record, change, message):
     with pytest.raises(BadField, match=message):
-        importlib.import_module(f"llmzoo.envs.coding.functions.{read}").read({**record, **change})
+        importlib.import_module(f"llmzoo.envs.coding.functions.{read}").parse_record(
+            {**record, **change}
+        )
 
 
 def test_a_malformed_file_is_named_with_its_line(tmp_path):
@@ -290,7 +296,7 @@ def test_tests_without_a_verdict_are_left_out_and_counted(tmp_path, monkeypatch)
     assert counts() == (1, 1)
     path.write_text(f"{json.dumps(another)}\n{json.dumps(HUMANEVAL)}\n\n")
     with Sandbox(workers=1, min_level=1, allow_shared=True) as box:
-        monkeypatch.setattr(judging, "shared", lambda: box)
+        monkeypatch.setattr(judging, "default_sandbox", lambda: box)
         assert counts() == (2, 0)
 
 
@@ -300,8 +306,8 @@ def test_stub_and_examples_belong_together():
         "def f(a, b=2):\n    \"\"\"Adds two numbers.\n\n    >>> f(1)\n    3\n    >>> f('x', 'y')\n"
         '    \'xy\'\n    """\n'
     )
-    assert examples(statement, "f") == ("assert f(1) == 3", "assert f('x', 'y') == 'xy'")
-    assert examples(">>> f(1)\nsomething else\n>>> g(1)\n2\n>>> f(\n3", "f") == ()
+    assert example_asserts(statement, "f") == ("assert f(1) == 3", "assert f('x', 'y') == 'xy'")
+    assert example_asserts(">>> f(1)\nsomething else\n>>> g(1)\n2\n>>> f(\n3", "f") == ()
 
 
 @pytest.mark.parametrize("id", ["humaneval_v0", "coop_humaneval_v0", "mbpp_v0"])

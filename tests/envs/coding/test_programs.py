@@ -10,7 +10,14 @@ import warnings
 import pytest
 
 from llmzoo import testing
-from llmzoo.envs.coding.programs import NoProgram, definitions, extract, functions, merge, without
+from llmzoo.envs.coding.programs import (
+    NoProgram,
+    definitions,
+    extract,
+    functions,
+    merge,
+    remove_definitions,
+)
 
 AUX = "def aux(x):\n    return x + 1"
 MAIN = "def main(a):\n    return [aux(x) for x in a]"
@@ -174,5 +181,5 @@ def test_merge_of_what_does_not_parse():
 
 
 def test_without_drops_definitions_by_name():
-    assert without(f"{AUX}\n{MAIN}", ["aux"]) == MAIN
-    assert without(AUX, ["main"]) == AUX
+    assert remove_definitions(f"{AUX}\n{MAIN}", ["aux"]) == MAIN
+    assert remove_definitions(AUX, ["main"]) == AUX

@@ -6,7 +6,7 @@ import pytest
 
 from llmzoo.envs import sources
 from llmzoo.envs.coding.contests import targets, trials
-from llmzoo.envs.coding.contests.trials import Known
+from llmzoo.envs.coding.contests.trials import KnownSolution
 from llmzoo.sandbox.results import DEFAULT_LIMITS
 from scripts.samples import build, survey
 
@@ -21,7 +21,8 @@ def test_the_data_is_up_to_date(name):
 
 CONTESTS = survey.contest_samples()
 SHIPPED = {
-    record["key"]: record for record in sources.records(build.CODING / "contests" / "wrong.jsonl")
+    record["key"]: record
+    for record in sources.read_shipped_records(build.CODING / "contests" / "wrong.jsonl")
 }
 
 
@@ -41,5 +42,7 @@ def test_shipped_wrong_programs_are_what_the_survey_finds(step):
 def test_the_wrong_programs_of_every_contest_sample_are_shipped(monkeypatch):
     monkeypatch.setattr(targets, "survey", None)
     for problem in CONTESTS:
-        known = Known(problem.solutions[0], trials.program(problem.solutions[0], problem))
-        assert targets.targets(problem, known, DEFAULT_LIMITS, 5).tests
+        known = KnownSolution(
+            problem.solutions[0], trials.prepare_program(problem.solutions[0], problem)
+        )
+        assert targets.find_targets(problem, known, DEFAULT_LIMITS, 5).tests

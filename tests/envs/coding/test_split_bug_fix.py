@@ -19,10 +19,10 @@ from llmzoo.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCATOR, FIXER = "locator_0", "fixer_1"
-SHIPPED = tasks.shipped(None)
+SHIPPED = tasks.load_tasks(None)
 FIRSTS = [
     next(n for n, task in enumerate(SHIPPED) if task.program.name == name)
-    for name in tasks.programs()
+    for name in tasks.load_programs()
 ]
 CAESAR = next(n for n in FIRSTS if SHIPPED[n].program.name == "caesar")
 ANSWERS = {LOCATOR: "hello", FIXER: "def caesar(text, shift):\n    return 'none'"}
@@ -86,7 +86,7 @@ def test_no_prompt_holds_what_the_agent_does_not_see(every):
         code = halves.without_docstrings(task.broken)
         meant = halves.purposes(task.program.source)
         public, hidden = task.program.calls()
-        tests = [halves.written(call) for call in [*public, *hidden]]
+        tests = [halves.format_call(call) for call in [*public, *hidden]]
         lines = [line.strip() for line in code.splitlines()]
         of_code = [line for line in lines if len(line) > 8 and line not in meant]
         of_tests = [call for call, _ in tests] + [line.strip() for line in meant.splitlines()]
@@ -96,8 +96,8 @@ def test_no_prompt_holds_what_the_agent_does_not_see(every):
         answers = {LOCATOR: "hello", FIXER: f"def {task.program.name}(*a):\n    return None"}
         for prompt in read(made(number), LOCATOR, answers):
             assert not [line for line in of_code if line in prompt], task
-            known = f"{meant}{public!r}{[halves.written(call) for call in public]}"
-            secret = [call for call, _ in map(halves.written, hidden) if call not in known]
+            known = f"{meant}{public!r}{[halves.format_call(call) for call in public]}"
+            secret = [call for call, _ in map(halves.format_call, hidden) if call not in known]
             assert not [call for call in secret if f"  {call}\n" in prompt], task
         for prompt in read(env, FIXER, answers):
             assert not [text for text in of_tests if text in prompt], task
@@ -121,7 +121,7 @@ def test_the_locator_reads_how_every_public_test_ends():
     text = env.observe(LOCATOR)
     assert "3 of 4 public tests fail:" in text
     assert "  caesar('xyz!', 2)\n    expected 'zab!'\n    got " in text
-    assert not [call for call in hidden if halves.written(call)[0] in text]
+    assert not [call for call in hidden if halves.format_call(call)[0] in text]
     env.step("hello")
     env.step(right.replace("return ", "if text == 'xyz!':\n        return 'q'\n    return "))
     text = env.observe(LOCATOR)
@@ -150,11 +150,11 @@ def test_the_fixer_takes_another_form_when_it_is_told_other_results():
     env = made()
     task = env.episode.task
     right = halves.without_docstrings(task.program.source)
-    assert right in oracle.repair(task, oracle.tell(task, 400), 0)
+    assert right in oracle.expert_repair(task, oracle.expert_message(task, 400), 0)
     other = SHIPPED[CAESAR + 1]
     gives = oracle._forms("caesar")[halves.without_docstrings(other.broken)]
     told = "\n".join(f"{call} should give {value}" for call, value in gives.items())
-    assert right not in oracle.repair(task, told, 0)
+    assert right not in oracle.expert_repair(task, told, 0)
 
 
 def test_what_is_paid():

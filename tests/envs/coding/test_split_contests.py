@@ -21,7 +21,7 @@ from llmzoo.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTER, CODER = "tester_1", "coder_0"
-SHIPPED = tasks.shipped()
+SHIPPED = tasks.load_shipped()
 NAMES = [problem.name for problem in SHIPPED]
 STAIRS, TURN = NAMES.index("stair_patterns"), NAMES.index("turn_picture")
 ANSWERS = {TESTER: "hello", CODER: "print('none')"}
@@ -37,14 +37,16 @@ def with_other_half(env, one_agent):
     """The same episode, other in what ``agent`` does not see: in the examples for the tester, in the statement,
     the hidden tests and the solution for the coder."""
     problem = env.episode.problem
-    told, public = halves.statement(problem), problem.public
+    told, public = halves.statement_without_examples(problem), problem.public
     hidden, solutions = problem.hidden, problem.solutions
     if one_agent == TESTER:
         public = (Test("3 1\n1\n", "0\n"),)
     else:
         told, hidden = "Write something else.", (Test("9 9\n9\n", "99\n"),)
         solutions = ("print(99)",)
-    changed = tasks.problem(told, public, hidden, function=problem.function, solutions=solutions)
+    changed = tasks.make_problem(
+        told, public, hidden, function=problem.function, solutions=solutions
+    )
     env.episode = replace(env.episode, problem=changed)
     return env
 
@@ -61,13 +63,13 @@ def read(env, one_agent, answers):
 
 def test_the_halves_of_a_problem():
     shown = (Test("1 2\n", "3\n"), Test("4\n", "4\n"))
-    problem = tasks.problem("Add.\n\nInput: numbers.", shown, [Test("5\n", "5\n")])
-    assert halves.statement(problem) == "Add.\n\nInput: numbers."
+    problem = tasks.make_problem("Add.\n\nInput: numbers.", shown, [Test("5\n", "5\n")])
+    assert halves.statement_without_examples(problem) == "Add.\n\nInput: numbers."
     first = "Example input:\n1 2\nExample output:\n3"
-    assert halves.examples(problem) == [first, "Example input:\n4\nExample output:\n4"]
-    assert halves.divisible(problem)
-    assert not halves.divisible(tasks.problem("Add. So:\n1 2\ngives 3", shown, []))
-    assert not halves.divisible(tasks.problem("Add.", [], shown))
+    assert halves.example_texts(problem) == [first, "Example input:\n4\nExample output:\n4"]
+    assert halves.can_split(problem)
+    assert not halves.can_split(tasks.make_problem("Add. So:\n1 2\ngives 3", shown, []))
+    assert not halves.can_split(tasks.make_problem("Add.", [], shown))
 
 
 @pytest.mark.parametrize("one_agent", [TESTER, CODER])
@@ -88,21 +90,25 @@ def test_no_prompt_holds_what_the_agent_does_not_see(number):
     problem = SHIPPED[number]
     env = made(number, max_turns=2)
     for prompt in read(env, TESTER, ANSWERS):
-        assert halves.statement(problem) in prompt
-        assert not [text for text in halves.examples(problem) if text in prompt]
+        assert halves.statement_without_examples(problem) in prompt
+        assert not [text for text in halves.example_texts(problem) if text in prompt]
         for test in problem.public:
             assert f"\n{test.input.rstrip()}\n{test.output.rstrip()}\n" not in prompt
             assert "\n" not in test.input.rstrip() or test.input.rstrip() not in prompt
-    lines = [line.strip() for line in halves.statement(problem).splitlines() if line.strip()]
+    lines = [
+        line.strip()
+        for line in halves.statement_without_examples(problem).splitlines()
+        if line.strip()
+    ]
     words = [sentence for line in lines for sentence in line.split(". ") if len(sentence) > 12]
     code = [line.strip() for line in problem.solutions[0].splitlines() if len(line.strip()) > 8]
     secret = [test.input.strip() for test in problem.hidden if len(test.input.strip()) > 6]
-    known = "".join(halves.examples(problem))
+    known = "".join(halves.example_texts(problem))
     secret = [text for text in secret if text not in known]
     assert len(words) > 1
     assert code
     for prompt in read(made(number, max_turns=2), CODER, ANSWERS):
-        assert all(text in prompt for text in halves.examples(problem))
+        assert all(text in prompt for text in halves.example_texts(problem))
         assert not [text for text in [*words, *code, *secret] if text in prompt]
 
 
@@ -180,17 +186,17 @@ def test_a_message_cannot_pass_for_the_environments_own_text():
 
 
 def test_the_parts_of_a_program():
-    assert oracle.part("print(1)", 400, 0) == "1/1|print(1)|"
+    assert oracle.message_part("print(1)", 400, 0) == "1/1|print(1)|"
     # 17 characters, of which 9 are for the frame: two parts of 8
-    assert [oracle.part("abcdefgh  ijk", 17, n) for n in range(3)] == [
+    assert [oracle.message_part("abcdefgh  ijk", 17, n) for n in range(3)] == [
         "1/2|abcdefgh|",
         "2/2|  ijk|",
         "1/2|abcdefgh|",
     ]
-    assert oracle.part("print(1)", 9, 0) == "-"
-    first = oracle.assemble(SHIPPED[0], "1/2|for i in range(3):\n |", "", 0)
+    assert oracle.message_part("print(1)", 9, 0) == "-"
+    first = oracle.assemble_program(SHIPPED[0], "1/2|for i in range(3):\n |", "", 0)
     assert first == "```python\nfor i in range(3):\n \n```"
-    assert oracle.assemble(SHIPPED[0], "2/2| print(i)|", first, 1) == (
+    assert oracle.assemble_program(SHIPPED[0], "2/2| print(i)|", first, 1) == (
         "```python\nfor i in range(3):\n  print(i)\n```"
     )
 
@@ -228,7 +234,7 @@ def test_guesses_from_examples():
     """Sums, parts of an output and choices are found; what is guessed is right on every example."""
 
     def problem(*pairs: tuple[str, str], function=None) -> Problem:
-        return tasks.problem("?", [Test(*pair) for pair in pairs], [], function=function)
+        return tasks.make_problem("?", [Test(*pair) for pair in pairs], [], function=function)
 
     assert "print(f['all sum'])" in guesses.guess(problem(("1 2 4", "7"), ("3 9", "12")), 0)
     both = problem(("a b 5", "b 6"), ("c dd 7", "dd 8"))

@@ -11,7 +11,14 @@ import pytest
 import llmzoo
 from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.envs.debate.judge import rules, verdicts
-from llmzoo.envs.debate.tasks import MAX_CHARS, MAX_WORDS, heard, other, phase_of, shipped
+from llmzoo.envs.debate.tasks import (
+    MAX_CHARS,
+    MAX_WORDS,
+    clean_speech,
+    load_topics,
+    other_side,
+    phase_of,
+)
 from llmzoo.errors import ConfigError
 from llmzoo.policies import load
 
@@ -202,14 +209,14 @@ def test_what_is_wrong_with_a_speech_is_told(text, error):
 
 
 def test_only_so_much_is_heard():
-    assert heard("one two\n\n three\u200b\x07 \ud800four") == "one two\nthree four"
-    assert len(heard("word " * 9_000).split()) == MAX_WORDS
-    assert len(heard("x" * 9_000)) == MAX_CHARS
+    assert clean_speech("one two\n\n three\u200b\x07 \ud800four") == "one two\nthree four"
+    assert len(clean_speech("word " * 9_000).split()) == MAX_WORDS
+    assert len(clean_speech("x" * 9_000)) == MAX_CHARS
     # a text that is printable is not looked at letter by letter; a control character makes it so
     letters = [c for c in map(chr, range(0x3000)) if c.isprintable() and not c.isspace()]
     for start in range(0, len(letters), 100):
         said = "".join(letters[start : start + 100])
-        assert heard(said) == heard(f"{said}\x07") == said
+        assert clean_speech(said) == clean_speech(f"{said}\x07") == said
     env = started()
     env.step("alpha " * 250 + "omega")
     assert "omega" not in env.observe("con_1")
@@ -237,7 +244,7 @@ def test_one_who_debates_alone_meets_the_expert():
         phases = [speech.phase for speech in env.episode.debate.speeches]
         assert phases == ["opening"] * 2 + ["rebuttal"] * 2 + ["closing"] * 2
         agents = {speech.agent for speech in env.episode.debate.speeches}
-        assert agents == {"debater_0", f"{other(side)}_1"}
+        assert agents == {"debater_0", f"{other_side(side)}_1"}
     assert sides == {"pro", "con"}
 
 
@@ -316,7 +323,7 @@ def test_what_is_wrong_with_a_verdict_is_told():
     ],
 )
 def test_verdicts_that_can_be_read(text, scores):
-    assert tuple(verdicts.parse(text)[side] for side in ("pro", "con")) == scores
+    assert tuple(verdicts.parse_verdict(text)[side] for side in ("pro", "con")) == scores
 
 
 @pytest.mark.parametrize(
@@ -329,7 +336,7 @@ def test_verdicts_that_can_be_read(text, scores):
 )
 def test_verdicts_that_cannot(text):
     with pytest.raises(verdicts.NoVerdict):
-        verdicts.parse(text)
+        verdicts.parse_verdict(text)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +355,7 @@ def test_verdicts_that_cannot(text):
 )
 def test_agreement(verdict, right, expected):
     named = [dict(zip(("pro", "con"), scores, strict=True)) for scores in (verdict, right)]
-    assert verdicts.agreement(*named) == pytest.approx(expected)
+    assert verdicts.score_agreement(*named) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("verdict", [(0.5, 0.5), (1, 1), (0, 0), (0.7, 0.4), (1, 0), (0.5, 0.6)])
@@ -356,7 +363,7 @@ def test_agreement(verdict, right, expected):
 def test_one_verdict_always_earns_nothing(verdict, right):
     """Where the sides are as often ahead; and reading none is worse than any verdict."""
     paid = [
-        verdicts.agreement(dict(zip(("pro", "con"), verdict, strict=True)), right)
+        verdicts.score_agreement(dict(zip(("pro", "con"), verdict, strict=True)), right)
         for right in (
             dict(zip(("pro", "con"), right, strict=True)),
             dict(zip(("con", "pro"), right, strict=True)),
@@ -454,4 +461,4 @@ def test_infos_are_plain_data():
     env = started()
     env.step("no")
     assert json.loads(json.dumps(env.infos["pro_0"]))["source"] == "shipped"
-    assert len(shipped()) >= 60
+    assert len(load_topics()) >= 60

@@ -6,7 +6,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.debate.judge import rules
-from llmzoo.envs.debate.tasks import Speech, shipped
+from llmzoo.envs.debate.tasks import Speech, load_topics
 from tests.attacks.rewards import debate as family
 from tests.attacks.rewards import debate_crude, debate_sly, idle_debates
 from tests.attacks.rewards.honest_debates import HONEST
@@ -38,7 +38,7 @@ def test_honest_speakers_who_meet_each_other_earn_seven_tenths(duel):
 
 def test_no_honest_speech_is_thrown_out():
     for duel in DUELS:
-        topic = next(topic for topic in shipped() if topic.id == duel.topic)
+        topic = next(topic for topic in load_topics() if topic.id == duel.topic)
         before = ()
         for pair in zip(duel.pro, duel.con, strict=True):
             for side, text in zip(("pro", "con"), pair, strict=True):

@@ -14,8 +14,8 @@ import pytest
 from llmzoo.endpoints import Endpoint
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.env import DebateEnv
-from llmzoo.envs.debate.judge.endpoint import RUBRIC, EndpointJudge, parse
-from llmzoo.envs.debate.tasks import Debate, Speech, shipped
+from llmzoo.envs.debate.judge.endpoint import RUBRIC, EndpointJudge, parse_scores
+from llmzoo.envs.debate.tasks import Debate, Speech, load_topics
 from llmzoo.errors import ConfigError, MissingExtraError, ServiceError, UnknownNameError
 
 pytest.importorskip("openai", reason="the extra 'openai' is not installed")
@@ -72,7 +72,7 @@ def endpoint(server, **kwargs):
 
 
 def debate():
-    topic = shipped()[0]
+    topic = load_topics()[0]
     empty = Debate(topic, 1)
     return Debate(
         topic,
@@ -200,4 +200,4 @@ def test_a_missing_package_is_named(monkeypatch):
     ],
 )
 def test_answers_that_are_no_scores(answer):
-    assert parse(answer) is None
+    assert parse_scores(answer) is None

@@ -8,13 +8,36 @@ import pytest
 
 from llmzoo.envs.debate import oracle
 from llmzoo.envs.debate.judge import rules
-from llmzoo.envs.debate.judge.denials import denied, denied_throughout, denies, turned
-from llmzoo.envs.debate.judge.evidence import evidence, invented, replies
-from llmzoo.envs.debate.judge.stance import asserted, given_up, leaning, stance, stated
-from llmzoo.envs.debate.judge.style import novelty, prose, structure, well_shaped
-from llmzoo.envs.debate.judge.words import figures, plain, quoted, sentences, stem, words
+from llmzoo.envs.debate.judge.denials import (
+    denies,
+    find_denials,
+    is_negation_of,
+    negated_verb_share,
+)
+from llmzoo.envs.debate.judge.evidence import find_invented_figures, score_evidence, score_replies
+from llmzoo.envs.debate.judge.stance import (
+    asserted_clauses,
+    count_concessions,
+    measure_leaning,
+    score_stance,
+    stated_side,
+)
+from llmzoo.envs.debate.judge.style import (
+    is_well_shaped,
+    score_novelty,
+    score_prose,
+    score_structure,
+)
+from llmzoo.envs.debate.judge.words import (
+    claimed_figures,
+    figures,
+    normalize,
+    sentences,
+    stem,
+    words,
+)
 from llmzoo.envs.debate.tasks import Brief, BriefPoint, Debate, Speech, Topic
-from llmzoo.envs.prose import ramp
+from llmzoo.envs.prose import linear_ramp
 from llmzoo.testing import hostile_texts
 
 TOPIC = Topic(
@@ -71,12 +94,15 @@ def test_words_figures_and_stems():
         *("it", "cost", "1250.50", "in", "real", "terms", "didn't", "it"),
     )
     assert figures(words("twenty-three of 40, and eleven of two")) == {"23", "40", "11", "2"}
-    assert quoted(words("two reasons, 3 points, 45 cases, seventy percent")) == {"45", "70"}
+    assert claimed_figures(words("two reasons, 3 points, 45 cases, seventy percent")) == {
+        "45",
+        "70",
+    }
     assert stem("uniforms") == stem("uniformity")
     assert stem("saving") == stem("saves") == stem("saved")
-    assert plain("caf\u00e9\u200b \u2019tis") == "cafe 'tis"
-    assert [ramp(value, 0.2, 0.6) for value in (0.1, 0.4, 0.9)] == pytest.approx([0, 0.5, 1])
-    assert ramp(0.5, 0.9, 0.5) == 1.0
+    assert normalize("caf\u00e9\u200b \u2019tis") == "cafe 'tis"
+    assert [linear_ramp(value, 0.2, 0.6) for value in (0.1, 0.4, 0.9)] == pytest.approx([0, 0.5, 1])
+    assert linear_ramp(0.5, 0.9, 0.5) == 1.0
 
 
 def test_sentences_and_clauses():
@@ -86,11 +112,13 @@ def test_sentences_and_clauses():
     (sentence,) = said(
         "Although boats are cheap, storms stop them, but my opponent says they do not."
     )
-    assert [clause.text for clause in asserted(sentence)] == ["storms stop them"]
+    assert [clause.text for clause in asserted_clauses(sentence)] == ["storms stop them"]
     (sentence,) = said("The other side says so because the boats are cheap; they are slow.")
-    assert [clause.text for clause in asserted(sentence)] == ["they are slow."]
+    assert [clause.text for clause in asserted_clauses(sentence)] == ["they are slow."]
     (sentence,) = said("The other side is not right: boats are slow.")
-    assert [clause.text for clause in asserted(sentence)] == [": boats are slow.".lstrip(": ")]
+    assert [clause.text for clause in asserted_clauses(sentence)] == [
+        ": boats are slow.".lstrip(": ")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -107,40 +135,42 @@ def test_sentences_and_clauses():
     ],
 )
 def test_shape_of_a_sentence(text, shaped):
-    assert well_shaped(said(text)[0]) is shaped
+    assert is_well_shaped(said(text)[0]) is shaped
 
 
 def test_prose_asks_for_length_letters_and_order():
-    assert prose(said(STORM)) == 1.0
-    assert prose(said("I support the motion.")) == 0.0
-    assert prose(said(STORM.replace("a", "\u0430"))) == 0.0
-    assert prose(said(" ".join(reversed(STORM.split())))) == 0.0
-    assert prose(()) == 0.0
+    assert score_prose(said(STORM)) == 1.0
+    assert score_prose(said("I support the motion.")) == 0.0
+    assert score_prose(said(STORM.replace("a", "\u0430"))) == 0.0
+    assert score_prose(said(" ".join(reversed(STORM.split())))) == 0.0
+    assert score_prose(()) == 0.0
     # 25 words: 10 of the 25 between none and enough
-    assert prose(said(" ".join(STORM.split()[:24]) + " boats.")) == pytest.approx(0.4)
+    assert score_prose(said(" ".join(STORM.split()[:24]) + " boats.")) == pytest.approx(0.4)
 
 
 def test_structure_counts_sentences_and_kinds_of_markers():
-    assert structure(said(STORM)) == 1.0
-    assert structure(said("Storms stop the boats.")) == pytest.approx(0.5 / 3)
-    assert structure(said("First, storms stop the boats.")) == pytest.approx(0.5 / 3 + 0.25)
+    assert score_structure(said(STORM)) == 1.0
+    assert score_structure(said("Storms stop the boats.")) == pytest.approx(0.5 / 3)
+    assert score_structure(said("First, storms stop the boats.")) == pytest.approx(0.5 / 3 + 0.25)
 
 
 def test_stance_is_what_is_asserted():
-    assert stance(TOPIC, "pro", said(STORM)) == 1.0
-    assert stance(TOPIC, "con", said(STORM)) == 0.0
+    assert score_stance(TOPIC, "pro", said(STORM)) == 1.0
+    assert score_stance(TOPIC, "con", said(STORM)) == 0.0
     silent = STORM.replace("I support the motion. ", "")
-    assert stance(TOPIC, "pro", said(silent)) == pytest.approx(0.75)
+    assert score_stance(TOPIC, "pro", said(silent)) == pytest.approx(0.75)
     both = (
         "Storms strand patients at the quay. Pillars drive seals from the colony and the sandbank."
     )
-    share, used = leaning(TOPIC, "pro", said(both))
+    share, used = measure_leaning(TOPIC, "pro", said(both))
     assert share < 0.5
     assert used == 4
     reported = "Storms strand patients at the quay. My opponent says pillars drive seals away."
-    assert leaning(TOPIC, "pro", said(reported))[0] == 1.0
+    assert measure_leaning(TOPIC, "pro", said(reported))[0] == 1.0
     turned = "Storms do not stop the boats and strand no single patient."
-    assert leaning(TOPIC, "pro", said("It is not true that storms stop the boats."))[0] == 0.0
+    assert (
+        measure_leaning(TOPIC, "pro", said("It is not true that storms stop the boats."))[0] == 0.0
+    )
     assert denies(turned) is False  # two denials: the rule counts them, it does not parse
 
 
@@ -157,50 +187,57 @@ def test_stance_is_what_is_asserted():
     ],
 )
 def test_which_side_a_speaker_says_it_is_on(text, pro):
-    assert stated("pro", said(text)) == pro
-    assert stated("con", said(text)) == -pro
+    assert stated_side("pro", said(text)) == pro
+    assert stated_side("con", said(text)) == -pro
 
 
 def test_giving_up():
-    assert given_up(said("My opponent is right.")) == 1
-    assert given_up(said("My opponent is right about the seals, but wrong about the boats.")) == 0
-    assert given_up(said("I was wrong. We concede the debate.")) == 2
+    assert count_concessions(said("My opponent is right.")) == 1
+    assert (
+        count_concessions(said("My opponent is right about the seals, but wrong about the boats."))
+        == 0
+    )
+    assert count_concessions(said("I was wrong. We concede the debate.")) == 2
 
 
 def test_evidence_needs_its_figure_its_words_and_its_claim():
-    assert evidence(TOPIC, "pro", said(STORM), ()) == 1.0
-    assert evidence(TOPIC, "con", said(STORM), ()) == 0.0
-    assert evidence(TOPIC, "pro", said(STORM.replace("23", "32")), ()) == 0.0
-    assert evidence(TOPIC, "pro", said("The figure is 23, and that says it all."), ()) == 0.0
+    assert score_evidence(TOPIC, "pro", said(STORM), ()) == 1.0
+    assert score_evidence(TOPIC, "con", said(STORM), ()) == 0.0
+    assert score_evidence(TOPIC, "pro", said(STORM.replace("23", "32")), ()) == 0.0
+    assert score_evidence(TOPIC, "pro", said("The figure is 23, and that says it all."), ()) == 0.0
     far = "Last winter 23 ambulances had to wait at the quay."  # three words of it, no claim
-    assert evidence(TOPIC, "pro", said(far), ()) == pytest.approx(0.6)
-    assert evidence(TOPIC, "pro", said(STORM), (said(STORM),)) == 0.5
+    assert score_evidence(TOPIC, "pro", said(far), ()) == pytest.approx(0.6)
+    assert score_evidence(TOPIC, "pro", said(STORM), (said(STORM),)) == 0.5
     denied = "It is not true that 23 ambulances waited at the quay last winter in storms."
-    assert evidence(TOPIC, "pro", said(denied), ()) == 0.0
+    assert score_evidence(TOPIC, "pro", said(denied), ()) == 0.0
 
 
 def test_invented_figures():
-    assert invented(TOPIC, said("We know of 23 and 312 and 9 cases."), ()) == frozenset()
-    assert invented(TOPIC, said("In 87 percent of 400 cases."), ()) == {"87", "400"}
-    assert invented(TOPIC, said("You said 87."), ("It was 87.",)) == frozenset()
-    assert invented(TOPIC, said("Eighty-seven percent agree."), ()) == {"87"}
-    assert invented(TOPIC, said("Twelve islanders agree."), ()) == frozenset()
+    assert (
+        find_invented_figures(TOPIC, said("We know of 23 and 312 and 9 cases."), ()) == frozenset()
+    )
+    assert find_invented_figures(TOPIC, said("In 87 percent of 400 cases."), ()) == {"87", "400"}
+    assert find_invented_figures(TOPIC, said("You said 87."), ("It was 87.",)) == frozenset()
+    assert find_invented_figures(TOPIC, said("Eighty-seven percent agree."), ()) == {"87"}
+    assert find_invented_figures(TOPIC, said("Twelve islanders agree."), ()) == frozenset()
 
 
 def test_replies_name_and_answer():
     last = said("I oppose the motion. Pillars would drive the seals from their colony, sadly.")
     named = "My opponent says pillars would drive the seals away. But storms strand patients every winter."
-    assert replies(TOPIC, "pro", said(named), last) == 0.7
-    assert replies(TOPIC, "pro", said(STORM), last) == 0.0
+    assert score_replies(TOPIC, "pro", said(named), last) == 0.7
+    assert score_replies(TOPIC, "pro", said(STORM), last) == 0.0
     quoted_only = "My opponent says pillars would drive the seals away. I disagree."
-    assert replies(TOPIC, "pro", said(quoted_only), last) == 0.0
-    assert replies(TOPIC, "pro", said(STORM), ()) is None
-    assert replies(TOPIC, "pro", said(STORM), said("blorp?")) is None
+    assert score_replies(TOPIC, "pro", said(quoted_only), last) == 0.0
+    assert score_replies(TOPIC, "pro", said(STORM), ()) is None
+    assert score_replies(TOPIC, "pro", said(STORM), said("blorp?")) is None
 
 
 def test_novelty_against_oneself_the_others_and_the_brief():
     def new(text, own=(), others=(), side="pro"):
-        return novelty(TOPIC, side, said(text), [said(t) for t in own], [said(t) for t in others])
+        return score_novelty(
+            TOPIC, side, said(text), [said(t) for t in own], [said(t) for t in others]
+        )
 
     assert new(STORM) == 1.0
     assert new(STORM, own=[STORM]) == 0.0
@@ -213,9 +250,9 @@ def test_novelty_against_oneself_the_others_and_the_brief():
 def test_consistency_with_earlier_words():
     claim = said("Storms often stop the small boats in winter.")
     denial = said("Storms do not often stop the small boats in winter.")
-    assert rules.consistency(claim, ()) == 1.0
-    assert rules.consistency(denial, (claim,)) == pytest.approx(0.3)
-    assert rules.consistency((*claim, *denial), ()) == pytest.approx(0.09)
+    assert rules.score_consistency(claim, ()) == 1.0
+    assert rules.score_consistency(denial, (claim,)) == pytest.approx(0.3)
+    assert rules.score_consistency((*claim, *denial), ()) == pytest.approx(0.09)
 
 
 def test_a_speech_is_its_gate_times_its_parts():
@@ -266,18 +303,18 @@ def test_the_expert_answers_whatever_was_said():
     ],
 )
 def test_one_text_denies_another(text, given, expected):
-    assert turned(text, given) is expected
+    assert is_negation_of(text, given) is expected
 
 
 def test_a_negation_governs_what_follows_up_to_the_comma():
-    denial = denied("the tolls will not repay the debt, and the storms go on.")
+    denial = find_denials("the tolls will not repay the debt, and the storms go on.")
     assert denial.heads == {stem("repay")}
     assert denial.scope == {stem("repay"), stem("debt")}
 
 
 def test_who_denies_every_verb_says_nothing():
-    assert denied_throughout("it is not so. it was never so. it can't be. it has not been.") == 1.0
-    assert denied_throughout("it is not so.") == 0.25  # of four at least
+    assert negated_verb_share("it is not so. it was never so. it can't be. it has not been.") == 1.0
+    assert negated_verb_share("it is not so.") == 0.25  # of four at least
     nots = STORM.replace(" had ", " had not ").replace("we cannot", "we could not")
     nots = nots.replace("were stranded", "were not stranded")
     speech = Speech("pro_0", "pro", "opening", nots)
@@ -287,9 +324,9 @@ def test_who_denies_every_verb_says_nothing():
 def test_figures_may_be_reckoned_from_those_of_one_sentence():
     # 23 ambulances, one of them for 19 hours; 44 cents of each rate
     (sums,) = said("In the end 42 things happened, and 56 cents of the rate would be left.")
-    assert invented(TOPIC, (sums,), ()) == frozenset()
+    assert find_invented_figures(TOPIC, (sums,), ()) == frozenset()
     (across,) = said("Together that is 163 of them.")  # 23 and 140 stand apart
-    assert invented(TOPIC, (across,), ()) == {"163"}
+    assert find_invented_figures(TOPIC, (across,), ()) == {"163"}
 
 
 def test_headings_and_stars_do_not_count():

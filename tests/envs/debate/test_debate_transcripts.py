@@ -9,12 +9,12 @@ from __future__ import annotations
 import golden
 
 import llmzoo
-from llmzoo.envs.debate.tasks import shipped
+from llmzoo.envs.debate.tasks import load_topics
 
 
 def test_transcript():
     env = llmzoo.make("debate_v0", split="all", max_turns=2, judge_agent=True)
-    index = [topic.id for topic in shipped()].index("wolves-return")
+    index = [topic.id for topic in load_topics()].index("wolves-return")
     env.reset(options={"task": index})
     answers = ["", "I oppose the motion, and that is all.", "Both were weak."]
     golden.check("debate", golden.played(env, answers) + "\n")

@@ -14,7 +14,7 @@ from PIL import Image
 
 import llmzoo
 from llmzoo.envs.drawing import Board, BoardCell, palette, pixels
-from llmzoo.envs.drawing.palette import CELLS, rgb
+from llmzoo.envs.drawing.palette import CELLS, parse_rgb
 from llmzoo.envs.games.sokoban.view import LevelView
 from llmzoo.errors import MissingExtraError
 
@@ -27,23 +27,23 @@ def cell_of(picture, row, column, side):
 
 def has(picture, colour):
     """Pixels that come near a colour (edges are blended)."""
-    return int((np.abs(picture.astype(int) - rgb(colour)).max(axis=-1) <= 12).sum())
+    return int((np.abs(picture.astype(int) - parse_rgb(colour)).max(axis=-1) <= 12).sum())
 
 
 def test_the_size_follows_from_the_board():
     board = LevelView().board(["#" * 6] * 4)
-    picture = pixels.rgb(board)
+    picture = pixels.to_rgb(board)
     assert (picture.shape, picture.dtype) == ((4 * 56 + 36, 6 * 56 + 36, 3), np.uint8)
-    assert tuple(picture[0, 0]) == rgb(palette.PAPER)
-    assert pixels.rgb(LevelView().board(["#" * 40] * 2)).shape[1] == 40 * 24 + 16
-    assert pixels.rgb(LevelView().board(["#" * 300] * 2)).shape[1] == 300 * 8 + 4
+    assert tuple(picture[0, 0]) == parse_rgb(palette.PAPER)
+    assert pixels.to_rgb(LevelView().board(["#" * 40] * 2)).shape[1] == 40 * 24 + 16
+    assert pixels.to_rgb(LevelView().board(["#" * 300] * 2)).shape[1] == 300 * 8 + 4
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_each_kind_shows_its_own_colours_in_its_own_cell(kind):
     symbol = {"path": ">", "given": "3", "filled": "3", "wrong": "3"}.get(kind, "#")
     floor = BoardCell(" ", "floor")
-    picture = pixels.rgb(Board(((floor, floor), (floor, BoardCell(symbol, kind)))))
+    picture = pixels.to_rgb(Board(((floor, floor), (floor, BoardCell(symbol, kind)))))
     inside = cell_of(picture, 1, 1, 56)[4:-4, 4:-4]
     assert has(inside, CELLS[kind].fill) > 100 or kind == "wall"
     if kind not in ("wall", "floor", "empty"):
@@ -55,7 +55,8 @@ def test_each_kind_shows_its_own_colours_in_its_own_cell(kind):
 def test_pictures_of_different_cells_differ():
     symbols = {"path": ">", "given": "3", "filled": "3", "wrong": "3"}
     seen = {
-        pixels.rgb(Board(((BoardCell(symbols.get(kind, "#"), kind),),))).tobytes() for kind in CELLS
+        pixels.to_rgb(Board(((BoardCell(symbols.get(kind, "#"), kind),),))).tobytes()
+        for kind in CELLS
     }
     assert len(seen) == len(CELLS)
 
@@ -75,7 +76,7 @@ def test_the_picture_follows_the_episode(id):
 
 def test_an_animation_has_a_frame_for_each_board(tmp_path):
     boards = [LevelView().board([row]) for row in ("@ $.", " @$.", "  @*")]
-    pixels.animate(boards, tmp_path / "play.gif", seconds=0.5)
+    pixels.save_gif(boards, tmp_path / "play.gif", seconds=0.5)
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 3
         waits = []
@@ -83,12 +84,12 @@ def test_an_animation_has_a_frame_for_each_board(tmp_path):
             film.seek(number)
             waits.append(film.info["duration"])
             shown = np.asarray(film.convert("RGB")).astype(int)
-            assert np.abs(shown - np.asarray(pixels.image(board, 28))).mean() < 3
+            assert np.abs(shown - np.asarray(pixels.to_image(board, 28))).mean() < 3
         assert waits == [1500, 500, 3000]
 
 
 def test_an_animation_of_one_board(tmp_path):
-    pixels.animate([LevelView().board(["@ $."])], tmp_path / "play.gif")
+    pixels.save_gif([LevelView().board(["@ $."])], tmp_path / "play.gif")
     with Image.open(tmp_path / "play.gif") as film:
         assert film.n_frames == 1
 

@@ -8,10 +8,10 @@ import re
 import pytest
 
 import llmzoo
-from llmzoo.envs.drawing import Board, BoardCell, Sighting, terminal
+from llmzoo.envs.drawing import Board, BoardCell, BoardInText, terminal
 from llmzoo.envs.games.plan_path.scoring import PathView
 from llmzoo.envs.games.sokoban.view import LevelView
-from llmzoo.envs.games.sudoku.view import Grids, GridView
+from llmzoo.envs.games.sudoku.view import GridPair, GridView
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -21,8 +21,8 @@ def bare(text):
 
 
 def test_a_sudoku_has_thick_lines_around_its_boxes():
-    grids = Grids("12..341.2143....", "122.341.2143....")
-    assert bare(terminal.coloured(GridView().board(grids))).split("\n") == [
+    grids = GridPair("12..341.2143....", "122.341.2143....")
+    assert bare(terminal.render_coloured(GridView().board(grids))).split("\n") == [
         "┏━━━┯━━━┳━━━┯━━━┓",
         "┃ 1 │ 2 ┃ 2 │   ┃",
         "┠───┼───╂───┼───┨",
@@ -36,7 +36,7 @@ def test_a_sudoku_has_thick_lines_around_its_boxes():
 
 
 def test_a_level_has_a_frame():
-    drawn = terminal.coloured(LevelView().board(["#####", "#@$.#", "#+* #", "#####"]))
+    drawn = terminal.render_coloured(LevelView().board(["#####", "#@$.#", "#+* #", "#####"]))
     assert bare(drawn).split("\n") == [
         "╭───────────────╮",
         "│               │",
@@ -48,13 +48,13 @@ def test_a_level_has_a_frame():
 
 
 def test_the_way_of_a_walk_is_arrows():
-    drawn = terminal.coloured(PathView().after(["@.", "..", ".G"], "RDLD"))
+    drawn = terminal.render_coloured(PathView().after(["@.", "..", ".G"], "RDLD"))
     assert bare(drawn).split("\n")[1:-1] == ["│ ○  ↓ │", "│ ↓  ← │", "│ @  ◇ │"]
 
 
 def test_colours_tell_cells_apart_and_end_with_their_line():
     def codes(*cells):
-        (line,) = terminal.coloured(Board((cells,))).split("\n")[1:-1]
+        (line,) = terminal.render_coloured(Board((cells,))).split("\n")[1:-1]
         return CODES.findall(line)
 
     # the frame, the cells where the colour changes, the frame again, each ended
@@ -71,14 +71,14 @@ def test_colours_tell_cells_apart_and_end_with_their_line():
         codes(BoardCell("x", kind))[2] for kind in ("given", "filled", "wrong", "box", "start")
     }
     assert len(grounds) == 5
-    assert all(line.endswith("\x1b[0m") for line in terminal.coloured(Board(())).split("\n"))
+    assert all(line.endswith("\x1b[0m") for line in terminal.render_coloured(Board(())).split("\n"))
 
 
 @pytest.mark.parametrize(
     ("colour", "number"), [("#000000", 16), ("#ffffff", 231), ("#ff0000", 196), ("#080808", 232)]
 )
 def test_the_nearest_fixed_colour(colour, number):
-    assert terminal._nearest(colour) == number
+    assert terminal._nearest_colour(colour) == number
 
 
 class Stream(io.StringIO):
@@ -115,15 +115,15 @@ def test_where_colours_are_shown(is_terminal, encoding, env, takes, monkeypatch)
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    assert terminal.takes_colour(Stream(is_terminal, encoding)) is takes
+    assert terminal.supports_colour(Stream(is_terminal, encoding)) is takes
 
 
 def test_boards_take_their_places_in_a_text():
     board = LevelView().board(["@"])
-    drawn = terminal.coloured(board)
-    seen = [Sighting(3, 4, board), Sighting(9, 9, board, "simulation")]
-    assert terminal.in_text("is @ and D.", seen) == f"is {drawn} and \n{drawn}D."
-    assert terminal.in_text("nothing", []) == "nothing"
+    drawn = terminal.render_coloured(board)
+    seen = [BoardInText(3, 4, board), BoardInText(9, 9, board, "simulation")]
+    assert terminal.render_boards_in_text("is @ and D.", seen) == f"is {drawn} and \n{drawn}D."
+    assert terminal.render_boards_in_text("nothing", []) == "nothing"
 
 
 def test_ansi_is_coloured_where_output_is(monkeypatch, capsys):
@@ -132,7 +132,7 @@ def test_ansi_is_coloured_where_output_is(monkeypatch, capsys):
     assert env.render() == env.unwrapped.board()
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert env.render() == terminal.coloured(env.unwrapped.picture())
+    assert env.render() == terminal.render_coloured(env.unwrapped.picture())
     person = llmzoo.make("sudoku_v0", render_mode="human")
     person.reset(seed=0)
     assert capsys.readouterr().out == env.render() + "\n"

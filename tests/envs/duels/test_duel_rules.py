@@ -7,9 +7,9 @@ import random
 import pytest
 
 from llmzoo.envs.duels import connect_four, exact, kuhn_poker, leduc_poker, liars_dice, tic_tac_toe
-from llmzoo.envs.duels.kuhn_poker import Hand
-from llmzoo.envs.duels.leduc_poker import Table
-from llmzoo.envs.duels.liars_dice import Dice, LiarsDice
+from llmzoo.envs.duels.kuhn_poker import KuhnState
+from llmzoo.envs.duels.leduc_poker import LeducState
+from llmzoo.envs.duels.liars_dice import LiarsDice, LiarsDiceState
 from llmzoo.envs.duels.tiny_hanabi import TinyHanabi
 
 WALKED = [
@@ -23,7 +23,7 @@ KUHN, LEDUC, DICE = WALKED[0], WALKED[1], WALKED[3]
 
 
 def nodes(rules):
-    waiting = [exact.tree(rules)]
+    waiting = [exact.build_tree(rules)]
     while waiting:
         node = waiting.pop()
         waiting += node.children
@@ -42,7 +42,7 @@ def nodes(rules):
 )
 def test_kuhn_pays_by_hand(moves, paid):
     """A king against a queen."""
-    hand = Hand("KQ", tuple(moves.split()))
+    hand = KuhnState("KQ", tuple(moves.split()))
     assert KUHN.player(hand) is None
     assert KUHN.returns(hand) == paid
 
@@ -61,7 +61,7 @@ def test_kuhn_pays_by_hand(moves, paid):
 )
 def test_leduc_pays_by_hand(cards, first, second, paid):
     rounds = (tuple(first.split()),) + (() if second is None else (tuple(second.split()),))
-    table = Table(cards, rounds)
+    table = LeducState(cards, rounds)
     assert LEDUC.player(table) is None
     assert LEDUC.returns(table) == paid
 
@@ -78,7 +78,7 @@ def test_leduc_pays_by_hand(cards, first, second, paid):
     ],
 )
 def test_liars_dice_pays_by_hand(dice, moves, paid):
-    assert DICE.returns(Dice(dice, tuple(moves.split()))) == paid
+    assert DICE.returns(LiarsDiceState(dice, tuple(moves.split()))) == paid
 
 
 @pytest.mark.parametrize("rules", WALKED, ids=lambda rules: rules.name)
@@ -89,7 +89,7 @@ def test_what_games_promise(rules):
     for node in nodes(rules):
         if node.returns is not None:
             first, second = node.returns
-            assert first == second if rules.common else first == -second
+            assert first == second if rules.is_common_payoff else first == -second
             assert max(node.returns) <= rules.most
         elif node.player is None:
             assert sum(node.chances) == pytest.approx(1.0)
@@ -142,19 +142,19 @@ def played_alike(rules, name, deal, games=300):
 
 
 def dealt_kuhn(rules, state, dealt):
-    return Hand("".join("JQK"[c] for c in dealt)) if len(dealt) == 2 else state
+    return KuhnState("".join("JQK"[c] for c in dealt)) if len(dealt) == 2 else state
 
 
 def dealt_leduc(rules, state, dealt):
     cards = "".join("JQK"[c // 2] for c in dealt)
     if len(dealt) < 3:
-        return Table(cards)
+        return LeducState(cards)
     (after,) = [s for _, s in rules.chances(state) if s.cards == cards]
     return after
 
 
 def dealt_dice(rules, state, dealt):
-    return Dice(tuple(d + 1 for d in dealt)) if len(dealt) == 2 else state
+    return LiarsDiceState(tuple(d + 1 for d in dealt)) if len(dealt) == 2 else state
 
 
 def dealt_none(rules, state, dealt):
@@ -204,7 +204,7 @@ def test_exploitability_is_openspiels():
         theirs = exploitability.exploitability(
             pyspiel.load_game(name), policies.UniformRandomPolicy(pyspiel.load_game(name))
         )
-        ours = exact.exploitability(rules, (exact.uniform, exact.uniform))
+        ours = exact.exploitability(rules, (exact.uniform_strategy, exact.uniform_strategy))
         assert ours == pytest.approx(theirs)
 
 

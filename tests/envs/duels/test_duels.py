@@ -10,7 +10,7 @@ from quick_cases import slow_but
 
 import llmzoo
 from llmzoo.envs.duels import exact
-from llmzoo.envs.duels.kuhn_poker import Hand
+from llmzoo.envs.duels.kuhn_poker import KuhnState
 
 IDS = list(llmzoo.list_envs("duels"))
 
@@ -45,7 +45,7 @@ def test_the_random_player_makes_every_legal_move_and_no_other(id):
     names = env.unwrapped.choices(agent).names
     policy = llmzoo.policies.load("random")
     requests = [
-        llmzoo.policies.Request(agent=agent, observation="", env=env, seed=seed)
+        llmzoo.policies.PolicyRequest(agent=agent, observation="", env=env, seed=seed)
         for seed in range(300)
     ]
     answers = {answer.text for (answer,) in policy.respond(requests, 1)}
@@ -79,8 +79,8 @@ def test_prompts_do_not_show_the_other_card(prompt):
     env = llmzoo.make("kuhn_poker_v0", prompt=prompt).unwrapped
     for own in "JQK":
         others = [c for c in "JQK" if c != own]
-        first = {env.shown(Hand(own + c)).prompt("player_0") for c in others}
-        second = {env.shown(Hand(c + own, ("bet",))).prompt("player_1") for c in others}
+        first = {env.shown(KuhnState(own + c)).prompt("player_0") for c in others}
+        second = {env.shown(KuhnState(c + own, ("bet",))).prompt("player_1") for c in others}
         assert len(first) == len(second) == 1
 
 
@@ -92,7 +92,7 @@ def test_a_prompt_is_that_of_its_information_state(id, prompt):
     """Neither more, which would be a leak, nor less."""
     env = llmzoo.make(id, prompt=prompt).unwrapped
     seen: dict[str, tuple[int, str]] = {}
-    waiting = [exact.tree(env.rules)]
+    waiting = [exact.build_tree(env.rules)]
     states: dict[tuple[int, str], str] = {}
     done = set()
     while waiting:
@@ -135,9 +135,9 @@ def test_the_expert_of_connect_four_takes_a_win_and_stops_one():
 def test_kuhns_expert_is_an_equilibrium():
     """Its moves over many deals have the probabilities of the equilibrium with alpha 1/3."""
     env = llmzoo.make("kuhn_poker_v0").unwrapped
-    bets = [env.shown(Hand("JQ"), seed).expert("player_0") for seed in range(3000)]
+    bets = [env.shown(KuhnState("JQ"), seed).expert("player_0") for seed in range(3000)]
     assert bets.count("Move: bet") / 3000 == pytest.approx(1 / 3, abs=0.03)
-    calls = [env.shown(Hand("KQ", ("bet",)), seed).expert("player_1") for seed in range(3000)]
+    calls = [env.shown(KuhnState("KQ", ("bet",)), seed).expert("player_1") for seed in range(3000)]
     assert calls.count("Move: call") / 3000 == pytest.approx(1 / 3, abs=0.03)
 
 

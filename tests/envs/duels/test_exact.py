@@ -45,7 +45,7 @@ def always(move: str) -> exact.Strategy:
 
 
 def test_kuhn_has_twelve_information_states():
-    states = exact.decisions(KUHN)
+    states = exact.decision_nodes(KUHN)
     assert sorted(states) == sorted(
         [(0, card) for card in "JQK"]
         + [(0, f"{card} check bet") for card in "JQK"]
@@ -56,7 +56,7 @@ def test_kuhn_has_twelve_information_states():
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 1 / 3])
 def test_kuhns_equilibria_cannot_be_exploited(alpha):
     strategy = kuhn_equilibrium(alpha)
-    assert exact.values(KUHN, (strategy, strategy)) == pytest.approx((-1 / 18, 1 / 18))
+    assert exact.expected_returns(KUHN, (strategy, strategy)) == pytest.approx((-1 / 18, 1 / 18))
     assert exact.exploitability(KUHN, (strategy, strategy)) == pytest.approx(0.0, abs=1e-12)
 
 
@@ -81,22 +81,22 @@ def test_a_best_response_by_hand():
 
 def test_uniform_play_has_the_published_exploitability():
     """OpenSpiel's exploitability of a uniform policy: 11/24 in Kuhn poker and 2.3736 in Leduc poker."""
-    pair = (exact.uniform, exact.uniform)
+    pair = (exact.uniform_strategy, exact.uniform_strategy)
     assert exact.exploitability(KUHN, pair) == pytest.approx(11 / 24)
     assert exact.exploitability(LeducPoker(), pair) == pytest.approx(2.373611111)
 
 
 @pytest.mark.slow
 def test_cfr_comes_near_the_values_of_the_games():
-    strategy = exact.solved(KUHN, 500)
+    strategy = exact.solve_cfr_plus(KUHN, 500)
     assert exact.exploitability(KUHN, (strategy, strategy)) < 1e-3
-    assert exact.values(KUHN, (strategy, strategy))[0] == pytest.approx(-1 / 18, abs=1e-3)
+    assert exact.expected_returns(KUHN, (strategy, strategy))[0] == pytest.approx(-1 / 18, abs=1e-3)
     leduc = LeducPoker()
-    far, near = exact.solved(leduc, 10), exact.solved(leduc, 100)
+    far, near = exact.solve_cfr_plus(leduc, 10), exact.solve_cfr_plus(leduc, 100)
     assert (
         exact.exploitability(leduc, (near, near)) < 0.03 < exact.exploitability(leduc, (far, far))
     )
-    assert exact.values(leduc, (near, near))[0] == pytest.approx(-0.0856, abs=0.01)
+    assert exact.expected_returns(leduc, (near, near))[0] == pytest.approx(-0.0856, abs=0.01)
 
 
 def test_what_information_states_are_decided_by_hidden_cards_are_not():
@@ -111,7 +111,7 @@ def test_what_information_states_are_decided_by_hidden_cards_are_not():
 
 def exact_cheat(first: str, second: str, strategy: exact.Strategy) -> float:
     """What player 1 earns at most if it sees both cards."""
-    from llmzoo.envs.duels.kuhn_poker import Hand
+    from llmzoo.envs.duels.kuhn_poker import KuhnState
 
     def value(hand):
         player = KUHN.player(hand)
@@ -120,16 +120,16 @@ def exact_cheat(first: str, second: str, strategy: exact.Strategy) -> float:
         ahead = [value(KUHN.after(hand, move)) for move in KUHN.moves(hand)]
         if player == 1:
             return max(ahead)
-        weights = strategy(KUHN.briefly_seen(hand, 0), KUHN.moves(hand))
+        weights = strategy(KUHN.terse_information_text(hand, 0), KUHN.moves(hand))
         return sum(w * a for w, a in zip(weights, ahead, strict=True))
 
-    return value(Hand(first + second))
+    return value(KuhnState(first + second))
 
 
 def test_tiny_hanabis_optimum():
     """No pair of deterministic strategies earns more than 1, the convention earns it, and b earns 0.8."""
     game = TinyHanabi()
-    assert exact.values(game, (always("b"), always("b"))) == pytest.approx((0.8, 0.8))
+    assert exact.expected_returns(game, (always("b"), always("b"))) == pytest.approx((0.8, 0.8))
     best = 0.0
     seconds = list(itertools.product("12", "abc"))
     for first in itertools.product("abc", repeat=2):
@@ -161,11 +161,11 @@ def test_games_too_large_to_walk_through():
             return state
 
     with pytest.raises((ConfigError, RecursionError)):
-        exact.tree(Endless())
+        exact.build_tree(Endless())
 
 
 @pytest.mark.parametrize("faces", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_liars_dice_is_solved(faces):
     game = LiarsDice(faces)
-    strategy = exact.solved(game, 60)
+    strategy = exact.solve_cfr_plus(game, 60)
     assert exact.exploitability(game, (strategy, strategy)) < 0.05

@@ -11,10 +11,14 @@ import golden
 import pytest
 
 import llmzoo
-from llmzoo.envs.duels.negotiation.answers import Answer, read, read_terse
-from llmzoo.envs.duels.negotiation.env import Talks
-from llmzoo.envs.duels.negotiation.scenarios import Scenario, canonical, draw
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.duels.negotiation.answers import (
+    NegotiationAnswer,
+    parse_answer,
+    parse_terse_answer,
+)
+from llmzoo.envs.duels.negotiation.env import NegotiationState
+from llmzoo.envs.duels.negotiation.scenarios import Scenario, canonical, sample_scenario
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 POOL = (1, 3, 2)
@@ -25,7 +29,7 @@ SCENARIO = Scenario(POOL, ((4, 2, 0), (1, 1, 3)))
 def begun(scenario=SCENARIO, **kwargs):
     env = llmzoo.make("negotiation_v0", **kwargs).unwrapped
     env.reset(seed=0)
-    env.episode = Talks(scenario)
+    env.episode = NegotiationState(scenario)
     return env
 
 
@@ -48,7 +52,7 @@ def begun(scenario=SCENARIO, **kwargs):
     ],
 )
 def test_an_answer_is_its_last_offer_or_acceptance(text, share, message):
-    assert read(text, POOL, 100) == Answer(share, message)
+    assert parse_answer(text, POOL, 100) == NegotiationAnswer(share, message)
 
 
 @pytest.mark.parametrize(
@@ -72,16 +76,16 @@ def test_an_answer_is_its_last_offer_or_acceptance(text, share, message):
     ],
 )
 def test_what_has_no_reading_is_malformed(text):
-    with pytest.raises(Malformed):
-        read(text, POOL, 100)
+    with pytest.raises(MalformedError):
+        parse_answer(text, POOL, 100)
 
 
 def test_terse_answers():
-    assert read_terse(" 1, 2 0\n", POOL) == Answer((1, 2, 0))
-    assert read_terse("accept", POOL) == Answer(None)
+    assert parse_terse_answer(" 1, 2 0\n", POOL) == NegotiationAnswer((1, 2, 0))
+    assert parse_terse_answer("accept", POOL) == NegotiationAnswer(None)
     for text in ("", "12", "1234", "200", "offer 120", "١٢٠", "accept 120"):
-        with pytest.raises(Malformed):
-            read_terse(text, POOL)
+        with pytest.raises(MalformedError):
+            parse_terse_answer(text, POOL)
 
 
 def test_divisions_by_hand():
@@ -89,13 +93,13 @@ def test_divisions_by_hand():
     assert SCENARIO.paid((1, 3, 0)) == (10, 6)  # the two balls, 3 each, for player 1
     assert SCENARIO.paid((1, 2, 0)) == (8, 7)
     assert SCENARIO.paid((0, 3, 0)) == (6, 7)  # (1, 2, 0) gives 8 and 7
-    assert SCENARIO.fair() == (1, 3, 0)  # 60; 8 x 7 = 56
+    assert SCENARIO.fair_division() == (1, 3, 0)  # 60; 8 x 7 = 56
     assert SCENARIO.most() == 16
-    assert SCENARIO.efficient((1, 3, 0))
-    assert SCENARIO.efficient((1, 2, 0))
-    assert SCENARIO.efficient((0, 0, 0))  # nothing gives player 1 its 10 and player 0 more
-    assert not SCENARIO.efficient((0, 3, 0))
-    assert not SCENARIO.efficient((1, 3, 1))
+    assert SCENARIO.is_efficient((1, 3, 0))
+    assert SCENARIO.is_efficient((1, 2, 0))
+    assert SCENARIO.is_efficient((0, 0, 0))  # nothing gives player 1 its 10 and player 0 more
+    assert not SCENARIO.is_efficient((0, 3, 0))
+    assert not SCENARIO.is_efficient((1, 3, 1))
 
 
 def test_a_deal_is_paid_to_both_by_their_own_worths():
@@ -187,7 +191,7 @@ def test_a_message_cannot_pass_for_the_environments_own_lines():
 def test_scenarios_are_those_of_the_source():
     rng = random.Random(0)
     for _ in range(300):
-        scenario = draw(rng, 10)
+        scenario = sample_scenario(rng, 10)
         assert 5 <= sum(scenario.pool) <= 7
         assert min(scenario.pool) >= 1
         assert scenario.worth(0, scenario.pool) == scenario.worth(1, scenario.pool) == 10
@@ -210,7 +214,7 @@ def test_the_page_counts_the_tasks(total, train, test):
     """Counted here by all pools and worths, without the generator."""
     from itertools import product
 
-    from llmzoo.envs.tasks import split_of
+    from llmzoo.envs.tasks import assign_split
 
     forms = set()
     for pool in product(range(1, 6), repeat=3):
@@ -225,7 +229,7 @@ def test_the_page_counts_the_tasks(total, train, test):
             pairs = list(zip(a, b, strict=True))
             if all(x or y for x, y in pairs) and any(x and y for x, y in pairs):
                 forms.add(canonical(Scenario(pool, (a, b))))
-    assert Counter(map(split_of, forms)) == {"train": train, "test": test}
+    assert Counter(map(assign_split, forms)) == {"train": train, "test": test}
 
 
 def played(first, second, seed, **kwargs):

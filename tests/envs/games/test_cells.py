@@ -12,10 +12,10 @@ import llmzoo
 from llmzoo import testing
 from llmzoo.envs.games import cells
 from llmzoo.envs.games.sokoban import scoring
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 from llmzoo.policies import expert
-from llmzoo.rollout import episodes
+from llmzoo.rollout import play_episodes
 
 WALKS = ("plan_path_v0", "sokoban_v0")
 GRID = "S.#G\n#...\n...."  # walls c1 and a2
@@ -43,8 +43,8 @@ def test_names_by_hand():
         (0, 26): "aa1",
         (39, 39): "an40",
     }
-    assert {cell: cells.name(*cell) for cell in named} == named
-    assert len({cells.name(r, c) for r in range(40) for c in range(40)}) == 1600
+    assert {cell: cells.cell_name(*cell) for cell in named} == named
+    assert len({cells.cell_name(r, c) for r in range(40) for c in range(40)}) == 1600
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_walks_from_a1_by_hand(answer, moves):
     ],
 )
 def test_what_is_no_walk(answer, why):
-    with pytest.raises(Malformed, match=why):
+    with pytest.raises(MalformedError, match=why):
         cells.parse_walk(answer, (0, 0))
 
 
 def test_walks_are_written_as_their_cells():
-    assert cells.written("RDR", (0, 0), (3, 4)) == "b1 b2 c2"
-    assert cells.written("RJ", (0, 0), (3, 4)) == "b1"
-    assert cells.written("RRRRRR", (0, 0), (3, 4)) == "b1 c1 d1"  # up to the edge
-    assert cells.written("U", (0, 0), (3, 4)) == "U"
-    assert cells.written("J", (0, 0), (3, 4)) == "no step"
+    assert cells.format_walk("RDR", (0, 0), (3, 4)) == "b1 b2 c2"
+    assert cells.format_walk("RJ", (0, 0), (3, 4)) == "b1"
+    assert cells.format_walk("RRRRRR", (0, 0), (3, 4)) == "b1 c1 d1"  # up to the edge
+    assert cells.format_walk("U", (0, 0), (3, 4)) == "U"
+    assert cells.format_walk("J", (0, 0), (3, 4)) == "no step"
 
 
 def test_what_was_wrong_is_said_in_the_next_prompt(make):
@@ -133,16 +133,16 @@ def test_a_level_is_solved_by_the_cells_of_the_player(make):
 
 
 def test_a_jump_is_blocked_wherever_it_stands():
-    world = scoring.start(LEVEL)
-    assert scoring.run(world, "J") == scoring.MovesResult(world, 0, "J")
-    done = scoring.run(world, "RJD")
+    world = scoring.start_position(LEVEL)
+    assert scoring.run_moves(world, "J") == scoring.MovesResult(world, 0, "J")
+    done = scoring.run_moves(world, "RJD")
     assert (done.made, done.blocked) == (1, "J")
 
 
 @pytest.mark.parametrize("id", WALKS)
 def test_the_expert_draws_by_the_episodes_seed(id):
     def answers(seed):
-        played = episodes(make, expert(), [seed] * 4, tasks=[0, 1, 2, 3])
+        played = play_episodes(make, expert(), [seed] * 4, tasks=[0, 1, 2, 3])
         return [[d.completion.text for d in episode.decisions] for episode in played]
 
     def make():
@@ -173,7 +173,7 @@ def test_the_experts_solution_is_as_short_as_in_the_other_forms(id):
 def scoring_pushes(env, moves):
     world, pushes = env.episode.world, 0
     for move in moves:
-        after = scoring.run(world, move).world
+        after = scoring.run_moves(world, move).world
         pushes += after.boxes != world.boxes
         world = after
     return pushes
@@ -214,7 +214,7 @@ def test_hostile_answers_never_raise_and_take_little_time(no_collector):
     for text in texts:
         try:
             moves = cells.parse_walk(text[:20_000], (3, 3))
-        except Malformed:
+        except MalformedError:
             continue
         assert set(moves) <= set("UDLRJ")
     assert time.process_time() - started < 20

@@ -10,7 +10,7 @@ import pytest
 import llmzoo
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.errors import ConfigError
 
 TINY = PathTask("S.#G\n#...\n....")
@@ -83,9 +83,9 @@ def test_one_move_short_of_a_long_way_is_not_success(tmp_path):
 
 
 def test_drawing_shows_the_position_and_the_goal_but_not_the_start():
-    assert scoring.draw(TINY, (0, 0)) == "@.#G\n#...\n...."
-    assert scoring.draw(TINY, (2, 1)) == "..#G\n#...\n.@.."
-    assert scoring.draw(TINY, (0, 3)) == "..#@\n#...\n...."
+    assert scoring.draw_grid(TINY, (0, 0)) == "@.#G\n#...\n...."
+    assert scoring.draw_grid(TINY, (2, 1)) == "..#G\n#...\n.@.."
+    assert scoring.draw_grid(TINY, (0, 3)) == "..#@\n#...\n...."
 
 
 def test_expert_takes_the_first_of_udlr_that_is_nearer():
@@ -98,7 +98,7 @@ def test_expert_takes_the_first_of_udlr_that_is_nearer():
 def test_expert_walks_every_shortest_path_unblocked():
     rng = random.Random(0)
     for _ in range(200):
-        task = tasks.draw(rng, 10, 10, 0.3, 4)
+        task = tasks.sample_task(rng, 10, 10, 0.3, 4)
         path = oracle.expert(task, task.start)
         assert len(path) == task.distance(task.start)
         assert scoring.walk(task, task.start, path) == scoring.Walk(task.goal)
@@ -108,7 +108,7 @@ def test_amateur_errs_but_not_always_and_never_says_nothing():
     rng = random.Random(0)
     ends = []
     for _ in range(400):
-        task = tasks.draw(rng, 10, 10, 0.22, 4)
+        task = tasks.sample_task(rng, 10, 10, 0.22, 4)
         plan = oracle.amateur(task, task.start, rng)
         assert re.fullmatch("[UDLR]+", plan)
         walk = scoring.walk(task, task.start, plan)
@@ -207,7 +207,7 @@ def test_generated_grids(kwargs, height, width):
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.22, 0.4])
 def test_density(density):
     rng = random.Random(0)
-    drawn = [tasks.draw(rng, 10, 10, density, 1) for _ in range(300)]
+    drawn = [tasks.sample_task(rng, 10, 10, density, 1) for _ in range(300)]
     share = sum(task.grid.count("#") for task in drawn) / (300 * 100)
     assert share == pytest.approx(density, abs=0.02)
 
@@ -215,7 +215,7 @@ def test_density(density):
 @pytest.mark.parametrize("distance", [1, 2, 9, 14])
 def test_min_distance(distance):
     rng = random.Random(0)
-    result = [tasks.draw(rng, 8, 8, 0.22, distance) for _ in range(100)]
+    result = [tasks.sample_task(rng, 8, 8, 0.22, distance) for _ in range(100)]
     distances = [task.distance(task.start) for task in result]
     assert min(distances) == distance
     assert max(distances) > distance
@@ -225,7 +225,7 @@ def test_generator_is_fast(no_collector):
     rng = random.Random(0)
     started = time.process_time()
     for _ in range(1_000):
-        tasks.draw(rng, 10, 10, 0.22, 4)
+        tasks.sample_task(rng, 10, 10, 0.22, 4)
     assert 1_000 / (time.process_time() - started) > 3_000  # about 18,000 a second
 
 
@@ -263,7 +263,7 @@ def test_canonical_form_ignores_turns_and_mirrors():
     rng = random.Random(3)
     forms = set()
     for _ in range(40):
-        task = tasks.draw(rng, 4, 7, 0.22, 3)
+        task = tasks.sample_task(rng, 4, 7, 0.22, 3)
         rows = task.grid.split("\n")
         for _ in range(4):
             rows = ["".join(column) for column in zip(*rows[::-1], strict=True)]
@@ -277,13 +277,13 @@ def test_split_is_by_canonical_form():
     for split in ("train", "test"):
         drawn = llmzoo.make("plan_path_v0", split=split).unwrapped.tasks
         for index in range(50):
-            assert split_of(tasks.canonical(drawn[index])) == split
+            assert assign_split(tasks.canonical(drawn[index])) == split
 
 
 def test_a_file(tmp_path):
     path = tmp_path / "grids.jsonl"
     path.write_text('{"grid": "S.\\n.G", "other": 1}\n\n{"grid": "S.G\\n...\\n"}\n')
-    assert tasks.load(str(path)).tasks == (PathTask("S.\n.G"), PathTask("S.G\n..."))
+    assert tasks.load_tasks(str(path)).tasks == (PathTask("S.\n.G"), PathTask("S.G\n..."))
 
 
 @pytest.mark.parametrize(
@@ -305,4 +305,4 @@ def test_wrong_files(tmp_path, content, message):
     path = tmp_path / "wrong.jsonl"
     path.write_text(content)
     with pytest.raises(ConfigError, match=message):
-        tasks.load(str(path))
+        tasks.load_tasks(str(path))

@@ -10,8 +10,8 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.games.planning import PlanningGame, PlanResult
-from llmzoo.envs.tasks import Listed
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.tasks import TaskList
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError, UnknownNameError
 
 PUZZLE = "123434122143...."  # one solution: the last row is 4321
@@ -317,7 +317,7 @@ class Countdown(PlanningGame[int, int, tuple[int, ...]]):
     def parse(self, text):
         words = text.split()
         if not words or not all(word.isdecimal() and word.isascii() for word in words):
-            raise Malformed("write numbers")
+            raise MalformedError("write numbers")
         return tuple(int(word[:9]) for word in words)
 
     def carry_out(self, world, plan):
@@ -338,7 +338,7 @@ class Countdown(PlanningGame[int, int, tuple[int, ...]]):
 
 
 def test_a_new_game_needs_six_methods():
-    tasks = Listed([10], str, split="all", source="ten")
+    tasks = TaskList([10], str, split="all", source="ten")
     for prompt in ("full", "terse"):
         env = Countdown(tasks, prompt=prompt, max_turns=2)
         env.reset(seed=0)
@@ -349,5 +349,5 @@ def test_a_new_game_needs_six_methods():
         assert env.picture().text() == "0"
         env.reset(seed=0)
         assert [board.text() for board in env.intermediate_boards("7 3 1")] == ["3", "0"]
-        assert env.boards_in("countdown planner 1/2\n10\nanswer\n") == ()
+        assert env.find_boards("countdown planner 1/2\n10\nanswer\n") == ()
     testing.check_env(lambda: Countdown(tasks))

@@ -11,7 +11,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.games.sokoban.levels import tables_of
+from llmzoo.envs.games.sokoban.levels import build_tables
 
 LEVELS = """\
   #####
@@ -82,7 +82,7 @@ def sudoku_cells(env, world):
 
 
 def sokoban_cells(env, world):
-    board = tables_of(world.level)
+    board = build_tables(world.level)
     walls = [symbol == "#" for symbol in world.level.replace("\n", "")]
 
     def cell(index):
@@ -160,7 +160,7 @@ def test_the_boards_are_those_of_the_environment(id, kwargs, prompt, tmp_path):
     simulated = 0
     for seed in range(12):
         for text, world, candidate in episode(env, seed):
-            state, *others = type(env).boards_in(text)
+            state, *others = type(env).find_boards(text)
             assert state.board.rows == cells_of(env, world)
             assert state.board == env.picture()
             assert text[state.start : state.end] == env.board()
@@ -198,7 +198,7 @@ def test_a_solved_world_and_the_end_of_an_episode():
         env.reset(seed=1)
         while not env.success:
             env.step(env.expert(env.agent_selection))
-        (seen,) = env.boards_in(env.observe("proposer_0"))
+        (seen,) = env.find_boards(env.observe("proposer_0"))
         assert seen.board.rows == cells_of(env, env.episode.world)
 
 
@@ -216,12 +216,12 @@ def test_a_walk_is_drawn_where_it_went(tmp_path):
         env.reset(options={"task": 0})
         env.step(moves)
         assert (env.infos["proposer_0"]["error"] is None) == there
-        _, plan = env.boards_in(env.observe("planner_1"))
+        _, plan = env.find_boards(env.observe("planner_1"))
         assert symbols(plan.board) == shown
     assert kinds(plan.board)[0] == ["player", "floor", "floor", "wall"]
     env.reset(options={"task": 0})
     env.step("RRDR")
-    _, plan = env.boards_in(env.observe("planner_1"))
+    _, plan = env.find_boards(env.observe("planner_1"))
     assert kinds(plan.board)[:2] == [
         ["start", "path", "path", "wall"],
         ["floor", "wall", "path", "player_on_goal"],
@@ -233,7 +233,7 @@ def test_a_candidate_that_changes_a_given_shows_where(tmp_path):
     env = llmzoo.make("sudoku_v0", source=str(tmp_path / "puzzle"), split="all").unwrapped
     env.reset(options={"task": 0})
     env.step("[1, 1, 2] [1, 3, 3] [4, 1, 4]")
-    state, plan = env.boards_in(env.observe("planner_1"))
+    state, plan = env.find_boards(env.observe("planner_1"))
     assert symbols(state.board) == ["12..", "341.", "2143", "...."]
     assert symbols(plan.board) == ["223.", "341.", "2143", "4..."]
     assert kinds(plan.board)[0] == ["wrong", "given", "filled", "empty"]
@@ -251,11 +251,11 @@ def test_a_conversation_shows_all_its_boards_and_answers_none(id, prompt):
         agent = env.agent_selection
         said += [f"<|user|>{env.observe(agent)}<|assistant|>", f"```\n{env.board()}\n```\n"]
         env.step("no plan")
-    values = env.boards_in("".join(said))
+    values = env.find_boards("".join(said))
     assert len(values) == 4
     assert {seen.board for seen in values} == {env.picture()}
-    assert env.boards_in("".join(said[1::2])) == ()
-    assert env.boards_in(f"The current state:\n\n{env.board()}\n\nYour answer:") == ()
+    assert env.find_boards("".join(said[1::2])) == ()
+    assert env.find_boards(f"The current state:\n\n{env.board()}\n\nYour answer:") == ()
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
@@ -265,13 +265,13 @@ def test_a_prompt_that_was_cut_off_shows_no_board_but_whole_ones(id, prompt):
     env.reset(seed=4)
     env.step(env.amateur("proposer_0", random.Random(1)))
     text = env.observe("planner_1")
-    whole = env.boards_in(text)
+    whole = env.find_boards(text)
     assert len(whole) == 2
     for cut in range(len(text)):
-        for seen in env.boards_in(text[:cut]):
+        for seen in env.find_boards(text[:cut]):
             assert seen in whole
     for cut in range(1, len(text)):
-        for seen in env.boards_in(text[cut:]):
+        for seen in env.find_boards(text[cut:]):
             assert seen.board in [other.board for other in whole]
 
 
@@ -294,18 +294,18 @@ NEARLY = [
 @pytest.mark.parametrize(("id", "board"), NEARLY)
 def test_what_is_nearly_a_board(id, board):
     env = made(id)
-    assert env.boards_in(f"{env.terse_name} proposer 1/4\n{board}\nanswer\n") == ()
+    assert env.find_boards(f"{env.terse_name} proposer 1/4\n{board}\nanswer\n") == ()
     full = board.replace("givens", "The givens among these are:")
-    assert env.boards_in(f"Round 1 of 4. The current state:\n\n{full}\n\nYour answer:") == ()
+    assert env.find_boards(f"Round 1 of 4. The current state:\n\n{full}\n\nYour answer:") == ()
 
 
 def test_a_candidate_of_another_size():
     env = made("sudoku_v0")
     state = "sudoku planner 1/4\n12..\n341.\n2143\n....\ncandidate\n"
     plan = "\n".join(["123456789"] * 9)
-    (seen,) = env.boards_in(f"{state}{plan}\nleft 0 twice none\nanswer\n")
+    (seen,) = env.find_boards(f"{state}{plan}\nleft 0 twice none\nanswer\n")
     assert seen.shows == "state"
-    assert len(env.boards_in(f"{state}1234\n3412\n2143\n4321\nsolved\nanswer\n")) == 2
+    assert len(env.find_boards(f"{state}1234\n3412\n2143\n4321\nsolved\nanswer\n")) == 2
 
 
 def test_text_without_boards():
@@ -314,19 +314,19 @@ def test_text_without_boards():
         env = made(id)
         env.reset(seed=0)
         for text in ("", "\n", env.rules(), *testing.hostile_texts(50)):
-            assert env.boards_in(text) == ()
+            assert env.find_boards(text) == ()
         text = env.observe("proposer_0")
         for _ in range(500):  # a prompt with characters changed: it may be a board or none
             positions = [rng.randrange(len(text)) for _ in range(3)]
             changed = list(text)
             for index in positions:
                 changed[index] = rng.choice("#. @$*+SG1290\n\x00\ud800é²٣")
-            for seen in env.boards_in("".join(changed)):
+            for seen in env.find_boards("".join(changed)):
                 assert seen.board.text().split("\n")
     for id in ("math_v0", "debate_v0", "coop_functions_v0"):
         env = llmzoo.make(id).unwrapped
         env.reset(seed=0)
-        assert type(env).boards_in(env.observe(env.agents[0])) == ()
+        assert type(env).find_boards(env.observe(env.agents[0])) == ()
 
 
 def attacks(id, name):
@@ -353,7 +353,7 @@ def test_long_texts_take_time_in_proportion(id, no_collector):
     env = made(id)
     for text in attacks(id, env.terse_name):
         begun = time.process_time()
-        env.boards_in(text)
+        env.find_boards(text)
         assert time.process_time() - begun < 1.0
 
 
@@ -364,7 +364,7 @@ def test_a_million_cells_and_a_thousand_moves(no_collector):
     text = "\n".join(rows)
     begun = time.process_time()
     text = f"Round 1 of 2. The current state:\n\n{text}\n\nCandidate plan:\n{'R' * 990}\nIts simulation: "
-    state, plan = env.boards_in(text)
+    state, plan = env.find_boards(text)
     assert time.process_time() - begun < 10.0  # about a second as a rule
     assert len(state.board.rows) == 1000
     assert plan.board.rows[1][1].kind == "player"  # nothing is left to do, so nobody moves

@@ -13,12 +13,12 @@ import pytest
 import llmzoo
 from llmzoo.envs.games.moves import parse_moves
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks
-from llmzoo.envs.games.sokoban.levels import NEVER, bits, flood, tables_of
+from llmzoo.envs.games.sokoban.levels import NEVER, build_tables, cells_in_mask, flood_fill
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
-from llmzoo.envs.tasks import Generated, split_of
-from llmzoo.envs.text import Malformed
-from llmzoo.errors import ConfigError, SkippedWarning
+from llmzoo.envs.tasks import GeneratedTasks, assign_split
+from llmzoo.envs.text import MalformedError
+from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 ROOM = """\
 ######
@@ -44,13 +44,13 @@ SHARED = Path(
 
 
 def is_dead(world):
-    return scoring.standing(world.level, world.boxes).hopeless
+    return scoring.measure_standing(world.level, world.boxes).hopeless
 
 
 def world_of(level, boxes=None, player=None):
     """A position of ``level``; boxes and player as (row, column), counted from 1."""
-    start = scoring.start(level)
-    width = tables_of(level).width
+    start = scoring.start_position(level)
+    width = build_tables(level).width
 
     def cell(index):
         return (index[0] - 1) * width + index[1] - 1
@@ -136,7 +136,7 @@ def test_moves_that_can_be_read(text, moves):
     ],
 )
 def test_texts_without_moves(text):
-    with pytest.raises(Malformed, match="no moves"):
+    with pytest.raises(MalformedError, match="no moves"):
         parse_moves(text)
 
 
@@ -149,10 +149,10 @@ def test_an_answer_of_nothing_but_moves_is_read_as_a_line_of_moves_is():
 
 def test_at_most_a_thousand_moves():
     assert len(parse_moves("RL" * 500)) == 1000
-    with pytest.raises(Malformed, match="1001 moves; at most 1000"):
+    with pytest.raises(MalformedError, match="1001 moves; at most 1000"):
         parse_moves("R" * 1001)
     assert parse_moves("RRR", limit=3) == "RRR"
-    with pytest.raises(Malformed, match="4 moves; at most 3"):
+    with pytest.raises(MalformedError, match="4 moves; at most 3"):
         parse_moves("RRRR", limit=3)
 
 
@@ -164,7 +164,7 @@ def test_hostile_texts_are_read_in_linear_time(piece, no_collector):
     def spent(length):
         text = (piece * length)[:length]
         began = time.process_time()
-        with contextlib.suppress(Malformed):
+        with contextlib.suppress(MalformedError):
             parse_moves(text)
         return time.process_time() - began
 
@@ -173,18 +173,18 @@ def test_hostile_texts_are_read_in_linear_time(piece, no_collector):
 
 
 def test_pushing_onto_the_goal_ends_the_plan():
-    done = scoring.run(scoring.start(ROOM), "DRRUUU")
+    done = scoring.run_moves(scoring.start_position(ROOM), "DRRUUU")
     assert (done.made, done.blocked) == (3, None)
     assert scoring.is_solved(done.world)
-    assert scoring.draw(done.world) == "######\n#    #\n#  @*#\n#    #\n######"
+    assert scoring.draw_position(done.world) == "######\n#    #\n#  @*#\n#    #\n######"
     assert scoring.report(done) == "solved after 3 moves"
     assert scoring.terse_report(done) == "solved"
 
 
 def test_a_wall_blocks_and_what_went_before_stands():
-    done = scoring.run(scoring.start(ROOM), "RRRRD")
+    done = scoring.run_moves(scoring.start_position(ROOM), "RRRRD")
     assert (done.made, done.blocked) == (3, "R")
-    assert scoring.draw(done.world).splitlines()[1] == "#   @#"
+    assert scoring.draw_position(done.world).splitlines()[1] == "#   @#"
     assert scoring.report(done) == (
         "move 4 (R) was blocked and what followed it was not made; the player is at row 2 column 5; "
         "the box is at row 3 column 3; boxes on goals: 0 of 1"
@@ -193,7 +193,9 @@ def test_a_wall_blocks_and_what_went_before_stands():
 
 
 def test_a_box_against_a_wall_blocks_and_is_lost():
-    done = scoring.run(scoring.start(ROOM), "DDRUU")  # pushed up to the wall, where no goal is
+    done = scoring.run_moves(
+        scoring.start_position(ROOM), "DDRUU"
+    )  # pushed up to the wall, where no goal is
     assert (done.made, done.blocked) == (4, "U")
     assert scoring.report(done) == (
         "move 5 (U) was blocked and what followed it was not made; the player is at row 3 column 3; "
@@ -205,7 +207,7 @@ def test_a_box_against_a_wall_blocks_and_is_lost():
 
 
 def test_a_box_against_a_box_blocks():
-    done = scoring.run(scoring.start(PAIR), "RD")  # two boxes one behind the other
+    done = scoring.run_moves(scoring.start_position(PAIR), "RD")  # two boxes one behind the other
     assert (done.made, done.blocked) == (1, "D")
     assert scoring.terse_report(done) == "player 2 3 box 3 3 4 3 placed 0/2 blocked 2"
 
@@ -215,7 +217,9 @@ def test_boxes_that_hold_each_other_are_lost():
     along_the_wall = world_of(level, boxes=[(2, 4), (2, 5)], player=(3, 3))
     lost = [
         divmod(cell, 7)
-        for cell in bits(scoring.lost_boxes(along_the_wall.level, along_the_wall.boxes))
+        for cell in cells_in_mask(
+            scoring.find_lost_boxes(along_the_wall.level, along_the_wall.boxes)
+        )
     ]
     assert lost == [(1, 3), (1, 4)]  # rows and columns from 0
     apart = world_of(level, boxes=[(2, 3), (2, 5)], player=(3, 3))
@@ -228,74 +232,80 @@ def test_boxes_that_hold_each_other_are_lost():
 def test_too_few_goals_within_reach():
     level = "########\n#@  .  #\n# $ $  #\n#   .  #\n########"
     world = world_of(level, boxes=[(4, 4), (4, 6)], player=(3, 3))  # both along the lower wall
-    assert scoring.lost_boxes(world.level, world.boxes) == 0
+    assert scoring.find_lost_boxes(world.level, world.boxes) == 0
     assert is_dead(world)
-    done = scoring.run(world, "U")
+    done = scoring.run_moves(world, "U")
     assert scoring.report(done).endswith("; the boxes can no longer reach a goal each")
     assert scoring.terse_report(done).endswith(" placed 0/2 dead")
 
 
 def test_progress_by_hand():
-    start = scoring.start(ROOM)  # 2 pushes from the goal
+    start = scoring.start_position(ROOM)  # 2 pushes from the goal
     assert scoring.progress(start) == 0
-    assert scoring.progress(scoring.run(start, "DR").world) == 0.25  # half of the pushes saved
-    assert scoring.progress(scoring.run(start, "DRR").world) == 1
-    pair = scoring.start(PAIR)  # 2 + 2 pushes
-    assert scoring.progress(scoring.run(pair, "DRR").world) == 0.5  # 1 of 2 placed, 2 of 4 saved
-    assert scoring.progress(scoring.run(pair, "DRRLLDRR").world) == 1
+    assert (
+        scoring.progress(scoring.run_moves(start, "DR").world) == 0.25
+    )  # half of the pushes saved
+    assert scoring.progress(scoring.run_moves(start, "DRR").world) == 1
+    pair = scoring.start_position(PAIR)  # 2 + 2 pushes
+    assert (
+        scoring.progress(scoring.run_moves(pair, "DRR").world) == 0.5
+    )  # 1 of 2 placed, 2 of 4 saved
+    assert scoring.progress(scoring.run_moves(pair, "DRRLLDRR").world) == 1
     away = world_of(ROOM, boxes=[(3, 2)])  # on the left wall, which no box leaves
     assert scoring.progress(away) == 0
 
 
 def test_progress_counts_from_what_was_placed_at_the_start():
     level = "#######\n#@    #\n# $ . #\n#  *  #\n#######"
-    start = scoring.start(level)
-    assert scoring.standing(level, start.boxes).placed == 1
+    start = scoring.start_position(level)
+    assert scoring.measure_standing(level, start.boxes).placed == 1
     assert scoring.progress(start) == 0
-    assert scoring.progress(scoring.run(start, "DR").world) == 0.25
-    assert scoring.progress(scoring.run(start, "DRR").world) == 1
+    assert scoring.progress(scoring.run_moves(start, "DR").world) == 0.25
+    assert scoring.progress(scoring.run_moves(start, "DRR").world) == 1
 
 
 def test_the_assignment_is_that_of_trying_all():
     rng = random.Random(1)
     for number in range(40):
-        world = scoring.start(tasks.draw(rng, boxes=1 + number % 4, height=7, width=7).level)
-        board = tables_of(world.level)
+        world = scoring.start_position(
+            tasks.sample_task(rng, boxes=1 + number % 4, height=7, width=7).level
+        )
+        board = build_tables(world.level)
         for _ in range(10):
-            cells = rng.sample(list(bits(board.floor)), world.boxes.bit_count())
+            cells = rng.sample(list(cells_in_mask(board.floor)), world.boxes.bit_count())
             tried = [
                 sum(distances[cell] for cell, distances in zip(cells, order, strict=True))
                 for order in itertools.permutations(board.distances)
             ]
-            left = scoring.pushes_left(world.level, sum(1 << cell for cell in cells))
+            left = scoring.min_pushes_left(world.level, sum(1 << cell for cell in cells))
             assert left == min(NEVER, *tried)
 
 
 def test_the_assignment_is_the_cheapest_one():
     level = "#########\n#@      #\n# $. $. #\n#       #\n#########"
-    start = scoring.start(level)
-    assert scoring.pushes_left(level, start.boxes) == 2  # 1 + 1, not 4 for the other pairing
+    start = scoring.start_position(level)
+    assert scoring.min_pushes_left(level, start.boxes) == 2  # 1 + 1, not 4 for the other pairing
     many = "\n".join(["######", "#@   #", *["# $. #"] * 9, "#    #", "######"])
-    start = scoring.start(many)
-    assert scoring.pushes_left(many, start.boxes) == 9
-    assert scoring.progress(scoring.run(start, "DR").world) == pytest.approx(1 / 9)
-    solved = scoring.run(start, "DR" + "LDR" * 8)
+    start = scoring.start_position(many)
+    assert scoring.min_pushes_left(many, start.boxes) == 9
+    assert scoring.progress(scoring.run_moves(start, "DR").world) == pytest.approx(1 / 9)
+    solved = scoring.run_moves(start, "DR" + "LDR" * 8)
     assert (solved.blocked, scoring.progress(solved.world)) == (None, 1)
 
 
 def solvable(world):
     """Whether some order of moves solves ``world``: every position is tried, none is cut off."""
-    board = tables_of(world.level)
+    board = build_tables(world.level)
     seen, frontier = set(), [world]
     while frontier:
         here = frontier.pop()
-        reach = flood(1 << here.player, board.floor & ~here.boxes, board.width)
+        reach = flood_fill(1 << here.player, board.floor & ~here.boxes, board.width)
         if (here.boxes, reach) in seen:
             continue
         seen.add((here.boxes, reach))
         if here.boxes == board.goals:
             return True
-        for cell in bits(here.boxes):
+        for cell in cells_in_mask(here.boxes):
             for step in board.steps.values():
                 to = 1 << cell + step
                 if reach >> (cell - step) & 1 and board.floor & ~here.boxes & to:
@@ -307,10 +317,10 @@ def test_no_solvable_position_is_called_dead():
     rng = random.Random(3)
     called_dead = alive = 0
     for number in range(200):
-        level = tasks.draw(rng, boxes=1 + number % 3).level
-        positions, world = set(), scoring.start(level)
+        level = tasks.sample_task(rng, boxes=1 + number % 3).level
+        positions, world = set(), scoring.start_position(level)
         for _ in range(60):
-            world = scoring.run(world, rng.choice("UDLR")).world
+            world = scoring.run_moves(world, rng.choice("UDLR")).world
             positions.add(world)
         dead = {w.boxes: w for w in positions if is_dead(w)}
         called_dead += len(dead)
@@ -322,7 +332,7 @@ def test_no_solvable_position_is_called_dead():
             if solution is not None:
                 alive += 1
                 assert not is_dead(w)
-                assert scoring.is_solved(scoring.run(w, solution).world)
+                assert scoring.is_solved(scoring.run_moves(w, solution).world)
     assert called_dead > 100
     assert alive > 100
 
@@ -386,7 +396,7 @@ def test_the_position_stays_between_rounds(tmp_path):
 def test_generated_levels(arguments):
     rng = random.Random(1)
     for _ in range(75):
-        task = tasks.draw(rng, **arguments)
+        task = tasks.sample_task(rng, **arguments)
         rows = task.level.split("\n")
         assert (len(rows), len(rows[0])) == (
             arguments.get("height", 6),
@@ -395,18 +405,18 @@ def test_generated_levels(arguments):
         assert set(rows[0] + rows[-1] + "".join(row[0] + row[-1] for row in rows)) == {"#"}
         assert "*" not in task.level  # no box on a goal
         assert task.level.count("$") == arguments.get("boxes", 1)
-        assert tables_of(task.level).floor.bit_count() == sum(c not in "#\n" for c in task.level)
+        assert build_tables(task.level).floor.bit_count() == sum(c not in "#\n" for c in task.level)
         solution = oracle.solve(task)
         assert solution is not None
-        done = scoring.run(scoring.start(task.level), solution)
+        done = scoring.run_moves(scoring.start_position(task.level), solution)
         assert scoring.is_solved(done.world)
         assert pushes_in(task.level, solution) >= 2
 
 
 def pushes_in(level, moves):
-    world, pushes = scoring.start(level), 0
+    world, pushes = scoring.start_position(level), 0
     for move in moves:
-        after = scoring.run(world, move).world
+        after = scoring.run_moves(world, move).world
         pushes += after.boxes != world.boxes
         world = after
     return pushes
@@ -416,21 +426,21 @@ def test_the_least_number_of_pushes_is_kept():
     rng = random.Random(0)
     for arguments in ({"min_pushes": 4}, {"min_pushes": 5, "boxes": 2}):
         for _ in range(15):
-            task = tasks.draw(rng, **arguments)
+            task = tasks.sample_task(rng, **arguments)
             assert pushes_in(task.level, oracle.solve(task)) >= arguments["min_pushes"]
-    assert tasks.draw(rng, height=3, width=5).level in (
+    assert tasks.sample_task(rng, height=3, width=5).level in (
         "#####\n#@$.#\n#####",
         "#####\n#.$@#\n#####",
     )
     with pytest.raises(ConfigError, match="at least 9 pushes"):
-        tasks.draw(rng, height=4, width=4, min_pushes=9)
+        tasks.sample_task(rng, height=4, width=4, min_pushes=9)
 
 
 def test_drawing_is_fast(no_collector):
     rng = random.Random(0)
     began = time.process_time()
     for _ in range(1000):
-        tasks.draw(rng)
+        tasks.sample_task(rng)
     assert 1000 / (time.process_time() - began) > 3000
 
 
@@ -447,11 +457,15 @@ def test_symmetric_levels_and_walks_share_a_canonical_form():
     rng = random.Random(2)
     for arguments in ({}, {"height": 5, "width": 8, "boxes": 2}):
         for _ in range(30):
-            task = tasks.draw(rng, **arguments)
+            task = tasks.sample_task(rng, **arguments)
             for image in (mirrored(task), turned(task), mirrored(turned(turned(task)))):
                 assert tasks.canonical(image) == tasks.canonical(task)
-    walked = SokobanTask(scoring.draw(scoring.run(scoring.start(ROOM), "RRRDD").world))
-    pushed = SokobanTask(scoring.draw(scoring.run(scoring.start(ROOM), "DR").world))
+    walked = SokobanTask(
+        scoring.draw_position(scoring.run_moves(scoring.start_position(ROOM), "RRRDD").world)
+    )
+    pushed = SokobanTask(
+        scoring.draw_position(scoring.run_moves(scoring.start_position(ROOM), "DR").world)
+    )
     wider = SokobanTask("\n".join(f"#{row}" for row in ROOM.split("\n")))
     assert tasks.canonical(walked) == tasks.canonical(wider) == tasks.canonical(SokobanTask(ROOM))
     assert tasks.canonical(pushed) != tasks.canonical(SokobanTask(ROOM))
@@ -460,12 +474,12 @@ def test_symmetric_levels_and_walks_share_a_canonical_form():
 def test_splits_are_distinct_and_disjoint_by_content(tmp_path):
     forms = {}
     for split in ("train", "test"):
-        generated = Generated(tasks.draw, tasks.canonical, split=split, name="sokoban")
+        generated = GeneratedTasks(tasks.sample_task, tasks.canonical, split=split, name="sokoban")
         levels = [generated[i] for i in range(200)]
         assert len(set(levels)) == 200
         forms[split] = {tasks.canonical(task) for task in levels}
         images = [image(task) for task in levels for image in (mirrored, turned)]
-        assert all(split_of(tasks.canonical(task)) == split for task in images)
+        assert all(assign_split(tasks.canonical(task)) == split for task in images)
         if split == "test":
             path = tmp_path / "mirrored.txt"
             path.write_text("\n\n".join(task.level for task in images))
@@ -479,7 +493,7 @@ def test_levels_from_a_file(tmp_path):
     path.write_text(
         f"; 0\n{ROOM}\n\n; 1\n####\n#--#####\n#@$_ . #\n########\n; 2\n{PAIR}\n", encoding="utf-8"
     )
-    first, second, third = tasks.load(str(path)).tasks
+    first, second, third = tasks.load_tasks(str(path)).tasks
     assert (first.level, third.level) == (ROOM, PAIR)
     assert second.level == "####    \n#  #####\n#@$  . #\n########"
     assert oracle.solve(second) == "RRR"
@@ -506,14 +520,16 @@ def test_bad_levels(tmp_path, level, error):
     path = tmp_path / "bad.txt"
     path.write_text(level)
     with pytest.raises(ConfigError, match=error):
-        tasks.load(str(path), "error")
+        tasks.load_tasks(str(path), "error")
 
 
 def test_a_bad_level_is_skipped_and_named(tmp_path):
     path = tmp_path / "levels.txt"
     path.write_text(f"{ROOM}\n\n; bad\n#######\n#@$.#*#\n#######\n\n{PAIR}\n")
     line = ROOM.count("\n") + 4
-    with pytest.warns(SkippedWarning, match=f"1 of 3 records .*:{line}: row 2 column 6 is walled"):
+    with pytest.warns(
+        SkippedRecordsWarning, match=f"1 of 3 records .*:{line}: row 2 column 6 is walled"
+    ):
         env = llmzoo.make("sokoban_v0", source=str(path), split="all")
     env.reset(seed=0)
     assert env.infos["planner_1"]["tasks"] == 2
@@ -555,9 +571,9 @@ def test_boxoban_solutions_replay(tmp_path):
     for number, record in enumerate(boxoban()):
         path = tmp_path / f"{number}.txt"
         path.write_text("\n".join(record["level"]))
-        (task,) = tasks.load(str(path)).tasks
+        (task,) = tasks.load_tasks(str(path)).tasks
         moves = parse_moves(record["solution"])
-        done = scoring.run(scoring.start(task.level), moves)
+        done = scoring.run_moves(scoring.start_position(task.level), moves)
         assert (done.made, done.blocked) == (record["moves"], None)
         assert scoring.is_solved(done.world)
         if number < 15:  # the solver needs no more pushes than theirs
@@ -568,7 +584,7 @@ def test_boxoban_file_is_read():
     path = SHARED / "boxoban_dev.txt"
     if not path.exists():
         pytest.skip("no shared data; LLMZOO_SHARED_DATA names its folder")
-    levels = tasks.load(str(path)).tasks
+    levels = tasks.load_tasks(str(path)).tasks
     assert len(levels) == 60
     assert all(task.level.count("$") == 4 for task in levels)
 
@@ -598,10 +614,10 @@ def test_the_oracle_goes_on_from_the_current_position():
 
 
 def test_an_unsolvable_position_gets_a_harmless_step():
-    lost = scoring.run(scoring.start(ROOM), "DDRU").world
+    lost = scoring.run_moves(scoring.start_position(ROOM), "DDRU").world
     assert oracle.solve(lost) is None
     move = oracle.expert(lost)
-    done = scoring.run(lost, move)
+    done = scoring.run_moves(lost, move)
     assert (len(move), done.blocked, done.world.boxes) == (1, None, lost.boxes)
     assert oracle.amateur(lost, random.Random(0))
 
@@ -615,5 +631,5 @@ def test_the_amateur_fails_and_succeeds():
         env.step(env.unwrapped.amateur("planner_0", rng))
         won += env.unwrapped.success
     assert 10 < won < 150
-    start = scoring.start(PAIR)
+    start = scoring.start_position(PAIR)
     assert oracle.amateur(start, rng, slips=(0, 0)) == oracle.expert(start)

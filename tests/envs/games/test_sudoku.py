@@ -8,10 +8,10 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks
-from llmzoo.envs.games.sudoku.solving import solutions
+from llmzoo.envs.games.sudoku.solving import find_solutions
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
-from llmzoo.envs.tasks import split_of
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.tasks import assign_split
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 GRID = "1234341221434321"
@@ -26,7 +26,7 @@ NINE = "".join(
 
 
 def grid_of(text, size=4):
-    return scoring.fill_in("." * (size * size), scoring.parse(text, size))
+    return scoring.fill_in("." * (size * size), scoring.parse_fills(text, size))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_grids_that_can_be_read(text):
     ],
 )
 def test_fills_that_can_be_read(text, fills):
-    assert scoring.parse(text, 4) == tuple(fills)
+    assert scoring.parse_fills(text, 4) == tuple(fills)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_fills_that_can_be_read(text, fills):
     ],
 )
 def test_malformed(text, reason):
-    with pytest.raises(Malformed) as error:
-        scoring.parse(text, 4)
+    with pytest.raises(MalformedError) as error:
+        scoring.parse_fills(text, 4)
     assert str(error.value).startswith(reason)
 
 
@@ -109,22 +109,22 @@ def test_nine_by_nine_is_read_in_every_form():
         f"answer {NINE}",
     ):
         assert grid_of(text, 9) == NINE
-    assert scoring.parse("[9, 9, 9]", 9) == ((9, 9, 9),)
+    assert scoring.parse_fills("[9, 9, 9]", 9) == ((9, 9, 9),)
 
 
 def test_clashes_name_rows_columns_and_boxes():
-    assert scoring.clashes(GRID) == []
-    assert scoring.clashes("11" + "." * 14) == [("row", 1), ("box", 1)]
-    assert scoring.clashes("1......." + "1.......") == [("column", 1)]
-    assert scoring.clashes("." * 10 + "4..." + "4.") == [("column", 3), ("box", 4)]
-    assert scoring.clashes("." * 10 + "4....4") == [("box", 4)]
-    assert scoring.clashes("." * 9 + "4....4.") == []
+    assert scoring.find_clashes(GRID) == []
+    assert scoring.find_clashes("11" + "." * 14) == [("row", 1), ("box", 1)]
+    assert scoring.find_clashes("1......." + "1.......") == [("column", 1)]
+    assert scoring.find_clashes("." * 10 + "4..." + "4.") == [("column", 3), ("box", 4)]
+    assert scoring.find_clashes("." * 10 + "4....4") == [("box", 4)]
+    assert scoring.find_clashes("." * 9 + "4....4.") == []
 
 
 def test_units_and_right_cells_on_random_grids():
     """Against sets of digits, and a count cell by cell."""
     rng = random.Random(0)
-    (solution,) = tasks.solve(tasks.draw(rng, 9, (36, 36)).puzzle, limit=2)
+    (solution,) = tasks.solve(tasks.sample_task(rng, 9, (36, 36)).puzzle, limit=2)
     for _ in range(200):
         changed = rng.choices("." * 9 + "123456789", k=81)
         share = rng.random()
@@ -138,13 +138,13 @@ def test_units_and_right_cells_on_random_grids():
             rows = [grid[corner + 9 * r : corner + 9 * r + 3] for r in range(3)]
             units.append(("box", n + 1, "".join(rows)))
         twice = [(k, n) for k, n, unit in units if any(unit.count(d) > 1 for d in "123456789")]
-        assert scoring.clashes(grid) == twice
+        assert scoring.find_clashes(grid) == twice
         right = sum(1 for cell in range(81) if grid[cell] == solution[cell])
-        assert scoring.right_cells((solution,), grid) == right
+        assert scoring.count_right_cells((solution,), grid) == right
 
 
 def progress(puzzle, solutions, grid):
-    return scoring.progress(puzzle, grid, scoring.right_cells(solutions, grid), puzzle)
+    return scoring.progress(puzzle, grid, scoring.count_right_cells(solutions, grid), puzzle)
 
 
 def test_progress_by_hand():
@@ -188,7 +188,7 @@ def test_givens_are_never_overwritten():
 def test_generated_puzzles_have_one_solution(size, n):
     rng = random.Random(size)
     for _ in range(n):
-        task = tasks.draw(rng, size, tasks.clue_range(size, None, None))
+        task = tasks.sample_task(rng, size, tasks.clue_range(size, None, None))
         assert tuple(tasks.solve(task.puzzle, limit=2)) == task.solutions
         assert scoring.is_solved(task.puzzle, task.solutions[0])
 
@@ -254,7 +254,7 @@ def test_canonical_form_ignores_turns_mirrors_and_names(size, n):
     rng = random.Random(1)
     forms = set()
     for _ in range(n):
-        task = tasks.draw(rng, size, tasks.clue_range(size, None, None))
+        task = tasks.sample_task(rng, size, tasks.clue_range(size, None, None))
         digits = "123456789"[:size]
         renamed = str.maketrans(digits, "".join(rng.sample(digits, size)))
         same = {tasks.canonical(SudokuTask(i.translate(renamed), ())) for i in images(task.puzzle)}
@@ -267,16 +267,16 @@ def test_split_is_by_canonical_form():
     for split in ("train", "test"):
         drawn = llmzoo.make("sudoku_v0", split=split).unwrapped.tasks
         for index in range(50):
-            assert split_of(tasks.canonical(drawn[index])) == split
+            assert assign_split(tasks.canonical(drawn[index])) == split
 
 
 def test_amateur_is_readable_and_mostly_wrong():
     rng = random.Random(0)
     solved = 0
     for _ in range(200):
-        task = tasks.draw(rng, 4, (6, 10))
-        fills = scoring.parse(oracle.amateur(task, rng), 4)
-        assert scoring.broken_given(task.puzzle, fills) is None
+        task = tasks.sample_task(rng, 4, (6, 10))
+        fills = scoring.parse_fills(oracle.amateur(task, rng), 4)
+        assert scoring.find_broken_given(task.puzzle, fills) is None
         solved += scoring.is_solved(task.puzzle, scoring.fill_in(task.puzzle, fills))
     assert 0 < solved < 100
 
@@ -286,9 +286,9 @@ def test_files_of_both_kinds(tmp_path):
     lines.write_text("1234341221430000\n\n123434122143....\n")
     json_lines.write_text('{"puzzle": "1234341221430000", "other": 1}\n')
     one = SudokuTask("123434122143....", (GRID,))
-    assert tasks.load(str(lines)).tasks == (one, one)
-    assert tasks.load(str(json_lines)).tasks == (one,)
-    assert tasks.load(str(lines)).tasks[0].solutions == (GRID,)
+    assert tasks.load_tasks(str(lines)).tasks == (one, one)
+    assert tasks.load_tasks(str(json_lines)).tasks == (one,)
+    assert tasks.load_tasks(str(lines)).tasks[0].solutions == (GRID,)
 
 
 def test_a_file_that_has_changed_is_read_anew(tmp_path):
@@ -321,7 +321,7 @@ def test_wrong_files(tmp_path, content, message):
 def test_a_file_whose_tasks_are_all_in_the_other_split(tmp_path):
     path = tmp_path / "one.txt"
     path.write_text("123434122143....")
-    own = split_of(tasks.canonical(SudokuTask("123434122143....", ())))
+    own = assign_split(tasks.canonical(SudokuTask("123434122143....", ())))
     other = {"train": "test", "test": "train"}[own]
     assert llmzoo.make("sudoku_v0", source=str(path), split=own).unwrapped.tasks.count == 1
     with pytest.raises(ConfigError, match=f"none of its 1 tasks is in split '{other}'"):
@@ -342,14 +342,14 @@ def test_every_valid_completion_of_real_puzzles_succeeds(shared_data):
         several += len(solutions) > 1
         for solution in solutions:
             env.reset(options={"task": number})
-            env.step(scoring.rows(solution))
+            env.step(scoring.format_rows(solution))
             assert env.infos["planner_0"]["success"] is True
             assert env.last()[1] == pytest.approx(2.0)
         blank = puzzle.index(".")
         for digit in "1234":
             near = solutions[0][:blank] + digit + solutions[0][blank + 1 :]
             env.reset(options={"task": number})
-            env.step(scoring.rows(near))
+            env.step(scoring.format_rows(near))
             assert env.infos["planner_0"].get("success", False) is (near in solutions)
     assert several == sum(record["n_solutions"] > 1 for record in records) > 40
 
@@ -367,10 +367,10 @@ def test_solutions_are_those_of_plain_backtracking():
             puzzle = "".join(cells)
             expected = sorted(tasks.solve(puzzle, limit=200))
             if len(expected) < 200:
-                assert solutions(puzzle, 200) == expected
+                assert find_solutions(puzzle, 200) == expected
                 several += len(expected) != 1
     assert several > 10
-    assert len(solutions("." * 16, 288)) == len(solutions("." * 81, 288)) == 288
+    assert len(find_solutions("." * 16, 288)) == len(find_solutions("." * 81, 288)) == 288
 
 
 def test_a_file_of_sparse_puzzles_is_read_fast_and_once(tmp_path, no_collector):

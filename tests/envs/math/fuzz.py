@@ -129,7 +129,7 @@ def radicals(rng: random.Random) -> Case:
         *(gold.replace(rf"\sqrt{{{b}}}", rf"\sqrt{{{b + 1}}}"), gold.replace(r"\sqrt", r"\sqrt[3]")),
         *(gold.replace(rf"\sqrt{{{b}}}", str(b)), rf"\sqrt{{{gold}}}", rf"\pm ({gold})", rf"x > {gold}"),
         *(rf"({gold})(1 + 10^{{-12}})", rf"2x = {gold}", rf"\{{{gold}, 1\}}", rf"\log({gold})", rf"({gold})i"),
-        f"{float(expressions.value(gold)):.4f}",
+        f"{float(expressions.evaluate(gold)):.4f}",
     ]  # fmt: skip
 
 
@@ -372,7 +372,7 @@ def cases(count: int, seed: int) -> Iterator[tuple[str, str, str]]:
 
 def accepted(count: int, seed: int) -> list[tuple[str, str, str]]:
     """The cases that are taken for right."""
-    return [case for case in cases(count, seed) if answers.same(case[1], case[2])]
+    return [case for case in cases(count, seed) if answers.answers_match(case[1], case[2])]
 
 
 def _decimal(value: Fraction, after_point: int) -> str:

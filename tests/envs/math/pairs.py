@@ -68,7 +68,7 @@ def main() -> int:
     lines = [line for file in args.files for line in file.read_text("utf-8").splitlines()]
     records: list[dict[str, Any]] = [json.loads(line) for line in lines]
     pairs = [(record["gold"], record["pred"]) for record in records]
-    ours = [answers.same(*pair) for pair in pairs]
+    ours = [answers.answers_match(*pair) for pair in pairs]
     for name, verdicts in (("llmzoo", ours), ("math-verify", math_verify(pairs))):
         judged = list(zip(records, verdicts, strict=True))
         accepted = sum(verdict and not record["expected"] for record, verdict in judged)

@@ -10,7 +10,7 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.math import generator, oracle, scoring
-from llmzoo.envs.math.rounds import Solving
+from llmzoo.envs.math.rounds import MathState
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.errors import ConfigError
 from llmzoo.rollout import fork
@@ -25,7 +25,7 @@ BOX, PROGRAM = "\\boxed{85}", "print(37 + 48)"
 def make(task=SUM, **settings):
     env = llmzoo.make("math_v0", **settings)
     env.reset(seed=0)
-    env.unwrapped.episode = Solving(task)
+    env.unwrapped.episode = MathState(task)
     return env
 
 
@@ -209,7 +209,7 @@ def test_returns_are_what_the_last_answers_are_worth(agents):
     ],
 )
 def test_what_a_reasoner_answers(text, value, error, form):
-    read = scoring.read_reasoner(text, computed=True)
+    read = scoring.parse_reasoner_answer(text, computed=True)
     assert (read.value, read.error) == (value, error)
     assert read.parts == {"format": form}
 
@@ -233,7 +233,7 @@ def test_what_a_reasoner_answers(text, value, error, form):
 )
 def test_what_a_tool_answers(text, value, error, parts):
     limits = Limits(time_limit=0.2 if text.startswith("while") else 20.0)
-    read = scoring.read_tool(text, limits, computed=True)
+    read = scoring.parse_tool_answer(text, limits, computed=True)
     assert read.value == value
     assert read.error.startswith(error)
     assert bool(read.error) == bool(error)
@@ -242,12 +242,12 @@ def test_what_a_tool_answers(text, value, error, parts):
 
 @pytest.mark.parametrize("computed", [True, False])
 def test_answers_that_are_equal_agree(computed):
-    assert scoring.agree(["0.5", "1/2"], computed=computed)
-    assert scoring.agree(["0.5", "1/2", "0.50"], computed=computed)
-    assert not scoring.agree(["0.5", "1/3"], computed=computed)
-    assert not scoring.agree(["5", ""], computed=computed)
-    assert not scoring.agree(["", ""], computed=computed)
-    assert not scoring.agree(["5"], computed=computed)
+    assert scoring.all_agree(["0.5", "1/2"], computed=computed)
+    assert scoring.all_agree(["0.5", "1/2", "0.50"], computed=computed)
+    assert not scoring.all_agree(["0.5", "1/3"], computed=computed)
+    assert not scoring.all_agree(["5", ""], computed=computed)
+    assert not scoring.all_agree(["", ""], computed=computed)
+    assert not scoring.all_agree(["5"], computed=computed)
 
 
 @pytest.mark.parametrize(
@@ -255,13 +255,15 @@ def test_answers_that_are_equal_agree(computed):
     [(["1", "2", "2.0"], "2"), (["1", "2"], "1"), (["", "3"], "3"), (["", ""], ""), ([], "")],
 )
 def test_majority(values, chosen):
-    assert scoring.majority(values, computed=True) == chosen
+    assert scoring.majority_answer(values, computed=True) == chosen
 
 
 def test_a_vote_compares_no_more_than_it_must(monkeypatch):
     asked = []
-    monkeypatch.setattr(scoring.answers, "same", lambda a, b: asked.append((a, b)) or a[0] == b[0])
-    assert scoring.majority(["a1", "b1", "a2", "b2", "b3"], computed=False) == "b1"
+    monkeypatch.setattr(
+        scoring.answers, "answers_match", lambda a, b: asked.append((a, b)) or a[0] == b[0]
+    )
+    assert scoring.majority_answer(["a1", "b1", "a2", "b2", "b3"], computed=False) == "b1"
     assert asked == [
         ("a1", "b1"),
         ("a1", "a2"),
@@ -284,7 +286,7 @@ def test_a_percent_is_not_two_answers():
 
 
 def test_generated_tasks_are_read_exactly(monkeypatch):
-    monkeypatch.setattr(scoring.answers, "same", None)
+    monkeypatch.setattr(scoring.answers, "answers_match", None)
     env = make(MathTask("How long, in hours?", "1/2", computed=True))
     play(env, "\\boxed{30 min}", "print('3/8 q')")
     assert env.unwrapped.episode.paid["reasoner_0"] == {"format": 0.2, "right": 0.0}
@@ -489,13 +491,13 @@ def test_every_program_imports_the_standard_library_and_takes_no_time():
     times = []
     for family in generator.FAMILIES:
         for level in generator.LEVELS:
-            task = generator.draw(random.Random(7), family=family, level=level)
+            task = generator.sample_task(random.Random(7), family=family, level=level)
             assert "numpy" not in task.program
             assert "sympy" not in task.program
             started = time.perf_counter()
-            read = scoring.read_tool(oracle.program(task), limits, computed=True)
+            read = scoring.parse_tool_answer(oracle.tool_program(task), limits, computed=True)
             times.append(time.perf_counter() - started)
-            assert scoring.right(task, read.value), task
+            assert scoring.is_correct(task, read.value), task
     assert sorted(times)[len(times) // 2] < 0.5  # 0.02 on an idle machine
 
 

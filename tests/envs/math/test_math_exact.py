@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from llmzoo.envs.math import exact, generator
-from llmzoo.envs.math.exact import Exact
+from llmzoo.envs.math.exact import ExactAnswer
 
 HALF = Fraction(1, 2)
 
@@ -30,7 +30,7 @@ HALF = Fraction(1, 2)
     ],
 )
 def test_numbers(text, value):
-    assert exact.read(text) == Exact("", (value,))
+    assert exact.parse_exact(text) == ExactAnswer("", (value,))
 
 
 def test_a_plain_integer_is_read_as_any_number_is():
@@ -38,7 +38,11 @@ def test_a_plain_integer_is_read_as_any_number_is():
     for digits in (1, 2, 10, 40, 41, 200):
         for sign in ("", "-"):
             text = sign + "".join(rng.choice("0123456789") for _ in range(digits))
-            assert exact.read(text) == exact.read(f"{text} ") == Exact("", (int(text),))
+            assert (
+                exact.parse_exact(text)
+                == exact.parse_exact(f"{text} ")
+                == ExactAnswer("", (int(text),))
+            )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,7 @@ def test_a_plain_integer_is_read_as_any_number_is():
     ],
 )
 def test_several_numbers(text, form, parts):
-    assert exact.read(text) == Exact(form, parts)
+    assert exact.parse_exact(text) == ExactAnswer(form, parts)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +97,7 @@ def test_several_numbers(text, form, parts):
     ],
 )
 def test_what_is_no_answer(text):
-    assert exact.read(text) is None
+    assert exact.parse_exact(text) is None
 
 
 @pytest.mark.parametrize(
@@ -120,23 +124,23 @@ def test_what_is_no_answer(text):
     ],
 )
 def test_same(gold, given, verdict):
-    assert exact.same(gold, given) is verdict
-    assert exact.same(given, gold) is verdict
+    assert exact.exact_answers_match(gold, given) is verdict
+    assert exact.exact_answers_match(given, gold) is verdict
 
 
 def test_no_answer_is_two_numbers_at_once():
     """Of all that reads as a number, what equals the same number is equal."""
     texts = ["50", "50%", "0.5", "1/2", "500/10%", "50.0", "50 m", "0.50", "1 000", "1,000", "1000"]
     for a, b, c in itertools.permutations(texts, 3):
-        if exact.same(a, b) and exact.same(b, c):
-            assert exact.same(a, c)
+        if exact.exact_answers_match(a, b) and exact.exact_answers_match(b, c):
+            assert exact.exact_answers_match(a, c)
 
 
 def test_every_generated_answer_is_read():
     for family, level in itertools.product(generator.FAMILIES, generator.LEVELS):
         for seed in range(50):
-            task = generator.draw(random.Random(seed), family=family, level=level)
-            assert exact.read(task.answer) is not None, task
+            task = generator.sample_task(random.Random(seed), family=family, level=level)
+            assert exact.parse_exact(task.answer) is not None, task
 
 
 @pytest.mark.parametrize(
@@ -149,5 +153,5 @@ def test_every_generated_answer_is_read():
 )
 def test_hostile_texts_are_read_at_once(text, no_collector):
     started = time.process_time()
-    exact.read(text)
+    exact.parse_exact(text)
     assert time.process_time() - started < 0.1

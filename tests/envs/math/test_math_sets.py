@@ -25,7 +25,7 @@ def shipped(name):
 
 
 def printed(program):
-    run = judging.run(program, limits=Limits(time_limit=20.0))
+    run = judging.run_program(program, limits=Limits(time_limit=20.0))
     assert run.status == "passed", run.stderr
     return run.stdout.strip()
 
@@ -41,8 +41,8 @@ def test_every_shipped_answer_is_what_its_programs_compute(name):
     for record, task in shipped(name):
         for program in (task.program, record.get("check", task.program)):
             output = printed(program)
-            assert answers.same(task.answer, output), (task.question, output)
-            assert not answers.same("12345", output)
+            assert answers.answers_match(task.answer, output), (task.question, output)
+            assert not answers.answers_match("12345", output)
 
 
 def test_examinations_share_no_problem():
@@ -88,63 +88,65 @@ def test_observations_hold_no_answer_field(name):
     ],
 )
 def test_gsm8k_answers(answer, read):
-    assert gsm8k.read({"question": "q", "answer": answer}).answer == read
+    assert gsm8k.task_from_record({"question": "q", "answer": answer}).answer == read
 
 
 @pytest.mark.parametrize("answer", ["12", "#### twelve", "#### ", "#### 1,2", "#### 1 or 2", None])
 def test_malformed_gsm8k_answers(answer):
     with pytest.raises(BadField, match="answer"):
-        gsm8k.read({"question": "q", "answer": answer})
+        gsm8k.task_from_record({"question": "q", "answer": answer})
 
 
 @pytest.mark.parametrize(
     ("answer", "read"), [("073", "73"), ("000", "0"), (5, "5"), ("999", "999")]
 )
 def test_aime_answers(answer, read):
-    assert aime24.read({"problem": "p", "answer": answer}).answer == read
+    assert aime24.task_from_record({"problem": "p", "answer": answer}).answer == read
 
 
 @pytest.mark.parametrize("answer", ["1000", "-1", "1.5", "x", "", None, 1000, -3])
 def test_malformed_aime_answers(answer):
     with pytest.raises(BadField, match="answer"):
-        aime24.read({"problem": "p", "answer": answer})
+        aime24.task_from_record({"problem": "p", "answer": answer})
 
 
 def test_math500_records():
     record = {"problem": "p", "answer": r"\frac{1}{2}", "level": 3, "subject": "Algebra"}
-    task = math500.read(record)
+    task = math500.task_from_record(record)
     assert (task.answer, task.level, task.family) == (r"\frac{1}{2}", "3", "Algebra")
     with pytest.raises(BadField, match="answer"):
-        math500.read({**record, "answer": " "})
+        math500.task_from_record({**record, "answer": " "})
     with pytest.raises(BadField, match="level"):
-        math500.read({**record, "level": [3]})
+        math500.task_from_record({**record, "level": [3]})
 
 
 def test_olympiadbench_records():
     record = {"question": "q", "final_answer": ["$2$", "$3$"], "is_multiple_answer": True}
-    task = olympiadbench.read(record)
+    task = olympiadbench.task_from_record(record)
     assert task.answer == "2, 3"
     assert task.question == "q\nGive all answers, separated by commas."
-    assert olympiadbench.read({**record, "unit": "cm"}).question.endswith("Give the answer in cm.")
-    assert olympiadbench.read({**record, "final_answer": []}) is None
-    assert olympiadbench.read({**record, "final_answer": None}) is None
-    assert olympiadbench.read({**record, "error": "1e-2"}) is None
-    assert olympiadbench.read({**record, "final_answer": ["$,$"]}) is None
+    assert olympiadbench.task_from_record({**record, "unit": "cm"}).question.endswith(
+        "Give the answer in cm."
+    )
+    assert olympiadbench.task_from_record({**record, "final_answer": []}) is None
+    assert olympiadbench.task_from_record({**record, "final_answer": None}) is None
+    assert olympiadbench.task_from_record({**record, "error": "1e-2"}) is None
+    assert olympiadbench.task_from_record({**record, "final_answer": ["$,$"]}) is None
     with pytest.raises(BadField, match="final_answer"):
-        olympiadbench.read({**record, "final_answer": [2]})
+        olympiadbench.task_from_record({**record, "final_answer": [2]})
 
 
 def test_olympiadbench_answers_of_several_formulas():
     def answer(text):
-        return olympiadbench.read({"question": "q", "final_answer": [text]}).answer
+        return olympiadbench.task_from_record({"question": "q", "final_answer": [text]}).answer
 
     assert answer("$69$,$84$") == "69, 84"
     assert answer("$100$,$200$") == "100, 200"  # and not one number
     assert answer(r"$(3,5)$, $\frac{1}{2}$ or $7$") == r"(3,5), \frac{1}{2} or 7"
     assert answer(r"$\$5$") == r"\$5"
     for gold in ("69, 84", "100, 200"):
-        assert answers.same(answer("$" + gold.replace(", ", "$,$") + "$"), gold)
-        assert not answers.same(gold, ",")
+        assert answers.answers_match(answer("$" + gold.replace(", ", "$,$") + "$"), gold)
+        assert not answers.answers_match(gold, ",")
 
 
 FILES = {
@@ -219,8 +221,8 @@ def test_real_gsm8k_records(shared_data):
         task = tasks[number]
         last = wanted[task.question].rpartition("####")[2].strip()
         assert task.answer == last.replace(",", "")
-        assert answers.same(task.answer, last)  # with its commas, as a model may write it
-        assert not answers.same(task.answer, f"{task.answer}1")
+        assert answers.answers_match(task.answer, last)  # with its commas, as a model may write it
+        assert not answers.answers_match(task.answer, f"{task.answer}1")
 
 
 def test_real_aime_records(shared_data):
@@ -229,4 +231,4 @@ def test_real_aime_records(shared_data):
     assert tasks.count == 10
     for number in range(10):
         assert str(int(tasks[number].answer)) == tasks[number].answer
-        assert answers.same(tasks[number].answer, tasks[number].answer.zfill(3))
+        assert answers.answers_match(tasks[number].answer, tasks[number].answer.zfill(3))

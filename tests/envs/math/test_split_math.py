@@ -30,7 +30,7 @@ def with_numbers(env, one_agent):
     task = env.episode.task
     changed = {}
     for name in ("question", "terse"):
-        other = halves.half(getattr(task, name), AGENTS.index(one_agent))
+        other = halves.visible_half(getattr(task, name), AGENTS.index(one_agent))
         while halves.HIDDEN in other:
             other = other.replace(halves.HIDDEN, "98761", 1)
         changed[name] = other
@@ -49,18 +49,18 @@ def few_samples(monkeypatch):
 
 def test_the_halves_of_a_problem():
     assert (
-        halves.half(TEXT, 0)
+        halves.visible_half(TEXT, 0)
         == "Ada has 12 figs. She buys __ bags of 7 figs for __ crowns, and then twice as many."
     )
     assert (
-        halves.half(TEXT, 1)
+        halves.visible_half(TEXT, 1)
         == "Ada has __ figs. She buys 3 bags of __ figs for 2.5 crowns, and then __ as many."
     )
-    assert halves.message(TEXT, 1) == "I see: 3, 2.5"
-    assert halves.joined(TEXT, 0, "Well.\n# I see: 3, 2.5\nprint(1)") == TEXT
-    assert halves.joined(TEXT, 0, "I see: 4, 2.5") == TEXT.replace("3 bags", "4 bags")
-    assert halves.joined(TEXT, 0, "I see: 3") is None
-    assert halves.joined(TEXT, 0, "3, 2.5") is None
+    assert halves.expert_message(TEXT, 1) == "I see: 3, 2.5"
+    assert halves.join_halves(TEXT, 0, "Well.\n# I see: 3, 2.5\nprint(1)") == TEXT
+    assert halves.join_halves(TEXT, 0, "I see: 4, 2.5") == TEXT.replace("3 bags", "4 bags")
+    assert halves.join_halves(TEXT, 0, "I see: 3") is None
+    assert halves.join_halves(TEXT, 0, "3, 2.5") is None
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from llmzoo.envs.planning.calendar.generator import AMPLE
+from llmzoo.envs.planning.calendar.generator import MAX_VALID_SLOTS
 from llmzoo.envs.planning.calendar.tasks import DAYS, STEP, MeetingTask, Slot, Wish
 
 State = tuple[int, int, int]  # free cells in a row, own starts (capped), common starts (capped)
@@ -20,12 +20,12 @@ def best_guess(task: MeetingTask, person: int, *, slots: int, wishes: bool) -> t
     """The highest probability of any time to be valid for two people, and that time, given what the
     agent of ``person`` knows of the task."""
     own = task.people[person]
-    starts = [slot for slot in task.slots if own.can(slot)]
+    starts = [slot for slot in task.slots if own.can_attend(slot)]
     chance = min(1.0, slots / len(task.slots)) ** (STEP / (2 * task.length))
     kinds = list(_wishes(task)) if wishes else [(1.0, None)]
 
     def mass(guess: Slot | None) -> float:
-        return sum(p * _mass(task, own.can, wish, guess, chance, slots) for p, wish in kinds)
+        return sum(p * _mass(task, own.can_attend, wish, guess, chance, slots) for p, wish in kinds)
 
     whole = mass(None)
     return max(((mass(guess) / whole, guess) for guess in starts), key=lambda found: found[0])
@@ -47,7 +47,7 @@ def _wishes(task: MeetingTask) -> Iterator[tuple[float, Wish | None]]:
 def _mass(task, can, wish, guess, chance: float, slots: int) -> float:
     """The probability of all calendars of the other person with this wish that fit, and in which the
     time ``guess``, if one is given, is free."""
-    width, least = task.length // STEP, AMPLE * slots
+    width, least = task.length // STEP, MAX_VALID_SLOTS * slots
     states: dict[State, float] = {(0, 0, 0): 1.0}
     for day in task.days:
         states = _joined((0, own, both, p) for (_, own, both), p in states.items())

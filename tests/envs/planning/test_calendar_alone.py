@@ -9,7 +9,7 @@ from alone import best_guess, days_of
 
 import llmzoo
 from llmzoo.envs.planning.calendar import generator
-from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, written
+from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, format_slot
 
 
 def small_task(mine, theirs, cells, minutes):
@@ -29,13 +29,13 @@ def test_the_sum_is_that_over_all_calendars(minutes, slots):
     checked = 0
     for mine in range(2**cells):
         tasks = [small_task(mine, theirs, cells, minutes) for theirs in range(2**cells)]
-        own = [s for s in tasks[0].slots if tasks[0].people[0].can(s)]
+        own = [s for s in tasks[0].slots if tasks[0].people[0].can_attend(s)]
         if len(own) < 3 * slots:
             continue
         weights = dict.fromkeys(own, 0.0)
         whole = 0.0
         for theirs, task in enumerate(tasks):
-            others = [s for s in task.slots if task.people[1].can(s)]
+            others = [s for s in task.slots if task.people[1].can_attend(s)]
             if len(task.valid) != slots or len(others) < 3 * slots:
                 continue
             weight = chance ** theirs.bit_count() * (1 - chance) ** (cells - theirs.bit_count())
@@ -54,8 +54,8 @@ def test_for_half_hours_all_own_times_are_alike():
     """The other calendar's cells are alike, so the guess is right once in (own times / valid times)."""
     rng = random.Random(4)
     for _ in range(20):
-        task = generator.draw(rng, people=2, days=2, slots=1, wishes=False, length=30)
-        own = sum(task.people[0].can(slot) for slot in task.slots)
+        task = generator.sample_task(rng, people=2, days=2, slots=1, wishes=False, length=30)
+        own = sum(task.people[0].can_attend(slot) for slot in task.slots)
         assert best_guess(task, 0, slots=1, wishes=False)[0] == pytest.approx(1 / own)
         assert own >= 3
 
@@ -66,7 +66,7 @@ def guesses(level, tasks):
     rng = random.Random(0)
     likely, right = 0.0, 0
     for _ in range(tasks):
-        task = generator.draw(rng, people=2, **drawn._asdict())
+        task = generator.sample_task(rng, people=2, **drawn._asdict())
         most, guess = best_guess(task, 0, slots=drawn.slots, wishes=drawn.wishes)
         likely += most
         right += guess in task.valid
@@ -118,6 +118,6 @@ def test_two_agents_without_messages_rarely_meet():
         env.reset(seed=seed)
         task = env.episode.task
         for person in task.people:
-            env.step(written(next(slot for slot in task.slots if person.can(slot))))
+            env.step(format_slot(next(slot for slot in task.slots if person.can_attend(slot))))
         met += env.success
     assert met / 200 < 0.21

@@ -9,7 +9,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.planning.calendar.tasks import Person, Slot, clock, written
+from llmzoo.envs.planning.calendar.tasks import Person, Slot, format_clock, format_slot
 
 
 def made(**kwargs):
@@ -21,7 +21,7 @@ def made(**kwargs):
 def spans(person, brief):
     """The busy times of a person as a prompt writes them."""
     dash = "-" if brief else " - "
-    return {f"{clock(b.start)}{dash}{clock(b.end)}" for b in person.busy}
+    return {f"{format_clock(b.start)}{dash}{format_clock(b.end)}" for b in person.busy}
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
@@ -102,15 +102,17 @@ def test_an_episode_in_numbers():
     env = made()
     task = env.episode.task
     right = task.valid[0]
-    alone = next(s for s in task.slots if task.people[1].can(s) and not task.people[0].can(s))
+    alone = next(
+        s for s in task.slots if task.people[1].can_attend(s) and not task.people[0].can_attend(s)
+    )
     env.step("hello")
     env.step("hello")
-    env.step(f"I propose {written(right)}")
-    env.step(written(alone))
+    env.step(f"I propose {format_slot(right)}")
+    env.step(format_slot(alone))
     assert env.terminations == dict.fromkeys(env.agents, True)
     assert env.rewards == pytest.approx({"assistant_0": 0.5, "assistant_1": 0.1})
     info = env.infos["assistant_1"]
-    assert (info["success"], info["proposal"]) == (False, written(alone))
+    assert (info["success"], info["proposal"]) == (False, format_slot(alone))
     assert list(info["can_come"].values()) == [False, True]
     assert env.infos["assistant_0"]["error"] is None
 
@@ -127,9 +129,11 @@ def test_a_meeting_pays_both(weight):
 def test_errors_name_what_the_agent_can_know():
     env = made()
     task = env.episode.task
-    busy = next(s for s in task.slots if not task.people[0].can(s))
-    own = next(s for s in task.slots if task.people[1].can(s) and not task.people[0].can(s))
-    for text in ("hello", "hello", written(busy), written(own)):
+    busy = next(s for s in task.slots if not task.people[0].can_attend(s))
+    own = next(
+        s for s in task.slots if task.people[1].can_attend(s) and not task.people[0].can_attend(s)
+    )
+    for text in ("hello", "hello", format_slot(busy), format_slot(own)):
         env.step(text)
     assert env.infos["assistant_0"]["error"] == f"wrong: {task.people[0].name} cannot come then"
     assert env.infos["assistant_1"]["error"] is None  # that the other cannot come is not told
@@ -147,7 +151,7 @@ def test_errors_of_other_proposals(slot, error):
     length = env.episode.task.length
     env.step("hello")
     env.step("hello")
-    env.step(written(slot._replace(end=slot.end or slot.start + length)))
+    env.step(format_slot(slot._replace(end=slot.end or slot.start + length)))
     env.step("hm")
     assert env.infos["assistant_0"]["error"].startswith(f"wrong: {error}")
     assert env.infos["assistant_1"]["error"].startswith("malformed: no time such as")

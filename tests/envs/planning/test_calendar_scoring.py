@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from llmzoo.envs.base import Outcome
-from llmzoo.envs.messages import delivered, fined
+from llmzoo.envs.messages import parse_message, penalize_undelivered
 from llmzoo.envs.planning.calendar import oracle
-from llmzoo.envs.planning.calendar.scoring import own_parts, read, team_parts
+from llmzoo.envs.planning.calendar.scoring import (
+    own_reward_components,
+    parse_proposal,
+    team_reward_components,
+)
 from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Slot, Wish
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 
 # 9:00 to 12:00, an hour. Ada can at 9:00, 10:30, 11:00; Bela at 9:30 to 11:00; Chidi always
 ADA = Person("Ada", (Slot("Monday", 600, 630),))
@@ -51,7 +55,7 @@ def monday(start, end):
     ],
 )
 def test_read(text, slot):
-    assert read(text) == slot
+    assert parse_proposal(text) == slot
 
 
 @pytest.mark.parametrize(
@@ -65,15 +69,15 @@ def test_read(text, slot):
     ],
 )
 def test_malformed(text, message):
-    with pytest.raises(Malformed, match=message):
-        read(text)
+    with pytest.raises(MalformedError, match=message):
+        parse_proposal(text)
 
 
 def test_the_parts_of_an_agent():
     nothing = dict.fromkeys(("form", "length", "hours", "own", "others"), 0.0)
 
     def parts(slot, person=0):
-        return own_parts(slot, person, TASK)
+        return own_reward_components(slot, person, TASK)
 
     assert parts(None) == nothing
     # 10:30 suits all: 3 x 0.02 + 0.04 + 0.4
@@ -99,35 +103,42 @@ def test_the_parts_of_an_agent():
 
 def test_the_parts_of_the_team():
     all_can, two_can, nobody = monday(630, 690), monday(540, 600), monday(630, 660)
-    assert team_parts([all_can] * 3, TASK) == pytest.approx({"agree": 0.05, "meeting": 0.95})
-    assert team_parts([two_can] * 3, TASK) == pytest.approx({"agree": 0.05 * 2 / 3, "meeting": 0.0})
-    assert team_parts([nobody] * 3, TASK) == {"agree": 0.0, "meeting": 0.0}
+    assert team_reward_components([all_can] * 3, TASK) == pytest.approx(
+        {"agree": 0.05, "meeting": 0.95}
+    )
+    assert team_reward_components([two_can] * 3, TASK) == pytest.approx(
+        {"agree": 0.05 * 2 / 3, "meeting": 0.0}
+    )
+    assert team_reward_components([nobody] * 3, TASK) == {"agree": 0.0, "meeting": 0.0}
     # 11:00 suits all as well, but they do not agree
-    assert team_parts([all_can, all_can, monday(660, 720)], TASK) == {"agree": 0.0, "meeting": 0.0}
-    assert team_parts([None] * 3, TASK) == {"agree": 0.0, "meeting": 0.0}
+    assert team_reward_components([all_can, all_can, monday(660, 720)], TASK) == {
+        "agree": 0.0,
+        "meeting": 0.0,
+    }
+    assert team_reward_components([None] * 3, TASK) == {"agree": 0.0, "meeting": 0.0}
 
 
 def test_where_the_earliest_is_asked_for_no_other_time_is_a_meeting():
     task = MeetingTask(TASK.people, TASK.days, 540, 720, 60, earliest=True)
-    assert team_parts([monday(630, 690)] * 3, task)["meeting"] == 0.95
-    assert team_parts([monday(660, 720)] * 3, task) == pytest.approx(
+    assert team_reward_components([monday(630, 690)] * 3, task)["meeting"] == 0.95
+    assert team_reward_components([monday(660, 720)] * 3, task) == pytest.approx(
         {"agree": 0.05, "meeting": 0.0}
     )
 
 
 def test_messages():
-    assert delivered(" hello \n", 5) == ("hello", "")
-    assert delivered(" \n", 5) == ("", "an empty message")
-    assert delivered("hello!", 5) == ("", "a message of 6 characters, 5 are allowed")
+    assert parse_message(" hello \n", 5) == ("hello", "")
+    assert parse_message(" \n", 5) == ("", "an empty message")
+    assert parse_message("hello!", 5) == ("", "a message of 6 characters, 5 are allowed")
     too_long = Outcome(local={"b": {"message": -0.05}}, errors={"b": "malformed: too long"})
-    assert fined({"a": "", "b": "too long"}) == too_long
+    assert penalize_undelivered({"a": "", "b": "too long"}) == too_long
 
 
 def test_what_an_expert_writes_and_reads():
     message = oracle.expert_message(ADA, 400, TASK)
     assert message == "Mon 9-10 10:30-12"
-    assert oracle.heard(message) == [monday(540, 600), monday(630, 720)]
-    assert oracle.heard("nothing") == []
+    assert oracle.parse_message(message) == [monday(540, 600), monday(630, 720)]
+    assert oracle.parse_message("nothing") == []
     assert oracle.expert_proposal(BELA, [message], TASK) == "Monday, 10:30 - 11:30"
     # what does not fit is left out
     assert oracle.expert_message(ADA, 10, TASK) == "Mon 9-10"

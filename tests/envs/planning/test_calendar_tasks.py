@@ -17,8 +17,8 @@ from llmzoo.envs.planning.calendar.tasks import (
     Slot,
     Wish,
     canonical,
-    clock,
-    written,
+    format_clock,
+    format_slot,
 )
 from llmzoo.errors import ConfigError
 
@@ -53,7 +53,7 @@ def minute_is_free(person, day, minute):
 
 def drawn(level, people, seed, **changes):
     settings = {**generator.LEVELS[level]._asdict(), **changes}
-    return generator.draw(random.Random(seed), people=people, **settings)
+    return generator.sample_task(random.Random(seed), people=people, **settings)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -72,7 +72,7 @@ def test_a_level_has_its_number_of_valid_times(level, people):
     for seed in range(50):
         task = drawn(level, people, seed)
         assert (len(task.valid), len(task.days), len(task.people)) == (slots, days, people)
-        assert min(sum(p.can(s) for s in task.slots) for p in task.people) >= 3 * slots
+        assert min(sum(p.can_attend(s) for s in task.slots) for p in task.people) >= 3 * slots
         assert task.length in (30, 60)
         assert len({person.name for person in task.people}) == people
         wished += sum(len(p.wishes) for p in task.people)
@@ -111,15 +111,15 @@ def test_busy_and_wishes_in_minutes():
     a = Person("a", (Slot("Monday", 600, 630),))
     b = Person("b", (), (Wish(None, "before", 570), Wish("Monday", "after", 690)))
     task = MeetingTask((a, b), ("Monday",), 540, 720, 60)
-    assert [written(s) for s in task.slots if a.can(s)] == [
+    assert [format_slot(s) for s in task.slots if a.can_attend(s)] == [
         "Monday, 9:00 - 10:00",
         "Monday, 10:30 - 11:30",
         "Monday, 11:00 - 12:00",
     ]
-    assert [written(s) for s in task.valid] == ["Monday, 10:30 - 11:30"]
+    assert [format_slot(s) for s in task.valid] == ["Monday, 10:30 - 11:30"]
     assert replace(task, people=(a,), earliest=True).valid == (Slot("Monday", 540, 600),)
     assert not replace(task, people=(a, Person("c", (), (Wish("Monday", ""),)))).valid
-    assert (clock(540), clock(1020)) == ("9:00", "17:00")
+    assert (format_clock(540), format_clock(1020)) == ("9:00", "17:00")
 
 
 # images of a task, written down apart from the key
@@ -216,7 +216,7 @@ def test_no_image_of_a_test_task_is_a_training_task():
         return [tasks.sample(rng) for _ in range(draws)]
 
     def seen(task):
-        return tuple(tuple(p.can(slot) for slot in task.slots) for p in task.people)
+        return tuple(tuple(p.can_attend(slot) for slot in task.slots) for p in task.people)
 
     train = {seen(task) for task in some("train", 1500)}
     tests = some("test", 100)

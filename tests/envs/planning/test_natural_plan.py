@@ -18,7 +18,7 @@ from llmzoo.envs import sources
 from llmzoo.envs.planning.calendar import natural_plan
 from llmzoo.envs.planning.calendar.tasks import Slot, Wish
 from llmzoo.envs.sources import BadField
-from llmzoo.errors import ConfigError, SkippedWarning
+from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 ROOT = Path(__file__).resolve().parents[3]
 INTRODUCTION = (
@@ -74,7 +74,7 @@ THREE = record(
 
 
 def read(given, **changes):
-    return natural_plan.read({**given, **changes})
+    return natural_plan.task_from_record({**given, **changes})
 
 
 def test_a_record_of_one_day():
@@ -213,7 +213,7 @@ def test_a_bad_record_is_named_or_skipped(tmp_path):
     as_one_object(path, [ONE_DAY, {**ONE_DAY, "golden_plan": "soon"}])
     with pytest.raises(ConfigError, match="example_1: field 'golden_plan' has no time"):
         llmzoo.make("calendar_v0", source=str(path), split="all")
-    with pytest.warns(SkippedWarning, match="1 of 2 records were skipped"):
+    with pytest.warns(SkippedRecordsWarning, match="1 of 2 records were skipped"):
         env = llmzoo.make("calendar_v0", source=str(path), split="all", on_bad_record="skip")
     assert env.unwrapped.tasks.count == 1
 

@@ -33,9 +33,9 @@ def test_the_booker_reads_the_same_whichever_cities_are_right(level, choices):
         for chosen in combinations(range(drawn.candidates), drawn.visits):
             rng = Choosing(seed)
             rng.right = chosen
-            task = generator.draw(rng, **drawn._asdict())
+            task = generator.sample_task(rng, **drawn._asdict())
             assert right_cities(task) == {task.cities[n] for n in chosen}
-            seen.add(oracle.known(task, "booker"))
+            seen.add(oracle.with_known_tables(task, "booker"))
             right.add(right_cities(task))
         assert len(seen) == 1
         assert len(right) == choices
@@ -66,12 +66,12 @@ def test_only_one_choice_of_cities_keeps_the_budget(level, tasks):
     """Over all routes, with all their transport, stays and meals."""
     rng = random.Random(3)
     for _ in range(tasks):
-        task = generator.draw(rng, **generator.LEVELS[level]._asdict())
+        task = generator.sample_task(rng, **generator.LEVELS[level]._asdict())
         solver = Solver(task)
         kept = set()
         for route in solver.routes():
-            booking = solver.booking(route)
-            menu = solver.menu(route) if booking else None
+            booking = solver.cheapest_booking(route)
+            menu = solver.cheapest_menu(route) if booking else None
             if booking and menu and booking.cost + menu.cost <= task.budget:
                 kept.add(frozenset(stop.city for stop in route))
         assert len(kept) == 1
@@ -81,9 +81,9 @@ def test_the_cheapest_by_either_half_is_often_wrong():
     rng = random.Random(4)
     wrong_booker = wrong_guide = 0
     for _ in range(100):
-        task = generator.draw(rng, **generator.LEVELS["easy"]._asdict())
+        task = generator.sample_task(rng, **generator.LEVELS["easy"]._asdict())
         (right,) = right_cities(task)
-        booker = Solver(oracle.known(task, "booker")).bookings()[0][1][0].city
+        booker = Solver(oracle.with_known_tables(task, "booker")).cheapest_bookings()[0][1][0].city
         wrong_booker += booker != right
         wrong_guide += min(task.cities, key=lambda city: meals(task, city)) != right
     assert wrong_booker > 50

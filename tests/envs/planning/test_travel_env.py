@@ -11,7 +11,7 @@ from travel_tasks import BOOKED, COST, TASK, VISITED
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.planning.travel import oracle
-from llmzoo.envs.planning.travel.env import Planning
+from llmzoo.envs.planning.travel.env import TravelState
 from llmzoo.errors import ConfigError
 
 
@@ -24,7 +24,7 @@ def made(**kwargs):
 def by_hand(**kwargs):
     """An episode of the small trip."""
     env = made(**kwargs)
-    env.episode = Planning(task=TASK)
+    env.episode = TravelState(task=TASK)
     return env
 
 
@@ -54,7 +54,9 @@ def test_an_agent_reads_its_own_tables_and_no_others(level, prompt):
                 assert all(name in said for name in own)
                 assert not [name for name in others if name in said]
                 looked += len(others)
-                env.episode = replace(state, task=oracle.known(state.task, agent.partition("_")[0]))
+                env.episode = replace(
+                    state, task=oracle.with_known_tables(state.task, agent.partition("_")[0])
+                )
                 assert env.observe(agent) == said
                 env.episode = state
             env.step("hello")
@@ -176,7 +178,9 @@ def test_the_experts_read_nothing_but_their_tables_and_messages():
         while not env.terminations["booker_0"]:
             agent, state = env.agent_selection, env.episode
             answer = env.expert(agent)
-            env.episode = replace(state, task=oracle.known(state.task, agent.partition("_")[0]))
+            env.episode = replace(
+                state, task=oracle.with_known_tables(state.task, agent.partition("_")[0])
+            )
             assert env.expert(agent) == answer
             env.episode = state
             env.step(answer)
@@ -185,7 +189,7 @@ def test_the_experts_read_nothing_but_their_tables_and_messages():
 
 def test_what_the_experts_write():
     """Brome: taxis 48 and the Inn 120; Carlow has no way back. Meals in Brome: 6 x 18; Carlow has two."""
-    booker, guide = (oracle.known(TASK, half) for half in ("booker", "guide"))
+    booker, guide = (oracle.with_known_tables(TASK, half) for half in ("booker", "guide"))
     assert oracle.expert_message("booker", booker, 400) == "1x2 168"
     assert oracle.expert_message("guide", guide, 400) == "1: 108; 2: -"
     assert oracle.expert_message("guide", guide, 8) == "1: 108"
@@ -201,7 +205,10 @@ def test_what_the_experts_write():
 )  # fmt: skip
 def test_experts_read_any_message(message):
     for half in ("booker", "guide"):
-        assert oracle.expert_plan(half, oracle.known(TASK, half), [message]).count("day") == 3
+        assert (
+            oracle.expert_plan(half, oracle.with_known_tables(TASK, half), [message]).count("day")
+            == 3
+        )
 
 
 @pytest.mark.parametrize(

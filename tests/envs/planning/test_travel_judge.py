@@ -51,13 +51,13 @@ ONE_BROKEN = [
 
 
 def broken(task, plan):
-    return [name for name, holds in judge.verdicts(task, plan).items() if not holds]
+    return [name for name, holds in judge.check_constraints(task, plan).items() if not holds]
 
 
 def test_a_plan_that_passes():
     assert broken(TASK, PLAN) == []
-    assert len(judge.verdicts(TASK, PLAN)) == 13
-    assert judge.cost(TASK, PLAN) == COST
+    assert len(judge.check_constraints(TASK, PLAN)) == 13
+    assert judge.total_cost(TASK, PLAN) == COST
     assert broken(replace(TASK, budget=COST), PLAN) == []
 
 
@@ -71,7 +71,7 @@ def test_a_plan_that_breaks_one_constraint(name, task, plan):
 
 
 def test_every_constraint_is_broken_above():
-    assert {name for name, _, _ in ONE_BROKEN} == set(judge.verdicts(TASK, PLAN))
+    assert {name for name, _, _ in ONE_BROKEN} == set(judge.check_constraints(TASK, PLAN))
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_every_constraint_is_broken_above():
 )
 def test_routes(cities):
     plan = [Day(number, each) for number, each in enumerate(cities, start=1)]
-    assert judge.route(TASK, plan) == (cities[1] == ("Brome", "Carlow"))
+    assert judge.has_valid_route(TASK, plan) == (cities[1] == ("Brome", "Carlow"))
 
 
 def test_no_city_is_visited_twice():
     legs = ["Aldin Brome", "Brome Carlow", "Carlow Brome", "Brome Aldin"]
     plan = [Day(number, tuple(leg.split())) for number, leg in enumerate(legs, start=1)]
-    assert not judge.route(TASK, plan)
-    assert judge.route(TASK, [plan[0], plan[1], Day(3, ("Carlow", "Aldin"))])
+    assert not judge.has_valid_route(TASK, plan)
+    assert judge.has_valid_route(TASK, [plan[0], plan[1], Day(3, ("Carlow", "Aldin"))])
 
 
 def test_costs():
@@ -107,22 +107,22 @@ def test_costs():
         PLAN[1],
         PLAN[2]._replace(transport="taxi"),
     ]
-    assert judge.cost(TASK, by_car) == 2 * 7 + 2 * 13 + 120 + 108
+    assert judge.total_cost(TASK, by_car) == 2 * 7 + 2 * 13 + 120 + 108
     few = replace(TASK, people=4)
-    assert judge.cost(few, by_car) == 7 + 13 + 2 * 30 + 4 * 18
-    assert judge.cost(replace(TASK, people=5), by_car) == 7 + 2 * 13 + 2 * 60 + 5 * 18
+    assert judge.total_cost(few, by_car) == 7 + 13 + 2 * 30 + 4 * 18
+    assert judge.total_cost(replace(TASK, people=5), by_car) == 7 + 2 * 13 + 2 * 60 + 5 * 18
     unknown = [Day(n, ("Aldin",), "flight F99", "Ghost", ("?", "", ""), ("?",)) for n in (1, 2, 3)]
-    assert judge.cost(TASK, unknown) == 0
+    assert judge.total_cost(TASK, unknown) == 0
 
 
 def test_names():
     """The city of the day decides between places of the same name, or the city that is named."""
     assert TASK.stay("INN ", ("Aldin", "Carlow")).city == "Carlow"
-    assert TASK.restaurant("cup", ("Brome",)).cost == 7
-    assert TASK.restaurant("Cup, Carlow", ("Brome",)).cost == 3
-    assert TASK.restaurant("Cup", ("Carlow", "Brome")).city == "Brome"
-    assert TASK.restaurant("Cup, Elster", ("Brome",)) is None
-    assert TASK.restaurant("Cu", ("Brome",)) is None
+    assert TASK.find_restaurant("cup", ("Brome",)).cost == 7
+    assert TASK.find_restaurant("Cup, Carlow", ("Brome",)).cost == 3
+    assert TASK.find_restaurant("Cup", ("Carlow", "Brome")).city == "Brome"
+    assert TASK.find_restaurant("Cup, Elster", ("Brome",)) is None
+    assert TASK.find_restaurant("Cu", ("Brome",)) is None
 
 
 def test_a_wish_for_shared_rooms_and_others():
@@ -146,10 +146,10 @@ def test_parties_count_as_a_rule():
 
 def test_the_parts_of_an_agent():
     for half, own in scoring.OWN.items():
-        parts = scoring.own_parts(half, scoring.own_verdicts(half, TASK, PLAN))
+        parts = scoring.own_reward_components(half, scoring.check_own_half(half, TASK, PLAN))
         assert parts == pytest.approx({"form": 0.02, "tables": 0.02, "complete": 0.02, **own})
         assert sum(parts.values()) == pytest.approx(0.3)
-        assert sum(scoring.own_parts(half, None).values()) == 0
+        assert sum(scoring.own_reward_components(half, None).values()) == 0
 
 
 def test_an_incomplete_half_is_paid_for_its_form_only():
@@ -159,7 +159,7 @@ def test_an_incomplete_half_is_paid_for_its_form_only():
         ("guide", [Day(n) for n in (1, 2, 3)]),
         ("guide", changed(2, sights=("Ghost",))),
     ):
-        parts = scoring.own_parts(half, scoring.own_verdicts(half, TASK, plan))
+        parts = scoring.own_reward_components(half, scoring.check_own_half(half, TASK, plan))
         assert {name: value for name, value in parts.items() if value} == {"form": 0.02}
 
 
@@ -168,33 +168,37 @@ def test_the_guide_need_not_know_the_days_of_travel_for_its_own_parts():
     meals = ("Oven", "Bowl", "Cup")
     idle = PLAN[1]._replace(meals=("", "", ""), sights=())
     late = [PLAN[0], idle, PLAN[2]._replace(meals=meals, sights=("Mill",))]
-    verdicts = scoring.own_verdicts("guide", TASK, late)
+    verdicts = scoring.check_own_half("guide", TASK, late)
     assert all(verdicts.values())
-    assert scoring.team_parts(TASK, late) == pytest.approx(
+    assert scoring.team_reward_components(TASK, late) == pytest.approx(
         {"together": 0.2 / 3, "budget": 0.0, "plan": 0.0}
     )
 
 
 def test_the_parts_of_the_team():
     nothing = {"together": 0.0, "budget": 0.0, "plan": 0.0}
-    assert scoring.team_parts(TASK, None) == nothing
-    assert scoring.team_parts(TASK, PLAN) == pytest.approx(
+    assert scoring.team_reward_components(TASK, None) == nothing
+    assert scoring.team_reward_components(TASK, PLAN) == pytest.approx(
         {"together": 0.1, "budget": 0.2, "plan": 0.7}
     )
     dear = changed(1, meals=("", "", "Palace"))
-    assert scoring.team_parts(TASK, dear) == pytest.approx({**nothing, "together": 0.1})
+    assert scoring.team_reward_components(TASK, dear) == pytest.approx({**nothing, "together": 0.1})
     # the wrong room: within the budget, and no success
     loft = [PLAN[0]._replace(stay="Loft"), PLAN[1]._replace(stay="Loft"), PLAN[2]]
-    assert scoring.team_parts(TASK, loft) == pytest.approx(
+    assert scoring.team_reward_components(TASK, loft) == pytest.approx(
         {"together": 0.1, "budget": 0.2, "plan": 0.0}
     )
     elsewhere = changed(2, meals=("Eel", "Bowl", "Cup"))
-    assert scoring.team_parts(TASK, elsewhere) == pytest.approx({**nothing, "together": 0.2 / 3})
+    assert scoring.team_reward_components(TASK, elsewhere) == pytest.approx(
+        {**nothing, "together": 0.2 / 3}
+    )
 
 
 def test_an_agent_alone_has_half_of_each_half():
-    halves = [scoring.own_parts(h, scoring.own_verdicts(h, TASK, PLAN)) for h in scoring.OWN]
-    alone = scoring.alone_parts(*halves)
+    halves = [
+        scoring.own_reward_components(h, scoring.check_own_half(h, TASK, PLAN)) for h in scoring.OWN
+    ]
+    alone = scoring.alone_reward_components(*halves)
     assert sum(alone.values()) == pytest.approx(0.3)
     assert alone["form"] == pytest.approx(0.02)
     assert alone["cuisine"] == pytest.approx(0.06)
@@ -232,7 +236,7 @@ def test_the_cheapest_of_all_plans_is_found():
                                 Day(2, ("Brome",), "", stay, (a, b, c), ("Mill",)),
                                 Day(3, ("Brome", "Aldin"), back),
                             ]
-                            cost = judge.cost(TASK, plan)
+                            cost = judge.total_cost(TASK, plan)
                             if (best is None or cost < best) and not broken(TASK, plan):
                                 best = cost
     assert best == Solver(TASK).best()[0] == 276

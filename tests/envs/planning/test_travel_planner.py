@@ -15,7 +15,7 @@ from llmzoo.envs import sources
 from llmzoo.envs.planning.travel import tables, travel_planner
 from llmzoo.envs.planning.travel.tasks import Restaurant, Sight, Stay, Transport
 from llmzoo.envs.sources import BadField
-from llmzoo.errors import ConfigError, SkippedWarning
+from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 ROOT = Path(__file__).parents[3]
 
@@ -95,7 +95,7 @@ RECORD = {
 
 
 def read(**changes):
-    return travel_planner.read({**RECORD, **changes})
+    return travel_planner.task_from_record({**RECORD, **changes})
 
 
 def with_content(title, content):
@@ -147,11 +147,13 @@ def test_a_region():
 
 def test_a_table_of_one_row():
     columns = ("Name", "Cost")
-    assert tables.rows("    Name  Cost\n7  7 Up    12", columns) == [{"Name": "7 Up", "Cost": "12"}]
-    assert tables.rows("     Name  Cost\n7 Up Bar    12", columns) == [
+    assert tables.parse_table("    Name  Cost\n7  7 Up    12", columns) == [
+        {"Name": "7 Up", "Cost": "12"}
+    ]
+    assert tables.parse_table("     Name  Cost\n7 Up Bar    12", columns) == [
         {"Name": "7 Up Bar", "Cost": "12"}
     ]
-    assert tables.rows("Name  Cost\n", columns) == []
+    assert tables.parse_table("Name  Cost\n", columns) == []
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_a_bad_record_is_named_or_skipped(tmp_path):
     path = lines(tmp_path / "t.jsonl", [RECORD, {**RECORD, "budget": "high"}])
     with pytest.raises(ConfigError, match=r"t\.jsonl:2: field 'budget'"):
         llmzoo.make("travel_v0", source=path, split="all")
-    with pytest.warns(SkippedWarning, match="1 of 2 records were skipped"):
+    with pytest.warns(SkippedRecordsWarning, match="1 of 2 records were skipped"):
         env = llmzoo.make("travel_v0", source=path, split="all", on_bad_record="skip")
     assert env.unwrapped.tasks.count == 1
 

@@ -11,23 +11,26 @@ from travel_tasks import PLAN
 from travel_tasks import VISITED as VISITED_LINES
 
 from llmzoo.envs.planning.travel import plans
-from llmzoo.envs.planning.travel.plans import BOOKED, VISITED, read
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.planning.travel.plans import BOOKER_FIELDS, GUIDE_FIELDS, parse_plan
+from llmzoo.envs.text import MalformedError
 
 
 def test_both_halves_make_the_plan():
-    booked, visited = read(BOOKED_LINES, BOOKED, 3), read(VISITED_LINES, VISITED, 3)
-    assert plans.plan(booked, visited, 3) == PLAN
-    assert plans.written(PLAN, BOOKED) == BOOKED_LINES
-    assert plans.written(PLAN, VISITED) == VISITED_LINES
-    assert plans.plan(booked, None, 3)[1].meals == ("", "", "")
-    assert plans.plan(None, visited, 3)[1].cities == ()
+    booked, visited = (
+        parse_plan(BOOKED_LINES, BOOKER_FIELDS, 3),
+        parse_plan(VISITED_LINES, GUIDE_FIELDS, 3),
+    )
+    assert plans.merge_halves(booked, visited, 3) == PLAN
+    assert plans.format_plan(PLAN, BOOKER_FIELDS) == BOOKED_LINES
+    assert plans.format_plan(PLAN, GUIDE_FIELDS) == VISITED_LINES
+    assert plans.merge_halves(booked, None, 3)[1].meals == ("", "", "")
+    assert plans.merge_halves(None, visited, 3)[1].cities == ()
 
 
 def test_the_whole_plan_of_an_agent_alone():
-    fields = (*BOOKED, *VISITED)
-    whole = read(plans.written(PLAN, fields), fields, 3)
-    assert plans.plan(whole, whole, 3) == PLAN
+    fields = (*BOOKER_FIELDS, *GUIDE_FIELDS)
+    whole = parse_plan(plans.format_plan(PLAN, fields), fields, 3)
+    assert plans.merge_halves(whole, whole, 3) == PLAN
 
 
 @pytest.mark.parametrize(
@@ -43,18 +46,20 @@ def test_the_whole_plan_of_an_agent_alone():
     ],
 )
 def test_forms_of_a_line(line):
-    (day,) = read(line, BOOKED, 1)
+    (day,) = parse_plan(line, BOOKER_FIELDS, 1)
     assert day == {"city": "Aldin -> Brome", "transport": "flight F1", "stay": "Inn"}
-    assert plans.plan((day,), None, 1)[0].cities == ("Aldin", "Brome")
+    assert plans.merge_halves((day,), None, 1)[0].cities == ("Aldin", "Brome")
 
 
 def test_nothing_and_lists():
-    (day,) = read("day 1: breakfast:-; lunch: ; dinner: A: the bar; sights: A | | - |B", VISITED, 1)
-    (whole,) = plans.plan(None, (day,), 1)
+    (day,) = parse_plan(
+        "day 1: breakfast:-; lunch: ; dinner: A: the bar; sights: A | | - |B", GUIDE_FIELDS, 1
+    )
+    (whole,) = plans.merge_halves(None, (day,), 1)
     assert whole.meals == ("", "", "A: the bar")
     assert whole.sights == ("A", "B")
-    (day,) = read("day 1: city: A->B; transport: -; stay: -", BOOKED, 1)
-    assert plans.plan((day,), None, 1)[0].cities == ("A", "B")
+    (day,) = parse_plan("day 1: city: A->B; transport: -; stay: -", BOOKER_FIELDS, 1)
+    assert plans.merge_halves((day,), None, 1)[0].cities == ("A", "B")
 
 
 @pytest.mark.parametrize(
@@ -75,8 +80,8 @@ def test_nothing_and_lists():
     ],
 )
 def test_malformed(text, message):
-    with pytest.raises(Malformed, match=message):
-        read(text, BOOKED, 1)
+    with pytest.raises(MalformedError, match=message):
+        parse_plan(text, BOOKER_FIELDS, 1)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +99,6 @@ def test_malformed(text, message):
 )
 def test_hostile_text_takes_no_time(text, no_collector):
     start = time.process_time()
-    with contextlib.suppress(Malformed):
-        plans.plan(read(text, BOOKED, 1), None, 1)
+    with contextlib.suppress(MalformedError):
+        plans.merge_halves(parse_plan(text, BOOKER_FIELDS, 1), None, 1)
     assert time.process_time() - start < 0.5

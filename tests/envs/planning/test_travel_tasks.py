@@ -11,12 +11,12 @@ from travel_tasks import TASK
 import llmzoo
 from llmzoo.envs.planning.travel import generator
 from llmzoo.envs.planning.travel.tasks import canonical
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 
 
 def drawn(seed=0, **kwargs):
     settings = {**generator.LEVELS["hard"]._asdict(), **kwargs}
-    return generator.draw(random.Random(seed), **settings)
+    return generator.sample_task(random.Random(seed), **settings)
 
 
 def renamed(task):
@@ -122,7 +122,7 @@ def test_splits_are_disjoint_by_content(source):
         env = llmzoo.make("travel_v0", source=source, split=split).unwrapped
         count = env.tasks.count or 30
         forms[split] = {canonical(env.tasks[number]) for number in range(count)}
-        assert {split_of(form) for form in forms[split]} == {split}
+        assert {assign_split(form) for form in forms[split]} == {split}
     assert not forms["train"] & forms["test"]
 
 

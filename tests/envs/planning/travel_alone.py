@@ -30,7 +30,7 @@ class Watched(random.Random):
         return drawn
 
     def trip(self, level: str) -> TripTask:
-        return generator.draw(self, **generator.LEVELS[level]._asdict())
+        return generator.sample_task(self, **generator.LEVELS[level]._asdict())
 
 
 def right_cities(task: TripTask) -> frozenset[str]:
@@ -43,7 +43,7 @@ def right_cities(task: TripTask) -> frozenset[str]:
 def sum_of(task: TripTask, city: str, share: int) -> float:
     """What a city costs a person: its end of the legs there and back, two nights, and the meals of a day."""
     rents = [
-        task.rent(stay)
+        task.nightly_cost(stay)
         for stay in task.stays
         if stay.city == city
         and stay.nights <= 2
@@ -61,7 +61,7 @@ def sum_of(task: TripTask, city: str, share: int) -> float:
 
 def meals(task: TripTask, city: str) -> int:
     """What the cheapest meals of a day in a city cost a person."""
-    cost = Solver(task).plain_cost(city, 1)
+    cost = Solver(task).cheapest_meal_cost(city, 1)
     assert cost is not None
     return cost // task.people
 

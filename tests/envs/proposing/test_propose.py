@@ -11,14 +11,14 @@ from tiny_models import FakePolicy
 
 import llmzoo
 from llmzoo.envs.proposing import oracle
-from llmzoo.envs.proposing.env import Proposed
-from llmzoo.envs.proposing.puzzles import Rules, Sum
-from llmzoo.envs.proposing.tasks import Task
+from llmzoo.envs.proposing.env import ProposeState
+from llmzoo.envs.proposing.puzzles import PuzzleRules, Sum
+from llmzoo.envs.proposing.tasks import ProposeTask
 from llmzoo.errors import ConfigError
-from llmzoo.rollout import joint_tree, run
+from llmzoo.rollout import joint_tree, run_rollouts
 
-RULES = Rules((2, 3, 7, 12), "+-*")
-TASK = Task(RULES, (Sum.read("2 + 3", RULES),), Sum.read("(12 - 3) * 7 + 2", RULES))
+RULES = PuzzleRules((2, 3, 7, 12), "+-*")
+TASK = ProposeTask(RULES, (Sum.read("2 + 3", RULES),), Sum.read("(12 - 3) * 7 + 2", RULES))
 
 
 def episode(*answers, **arguments):
@@ -26,7 +26,7 @@ def episode(*answers, **arguments):
     env = llmzoo.make("propose_v0", **arguments)
     env.reset(seed=0)
     alone = TASK.alone if env.possible_agents == ["solver_0"] else None
-    env.unwrapped.episode = Proposed(TASK, alone)
+    env.unwrapped.episode = ProposeState(TASK, alone)
     for answer in answers:
         env.step(answer)
     return env
@@ -119,7 +119,7 @@ def test_a_tree_has_a_group_for_each_proposal_and_pays_by_it():
 
     agents = env.possible_agents
     rollout = joint_tree(env, 0, group_size=3, trained=agents, expand=None)
-    (batch,) = run([rollout], dict.fromkeys(agents, FakePolicy(write)))
+    (batch,) = run_rollouts([rollout], dict.fromkeys(agents, FakePolicy(write)))
     assert {g.key: g.returns for g in batch.groups} == {
         (0, "proposer_0"): pytest.approx((0.1 + 0.25, 0.1 + 0.75, 0.0)),
         (0, 0, "solver_1"): pytest.approx((0.275, 0.275, 0.025, 0.275)),
@@ -163,11 +163,11 @@ def test_the_expert_proposer_suits_the_solver():
     A solver who fails at each * with 0.63 and at nothing else gets one *. One who fails at each * with
     0.39 gets two: 1 - 0.61**2 = 0.628. One who fails at each + alone, with 0.63, gets one +.
     """
-    task = Task(RULES, (), TASK.alone)
+    task = ProposeTask(RULES, (), TASK.alone)
 
     def signs(sign, slip):
         known = {"+": 0.0, "-": 0.0, "*": 0.0, sign: slip}
-        puzzle = oracle.proposal("sum", task, "absolute_zero", 4, known)
+        puzzle = oracle.best_proposal("sum", task, "absolute_zero", 4, known)
         return puzzle.text().count(sign)
 
     assert signs("*", 0.63) == 1

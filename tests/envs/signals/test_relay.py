@@ -10,8 +10,8 @@ from itertools import permutations, product
 import pytest
 
 import llmzoo
-from llmzoo.envs.signals.chain import Relayed
-from llmzoo.envs.signals.relay import RelayTask, after
+from llmzoo.envs.signals.chain import ChainState
+from llmzoo.envs.signals.relay import RelayTask, apply_tables
 from llmzoo.errors import ConfigError
 
 # 1 2 3 4 become 2 3 4 1, and then 1 becomes 4, 2 becomes 3 and so on
@@ -21,13 +21,13 @@ TASK = RelayTask(secret=(0, 2), tables=((1, 2, 3, 0), (3, 2, 1, 0)))
 def relay(task=TASK, messages=(), **arguments):
     env = llmzoo.make("relay_v0", **arguments)
     env.reset(seed=0)
-    env.unwrapped.episode = Relayed(task, messages)
+    env.unwrapped.episode = ChainState(task, messages)
     return env
 
 
 def test_the_tables_apply_in_order():
-    assert after((0, 2), TASK.tables[:1]) == (1, 3)  # 13 becomes 24
-    assert after((0, 2), TASK.tables) == (2, 0)  # and then 31
+    assert apply_tables((0, 2), TASK.tables[:1]) == (1, 3)  # 13 becomes 24
+    assert apply_tables((0, 2), TASK.tables) == (2, 0)  # and then 31
 
 
 def test_the_experts_pass_it_on():
@@ -100,7 +100,7 @@ def best(known):
     """How often the best answer by what is ``known`` of a task is right, over all tasks."""
     answers = defaultdict(Counter)
     for task in every_task():
-        answers[known(task)][after(task.secret, task.tables)] += 1
+        answers[known(task)][apply_tables(task.secret, task.tables)] += 1
     right = sum(max(counts.values()) for counts in answers.values())
     return Fraction(right, sum(counts.total() for counts in answers.values()))
 
@@ -121,8 +121,8 @@ def test_the_last_agent_without_a_message_is_at_chance(prompt):
     for task in every_task():
         if task.tables[0] not in (TASK.tables[0], TASK.tables[1]):
             continue  # two of the 24 tables of the middle agent, each of which keeps it at chance
-        env.unwrapped.episode = Relayed(task, ("AA", None))
-        answers[env.observe("last_2")][after(task.secret, task.tables)] += 1
+        env.unwrapped.episode = ChainState(task, ("AA", None))
+        answers[env.observe("last_2")][apply_tables(task.secret, task.tables)] += 1
     assert len(answers) == 24
     assert all(len(set(counts.values())) == 1 and len(counts) == 16 for counts in answers.values())
 

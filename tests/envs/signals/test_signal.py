@@ -11,8 +11,14 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.signals import code
-from llmzoo.envs.signals.chain import Relayed
-from llmzoo.envs.signals.signal import SignalTask, canonical, draw, read_words, words
+from llmzoo.envs.signals.chain import ChainState
+from llmzoo.envs.signals.signal import (
+    SignalTask,
+    canonical,
+    describe_object,
+    parse_object,
+    sample_task,
+)
 from llmzoo.errors import ConfigError
 
 GAME = SignalTask(seen=((0, 0), (0, 1), (2, 3)), offered=((2, 3), (0, 1), (0, 0)), target=(0, 1))
@@ -22,7 +28,7 @@ def game(**arguments):
     """The environment at the start of GAME: red circle, red square (the target), green star."""
     env = llmzoo.make("signal_v0", **arguments)
     env.reset(seed=0)
-    env.unwrapped.episode = Relayed(GAME)
+    env.unwrapped.episode = ChainState(GAME)
     return env
 
 
@@ -114,7 +120,7 @@ def test_the_expert_listener_hears_nothing_but_the_message():
         answers = set()
         for target in state.task.seen:
             task = SignalTask(state.task.seen, state.task.offered, target)
-            env.unwrapped.episode = Relayed(task, state.messages)
+            env.unwrapped.episode = ChainState(task, state.messages)
             answers.add((env.observe("listener_1"), env.unwrapped.expert("listener_1")))
         assert len(answers) == 1
 
@@ -126,11 +132,11 @@ def test_without_the_message_no_listener_beats_chance(prompt):
     env = llmzoo.make("signal_v0", attributes=2, values=2, candidates=3, prompt=prompt, split="all")
     env.reset(seed=0)
     targets: dict[str, Counter] = defaultdict(Counter)
-    objects = [code.in_base(number, 2, 2) for number in range(4)]
+    objects = [code.number_to_digits(number, 2, 2) for number in range(4)]
     for seen in combinations(objects, 3):
         for offered in permutations(seen):
             for target in seen:
-                env.unwrapped.episode = Relayed(SignalTask(seen, offered, target), (None,))
+                env.unwrapped.episode = ChainState(SignalTask(seen, offered, target), (None,))
                 targets[env.observe("listener_1")][target] += 1
     games = sum(counts.total() for counts in targets.values())
     best = sum(max(counts.values()) for counts in targets.values())
@@ -152,7 +158,7 @@ class Picks(random.Random):
 def test_the_draw_chooses_every_target_alike():
     """The target is chosen last and nothing else depends on it; all targets of a game are in one split."""
     for seed in range(50):
-        games = [draw(Picks(seed).pick(number), 2, 4, 4) for number in range(4)]
+        games = [sample_task(Picks(seed).pick(number), 2, 4, 4) for number in range(4)]
         assert len({(game.seen, game.offered) for game in games}) == 1
         assert len({canonical(game) for game in games}) == 1
         assert {game.target for game in games} == set(games[0].offered) == set(games[0].seen)
@@ -163,7 +169,7 @@ def test_no_order_tells_the_target():
     rng = random.Random(0)
     places = Counter()
     for _ in range(4000):
-        task = draw(rng, 2, 4, 4)
+        task = sample_task(rng, 2, 4, 4)
         places["seen", task.seen.index(task.target)] += 1
         places["offered", task.offered.index(task.target)] += 1
     assert len(places) == 8
@@ -176,7 +182,7 @@ def test_the_listeners_prompt_does_not_change_with_the_target_and_the_speakers_d
     said = {agent: set() for agent in env.possible_agents}
     for target in GAME.seen:
         task = SignalTask(GAME.seen, GAME.offered, target)
-        env.unwrapped.episode = Relayed(task, ("AB",))
+        env.unwrapped.episode = ChainState(task, ("AB",))
         for agent in said:
             said[agent].add(str(env.observe(agent)))
     assert len(said["listener_1"]) == 1
@@ -191,16 +197,18 @@ def test_a_set_of_candidates_is_in_one_split():
 
 
 def test_words_read_back():
-    every = [code.in_base(number, 8, 5) for number in range(0, 8**5, 7)]
-    assert all(read_words(words(values), 5, 8) == values for values in every)
+    every = [code.number_to_digits(number, 8, 5) for number in range(0, 8**5, 7)]
+    assert all(parse_object(describe_object(values), 5, 8) == values for values in every)
 
 
 @pytest.mark.parametrize(
     ("vocab_size", "max_len", "length", "base"), [(4, 2, 2, 4), (2, 4, 2, 4), (3, 4, 2, 8), (9, 5, 5, 8)]
 )  # fmt: skip
 def test_every_list_of_values_has_a_message_of_its_own(vocab_size, max_len, length, base):
-    alphabet = code.alphabet(vocab_size, max_len, length, base, "full")
-    every = [code.in_base(number, base, length) for number in range(min(base**length, 2000))]
+    alphabet = code.make_alphabet(vocab_size, max_len, length, base, "full")
+    every = [
+        code.number_to_digits(number, base, length) for number in range(min(base**length, 2000))
+    ]
     messages = [alphabet.encode(values, base) for values in every]
     assert len(set(messages)) == len(every)
     assert all(alphabet.read(message) == message for message in messages)

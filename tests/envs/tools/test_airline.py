@@ -13,23 +13,23 @@ from airline_records import ANN, CARD, CIA
 import llmzoo
 from llmzoo.envs.forking import fork
 from llmzoo.envs.tools.airline import customer, scoring, tasks
-from llmzoo.envs.tools.airline.records import database_of
-from llmzoo.envs.tools.airline.tasks import Task
-from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, Entry, written
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.airline.records import build_database
+from llmzoo.envs.tools.airline.tasks import AirlineTask
+from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, ConversationEntry, format_calls
+from llmzoo.envs.tools.service.toolset import ServiceCall
 
 AGENT, USER = "agent_0", "user_1"
-DATA = database_of(published.TABLES)
-CANCEL = Call("assistant", "cancel_reservation", {"reservation_id": "AAA111"})
+DATA = build_database(published.TABLES)
+CANCEL = ServiceCall("assistant", "cancel_reservation", {"reservation_id": "AAA111"})
 LOOKS = (
-    Call("assistant", "get_user_details", {"user_id": "ann_bell_1"}),
-    Call("assistant", "get_reservation_details", {"reservation_id": "AAA111"}),
+    ServiceCall("assistant", "get_user_details", {"user_id": "ann_bell_1"}),
+    ServiceCall("assistant", "get_reservation_details", {"reservation_id": "AAA111"}),
 )
 
 
-def make(*writes: Call, looks=LOOKS, communicate=("200",), strict=True, **kwargs):
+def make(*writes: ServiceCall, looks=LOOKS, communicate=("200",), strict=True, **kwargs):
     """An environment at the start of a task with this reference; one of no calls is a refusal."""
-    task = Task(
+    task = AirlineTask(
         name="one",
         goal="cancellation",
         reason="You want to cancel a reservation.",
@@ -64,12 +64,12 @@ class One:
     def sample(self, rng):
         return self.task
 
-    def name_of(self, task):
+    def task_name(self, task):
         return ""
 
 
 def call(name: str, **arguments) -> str:
-    return written([Call("", name, arguments)])
+    return format_calls([ServiceCall("", name, arguments)])
 
 
 def played(env, act) -> float:
@@ -96,17 +96,17 @@ def test_the_agent_answers_again_after_calls_and_the_customer_only_speaks():
     assert '"membership": "silver"' in env.observe(AGENT)
     env.step("Which reservation is it?")
     assert (env.agent_selection, env.turn) == (USER, 0)
-    env.step(written([CANCEL]))  # a message, whatever it looks like
+    env.step(format_calls([CANCEL]))  # a message, whatever it looks like
     assert (env.agent_selection, env.turn) == (AGENT, 1)
     assert env.infos[USER]["error"] is None
-    assert env.episode.talk.world is DATA
+    assert env.episode.conversation.world is DATA
     assert 'Customer: <tool_call>{"name": "cancel_reservation"' in env.observe(AGENT)
 
 
 def test_each_agent_reads_its_own():
     env = make(CANCEL)
     for look in LOOKS:
-        env.step(written([look]))
+        env.step(format_calls([look]))
     env.step("One moment.")
     agent, user = env.observe(AGENT), env.observe(USER)
     assert CARD in agent
@@ -122,7 +122,7 @@ def test_no_agent_reads_what_the_reference_does(prompt):
     env = llmzoo.make("airline_v0", split="all", prompt=prompt).unwrapped
     for number in range(60):
         env.reset(options={"task": number})
-        task = env.episode.talk.task
+        task = env.episode.conversation.task
         agent, user = str(env.observe(AGENT)), str(env.observe(USER))
         assert str(env.infos[AGENT]).find(task.communicate[0] + "'") == -1
         said = re.findall(r"(?<![\w-])\d+(?![\w-])", user)
@@ -154,7 +154,7 @@ def test_a_message_cannot_pass_for_a_result_or_for_the_others_words():
     [
         ("", "an empty answer"),
         ('<tool_call>{"name": "calculate", "arguments": {', "the JSON is unfinished"),
-        (written([Call("", "list_all_airports")] * 17), "more than 16 calls"),
+        (format_calls([ServiceCall("", "list_all_airports")] * 17), "more than 16 calls"),
         ("x" * 20_001, "longer than 20000 characters"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_malformed_answer_of_the_agent_passes_the_turn(text, message):
     assert message in env.infos[AGENT]["error"]
     assert env.agent_selection == USER
     assert f"Agent: {SILENCE}" in env.observe(USER)
-    assert env.episode.talk.world is DATA
+    assert env.episode.conversation.world is DATA
 
 
 @pytest.mark.parametrize("text", [" \n", "x" * 20_001])
@@ -179,9 +179,9 @@ def test_a_malformed_answer_of_the_customer_passes_the_turn(text):
 
 def test_a_call_that_fails_says_why_and_the_others_are_made():
     env = make(CANCEL)
-    env.step(call("get_user_details", user_id="bob") + written([CANCEL]))
+    env.step(call("get_user_details", user_id="bob") + format_calls([CANCEL]))
     assert env.infos[AGENT]["error"] == "wrong: no user has the id 'bob'"
-    assert env.episode.talk.world.reservations["AAA111"]["status"] == "cancelled"
+    assert env.episode.conversation.world.reservations["AAA111"]["status"] == "cancelled"
 
 
 # Rewards and ends
@@ -192,7 +192,7 @@ def test_work_is_paid_as_it_is_done():
     env = make(CANCEL)
     paid = []
     for each in (*LOOKS, LOOKS[0], CANCEL):
-        env.step(written([each]))
+        env.step(format_calls([each]))
         paid.append(env.rewards[AGENT])
     assert paid == pytest.approx([0.075, 0.075, 0.0, 0.15])
     env.step("Done. It is $1 and, well, $200.00.")
@@ -210,7 +210,7 @@ def test_a_wrong_change_is_work_that_is_missing():
     env = make(CANCEL)
     swap = call("update_reservation_passengers", reservation_id="AAA111", passengers=[ANN, CIA])
     paid = []
-    for text in (written(LOOKS[:1]), swap, written([CANCEL])):
+    for text in (format_calls(LOOKS[:1]), swap, format_calls([CANCEL])):
         env.step(text)
         paid.append(env.rewards[AGENT])
     assert paid == pytest.approx([0.3 / 4, 0.3 / 5 - 0.3 / 4, 0.3 * 2 / 5])
@@ -238,7 +238,7 @@ def test_nothing_is_earned_in_a_circle():
 
 def test_other_look_ups_are_paid_in_full_with_the_verdict():
     env = make(CANCEL)
-    env.step(written([CANCEL]))
+    env.step(format_calls([CANCEL]))
     env.step("$200")
     env.step(STOP)
     assert env.success
@@ -253,7 +253,7 @@ def test_silence_is_no_success_where_nothing_may_be_changed():
     assert env.success
     assert sum(env.infos[AGENT]["reward_parts"].values()) == pytest.approx(1.0)
     env = make()
-    env.step(written([CANCEL]))
+    env.step(format_calls([CANCEL]))
     env.step("You have paid $200.")
     env.step(STOP)
     assert not env.success
@@ -278,15 +278,15 @@ def test_silence_is_no_success_where_nothing_may_be_changed():
     ],
 )
 def test_a_figure_is_a_number_of_its_own(message, said):
-    begun = make().episode.talk
-    talk = replace(begun, said=(*begun.said, Entry("assistant", "message", message)))
-    assert scoring.communicated(talk) == [said]
-    theirs = replace(begun, said=(*begun.said, Entry("user", "message", message)))
-    assert scoring.communicated(theirs) == [False]
+    begun = make().episode.conversation
+    talk = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", message)))
+    assert scoring.communication_checks(talk) == [said]
+    theirs = replace(begun, said=(*begun.said, ConversationEntry("user", "message", message)))
+    assert scoring.communication_checks(theirs) == [False]
 
 
 def test_thousands_have_commas():
-    assert scoring.figures_in("It is $1,234, not $12,34.") == ("1234",)
+    assert scoring.extract_figures("It is $1,234, not $12,34.") == ("1234",)
 
 
 @pytest.mark.parametrize(
@@ -300,11 +300,11 @@ def test_thousands_have_commas():
 )
 def test_information_of_tau2_bench_is_part_of_a_message(message, said):
     """As in evaluator_communicate.py: capitals do not matter, nor do commas in the message."""
-    begun = make(communicate=("4", "Silver"), strict=False).episode.talk
-    talk = replace(begun, said=(*begun.said, Entry("assistant", "message", message)))
-    assert scoring.communicated(talk) == said
-    mute = replace(begun, said=(*begun.said, Entry("assistant", "message", SILENCE)))
-    assert scoring.communicated(mute) == [False, False]
+    begun = make(communicate=("4", "Silver"), strict=False).episode.conversation
+    talk = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", message)))
+    assert scoring.communication_checks(talk) == said
+    mute = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", SILENCE)))
+    assert scoring.communication_checks(mute) == [False, False]
 
 
 def test_handing_over_ends_the_call():
@@ -317,7 +317,7 @@ def test_handing_over_ends_the_call():
 
 def test_the_call_ends_after_its_rounds_and_is_judged():
     env = make(CANCEL, max_turns=2)
-    for answer in (written([CANCEL]), "$200", "Well.", "Yes?", "Well."):
+    for answer in (format_calls([CANCEL]), "$200", "Well.", "Yes?", "Well."):
         assert not env.terminations[AGENT]
         env.step(answer)
     assert env.terminations == {AGENT: True, USER: True}
@@ -342,11 +342,13 @@ def test_the_experts_earn_everything(num_agents, count):
 def test_the_expert_asks_before_it_looks_up_and_agrees_before_it_acts():
     env = make(CANCEL)
     played(env, expert)
-    kinds = [(e.side, e.kind) for e in env.episode.talk.said]
+    kinds = [(e.side, e.kind) for e in env.episode.conversation.said]
     first = kinds.index(("assistant", "call"))
-    assert "ann_bell_1" in env.episode.talk.said[first - 3].text  # what the customer said
-    act = next(n for n, e in enumerate(env.episode.talk.said) if "cancel_reservation(" in e.text)
-    assert customer.AGREED in env.episode.talk.said[act - 1].text
+    assert "ann_bell_1" in env.episode.conversation.said[first - 3].text  # what the customer said
+    act = next(
+        n for n, e in enumerate(env.episode.conversation.said) if "cancel_reservation(" in e.text
+    )
+    assert customer.AGREED in env.episode.conversation.said[act - 1].text
 
 
 @pytest.mark.slow
@@ -382,7 +384,7 @@ ANSWERS = [
     ("Which reservation?", "The reservation is AAA111."),
     ("Please tell me the reason.", "The reason is that my plans have changed."),
     ("Shall I cancel it?", f"{customer.AGREED} Please tell me how many dollars are refunded."),
-    ("I am sorry, I cannot do that.", f"{customer.LEFT} Please tell me how many dollars are refunded."),
+    ("I am sorry, I cannot do that.", f"{customer.LEAVE_AS_IS} Please tell me how many dollars are refunded."),
     ("It is cancelled.", "Thank you. Please tell me how many dollars are refunded."),
     (
         "It is cancelled. Is there anything else I can do?",
@@ -395,9 +397,9 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("message", "answer"), ANSWERS)
 def test_the_scripted_customer_answers_what_it_is_asked(message, answer):
-    begun = make().episode.talk
-    talk = replace(begun, said=(*begun.said, Entry("assistant", "message", message)))
-    assert customer.answer(talk) == answer
+    begun = make().episode.conversation
+    talk = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", message)))
+    assert customer.respond(talk) == answer
 
 
 def test_the_scripted_customer_waits_for_its_figure():
@@ -428,7 +430,7 @@ def test_a_figure_before_anything_is_done_ends_nothing():
     ],
 )
 def test_the_first_person(told, said):
-    assert customer.first_person(told) == said
+    assert customer.to_first_person(told) == said
 
 
 def test_hostile_messages_take_no_time_and_raise_nothing():
@@ -452,17 +454,17 @@ def test_hostile_messages_take_no_time_and_raise_nothing():
 
 def test_a_fork_leaves_its_original_alone_and_shares_the_records():
     env = make(CANCEL)
-    env.step(written(LOOKS[:1]))
+    env.step(format_calls(LOOKS[:1]))
     before = env.observe(AGENT)
     copy = fork(env)
-    copy.unwrapped.step(written([CANCEL]))
+    copy.unwrapped.step(format_calls([CANCEL]))
     assert env.observe(AGENT) == before
-    assert env.episode.talk.world is DATA
-    assert copy.unwrapped.episode.talk.world.flights is DATA.flights
+    assert env.episode.conversation.world is DATA
+    assert copy.unwrapped.episode.conversation.world.flights is DATA.flights
 
 
 def test_content_and_form():
     env = make(CANCEL)
-    task = env.episode.talk.task
+    task = env.episode.conversation.task
     assert tasks.content(task) != tasks.content(replace(task, communicate=("1",)))
     assert tasks.canonical(task) == ""

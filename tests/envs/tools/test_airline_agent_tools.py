@@ -9,19 +9,19 @@ import airline_records as published
 import pytest
 from airline_records import ANN, BOB, CARD, CIA, GIFT, PAPER
 
-from llmzoo.envs.tools.airline.agent_tools import CHANGING, READING, TOOLS
-from llmzoo.envs.tools.airline.database import changes, free_bags, paid_in_all
-from llmzoo.envs.tools.airline.records import database_of
-from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
+from llmzoo.envs.tools.airline.agent_tools import READ_TOOLS, TOOLS, WRITE_TOOLS
+from llmzoo.envs.tools.airline.database import changed_fields, free_bags, total_paid
+from llmzoo.envs.tools.airline.records import build_database
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
 
-DATA = database_of(published.TABLES)
+DATA = build_database(published.TABLES)
 FIRST = {"flight_number": "HAT001", "date": "2024-05-16"}
 SECOND = {"flight_number": "HAT002", "date": "2024-05-16"}
 
 
 def use(data, name, **arguments):
     """The records after a call, and its result."""
-    after, result = TOOLS.run(data, Call("assistant", name, arguments))
+    after, result = TOOLS.run(data, ServiceCall("assistant", name, arguments))
     return after, json.loads(result) if result[:1] in "[{" else result
 
 
@@ -69,7 +69,7 @@ def test_a_booking():
         after.flights["HAT001"]["dates"]["2024-05-17"]
         is DATA.flights["HAT001"]["dates"]["2024-05-17"]
     )
-    assert database_of(published.TABLES) == DATA
+    assert build_database(published.TABLES) == DATA
 
 
 def test_at_most_three_bookings():
@@ -78,7 +78,7 @@ def test_at_most_three_bookings():
     for id in ("HATHAT", "HATHAU", "HATHAV"):
         data, result = book(data, **one, payment_methods=[{"payment_id": CARD, "amount": 122}])
         assert result["reservation_id"] == id
-    with pytest.raises(ToolError, match="too many reservations"):
+    with pytest.raises(CallError, match="too many reservations"):
         book(data, **one, payment_methods=[{"payment_id": CARD, "amount": 122}])
 
 
@@ -127,7 +127,7 @@ BAD_BOOKINGS = [
 
 @pytest.mark.parametrize(("changed", "message"), BAD_BOOKINGS)
 def test_a_booking_that_cannot_be_made(changed, message):
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(CallError, match=message):
         book(**changed)
 
 
@@ -180,7 +180,7 @@ def test_a_lower_price_is_paid_back_and_none_leaves_no_payment():
     ],
 )
 def test_a_change_that_cannot_be_made(changed, message):
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(CallError, match=message):
         moved(**changed)
 
 
@@ -204,7 +204,7 @@ def test_passengers():
     _, result = use(DATA, "update_reservation_passengers", **given, passengers=[ANN, CIA])
     assert result["passengers"] == [ANN, CIA]
     for others in ([ANN], [ANN, BOB, CIA], []):
-        with pytest.raises(ToolError, match="number of passengers"):
+        with pytest.raises(CallError, match="number of passengers"):
             use(DATA, "update_reservation_passengers", **given, passengers=others)
 
 
@@ -215,16 +215,19 @@ def test_cancelling_turns_every_payment_back_and_frees_no_seats():
     assert after.flights is DATA.flights
     again, result = use(after, "cancel_reservation", reservation_id="AAA111")
     assert [p["amount"] for p in result["payment_history"]] == [200, -200, -200, 200]
-    assert paid_in_all(again.reservations["AAA111"]) == 0
+    assert total_paid(again.reservations["AAA111"]) == 0
 
 
 def test_cancelling_again_and_again_comes_to_an_end():
     """The history doubles each time: 1, 2, 4, ... 256."""
-    data, cancel = DATA, Call("assistant", "cancel_reservation", {"reservation_id": "AAA111"})
+    data, cancel = (
+        DATA,
+        ServiceCall("assistant", "cancel_reservation", {"reservation_id": "AAA111"}),
+    )
     for _ in range(8):
         data, _ = TOOLS.run(data, cancel)
     assert len(data.reservations["AAA111"]["payment_history"]) == 256
-    with pytest.raises(ToolError, match="too many payments"):
+    with pytest.raises(CallError, match="too many payments"):
         TOOLS.run(data, cancel)
 
 
@@ -237,7 +240,7 @@ def test_certificates():
     assert methods["certificate_3221322"] == {
         **{"source": "certificate", "id": "certificate_3221322", "amount": 50}
     }
-    with pytest.raises(ToolError, match="too many certificates"):
+    with pytest.raises(CallError, match="too many certificates"):
         use(data, "send_certificate", user_id="ann_bell_1", amount=50)
 
 
@@ -295,7 +298,7 @@ def test_arithmetic(expression, value):
 
 @pytest.mark.parametrize("expression", ["__import__('os')", "1 / 0", "9**9**9**9", "(" * 900, ""])
 def test_what_is_no_arithmetic(expression):
-    with pytest.raises(ToolError):
+    with pytest.raises(CallError):
         use(DATA, "calculate", expression=expression)
 
 
@@ -314,8 +317,8 @@ def test_the_tools_are_those_of_tau2_bench_and_the_customer_has_none():
     for tool in about:
         takes = parameters_of(TOOLS.tools["assistant"][tool["name"]])
         assert list(tool["arguments"]) == list(takes)
-    assert len(CHANGING) == 6
-    assert len(READING) == 5
+    assert len(WRITE_TOOLS) == 6
+    assert len(READ_TOOLS) == 5
 
 
 @pytest.mark.parametrize(
@@ -324,10 +327,10 @@ def test_the_tools_are_those_of_tau2_bench_and_the_customer_has_none():
 def test_no_argument_raises_anything_else(value):
     before = repr(DATA)
     for name, tool in TOOLS.tools["assistant"].items():
-        call = Call("assistant", name, dict.fromkeys(parameters_of(tool), value))
+        call = ServiceCall("assistant", name, dict.fromkeys(parameters_of(tool), value))
         try:
             _, result = TOOLS.run(DATA, call)
-        except ToolError:
+        except CallError:
             continue
         assert isinstance(result, str)
     assert repr(DATA) == before
@@ -343,9 +346,9 @@ def test_changes_are_fields():
     after, _ = use(
         DATA, "update_reservation_passengers", reservation_id="AAA111", passengers=[ANN, CIA]
     )
-    assert changes(DATA, after) == {("reservations", "AAA111", "passengers"): [ANN, CIA]}
-    assert changes(DATA, DATA) == {}
-    booked = changes(DATA, book()[0])
+    assert changed_fields(DATA, after) == {("reservations", "AAA111", "passengers"): [ANN, CIA]}
+    assert changed_fields(DATA, DATA) == {}
+    booked = changed_fields(DATA, book()[0])
     assert (
         len(booked) == 14 + 2 + 2
     )  # a new reservation, two fields of its user, the dates of two flights

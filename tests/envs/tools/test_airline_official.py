@@ -17,9 +17,9 @@ import pytest
 
 from llmzoo.envs.tools.airline import records, scoring, tasks
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
-from llmzoo.envs.tools.airline.database import Database
-from llmzoo.envs.tools.service.talk import Entry
-from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
+from llmzoo.envs.tools.airline.database import AirlineDatabase
+from llmzoo.envs.tools.service.talk import ConversationEntry
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
 
 official = pytest.importorskip(
     "tau2.domains.airline.environment",
@@ -33,7 +33,7 @@ from tau2.evaluator.evaluator_env import EnvironmentEvaluator  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def published() -> list[tuple[Any, tasks.Task]]:
+def published() -> list[tuple[Any, tasks.AirlineTask]]:
     """The tasks of the package's file that are judged by its records and by messages alone."""
     theirs = {str(task.id): task for task in official.get_tasks(None)}
     loaded = records.load(str(AIRLINE_DB_PATH.parent), "skip")
@@ -48,7 +48,7 @@ def seen_there(db: Any) -> dict[str, Any]:
     }
 
 
-def differences(before: dict[str, Any], data: Database) -> dict[str, Any]:
+def differences(before: dict[str, Any], data: AirlineDatabase) -> dict[str, Any]:
     """The records that are not the same, theirs and ours; fields that only one side keeps are the same as none."""
     found = {}
     for table, theirs in before.items():
@@ -64,12 +64,12 @@ def differences(before: dict[str, Any], data: Database) -> dict[str, Any]:
 class Both:
     """A task in their environment and in ours. ``history``: what was said and done, as they record it."""
 
-    def __init__(self, ours: tasks.Task, base: FlightDB):
+    def __init__(self, ours: tasks.AirlineTask, base: FlightDB):
         self.env = official.get_environment(db=base.model_copy(deep=True))
-        self.talk = tasks.begin(ours)
+        self.conversation = tasks.start_conversation(ours)
         self.history: list[Any] = []
 
-    def call(self, call: Call) -> None:
+    def call(self, call: ServiceCall) -> None:
         sent = ToolCall(id=f"{len(self.history)}", name=call.name, arguments=dict(call.arguments))
         answer = self.env.get_response(sent)
         self.history += [
@@ -77,19 +77,22 @@ class Both:
             answer,
         ]
         try:
-            world, _ = TOOLS.run(self.talk.world, call)
-        except ToolError:
+            world, _ = TOOLS.run(self.conversation.world, call)
+        except CallError:
             assert answer.error, call
         else:
             assert not answer.error, (call, answer)
-            self.talk = replace(self.talk, world=world)
+            self.conversation = replace(self.conversation, world=world)
 
-    def say(self, text: str) -> None:
+    def expert_values(self, text: str) -> None:
         self.history.append(AssistantMessage(role="assistant", content=text))
-        self.talk = replace(self.talk, said=(*self.talk.said, Entry("assistant", "message", text)))
+        self.conversation = replace(
+            self.conversation,
+            said=(*self.conversation.said, ConversationEntry("assistant", "message", text)),
+        )
 
     def compare(self) -> None:
-        differ = differences(seen_there(self.env.tools.db), self.talk.world)
+        differ = differences(seen_there(self.env.tools.db), self.conversation.world)
         assert not differ, dict(list(differ.items())[:1])
 
     def verdicts(self, theirs: Any) -> tuple[bool, bool]:
@@ -100,7 +103,7 @@ class Both:
         )
         said = CommunicateEvaluator.calculate_reward(theirs, history)
         there = records_right.reward == 1.0 and said.reward == 1.0
-        return there, scoring.solved(self.talk)
+        return there, scoring.is_solved(self.conversation)
 
 
 EVERY = pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
@@ -124,7 +127,7 @@ def test_the_references_calls_do_the_same_and_satisfy_both(published, base, ever
         both.compare()
         if ours.communicate:
             assert both.verdicts(theirs) == (False, False), ours.name
-        both.say("It is done: " + "; ".join(ours.communicate))
+        both.expert_values("It is done: " + "; ".join(ours.communicate))
         assert both.verdicts(theirs) == (True, True), ours.name
 
 
@@ -140,7 +143,7 @@ def test_with_one_call_left_out_or_one_more_both_agree(published, base, every):
                 calls.insert(rng.randrange(len(calls) + 1), at_random(ours.data, rng))
             for call in calls:
                 both.call(call)
-            both.say("It is done: " + "; ".join(ours.communicate).upper())
+            both.expert_values("It is done: " + "; ".join(ours.communicate).upper())
             there, here = both.verdicts(theirs)
             assert there == here, (ours.name, number, there)
             agreed.append(there)
@@ -155,15 +158,15 @@ def test_calls_at_random_do_the_same(published, base, every):
         rng = random.Random(ours.name)
         both = Both(ours, base)
         for _ in range(40):
-            before = both.talk.world
+            before = both.conversation.world
             both.call(at_random(before, rng))
-            done += both.talk.world is not before
+            done += both.conversation.world is not before
         both.compare()
     print(f"{len(published[::every])} tasks, {done} changes")
     assert done
 
 
-def at_random(data: Database, rng: random.Random) -> Call:
+def at_random(data: AirlineDatabase, rng: random.Random) -> ServiceCall:
     """A call of any tool that both sides can carry out or refuse alike."""
     name = rng.choice([n for n in TOOLS.tools["assistant"] if n != "calculate"])
     reservation = data.reservations[rng.choice(list(data.reservations))]
@@ -192,4 +195,4 @@ def at_random(data: Database, rng: random.Random) -> Call:
         **{"flight_number": other["flight_number"], "date": other["date"]},
     }
     takes = parameters_of(TOOLS.tools["assistant"][name])
-    return Call("assistant", name, {each: given[each] for each in takes})
+    return ServiceCall("assistant", name, {each: given[each] for each in takes})

@@ -10,12 +10,12 @@ import airline_records as published
 import pytest
 
 import llmzoo
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.tools.airline import generator, tasks
-from llmzoo.envs.tools.airline.database import FREE_BAGS, paid_in_all
+from llmzoo.envs.tools.airline.database import FREE_BAGS, total_paid
 from llmzoo.envs.tools.airline.network import DATES, network
 from llmzoo.envs.tools.airline.tasks import INTENTS
-from llmzoo.errors import ConfigError, SkippedWarning
+from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 AGENT = "agent_0"
 DRAWS = 60  # of each intent
@@ -27,7 +27,7 @@ def make(**kwargs):
 
 def drawn(intent, number=DRAWS):
     rng = random.Random(intent)
-    return [generator.draw(rng, intent=intent) for _ in range(number)]
+    return [generator.sample_task(rng, intent=intent) for _ in range(number)]
 
 
 def booked(task):
@@ -84,7 +84,7 @@ def test_the_reference_does_what_the_policy_allows(intent):
 
 def test_three_requests_in_ten_are_forbidden():
     rng = random.Random(0)
-    forbidden = sum(not generator.draw(rng, intent=None).writes for _ in range(600))
+    forbidden = sum(not generator.sample_task(rng, intent=None).writes for _ in range(600))
     assert 0.24 < forbidden / 600 < 0.36
 
 
@@ -94,16 +94,16 @@ def test_the_figure_stands_in_the_records(intent):
         (figure,) = map(int, task.communicate)
         assert figure > 0
         if intent == "booking":
-            assert figure == paid_in_all(task.end.reservations["HATHAT"])
+            assert figure == total_paid(task.end.reservations["HATHAT"])
             continue
         before, after = booked(task)
         if intent in ("change", "cabin") and task.writes:
-            assert figure == abs(paid_in_all(after) - paid_in_all(before))
+            assert figure == abs(total_paid(after) - total_paid(before))
         elif intent == "cancellation":
-            assert figure == paid_in_all(before)
-            assert paid_in_all(after) == (0 if task.writes else figure)
+            assert figure == total_paid(before)
+            assert total_paid(after) == (0 if task.writes else figure)
         else:
-            assert figure == paid_in_all(after)
+            assert figure == total_paid(after)
 
 
 @pytest.mark.parametrize("intent", ["booking", "change"])
@@ -166,7 +166,7 @@ def test_the_network():
 @pytest.mark.slow
 def test_the_split_is_by_the_request_whoever_the_customer_is():
     forms = [tasks.canonical(task) for intent in INTENTS for task in drawn(intent, 100)]
-    share = sum(split_of(form) == "test" for form in forms) / len(forms)
+    share = sum(assign_split(form) == "test" for form in forms) / len(forms)
     assert 0.15 < share < 0.26
     assert not any(name in form for form in forms for name in ("user_id", "credit_card", "born"))
     train, test = (make(split=split) for split in ("train", "test"))
@@ -227,7 +227,7 @@ def end(env, id, *calls):
     env.reset(options={"task": id})
     for name, arguments in calls:
         env.step(f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>")
-    return env.episode.talk
+    return env.episode.conversation
 
 
 def test_verdicts_on_records_by_hand(tmp_path):
@@ -296,7 +296,7 @@ def test_a_bad_record_says_what_is_wrong(tmp_path, path, value, message):
     source = published.folder(tmp_path, [bad, published.record("refusal")])
     with pytest.raises(ConfigError, match=r"tasks\.json:1: .*" + message):
         make(source=source)
-    with pytest.warns(SkippedWarning):
+    with pytest.warns(SkippedRecordsWarning):
         assert make(source=source, on_bad_record="skip").tasks.count == 1
 
 

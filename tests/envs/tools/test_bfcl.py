@@ -51,8 +51,8 @@ def record(accepted, *, required=(), types=None, **more):
 
 
 def is_right(accepted, text, **kwargs):
-    request = tasks.read(record(accepted, **kwargs))
-    return scoring.all_right(reading.read(text), request)
+    request = tasks.parse_record(record(accepted, **kwargs))
+    return scoring.is_exact_match(reading.parse_calls(text), request)
 
 
 def played(env, *answers, task=0):
@@ -94,7 +94,7 @@ def played(env, *answers, task=0):
     ],
 )
 def test_forms_that_are_read(text, calls):
-    assert list(reading.read(text)) == calls
+    assert list(reading.parse_calls(text)) == calls
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_forms_that_are_read(text, calls):
 )
 def test_forms_that_are_not_read(text, reason):
     with pytest.raises(reading.NoCalls, match=reason):
-        reading.read(text)
+        reading.parse_calls(text)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_forms_that_are_not_read(text, reason):
 def test_hostile_text_is_read_quickly_or_refused(text, no_collector):
     began = time.process_time()
     with contextlib.suppress(reading.NoCalls):
-        reading.read(text)
+        reading.parse_calls(text)
     assert time.process_time() - began < 0.2
 
 
@@ -157,19 +157,19 @@ def test_hostile_text_is_read_quickly_or_refused(text, no_collector):
     ],
 )
 def test_an_empty_list_in_a_call_of_json_is_no_list_of_calls(text):
-    assert reading.read(text) == (ToolCall("f", {"a": []}),)
+    assert reading.parse_calls(text) == (ToolCall("f", {"a": []}),)
 
 
 def test_text_of_an_argument_is_no_call():
     text = '<tool_call>{"name": "f", "arguments": {"a": "[g(b=1)]"}}</tool_call>'
-    assert reading.read(text) == (ToolCall("f", {"a": "[g(b=1)]"}),)
+    assert reading.parse_calls(text) == (ToolCall("f", {"a": "[g(b=1)]"}),)
 
 
 def test_nothing_that_is_written_runs(tmp_path):
     victim = tmp_path / "victim"
     with pytest.raises(reading.NoCalls):
-        reading.read(f"[f(a=open({str(victim)!r}, 'w'))]")
-    assert reading.read(f"[open(file={str(victim)!r}, mode='w')]")
+        reading.parse_calls(f"[f(a=open({str(victim)!r}, 'w'))]")
+    assert reading.parse_calls(f"[open(file={str(victim)!r}, mode='w')]")
     assert not victim.exists()
 
 
@@ -251,22 +251,24 @@ def mutants(calls):
 def assert_judged(requests):
     for request in requests:
         for name, pick in PICKS.items():
-            calls = tuple(oracle.call(truth, request, pick) for truth in request.truths)
-            assert reading.read(reading.write(calls)) == calls
-            assert scoring.all_right(calls, request), (request.name, name)
-            assert [scoring.complaint(call, request) for call in calls] == [None] * len(calls)
+            calls = tuple(oracle.build_call(truth, request, pick) for truth in request.truths)
+            assert reading.parse_calls(reading.format_calls(calls)) == calls
+            assert scoring.is_exact_match(calls, request), (request.name, name)
+            assert [scoring.find_schema_error(call, request) for call in calls] == [None] * len(
+                calls
+            )
             for kind, wrong in mutants(calls):
-                assert not scoring.all_right(wrong, request), (request.name, name, kind)
+                assert not scoring.is_exact_match(wrong, request), (request.name, name, kind)
         for truth in request.truths:
-            call = oracle.call(truth, request)
+            call = oracle.build_call(truth, request)
             for required in request.functions[truth.name].required:
                 short = {k: v for k, v in call.arguments.items() if k != required}
-                assert not scoring.right(replace(call, arguments=short), truth, request)
+                assert not scoring.is_correct_call(replace(call, arguments=short), truth, request)
 
 
 def test_the_longest_turn_of_a_reference_fits_one_answer():
     calls = tuple(ToolCall("f", {"a": number}) for number in range(34))
-    assert reading.read(reading.write(calls)) == calls
+    assert reading.parse_calls(reading.format_calls(calls)) == calls
 
 
 def test_every_record_of_the_sample_is_right_for_its_own_truth():
@@ -350,7 +352,10 @@ def test_the_hubs_two_files_are_joined_by_id(monkeypatch):
     monkeypatch.setattr(tasks, "_hub_file", lambda name, cached: files.get(name, []))
     result = tasks.PUBLIC_SET.load("hub")
     assert result.source == "hub"
-    assert [request.truths[0].accepted for request in result.tasks] == [{"a": [1]}, {"a": [2]}]
+    assert [request.truths[0].accepted_values for request in result.tasks] == [
+        {"a": [1]},
+        {"a": [2]},
+    ]
 
 
 @pytest.mark.usefixtures("no_tasks_yet")

@@ -9,17 +9,17 @@ import pytest
 
 from llmzoo.envs.tools.bfcl_multi_turn import execution
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS, padding
-from llmzoo.envs.tools.bfcl_multi_turn.execution import Call, built, execute, read_call
+from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, build_world, execute, parse_call
 
 TREE = {"root": {"top": {"type": "directory", "contents": {}}}}
 
 
 def respond(world, *calls):
-    return execute(map(read_call, calls), world)
+    return execute(map(parse_call, calls), world)
 
 
 def world_of(api, config=None):
-    return built([api], {api: config or {}}, None)
+    return build_world([api], {api: config or {}}, None)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def world_of(api, config=None):
 def test_arithmetic_ends_soon(call, response):
     if response is None:
         with pytest.raises(ValueError, match="no call of literals"):
-            read_call(call)
+            parse_call(call)
         return
     before = time.process_time()
     (said,) = respond(world_of("MathAPI"), call)
@@ -56,21 +56,24 @@ def test_paths_stay_in_the_simulation():
     world = world_of("GorillaFileSystem", TREE)
     tricks = ["/etc/passwd", "../../etc/passwd", "//etc", "~/.ssh", "..\\..", "/proc/self/environ"]
     for path in tricks:
-        calls = [Call("cat", {"file_name": path}), Call("cd", {"folder": path})]
-        calls += [Call("find", {"path": path}), Call("echo", {"content": "x", "file_name": path})]
-        responses = execute([*calls, Call("mkdir", {"dir_name": path})], world)
+        calls = [APICall("cat", {"file_name": path}), APICall("cd", {"folder": path})]
+        calls += [
+            APICall("find", {"path": path}),
+            APICall("echo", {"content": "x", "file_name": path}),
+        ]
+        responses = execute([*calls, APICall("mkdir", {"dir_name": path})], world)
         assert all("error" in each for each in responses), responses
     assert respond(world, "pwd()") == ['{"current_working_directory": "/top"}']
 
 
 def test_deep_directories_are_copied_and_compared():
     world = world_of("GorillaFileSystem", TREE)
-    execute([read_call("mkdir('d')"), read_call("cd('d')")] * 5_000, world)
-    copied = execution.copied(world)
+    execute([parse_call("mkdir('d')"), parse_call("cd('d')")] * 5_000, world)
+    copied = execution.copy_world(world)
     files, others = world["GorillaFileSystem"], copied["GorillaFileSystem"]
-    assert files._differs(others) == []
+    assert files._state_differences(others) == []
     respond(copied, "touch('end')")
-    assert files._differs(others) == ["root"]
+    assert files._state_differences(others) == ["root"]
     assert respond(world, "du()") == ['{"disk_usage": "0 bytes"}']
 
 
@@ -82,8 +85,8 @@ def test_directories_that_hold_themselves():
     ]
     (found,) = respond(world, "find()")
     assert found == "Error during execution: maximum recursion depth exceeded"
-    same = execution.copied(world)["GorillaFileSystem"]
-    assert world["GorillaFileSystem"]._differs(same) == []
+    same = execution.copy_world(world)["GorillaFileSystem"]
+    assert world["GorillaFileSystem"]._state_differences(same) == []
 
 
 def test_directories_that_double_with_each_copy():
@@ -95,8 +98,8 @@ def test_directories_that_double_with_each_copy():
     before = time.process_time()
     assert "maximum recursion depth" in respond(world, "find()")[0]
     assert "maximum recursion depth" in respond(world, "du()")[0]
-    same = execution.copied(world)["GorillaFileSystem"]
-    assert world["GorillaFileSystem"]._differs(same) == []
+    same = execution.copy_world(world)["GorillaFileSystem"]
+    assert world["GorillaFileSystem"]._state_differences(same) == []
     assert time.process_time() - before < 2
 
 
@@ -113,8 +116,8 @@ def test_a_moved_directory_keeps_the_way_back():
 def test_a_response_that_is_too_long():
     world = world_of("TwitterAPI", {"authenticated": True})
     text = "x" * 19_000
-    execute([Call("post_tweet", {"content": text})] * 30, world)
-    (said,) = execute([Call("search_tweets", {"keyword": "x"})], world)
+    execute([APICall("post_tweet", {"content": text})] * 30, world)
+    (said,) = execute([APICall("search_tweets", {"keyword": "x"})], world)
     assert said == "Error during execution: a response of more than 400000 characters"
 
 
@@ -122,9 +125,9 @@ def test_a_response_that_is_too_long():
 def test_a_copy_is_apart_and_the_configuration_stays(api):
     config = {api: TREE if api == "GorillaFileSystem" else {}}
     kept = copy.deepcopy(config)
-    world = built([api], config, padding.own())
-    other = execution.copied(world)
-    assert other[api]._differs(world[api]) == []
+    world = build_world([api], config, padding.make_sample_padding())
+    other = execution.copy_world(world)
+    assert other[api]._state_differences(world[api]) == []
     changes = {
         "GorillaFileSystem": "touch('new')",
         "TradingBot": "add_to_watchlist('ZETA')",
@@ -137,7 +140,7 @@ def test_a_copy_is_apart_and_the_configuration_stays(api):
     }
     respond(other, changes[api])
     stateless = api in ("MathAPI", "TwitterAPI")
-    assert bool(other[api]._differs(world[api])) is not stateless
+    assert bool(other[api]._state_differences(world[api])) is not stateless
     assert config == kept
 
 

@@ -11,11 +11,11 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.sources import BadField
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.tools.bfcl_multi_turn import execution, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS, padding
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import described, functions_of
-from llmzoo.errors import ConfigError, SkippedWarning
+from llmzoo.envs.tools.bfcl_multi_turn.apis.base import describe_function, functions_of
+from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = tasks.PUBLIC_SET.sample_records()
@@ -51,11 +51,11 @@ def test_the_sample_is_what_its_script_writes():
 
 
 def test_the_sample_has_every_category_api_and_no_failing_call():
-    dialogues = [tasks.read(each) for each in SAMPLE]
+    dialogues = [tasks.parse_record(each) for each in SAMPLE]
     assert {each.category for each in dialogues} == set(tasks.CATEGORIES)
     assert {api for each in dialogues for api in each.apis} == set(APIS)
     for dialogue in dialogues:
-        world = dialogue.start(padding.own())
+        world = dialogue.start(padding.make_sample_padding())
         responses = [r for calls in dialogue.truths for r in execution.execute(calls, world)]
         assert not [r for r in responses if '"error"' in r or r.startswith("Error")]
     for split in ("train", "test"):
@@ -64,9 +64,9 @@ def test_the_sample_has_every_category_api_and_no_failing_call():
 
 def test_the_variants_of_a_dialogue_are_in_one_split():
     splits: dict[str, set[str]] = {}
-    for each in map(tasks.read, SAMPLE):
+    for each in map(tasks.parse_record, SAMPLE):
         number = each.name.rpartition("_")[2]
-        splits.setdefault(number, set()).add(split_of(tasks.canonical(each)))
+        splits.setdefault(number, set()).add(assign_split(tasks.canonical(each)))
     assert len(splits) == 10
     assert all(len(found) == 1 for found in splits.values())
 
@@ -92,12 +92,12 @@ def test_the_variants_of_a_dialogue_are_in_one_split():
 )
 def test_bad_records(tmp_path, change, message):
     with pytest.raises(BadField, match=message):
-        tasks.read({**FIRST, **change})
+        tasks.parse_record({**FIRST, **change})
     path = tmp_path / "set.jsonl"
     path.write_text("".join(json.dumps(r) + "\n" for r in (FIRST, {**FIRST, "id": "x", **change})))
     with pytest.raises(ConfigError, match=r"set\.jsonl:2: field"):
         make(source=str(path))
-    with pytest.warns(SkippedWarning, match="1 of 2 records were skipped"):
+    with pytest.warns(SkippedRecordsWarning, match="1 of 2 records were skipped"):
         assert make(source=str(path), on_bad_record="skip").tasks.count == 1
 
 
@@ -126,41 +126,45 @@ def test_a_long_context_needs_bfcls_file(tmp_path):
     assert (env.tasks.count, env.tasks.left_out) == (2, len(long))
     with pytest.raises(ConfigError, match=r"needs BFCL's file long_context\.py; give its path"):
         make(source=str(tmp_path), category="long_context")
-    lines = [f"{name} = {value!r}\n" for name, value in padding.own().values.items()]
+    lines = [
+        f"{name} = {value!r}\n" for name, value in padding.make_sample_padding().values.items()
+    ]
     (tmp_path / "long_context.py").write_text("".join(lines))
     env = make(source=str(tmp_path), category="long_context")
     assert env.tasks.count == len(long)
-    assert env.padding.values == padding.own().values
+    assert env.padding.values == padding.make_sample_padding().values
     given = make(source=str(tmp_path), padding=str(tmp_path / "long_context.py"))
     assert given.tasks.count == 2 + len(long)
 
 
 def test_a_padding_is_read_and_not_run(tmp_path):
     path = tmp_path / "long_context.py"
-    lines = [f"{name} = {value!r}\n" for name, value in padding.own().values.items()]
+    lines = [
+        f"{name} = {value!r}\n" for name, value in padding.make_sample_padding().values.items()
+    ]
     ran = tmp_path / "ran"
     path.write_text(f"open({str(ran)!r}, 'w')\nOTHER = open({str(ran)!r}, 'w')\n{''.join(lines)}")
-    assert padding.read(str(path)).values == padding.own().values
+    assert padding.load(str(path)).values == padding.make_sample_padding().values
     assert not ran.exists()
     other = tmp_path / "other.py"
     other.write_text(f"{''.join(lines)}FILES_TAIL_USED = open({str(ran)!r}, 'w')\n")
     with pytest.raises(ConfigError, match="FILES_TAIL_USED is no literal"):
-        padding.read(str(other))
+        padding.load(str(other))
     other.write_text("".join(lines[1:]))
     with pytest.raises(ConfigError, match="has no list AUTOMOBILE_EXTENSION"):
-        padding.read(str(other))
+        padding.load(str(other))
     assert not ran.exists()
 
 
 def test_a_long_context_is_long():
     """The same dialogue with and without: 30 more files, and longer responses."""
-    short = next(tasks.read(r) for r in SAMPLE if r["id"] == "multi_turn_base_0")
-    long = next(tasks.read(r) for r in SAMPLE if r["id"] == "multi_turn_long_context_0")
+    short = next(tasks.parse_record(r) for r in SAMPLE if r["id"] == "multi_turn_base_0")
+    long = next(tasks.parse_record(r) for r in SAMPLE if r["id"] == "multi_turn_long_context_0")
     listed = []
     for dialogue in (short, long):
-        world = dialogue.start(padding.own())
-        execution.execute(map(execution.read_call, ["cd('lab')", "cd('results')"]), world)
-        (response,) = execution.execute([execution.read_call("ls()")], world)
+        world = dialogue.start(padding.make_sample_padding())
+        execution.execute(map(execution.parse_call, ["cd('lab')", "cd('results')"]), world)
+        (response,) = execution.execute([execution.parse_call("ls()")], world)
         listed.append(len(json.loads(response)["current_directory_content"]))
     assert listed == [0, 30]
 
@@ -168,7 +172,7 @@ def test_a_long_context_is_long():
 @pytest.mark.parametrize("api", APIS.values())
 def test_every_function_and_parameter_is_described(api):
     for name in functions_of(api):
-        told = json.loads(described(api, name))
+        told = json.loads(describe_function(api, name))
         assert told["name"] == name
         assert told["description"].endswith(".")
         assert all(each["description"] for each in told["parameters"]["properties"].values())

@@ -78,7 +78,7 @@ def package() -> Path:
 
 @functools.cache
 def padding_of_package():
-    return padding.read(str(padding.near(package())))
+    return padding.load(str(padding.find_near(package())))
 
 
 @functools.cache
@@ -196,8 +196,8 @@ def clean() -> None:
 
 
 def played_by_us(record: dict, turns) -> tuple[list[list[str]], bool]:
-    dialogue = tasks.read(record)
-    steps = [[[execution.read_call(call) for call in step] for step in turn] for turn in turns]
+    dialogue = tasks.parse_record(record)
+    steps = [[[execution.parse_call(call) for call in step] for step in turn] for turn in turns]
     world = dialogue.start(padding_of_package())
     responses = [[r for step in turn for r in execution.execute(step, world)] for turn in steps]
     wrong = checking.first_wrong_turn(dialogue, steps, padding_of_package())

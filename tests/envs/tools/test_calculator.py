@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from llmzoo.envs.tools.calculator import CalculationError, calculator, evaluate, shown
+from llmzoo.envs.tools.calculator import CalculationError, calculator, evaluate, format_number
 
 WORKED_OUT = {
     # precedence and association
@@ -269,7 +269,7 @@ def test_what_is_shown_is_the_value():
     rng = random.Random(1)
     for _ in range(2_000):
         value = Fraction(rng.randrange(-(10**9), 10**9), rng.randrange(1, 10**5))
-        told = Fraction(shown(value if value.denominator > 1 else int(value)))
+        told = Fraction(format_number(value if value.denominator > 1 else int(value)))
         assert abs(told - value) <= abs(value) * Fraction(1, 10**11)
 
 

@@ -12,8 +12,8 @@ from llmzoo.envs.tools.call_syntax import (
     MAX_CHARS,
     BadCall,
     ToolCall,
-    read_answer,
-    read_calls,
+    parse_answer,
+    parse_tool_calls,
 )
 
 ONE = ToolCall("f", {"x": 1})
@@ -64,37 +64,40 @@ JSON = '{"name": "f", "arguments": {"x": 1}}'
     ],
 )
 def test_every_form_of_one_call(text):
-    assert read_calls(text) == [ONE]
+    assert parse_tool_calls(text) == [ONE]
 
 
 def test_several_calls_in_their_order():
     two = '{"name": "g"}'
-    assert read_calls(f"<tool_call>{JSON}</tool_call> <tool_call>{two}</tool_call>") == [
+    assert parse_tool_calls(f"<tool_call>{JSON}</tool_call> <tool_call>{two}</tool_call>") == [
         ONE,
         ToolCall("g"),
     ]
-    assert read_calls(f"<tool_call>{JSON}<tool_call>{two}") == [ONE, ToolCall("g")]
-    assert read_calls("<function=g></function><function=f>{}</function>") == [
+    assert parse_tool_calls(f"<tool_call>{JSON}<tool_call>{two}") == [ONE, ToolCall("g")]
+    assert parse_tool_calls("<function=g></function><function=f>{}</function>") == [
         ToolCall("g"),
         ToolCall("f"),
     ]
-    assert read_calls(f"```json\n{JSON}\n```\n```json\n{JSON}\n```") == [ONE, ONE]
+    assert parse_tool_calls(f"```json\n{JSON}\n```\n```json\n{JSON}\n```") == [ONE, ONE]
     two = '{"name": "g", "arguments": {}}'
     for between in ("; ", "\n", "\n\n", ""):  # as Llama and small models write several
-        assert read_calls(f"{JSON}{between}{two}") == [ONE, ToolCall("g")]
-    assert read_calls(f"[TOOL_CALLS] [{JSON}, {two}]") == [ONE, ToolCall("g")]
-    assert read_calls('[TOOL_CALLS]f[ARGS]{"x": 1}[TOOL_CALLS]g[ARGS]{}') == [ONE, ToolCall("g")]
+        assert parse_tool_calls(f"{JSON}{between}{two}") == [ONE, ToolCall("g")]
+    assert parse_tool_calls(f"[TOOL_CALLS] [{JSON}, {two}]") == [ONE, ToolCall("g")]
+    assert parse_tool_calls('[TOOL_CALLS]f[ARGS]{"x": 1}[TOOL_CALLS]g[ARGS]{}') == [
+        ONE,
+        ToolCall("g"),
+    ]
 
 
 def test_tags_within_strings_end_nothing():
     inner = {"text": "</tool_call><tool_call></function><answer>1</answer>"}
     text = f"<tool_call>{json.dumps({'name': 'f', 'arguments': inner})}</tool_call>"
-    assert read_calls(text) == [ToolCall("f", inner)]
+    assert parse_tool_calls(text) == [ToolCall("f", inner)]
 
 
 def test_a_line_break_within_a_string_is_taken_as_it_stands():
     text = '<tool_call>{"name": "f", "arguments": {"code": "a = 1\nprint(a)"}}</tool_call>'
-    assert read_calls(text) == [ToolCall("f", {"code": "a = 1\nprint(a)"})]
+    assert parse_tool_calls(text) == [ToolCall("f", {"code": "a = 1\nprint(a)"})]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_a_line_break_within_a_string_is_taken_as_it_stands():
     ],
 )
 def test_what_is_no_call_at_all(text):
-    assert read_calls(text) == []
+    assert parse_tool_calls(text) == []
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def test_what_is_no_call_at_all(text):
     ],
 )
 def test_what_was_meant_as_a_call_says_what_is_wrong(text, reason):
-    (bad,) = read_calls(text)
+    (bad,) = parse_tool_calls(text)
     assert isinstance(bad, BadCall)
     assert reason in bad.reason
     assert len(bad.reason) < 200
@@ -163,13 +166,13 @@ def test_what_was_meant_as_a_call_says_what_is_wrong(text, reason):
 
 
 def test_a_good_call_stands_beside_a_bad_one():
-    bad, good = read_calls(f"<tool_call>oops</tool_call><tool_call>{JSON}</tool_call>")
+    bad, good = parse_tool_calls(f"<tool_call>oops</tool_call><tool_call>{JSON}</tool_call>")
     assert isinstance(bad, BadCall)
     assert good == ONE
 
 
 def test_the_number_of_calls_is_bounded():
-    calls = read_calls(f"<tool_call>{JSON}</tool_call>" * 40)
+    calls = parse_tool_calls(f"<tool_call>{JSON}</tool_call>" * 40)
     assert calls == [ONE] * MAX_CALLS + [BadCall("more than 16 calls in one answer")]
 
 
@@ -191,7 +194,7 @@ def test_the_number_of_calls_is_bounded():
     ],
 )
 def test_the_last_whole_answer_counts(text, answer):
-    assert read_answer(text) == answer
+    assert parse_answer(text) == answer
 
 
 @pytest.mark.parametrize(
@@ -210,8 +213,8 @@ def test_hostile_text_takes_linear_time(piece, no_collector):
     def seconds(length):
         text = (piece * length)[:length]
         started = time.process_time()
-        calls = read_calls(text)
-        read_answer(text)
+        calls = parse_tool_calls(text)
+        parse_answer(text)
         took = time.process_time() - started
         assert len(calls) <= MAX_CALLS + 1
         assert not any(isinstance(call, ToolCall) for call in calls)

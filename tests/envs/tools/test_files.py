@@ -12,18 +12,18 @@ from llmzoo.envs.tools.file_tools import (
     MAX_BYTES,
     MAX_FILES,
     files_tools,
-    folder,
-    folder_from,
-    normal,
+    load_folder,
+    make_folder,
+    normalize_path,
     write_file,
 )
-from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Toolbox, resolve
+from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Toolbox, make_toolbox
 from llmzoo.errors import ConfigError
 
 
 def play(states, *calls, box=None):
     """The replies to calls, one after another, and the states after them."""
-    box = box or resolve(["files"])
+    box = box or make_toolbox(["files"])
     replies = []
     for name, arguments in calls:
         reply, states = box.call(ToolCall(name, arguments), states)
@@ -60,7 +60,7 @@ def test_write_read_list_delete():
 
 
 def test_the_folder_of_a_fork_is_its_own():
-    start = {"files": folder({"a.txt": "1"})}
+    start = {"files": make_folder({"a.txt": "1"})}
     _, left = play(start, ("write_file", {"path": "a.txt", "content": "2"}))
     _, right = play(start, ("delete_file", {"path": "a.txt"}))
     assert (start["files"], left["files"], right["files"]) == ({"a.txt": "1"}, {"a.txt": "2"}, {})
@@ -106,7 +106,7 @@ def test_paths_that_lead_out_are_refused(path, name, no_collector):
     ],
 )
 def test_paths_that_stay_inside(path, plain):
-    assert normal(path) == plain
+    assert normalize_path(path) == plain
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_paths_that_stay_inside(path, plain):
     ],
 )
 def test_errors_leave_the_folder_as_it_was(name, arguments, error):
-    start = {"files": folder({"a.txt": "1\n2", "d/e.txt": "3"})}
+    start = {"files": make_folder({"a.txt": "1\n2", "d/e.txt": "3"})}
     (reply,), states = play(start, (name, arguments))
     assert error in reply.error
     assert states == start
 
 
 def test_the_number_of_files_is_limited():
-    full = folder({f"{n}.txt": "" for n in range(MAX_FILES)})
+    full = make_folder({f"{n}.txt": "" for n in range(MAX_FILES)})
     assert "room for 100 files" in write_file.call({"path": "new", "content": ""}, full).error
     assert write_file.call({"path": "5.txt", "content": "x"}, full).error is None
 
@@ -149,7 +149,7 @@ def test_the_number_of_files_is_limited():
 def test_a_long_file_is_read_in_parts():
     # other marks that end a line elsewhere are characters like any other
     text = "".join(f"line {n}\u2028of many\x0blines\r\n" for n in range(1, 1001))
-    state = {"files": folder({"long.txt": text})}
+    state = {"files": make_folder({"long.txt": text})}
     read, first = "", 1
     for _ in range(20):
         (reply,), _ = play(state, ("read_file", {"path": "long.txt", "first_line": first}))
@@ -164,7 +164,7 @@ def test_a_long_file_is_read_in_parts():
 
 
 def test_a_single_long_line_is_cut():
-    state = {"files": folder({"a": "x" * 10_000 + "\nend", "b": "y" * 10_000})}
+    state = {"files": make_folder({"a": "x" * 10_000 + "\nend", "b": "y" * 10_000})}
     (a, b, rest), _ = play(
         state,
         ("read_file", {"path": "a"}),
@@ -191,7 +191,7 @@ def test_a_single_long_line_is_cut():
 )
 def test_a_bad_initial_folder_is_a_mistake_of_the_programmer(files):
     with pytest.raises(ConfigError, match="files"):
-        folder(files)
+        make_folder(files)
 
 
 def test_a_folder_on_disk_is_copied(tmp_path):
@@ -201,7 +201,7 @@ def test_a_folder_on_disk_is_copied(tmp_path):
     (tmp_path / "link.txt").symlink_to("sub/b.csv")
     (tmp_path / "linked").symlink_to("sub")
     expected = {"a.txt": "one", "link.txt": "x,y\n", "sub/b.csv": "x,y\n"}
-    assert folder_from(tmp_path) == expected
+    assert load_folder(tmp_path) == expected
     box = Toolbox(files_tools(tmp_path))
     states = box.start()
     assert states["files"] == expected
@@ -234,17 +234,17 @@ def test_links_that_lead_out_of_a_folder_on_disk_are_refused(tmp_path, kind):
 def test_what_on_disk_is_no_text_is_refused(tmp_path):
     (tmp_path / "a.bin").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"a\.bin.*cannot be read as text"):
-        folder_from(tmp_path)
+        load_folder(tmp_path)
     (tmp_path / "a.bin").unlink()
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ConfigError, match="neither a file nor a folder"):
-        folder_from(tmp_path)
+        load_folder(tmp_path)
     (tmp_path / "pipe").unlink()
     (tmp_path / "large.txt").write_text("x" * (MAX_BYTES + 1))
     with pytest.raises(ConfigError, match="holds more than"):
-        folder_from(tmp_path)
+        load_folder(tmp_path)
     with pytest.raises(ConfigError, match="is not a folder"):
-        folder_from(tmp_path / "large.txt")
+        load_folder(tmp_path / "large.txt")
 
 
 def test_links_in_a_circle_are_refused(tmp_path):

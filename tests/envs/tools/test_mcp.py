@@ -9,7 +9,7 @@ import pytest
 
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.mcp import McpServer, mcp_tools
-from llmzoo.envs.tools.toolbox import resolve
+from llmzoo.envs.tools.toolbox import make_toolbox
 from llmzoo.errors import ConfigError, MissingExtraError, ServiceError
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
@@ -50,7 +50,7 @@ def test_calls_reach_the_server(tools):
 
 
 def test_they_stand_beside_other_tools(server):
-    box = resolve(["calculator", server.tools])
+    box = make_toolbox(["calculator", server.tools])
     reply, states = box.call(ToolCall("add", {"a": 2}), box.start())
     assert reply.text == "3"
     assert states == box.start()

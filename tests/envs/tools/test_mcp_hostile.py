@@ -22,7 +22,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from llmzoo.envs.tools import mcp
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.mcp import McpServer
-from llmzoo.envs.tools.toolbox import resolve
+from llmzoo.envs.tools.toolbox import make_toolbox
 from llmzoo.errors import ConfigError, ServiceError
 
 SERVER = Path(__file__).with_name("hostile_mcp_server.py")
@@ -202,7 +202,7 @@ def test_control_tokens_in_a_result_are_text(pids):
     import tiny_models
 
     with serving("tokens", pids) as server:
-        box = resolve([server.tools])
+        box = make_toolbox([server.tools])
         reply, _ = box.call(ToolCall("echo", {"text": "x"}), box.start())
     assert "<|im_end|>" in reply.text
     reply.text.encode()  # no lone surrogate is left

@@ -21,13 +21,13 @@ def _no_interpreters_left():
 def started(monkeypatch):
     """How many interpreters were started, as the length of a list."""
     kept: list[tuple[str, ...]] = []
-    replayed = python_repl._replayed
+    replayed = python_repl._replay_cells
 
     def counted(cells):
         kept.append(cells)
         return replayed(cells)
 
-    monkeypatch.setattr(python_repl, "_replayed", counted)
+    monkeypatch.setattr(python_repl, "_replay_cells", counted)
     return kept
 
 
@@ -153,6 +153,6 @@ def test_a_fault_of_the_machine_is_raised(monkeypatch):
     def no_session(cells):
         raise SandboxError("nothing to run in")
 
-    monkeypatch.setattr(python_repl, "_replayed", no_session)
+    monkeypatch.setattr(python_repl, "_replay_cells", no_session)
     with pytest.raises(SandboxError, match="nothing to run in"):
         run("1")

@@ -20,7 +20,7 @@ from each_record import for_each
 
 from llmzoo.envs.tools import search
 from llmzoo.envs.tools.corpus import FILE, articles
-from llmzoo.envs.tools.search import Document, Index, http_search_tools, search_tools
+from llmzoo.envs.tools.search import BM25Index, Document, http_search_tools, search_tools
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS
 from llmzoo.errors import ConfigError, MissingExtraError
 
@@ -141,7 +141,7 @@ def test_every_article_is_among_the_first_three_for_its_title(words):
 
 
 def test_ranking_by_rarity_and_ties_by_title():
-    index = Index(
+    index = BM25Index(
         [
             Document("c", "red apple"),
             Document("b", "red apple"),
@@ -245,13 +245,13 @@ def test_a_bad_corpus_says_why(tmp_path, name, content, message):
 def test_an_index_needs_a_word():
     for documents in ([], [Document("!", "?")]):
         with pytest.raises(ConfigError, match="at least one text with a word"):
-            Index(documents)
+            BM25Index(documents)
 
 
 def test_missing_bm25s_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "bm25s", None)
     with pytest.raises(MissingExtraError, match=r"llmzoo-marl\[tools\]"):
-        Index([Document("a", "b")])
+        BM25Index([Document("a", "b")])
 
 
 # Another engine

@@ -9,20 +9,25 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.forking import fork
-from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, Entry, written
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, ConversationEntry, format_calls
+from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import customer, oracle
-from llmzoo.envs.tools.telecom.issues import combinations, composed, database, owners
+from llmzoo.envs.tools.telecom.issues import (
+    combinations,
+    compose_task,
+    eligible_owners,
+    load_database,
+)
 
 AGENT, USER = "agent_0", "user_1"
-OWNERS = owners(database())
+OWNERS = eligible_owners(load_database())
 
 
 def make(*names: str, intent: str = "mobile_data_issue", **kwargs):
     """An environment at the start of the task of these issues."""
     env = llmzoo.make("telecom_v0", **kwargs).unwrapped
     env.reset(seed=0)
-    task = composed(intent, names, OWNERS[0], "None", database())
+    task = compose_task(intent, names, OWNERS[0], "None", load_database())
     env.tasks = One(task)
     env.reset(seed=0)
     return env
@@ -40,12 +45,12 @@ class One:
     def sample(self, rng):
         return self.task
 
-    def name_of(self, task):
+    def task_name(self, task):
         return ""
 
 
 def call(name: str, **arguments) -> str:
-    return written([Call("", name, arguments)])
+    return format_calls([ServiceCall("", name, arguments)])
 
 
 def played(env, act) -> float:
@@ -134,7 +139,7 @@ MALFORMED = [
     (" \n", "an empty answer"),
     ('<tool_call>{"name": "toggle_data", "arguments": {', "the JSON is unfinished"),
     ("<tool_call>toggle_data()</tool_call>", "not JSON"),
-    (written([Call("", "check_status_bar")] * 17), "more than 16 calls"),
+    (format_calls([ServiceCall("", "check_status_bar")] * 17), "more than 16 calls"),
     ("x" * 20_001, "longer than 20000 characters"),
 ]
 
@@ -143,11 +148,11 @@ MALFORMED = [
 def test_a_malformed_answer_does_nothing_and_passes_the_turn(text, message):
     env = make("data_mode_off")
     env.step("Use toggle_data.")
-    before = env.episode.talk.world
+    before = env.episode.conversation.world
     env.step(text)
     assert env.infos[USER]["error"].startswith("malformed: ")
     assert message in env.infos[USER]["error"]
-    assert env.episode.talk.world is before
+    assert env.episode.conversation.world is before
     assert env.agent_selection == AGENT
     assert f"Customer: {SILENCE}" in env.observe(AGENT)
     assert "could not be read" in env.observe(USER)
@@ -159,8 +164,8 @@ def test_a_call_that_fails_says_why_and_the_others_are_made():
     env.step(call("toggle_data") + call("enable_roaming", **OWNERS[0].ids))
     assert env.infos[AGENT]["error"] == "wrong: there is no tool 'toggle_data'"
     assert "Result: Error: there is no tool 'toggle_data'" in env.observe(AGENT)
-    assert env.episode.talk.world.data.of("lines", OWNERS[0].line_id)["roaming_enabled"]
-    assert not env.episode.talk.world.phone.data_enabled
+    assert env.episode.conversation.world.data.of("lines", OWNERS[0].line_id)["roaming_enabled"]
+    assert not env.episode.conversation.world.phone.data_enabled
 
 
 # Rewards and ends
@@ -268,7 +273,7 @@ def test_the_experts_solve_every_set_of_issues_through_messages(num_agents, ever
     for intent in ("service_issue", "mobile_data_issue", "mms_issue"):
         for names in [n for sets in combinations(intent).values() for n in sets][::every]:
             number += 1
-            task = composed(intent, names, OWNERS[number % 10], "None", database())
+            task = compose_task(intent, names, OWNERS[number % 10], "None", load_database())
             env.tasks = One(task)
             env.reset(seed=0)
             assert played(env, expert) == pytest.approx(1.0), task.name
@@ -347,8 +352,8 @@ ASKED = [
 @pytest.mark.parametrize(("message", "calls"), ASKED)
 def test_the_scripted_customer_does_what_a_message_names_or_means(message, calls):
     """The phone's mobile data is off, and all else as it should be."""
-    phone = make("data_mode_off").episode.talk.world.phone
-    assert [each.written() for each in customer.asked(message, phone)] == calls
+    phone = make("data_mode_off").episode.conversation.world.phone
+    assert [each.written() for each in customer.requested_calls(message, phone)] == calls
 
 
 @pytest.mark.parametrize(
@@ -362,9 +367,9 @@ def test_the_scripted_customer_does_what_a_message_names_or_means(message, calls
     ],
 )
 def test_the_scripted_customer_answers_questions(message, answer):
-    said = make("user_abroad_roaming_enabled_off").episode.talk
-    said = replace(said, said=(*said.said, Entry("assistant", "message", message)))
-    assert answer in customer.answer(said)
+    said = make("user_abroad_roaming_enabled_off").episode.conversation
+    said = replace(said, said=(*said.said, ConversationEntry("assistant", "message", message)))
+    assert answer in customer.respond(said)
 
 
 def test_the_scripted_customer_hangs_up_only_when_its_own_test_says_so():
@@ -374,10 +379,13 @@ def test_the_scripted_customer_hangs_up_only_when_its_own_test_says_so():
         ("mms_issue", "A picture message cannot be sent", "A picture message can be sent"),
     ):
         names = combinations(goal)[1][0]
-        said = make(*names, intent=goal).episode.talk
+        said = make(*names, intent=goal).episode.conversation
         for shown, over in ((bad, False), (good, True)):
-            asked = (Entry("assistant", "message", "Test it."), Entry("user", "result", shown))
-            answer = customer.answer(replace(said, said=(*said.said, *asked)))
+            asked = (
+                ConversationEntry("assistant", "message", "Test it."),
+                ConversationEntry("user", "result", shown),
+            )
+            answer = customer.respond(replace(said, said=(*said.said, *asked)))
             assert shown in answer
             assert (STOP in answer) == over
 
@@ -385,21 +393,21 @@ def test_the_scripted_customer_hangs_up_only_when_its_own_test_says_so():
 def test_the_agent_uses_its_own_tools_and_the_customer_the_phone():
     env = make("airplane_mode_on", "bad_vpn", "data_usage_exceeded")
     played(env, expert)
-    calls = [each for each in env.episode.talk.made if each.side == "assistant"]
+    calls = [each for each in env.episode.conversation.made if each.side == "assistant"]
     assert {each.name for each in calls} == {
         *("get_customer_by_phone", "get_details_by_id", "get_bills_for_customer"),
         *("get_data_usage", "refuel_data"),
     }
-    done = [each.name for each in env.episode.talk.made if each.side == "user"]
+    done = [each.name for each in env.episode.conversation.made if each.side == "user"]
     assert done[-3:] == ["toggle_airplane_mode", "disconnect_vpn", "run_speed_test"]
 
 
 def test_sloppy_players_err_in_every_way():
     env = make("data_mode_off", "bad_vpn")
     env.step("Use toggle_data; disconnect_vpn.")
-    said = env.episode.talk
+    said = env.episode.conversation
     answers = {oracle.sloppy_customer(said, random.Random(seed)) for seed in range(200)}
-    assert customer.answer(said) in answers
+    assert customer.respond(said) in answers
     assert len(answers) >= 5
     assert len({oracle.sloppy_agent(said, random.Random(seed)) for seed in range(200)}) >= 5
 
@@ -409,9 +417,9 @@ def test_a_fork_leaves_the_original_as_it_was():
     env.step("Use toggle_data.")
     other = fork(env)
     other.step(call("toggle_data"))
-    assert other.episode.talk.world.phone.data_enabled
-    assert not env.episode.talk.world.phone.data_enabled
-    assert other.episode.talk.world.data is env.episode.talk.world.data
+    assert other.episode.conversation.world.phone.data_enabled
+    assert not env.episode.conversation.world.phone.data_enabled
+    assert other.episode.conversation.world.data is env.episode.conversation.world.data
 
 
 def test_render_shows_both_sides():

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
 from llmzoo.envs.tools.telecom import issues, records, tasks
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS
-from llmzoo.envs.tools.telecom.tasks import Step, holds
+from llmzoo.envs.tools.telecom.tasks import ScenarioStep, holds
 from llmzoo.envs.tools.telecom.toolset import TOOLS
 from llmzoo.envs.tools.telecom.world import World
 
@@ -92,7 +92,7 @@ def seen_here(world: World) -> dict[str, Any]:
 class Both:
     """A task in their environment and in ours."""
 
-    def __init__(self, theirs: Any, ours: tasks.Task):
+    def __init__(self, theirs: Any, ours: tasks.TelecomTask):
         self.env = official.get_environment()
         self.env.user_tools.default_vpn_details = VPN.model_copy()
         self.env.set_state(None, theirs.initial_state.initialization_actions, [])
@@ -100,7 +100,7 @@ class Both:
         self.name = ours.name
         self.compare("the start")
 
-    def call(self, call: Call) -> None:
+    def call(self, call: ServiceCall) -> None:
         try:
             self.env.make_tool_call(
                 tool_name=call.name, requestor=call.side, **dict(call.arguments)
@@ -111,7 +111,7 @@ class Both:
             done = False
         try:
             self.world, _ = TOOLS.run(self.world, call)
-        except ToolError:
+        except CallError:
             assert not done, (self.name, call)
         else:
             assert done, (self.name, call)
@@ -124,7 +124,7 @@ class Both:
         }
         assert not differ, (self.name, after, differ)
 
-    def asserted(self, step: Step) -> bool:
+    def asserted(self, step: ScenarioStep) -> bool:
         """Whether an assertion holds there; one that raises does not."""
         kit = self.env.user_tools if step.side == "user" else self.env.tools
         try:
@@ -134,14 +134,14 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def published() -> list[tuple[Any, tasks.Task]]:
+def published() -> list[tuple[Any, tasks.TelecomTask]]:
     """The tasks of the package's file that its environment judges by assertions and actions alone."""
     theirs = {task.id: task for task in official.load_tasks(TELECOM_TASK_SET_PATH)}
     loaded = records.load(str(TELECOM_DATA_DIR), "skip")
     return [(theirs[task.name], task) for task in loaded.tasks]
 
 
-def at_random(world: World, rng: random.Random) -> Call:
+def at_random(world: World, rng: random.Random) -> ServiceCall:
     """A call of any tool that both sides can carry out or refuse alike."""
     side = rng.choice(("user", "user", "assistant"))
     name = rng.choice([n for n in TOOLS.tools[side] if n != "set_apn_settings"])
@@ -165,32 +165,32 @@ def at_random(world: World, rng: random.Random) -> Call:
         **dict.fromkeys(("reason", "summary"), "none"),
     }
     takes = parameters_of(TOOLS.tools[side][name])
-    return Call(side, name, {each: given[each] for each in takes})
+    return ServiceCall(side, name, {each: given[each] for each in takes})
 
 
-def assertions_at_random(world: World, rng: random.Random) -> list[Step]:
+def assertions_at_random(world: World, rng: random.Random) -> list[ScenarioStep]:
     customer = rng.choice(list(world.data.customers))
     line = rng.choice([*(world.data.customers[customer]["line_ids"]), "L0"])
     owner = {"customer_id": customer, "line_id": line}
     yes = {"expected_status": rng.random() < 0.5}
     plain = [n for n in ASSERTIONS["user"] if n.endswith("_status") and "service" not in n]
     return [
-        *(Step("user", name, yes) for name in (*plain, "assert_can_send_mms")),
-        *(Step("user", "assert_service_status", {"expected_status": s}) for s in ("connected", "no_service")),
-        *(Step("user", "assert_internet_speed", {"expected_speed": s}) for s in (0, 44, 200, 275)),
+        *(ScenarioStep("user", name, yes) for name in (*plain, "assert_can_send_mms")),
+        *(ScenarioStep("user", "assert_service_status", {"expected_status": s}) for s in ("connected", "no_service")),
+        *(ScenarioStep("user", "assert_internet_speed", {"expected_speed": s}) for s in (0, 44, 200, 275)),
         *(
-            Step("user", "assert_internet_speed", {"expected_speed": 0, "expected_desc": d})
+            ScenarioStep("user", "assert_internet_speed", {"expected_speed": 0, "expected_desc": d})
             for d in ("excellent", "No Connection", "GOOD")
         ),
-        Step("user", "assert_internet_not_excellent", {}),
-        Step("user", "assert_mobile_data_usage_exceeded", yes),
-        Step("assistant", "assert_data_refueling_amount", {**owner, "expected_amount": 2.0}),
-        Step("assistant", "assert_line_status", {**owner, "expected_status": "Active"}),
+        ScenarioStep("user", "assert_internet_not_excellent", {}),
+        ScenarioStep("user", "assert_mobile_data_usage_exceeded", yes),
+        ScenarioStep("assistant", "assert_data_refueling_amount", {**owner, "expected_amount": 2.0}),
+        ScenarioStep("assistant", "assert_line_status", {**owner, "expected_status": "Active"}),
         *(
-            Step("assistant", "assert_no_overdue_bill", {"overdue_bill_id": bill})
+            ScenarioStep("assistant", "assert_no_overdue_bill", {"overdue_bill_id": bill})
             for bill in ("B1234321", "B1001", "B0")
         ),
-        Step(
+        ScenarioStep(
             *("assistant", "assert_overdue_bill_exists"),
             {"customer_id": customer, "overdue_bill_id": "B1234321"},
         ),
@@ -202,7 +202,7 @@ SETS = pytest.mark.parametrize(
 )
 
 
-def those(published, name: str) -> list[tuple[Any, tasks.Task]]:
+def those(published, name: str) -> list[tuple[Any, tasks.TelecomTask]]:
     """The tasks of one of the package's sets."""
     listed = set(json.loads((Path(TELECOM_DATA_DIR) / "split_tasks.json").read_text())[name])
     return [(theirs, ours) for theirs, ours in published if theirs.id in listed]

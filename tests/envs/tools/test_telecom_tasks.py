@@ -10,11 +10,18 @@ import pytest
 import telecom_records as published
 
 import llmzoo
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.tools.telecom import issues, records, tasks
-from llmzoo.envs.tools.telecom.issues import ISSUES, Owner, combinations, composed, database, owners
+from llmzoo.envs.tools.telecom.issues import (
+    ISSUES,
+    Owner,
+    combinations,
+    compose_task,
+    eligible_owners,
+    load_database,
+)
 from llmzoo.envs.tools.telecom.tasks import holds
-from llmzoo.errors import ConfigError, SkippedWarning
+from llmzoo.errors import ConfigError, SkippedRecordsWarning
 
 JOHN = Owner("C1001", "L1002", "John Smith", "555-123-2002", 15.0)
 needs_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python reads TOML from 3.11 on")
@@ -49,11 +56,11 @@ def test_there_are_as_many_sets_of_issues_as_tasks_in_tau2_benchs_full_set():
 @pytest.mark.parametrize("number", range(10))
 def test_the_reference_mends_every_set_and_nothing_less_does(number):
     """For one owner each; ``number`` spreads the sets over the owners."""
-    owner = owners(database())[number]
-    assert len(owners(database())) == 10
+    owner = eligible_owners(load_database())[number]
+    assert len(eligible_owners(load_database())) == 10
     for intent, names in every_set()[number::10]:
-        task = composed(intent, names, owner, "None", database())
-        assert all(holds(task.repaired, each) for each in task.asserts), task.name
+        task = compose_task(intent, names, owner, "None", load_database())
+        assert all(holds(task.repaired_world, each) for each in task.asserts), task.name
         beyond = bool({"lock_sim_card_pin", "contract_end_suspension"} & set(names))
         assert bool(task.required) == beyond
         # what cannot be repaired stays as it is, and all else is broken at first
@@ -64,7 +71,9 @@ def test_the_reference_mends_every_set_and_nothing_less_does(number):
 def test_sets_are_composed_as_published_records_are(id):
     setup, actions, assertions = published.MODEL_CATALOG[id]
     intent, _, names = id.partition("]")
-    task = composed(intent[1:], names.partition("[")[0].split("|"), JOHN, "None", johns_database())
+    task = compose_task(
+        intent[1:], names.partition("[")[0].split("|"), JOHN, "None", johns_database()
+    )
     assert [tuple(each) for each in task.setup] == [published.WHO, *setup]
     assert [tuple(each) for each in task.asserts] == assertions
     calls = [(call.side, call.name, call.arguments) for call in task.repairs]
@@ -74,7 +83,7 @@ def test_sets_are_composed_as_published_records_are(id):
 
 
 def johns_database():
-    return records.database_of(
+    return records.build_database(
         {
             "plans": [
                 {
@@ -106,7 +115,9 @@ def johns_database():
 
 
 def test_used_up_data_is_the_figure_of_tau2_bench():
-    task = composed("mms_issue", ["bad_vpn", "data_usage_exceeded"], JOHN, "None", johns_database())
+    task = compose_task(
+        "mms_issue", ["bad_vpn", "data_usage_exceeded"], JOHN, "None", johns_database()
+    )
     assert {"customer_id": "C1001", "line_id": "L1002", "data_used_gb": 15.1} in [
         step.arguments for step in task.setup
     ]
@@ -211,7 +222,7 @@ def test_a_bad_record_says_what_is_wrong(tmp_path, path, value, message):
     source = published.folder(tmp_path, [bad, good])
     with pytest.raises(ConfigError, match=r"tasks\.json:1: .*" + message):
         make(source=source)
-    with pytest.warns(SkippedWarning):
+    with pytest.warns(SkippedRecordsWarning):
         assert make(source=source, on_bad_record="skip").tasks.count == 1
 
 
@@ -236,16 +247,18 @@ def test_bad_arguments(kwargs, message):
 
 @pytest.mark.slow
 def test_the_split_is_by_the_issues_whoever_the_customer_is():
-    first, second = owners(database())[:2]
+    first, second = eligible_owners(load_database())[:2]
     for intent, names in every_set()[::50]:
-        one = composed(intent, names, first, "None", database())
-        other = composed(intent, names, second, "Hard", database())
-        turned = composed(intent, names[::-1], second, "Easy", database())
+        one = compose_task(intent, names, first, "None", load_database())
+        other = compose_task(intent, names, second, "Hard", load_database())
+        turned = compose_task(intent, names[::-1], second, "Easy", load_database())
         assert tasks.canonical(one) == tasks.canonical(other) == tasks.canonical(turned)
         assert tasks.content(one) != tasks.content(other)
-    forms = {tasks.canonical(composed(i, n, first, "None", database())) for i, n in every_set()}
+    forms = {
+        tasks.canonical(compose_task(i, n, first, "None", load_database())) for i, n in every_set()
+    }
     assert len(forms) == 2_285
-    assert 400 < sum(split_of(form) == "test" for form in forms) < 510  # one in five: 457
+    assert 400 < sum(assign_split(form) == "test" for form in forms) < 510  # one in five: 457
 
 
 @needs_toml
@@ -254,12 +267,12 @@ def test_a_record_is_in_the_split_of_its_issues(tmp_path):
     loaded = records.load(published.folder(tmp_path), "error").tasks
     for record, id in zip(loaded, published.MODEL_CATALOG, strict=True):
         intent, _, names = id.partition("]")
-        drawn = composed(
+        drawn = compose_task(
             intent[1:],
             names.partition("[")[0].split("|"),
-            owners(database())[0],
+            eligible_owners(load_database())[0],
             "None",
-            database(),
+            load_database(),
         )
         assert tasks.canonical(record) == tasks.canonical(drawn)
 
@@ -270,7 +283,7 @@ def test_draws_have_what_is_asked_for():
         seen = set()
         for seed in range(20):
             env.reset(seed=seed)
-            task = env.episode.talk.task
+            task = env.episode.conversation.task
             assert len(task.name.split("[")[1].partition("]")[2].split("|")) == kwargs["issues"]
             seen.add(task.goal)
         assert "intent" not in kwargs or seen == {kwargs["intent"]}

@@ -7,33 +7,35 @@ import json
 
 import pytest
 
-from llmzoo.envs.tools.service.toolset import Call, ToolError, parameters_of
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
 from llmzoo.envs.tools.telecom import agent_tools, issues, phone
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
-from llmzoo.envs.tools.telecom.tasks import begun
+from llmzoo.envs.tools.telecom.tasks import build_world
 from llmzoo.envs.tools.telecom.toolset import TOOLS
-from llmzoo.envs.tools.telecom.world import World, searched, synced
+from llmzoo.envs.tools.telecom.world import World, search_network, sync_sides
 
-OWNER = issues.owners(issues.database())[0]  # C1001, a line with 12 GB at 2.50 a GB
+OWNER = issues.eligible_owners(issues.load_database())[0]  # C1001, a line with 12 GB at 2.50 a GB
 
 
 def begin(*steps) -> World:
     who = ("user", "set_user_info", {"name": OWNER.name, "phone_number": OWNER.phone_number})
-    return begun(issues.database(), [issues.Step(*each) for each in (who, *steps)])
+    return build_world(
+        issues.load_database(), [issues.ScenarioStep(*each) for each in (who, *steps)]
+    )
 
 
 def use(world: World, *calls: str, **arguments) -> World:
     """The world after calls of the customer's or the agent's tools."""
     for name in calls:
         side = "user" if name in phone.TOOLS else "assistant"
-        world, _ = TOOLS.run(world, Call(side, name, arguments))
+        world, _ = TOOLS.run(world, ServiceCall(side, name, arguments))
     return world
 
 
 def shown(world: World, name: str, **arguments) -> str:
-    return TOOLS.run(world, Call("user" if name in phone.TOOLS else "assistant", name, arguments))[
-        1
-    ]
+    return TOOLS.run(
+        world, ServiceCall("user" if name in phone.TOOLS else "assistant", name, arguments)
+    )[1]
 
 
 def test_both_sides_have_the_tools_of_tau2_bench():
@@ -145,22 +147,22 @@ def test_data_abroad_needs_roaming_on_the_phone_and_on_the_line(phone_roams, lin
         ("user", "turn_roaming_on" if phone_roams else "turn_roaming_off", {}),
         ("assistant", "enable_roaming" if line_roams else "disable_roaming", OWNER.ids),
     )
-    assert world.data_works == (phone_roams and line_roams)
+    assert world.has_mobile_data == (phone_roams and line_roams)
     assert world.phone.network_connection_status == "connected"  # calls work without roaming
     world = use(world, "enable_roaming", **OWNER.ids)
-    assert world.data_works == phone_roams  # at once, without a new search
+    assert world.has_mobile_data == phone_roams  # at once, without a new search
 
 
 def test_used_up_data_comes_back_with_more():
     def used(gb: float) -> World:
         return begin(("assistant", "set_data_usage", {**OWNER.ids, "data_used_gb": gb}))
 
-    assert used(11.99).data_works
-    assert not used(12.0).data_works  # the limit itself is too much
+    assert used(11.99).has_mobile_data
+    assert not used(12.0).has_mobile_data  # the limit itself is too much
     world = used(12.1)
-    assert use(world, "refuel_data", gb_amount=0.1, **OWNER.ids).data_works is False
+    assert use(world, "refuel_data", gb_amount=0.1, **OWNER.ids).has_mobile_data is False
     after = use(world, "refuel_data", gb_amount=2.0, **OWNER.ids)
-    assert after.data_works
+    assert after.has_mobile_data
     draft = after.data.bills_of(after.data.of("customers", OWNER.customer_id), "Draft")
     assert [bill["total_due"] for bill in draft] == [5.0]  # 2 GB at 2.50
     assert after.data.of("lines", OWNER.line_id)["data_refueling_gb"] == 2.0
@@ -182,7 +184,7 @@ def test_a_suspended_line_is_paid_resumed_and_searched_for(contract_ended):
     ids = {"customer_id": OWNER.customer_id}
     world = use(world, "send_payment_request", bill_id="B1234321", **ids)
     assert "46.00 USD for bill B1234321" in shown(world, "check_payment_request")
-    with pytest.raises(ToolError, match="awaiting payment"):
+    with pytest.raises(CallError, match="awaiting payment"):
         use(world, "send_payment_request", bill_id="B1002", **ids)
     world = use(world, "make_payment")
     assert world.data.of("bills", "B1234321")["status"] == "Paid"
@@ -222,10 +224,10 @@ def test_a_setup_that_turns_on_what_is_on_leaves_it_on():
 
 def test_a_phone_without_5g_takes_4g_even_without_a_signal():
     world = begin().with_place(signal_strength={"3G": "good"})
-    found = searched(world).phone
+    found = search_network(world).phone
     assert (found.network_technology_connected, found.network_signal_strength) == ("4G", "none")
     assert found.network_connection_status == "connected"
-    assert not searched(world).data_works
+    assert not search_network(world).has_mobile_data
 
 
 def test_customers_are_found_by_number_id_and_name_with_date_of_birth():
@@ -260,8 +262,8 @@ def test_customers_are_found_by_number_id_and_name_with_date_of_birth():
     ],
 )
 def test_calls_that_cannot_be_carried_out(name, arguments, message):
-    with pytest.raises(ToolError, match=message):
-        TOOLS.run(begin(), Call("assistant", name, arguments))
+    with pytest.raises(CallError, match=message):
+        TOOLS.run(begin(), ServiceCall("assistant", name, arguments))
 
 
 @pytest.mark.parametrize("side", ["user", "assistant"])
@@ -273,11 +275,13 @@ def test_no_tool_raises_anything_else_or_changes_the_world_it_is_given(side):
         takes = parameters_of(TOOLS.tools[side][name])
         for value in values:
             try:
-                after, result = TOOLS.run(world, Call(side, name, dict.fromkeys(takes, value)))
-            except ToolError:
+                after, result = TOOLS.run(
+                    world, ServiceCall(side, name, dict.fromkeys(takes, value))
+                )
+            except CallError:
                 continue
             assert isinstance(result, str)
-            assert synced(after) == after
+            assert sync_sides(after) == after
     assert repr(world) == before
 
 

@@ -10,14 +10,14 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.corpus import articles
-from llmzoo.envs.tools.file_tools import GROUP, folder
+from llmzoo.envs.tools.file_tools import GROUP, make_folder
 from llmzoo.envs.tools.tool_use import scoring
 from llmzoo.envs.tools.tool_use.families import FAMILIES, file_questions, numbers, world
-from llmzoo.envs.tools.tool_use.questions import look_up
-from llmzoo.envs.tools.toolbox import resolve
+from llmzoo.envs.tools.tool_use.questions import search_call
+from llmzoo.envs.tools.toolbox import make_toolbox
 
 NO_SANDBOX = [name for name, family in FAMILIES.items() if "python" not in family.tools]
 every_family = pytest.mark.parametrize("name", FAMILIES)
@@ -57,7 +57,7 @@ def test_a_family_has_thousands_of_tasks_with_the_calls_that_it_says(name):
 def test_wordings_of_one_content_share_a_split(name):
     env = llmzoo.make("tool_use_v0", family=name, split="test")
     for task in range(50):
-        assert split_of(env.unwrapped.tasks[task].content) == "test"
+        assert assign_split(env.unwrapped.tasks[task].content) == "test"
 
 
 @pytest.mark.parametrize("name", NO_SANDBOX)
@@ -74,20 +74,23 @@ def test_no_question_or_file_says_the_answer(name):
 @pytest.mark.parametrize("name", NO_SANDBOX)
 def test_the_experts_calls_find_what_the_question_needs(name):
     """Run beside the environment: each call of the plan serves its own step."""
-    toolbox = resolve(["calculator", "files", "search"])
+    toolbox = make_toolbox(["calculator", "files", "search"])
     for question in drawn(name, 60, seed=1):
-        states = {**toolbox.start(), GROUP: folder(dict(question.files))}
+        states = {**toolbox.start(), GROUP: make_folder(dict(question.files))}
         for step in question.steps:
             reply, states = toolbox.call(ToolCall(step.tools[0], step.arguments), states)
             assert reply.error is None
-            assert scoring.serves(step, step.tools[0], reply.text), (question.text, reply.text)
+            assert scoring.is_needed_call(step, step.tools[0], reply.text), (
+                question.text,
+                reply.text,
+            )
 
 
 def test_every_fact_of_every_article_is_found_by_the_experts_search():
-    toolbox = resolve(["search"])
+    toolbox = make_toolbox(["search"])
     for article in articles():
         for fact, value in article.facts.items():
-            step = look_up(article, fact)
+            step = search_call(article, fact)
             reply, _ = toolbox.call(ToolCall("search", step.arguments), toolbox.start())
             assert step.shows in reply.text, (article.title, fact)
             assert str(value) in reply.text
@@ -96,7 +99,7 @@ def test_every_fact_of_every_article_is_found_by_the_experts_search():
 def test_every_fact_that_is_asked_for_is_there():
     for kind, fact in [*world.MEASURES, *world.YEARS, *world.NAMES]:
         for article in (each for each in articles() if each.kind == kind):
-            assert "{" not in world.described(article, fact)
+            assert "{" not in world.describe_fact(article, fact)
             kinds = (str,) if (kind, fact) in world.NAMES else (int,)
             assert isinstance(article.facts[fact], kinds), (article.title, fact)
 

@@ -9,9 +9,9 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.tools.tool_use import observations, oracle, scoring
-from llmzoo.envs.tools.tool_use.questions import NeededCall, Target
+from llmzoo.envs.tools.tool_use.questions import ExpectedAnswer, NeededCall
 from llmzoo.envs.tools.toolbox import tool
-from llmzoo.errors import ConfigError, NoPlayerError, UnknownNameError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, UnknownNameError
 
 FAST = ("calculator", "files", "search")  # no sandbox
 
@@ -44,7 +44,7 @@ def made(**kwargs):
 
 
 def call(tool, **arguments):
-    return oracle.call(tool, arguments)
+    return oracle.format_call(tool, arguments)
 
 
 TIDE, DOUBLE = call("tide", harbour="Sundmere"), call("double", number=21)
@@ -382,14 +382,18 @@ def test_own_tasks_that_need_tools_have_no_player():
     env = made(num_agents=2)
     env.reset(options={"task": 0})
     for agent in env.possible_agents:
-        with pytest.raises(NoPlayerError):
+        with pytest.raises(NoScriptedPolicyError):
             env.unwrapped.expert(agent)
 
 
 # Answers
 
 
-NUMBER, ROUNDED, NAME = Target(("1284",), 0.0), Target(("3.3195",), 0.00501), Target(("Old Mint",))
+NUMBER, ROUNDED, NAME = (
+    ExpectedAnswer(("1284",), 0.0),
+    ExpectedAnswer(("3.3195",), 0.00501),
+    ExpectedAnswer(("Old Mint",)),
+)
 
 
 @pytest.mark.parametrize(
@@ -409,7 +413,7 @@ NUMBER, ROUNDED, NAME = Target(("1284",), 0.0), Target(("3.3195",), 0.00501), Ta
         (NUMBER, "one", False),
         (NUMBER, "9" * 10_000, False),
         (NUMBER, "1284 " + "a" * 200, False),
-        (Target(("-5",), 0.0), "−5", True),
+        (ExpectedAnswer(("-5",), 0.0), "−5", True),
         (NUMBER, "1284 km2", True),
         (NUMBER, "1284 m3 a day", True),
         (NUMBER, "1.284e3", True),
@@ -418,10 +422,10 @@ NUMBER, ROUNDED, NAME = Target(("1284",), 0.0), Target(("3.3195",), 0.00501), Ta
         (NUMBER, "1284 e 5", False),
         (NUMBER, "1e999", False),
         # a large whole number is right to the last digit
-        (Target(("3940600001234",), 0.0), "3940600001234", True),
-        (Target(("3940600001234",), 0.0), "3940600001234.0", True),
-        (Target(("3940600001234",), 0.0), "3940600001235", False),
-        (Target(("3940600001234",), 0.0), "3940600000000", False),
+        (ExpectedAnswer(("3940600001234",), 0.0), "3940600001234", True),
+        (ExpectedAnswer(("3940600001234",), 0.0), "3940600001234.0", True),
+        (ExpectedAnswer(("3940600001234",), 0.0), "3940600001235", False),
+        (ExpectedAnswer(("3940600001234",), 0.0), "3940600000000", False),
         (ROUNDED, "3.32", True),
         (ROUNDED, "3.3195020747", True),
         (ROUNDED, "3.33", False),
@@ -457,7 +461,7 @@ def test_which_answers_are_right(target, text, right):
     ],
 )
 def test_which_results_count(step, tool_name, result, serves):
-    assert scoring.serves(step, tool_name, result) is serves
+    assert scoring.is_needed_call(step, tool_name, result) is serves
 
 
 SUM = NeededCall(("calculator", "python"), "38532", 0.0, {"expression": "12840 * 3 + 12"})
@@ -488,7 +492,7 @@ COUNT = NeededCall(("python",), "4", 0.0, {"code": "len(words)"})
     ],
 )
 def test_a_result_that_was_put_in_is_no_calculation(step, arguments, put_in):
-    assert scoring.put_in(step, arguments) is put_in
+    assert scoring.contains_result(step, arguments) is put_in
 
 
 @pytest.mark.parametrize("form", ["{}", "{} + 0", "1 * ({})"])

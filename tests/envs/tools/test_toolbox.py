@@ -17,7 +17,7 @@ from llmzoo.envs.tools.toolbox import (
     Toolbox,
     ToolError,
     ToolReply,
-    resolve,
+    make_toolbox,
     stateful,
     tool,
 )
@@ -189,7 +189,7 @@ def test_a_plain_tool_takes_no_state_from_a_group_of_its_name():
         return path
 
     for given in (["files", files], [files, "files"]):
-        toolbox = resolve(given)
+        toolbox = make_toolbox(given)
         reply, _ = toolbox.call(
             ToolCall("write_file", {"path": "a", "content": "b"}), toolbox.start()
         )
@@ -267,7 +267,7 @@ def test_what_cannot_be_a_tool_says_why(function, message):
 
 
 def test_resolve_takes_names_tools_and_paths():
-    box = resolve(["calculator", "files", convert, "tests.envs.tools.tools_of_a_user:both"])
+    box = make_toolbox(["calculator", "files", convert, "tests.envs.tools.tools_of_a_user:both"])
     assert list(box.tools) == [
         *("calculator", "list_files", "read_file", "write_file", "delete_file", "convert"),
         *("greet", "count"),
@@ -288,7 +288,7 @@ def test_resolve_takes_names_tools_and_paths():
 )
 def test_resolve_says_what_is_wrong(given, error, message):
     with pytest.raises(error, match=message):
-        resolve(given)
+        make_toolbox(given)
 
 
 def test_missing_pydantic_names_the_extra(monkeypatch):
@@ -313,7 +313,7 @@ def test_the_module_loads_no_extra():
 
 
 def test_a_thousand_calls_a_second(no_collector):
-    box = resolve(["calculator", "files", "search"])
+    box = make_toolbox(["calculator", "files", "search"])
     states = box.start()
     calls = [
         ToolCall("calculator", {"expression": "(12840 - 9310) / 9310 * 100"}),

@@ -25,9 +25,9 @@ def main(kind: str, path: str) -> int:
     low = 0
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        source = grounding.read_source(record.get("title", ""), record[text], standard)
-        shape = scoring.structure(record[one], record[two], form)
-        grounded = grounding.ground(record[one], record[two], source, standard)
+        source = grounding.measure_source(record.get("title", ""), record[text], standard)
+        shape = scoring.measure_structure(record[one], record[two], form)
+        grounded = grounding.measure_grounding(record[one], record[two], source, standard)
         share = grounded.factor * shape.total / scoring.MAXIMUM
         low += share < 0.8
         mark = "" if share >= 0.8 else "   <-- below 80%"

@@ -9,9 +9,9 @@ from itertools import combinations
 from each_record import for_each
 
 from llmzoo.envs import prose
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.writing import arxiv
-from llmzoo.envs.writing.scoring import ARXIV, MOST, VOCABULARY, structure
+from llmzoo.envs.writing.scoring import ARXIV, MOST, VOCABULARY, measure_structure
 from llmzoo.envs.writing.tasks import canonical
 from llmzoo.envs.writing.words import tokens
 
@@ -25,7 +25,7 @@ for_each_record = for_each(RECORDS, lambda record: record["id"])
 
 
 def runs(text, length):
-    return set(prose.runs(tokens(text), length))
+    return set(prose.ngrams(tokens(text), length))
 
 
 def sentences(text):
@@ -59,7 +59,7 @@ def test_no_two_texts_begin_with_the_same_five_words():
 
 def test_both_splits_have_tasks():
     count = Counter(
-        split_of(canonical(task)) for task in arxiv.raw_env.public_set.load("sample").tasks
+        assign_split(canonical(task)) for task in arxiv.raw_env.public_set.load("sample").tasks
     )
     assert count.total() == len(RECORDS)
     assert min(count["train"], count["test"]) >= 5
@@ -78,7 +78,7 @@ def test_lengths_and_ratios_are_those_asked_for(record):
     assert 110 <= len(record["abstract"].split()) <= 170
     assert 132 <= len(record["background"].split()) <= 165
     assert 180 <= len(record["method"].split()) <= 250
-    shape = structure(record["background"], record["method"], ARXIV)
+    shape = measure_structure(record["background"], record["method"], ARXIV)
     assert shape.failed is None
     assert 1.33 <= shape.measured["ratio"] <= 1.57
     assert shape.parts[VOCABULARY] == MOST[VOCABULARY]

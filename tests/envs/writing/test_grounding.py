@@ -12,19 +12,31 @@ from pathlib import Path
 import pytest
 from real_pairs import OTHERS, PAIRS
 
-from llmzoo.envs.prose import runs
+from llmzoo.envs.prose import ngrams
 from llmzoo.envs.writing import arxiv, grounding, scoring, story, tldr
-from llmzoo.envs.writing.grounding import COMMON, Standard, ground, read_source
-from llmzoo.envs.writing.order import NAMES, broken, classes, fit, order, uses
+from llmzoo.envs.writing.grounding import (
+    COMMON,
+    GroundingStandard,
+    measure_grounding,
+    measure_source,
+)
+from llmzoo.envs.writing.order import (
+    NAMES,
+    classes,
+    order_score,
+    preceding_kinds,
+    rare_pair_share,
+    usage_fit,
+)
 from llmzoo.envs.writing.overlap import (
     closeness,
-    copied,
-    framed,
-    paired,
-    pieces,
-    repeated,
-    spans,
-    thread,
+    copied_share,
+    copied_span_share,
+    repeated_share,
+    shared_frame_share,
+    source_locality,
+    source_pair_share,
+    source_stem_pair_share,
 )
 from llmzoo.envs.writing.tasks import WritingTask
 from llmzoo.envs.writing.words import is_stop, names, numerals, stem, tokens
@@ -92,28 +104,28 @@ def test_stop_words_and_their_contractions():
 
 def test_copied_runs():
     # d e f are three in a row; x and y are new, b and i are copied, but alone
-    assert copied(["x", "d", "e", "f", "y", "b", "z", "i"], LETTERS) == 3 / 8
-    assert copied([], LETTERS) == copied(["x"], []) == 0.0
+    assert copied_share(["x", "d", "e", "f", "y", "b", "z", "i"], LETTERS) == 3 / 8
+    assert copied_share([], LETTERS) == copied_share(["x"], []) == 0.0
 
 
 def test_copied_spans_with_words_changed():
     every_third = [w if i % 3 else "-" for i, w in enumerate(LETTERS)]
-    assert not {*runs(every_third, 3)} & {*runs(LETTERS, 3)}
-    assert spans(every_third, LETTERS) > 0.8
+    assert not {*ngrams(every_third, 3)} & {*ngrams(LETTERS, 3)}
+    assert copied_span_share(every_third, LETTERS) > 0.8
     left_out = [w for i, w in enumerate(LETTERS) if i % 4]
-    assert spans(left_out, LETTERS) > 0.8
+    assert copied_span_share(left_out, LETTERS) > 0.8
     every_other = [w if i % 2 else "-" for i, w in enumerate(LETTERS)]
-    assert spans(every_other, LETTERS) == 0.0  # no longer a copy
+    assert copied_span_share(every_other, LETTERS) == 0.0  # no longer a copy
 
 
 def test_five_matches_make_a_span():
-    assert spans(["-", "c", "d", "e", "f", "-"], LETTERS) == 0.0
-    assert spans(["-", "c", "d", "e", "f", "g", "-"], LETTERS) == pytest.approx(5 / 7)
+    assert copied_span_share(["-", "c", "d", "e", "f", "-"], LETTERS) == 0.0
+    assert copied_span_share(["-", "c", "d", "e", "f", "g", "-"], LETTERS) == pytest.approx(5 / 7)
 
 
 def test_repeated():
-    assert repeated(["a", "b", "c", "a", "b", "c"]) == 0.25  # abc bca cab abc
-    assert repeated(["a"]) == 0.0
+    assert repeated_share(["a", "b", "c", "a", "b", "c"]) == 0.25  # abc bca cab abc
+    assert repeated_share(["a"]) == 0.0
 
 
 def test_framed():
@@ -122,60 +134,62 @@ def test_framed():
         ["it", "is", "about", "dogs", "and", "we"],
         ["it", "is", "about", "cats", "and", "we"],
     )
-    assert framed([once]) == 0.0
-    assert framed([once, again]) == framed([again, once]) == 0.5
-    assert framed([once, once]) == 0.0  # the same words again are no frame
-    assert framed([["dog"] * 9, []]) == 0.0  # blanks alone are no frame
+    assert shared_frame_share([once]) == 0.0
+    assert shared_frame_share([once, again]) == shared_frame_share([again, once]) == 0.5
+    assert shared_frame_share([once, once]) == 0.0  # the same words again are no frame
+    assert shared_frame_share([["dog"] * 9, []]) == 0.0  # blanks alone are no frame
 
 
 def test_pieces():
     source = ["the", "moon", "rose", "above", "the", "dog", "kennels"]
     # moon-rose and rose-dog are neighbours but for stop words, dog-moon is not
     text = [["a", "moon", "that", "rose", "upon", "dogs"], ["dog", "and", "moon"]]
-    assert pieces(text, source) == pytest.approx(2 / 3)
-    assert pieces([["dog", "moon"], ["rose"], []], source) == 0.0
-    assert pieces([], source) == 0.0
+    assert source_stem_pair_share(text, source) == pytest.approx(2 / 3)
+    assert source_stem_pair_share([["dog", "moon"], ["rose"], []], source) == 0.0
+    assert source_stem_pair_share([], source) == 0.0
 
 
 def test_paired():
     source = ["the", "dog", "barks", "at", "the", "moon"]
     # of "the moon", "moon at", "at the", "the dog" the third has stop words only: 2 of 3
-    assert paired([["the", "moon", "at", "the", "dog"]], source) == pytest.approx(2 / 3)
-    assert paired([["moon", "dog"], ["barks"], []], source) == 0.0
-    assert paired([], source) == 0.0
+    assert source_pair_share([["the", "moon", "at", "the", "dog"]], source) == pytest.approx(2 / 3)
+    assert source_pair_share([["moon", "dog"], ["barks"], []], source) == 0.0
+    assert source_pair_share([], source) == 0.0
 
 
 def test_taken_are_the_telling_words_that_stand_so_in_the_source():
-    source = read_source("", "The zebra met Anna near twelve violet tulips.", STANDARD)
-    grounded = ground("A zebra and a tulip.", "It was violet and green.", source, STANDARD)
+    source = measure_source("", "The zebra met Anna near twelve violet tulips.", STANDARD)
+    grounded = measure_grounding(
+        "A zebra and a tulip.", "It was violet and green.", source, STANDARD
+    )
     assert grounded.measured["taken"] == 2 / 4  # zebra, violet; not tulip, green
 
 
 def test_broken():
-    assert broken("She went to the door because it was cold.") == 0.0
+    assert rare_pair_share("She went to the door because it was cold.") == 0.0
     # of the twelve neighbours from mark to mark, at least "the of" and "to is" never stand so
-    assert broken("The of the door is to is my the cold.") >= 2 / 12
+    assert rare_pair_share("The of the door is to is my the cold.") >= 2 / 12
 
 
 def test_fit():
-    known = uses("The dog wants to swim. They bark.")
+    known = preceding_kinds("The dog wants to swim. They bark.")
     assert known == {
         stem("dog"): {"article"},
         stem("swim"): {"to"},
         stem("bark"): {"person"},
     } | {stem(word): {"content"} for word in ["wants"] if not is_stop(word)}
-    assert fit(("His dogs went to swim.", "It barks."), known) == 1.0
-    assert fit(("The bark of the swim is for the dog.",), known) == pytest.approx(1 / 3)
-    assert fit(("Nothing of it.", ""), known) == 0.0
+    assert usage_fit(("His dogs went to swim.", "It barks."), known) == 1.0
+    assert usage_fit(("The bark of the swim is for the dog.",), known) == pytest.approx(1 / 3)
+    assert usage_fit(("Nothing of it.", ""), known) == 0.0
 
 
 def test_names_alone_do_not_make_a_story():
     task = TASKS["story"][0]
-    source = read_source("", task.text, grounding.STORY)
-    grounded = ground(*task.parts, source, grounding.STORY)
+    source = measure_source("", task.text, grounding.STORY)
+    grounded = measure_grounding(*task.parts, source, grounding.STORY)
     assert grounded.measured["things"] > 0.26
     bare = " ".join(f"So {name} was there." for name in source.names)
-    assert ground(bare, bare, source, grounding.STORY).measured["things"] == 0.0
+    assert measure_grounding(bare, bare, source, grounding.STORY).measured["things"] == 0.0
 
 
 def test_classes_and_order():
@@ -188,9 +202,9 @@ def test_classes_and_order():
         "other",
         "end",
     ]
-    assert order("She went to the door because it was cold.") > 0.3
-    assert order("Door the to it went cold she because was.") < 0.0
-    assert order("") < 0.5
+    assert order_score("She went to the door because it was cold.") > 0.3
+    assert order_score("Door the to it went cold she because was.") < 0.0
+    assert order_score("") < 0.5
 
 
 def test_a_table_learns_what_follows_what():
@@ -213,10 +227,12 @@ def test_closeness_goes_by_the_nearest_positions():
 def test_a_thread_follows_the_source():
     positions = {letter: [4 * number] for number, letter in enumerate(LETTERS)}
     shuffled = random.Random(0).sample(LETTERS, len(LETTERS))
-    assert thread([LETTERS], positions) > 5
-    assert thread([LETTERS[::-1]], positions) == pytest.approx(thread([LETTERS], positions))
-    assert abs(thread([shuffled], positions)) < 1.5
-    assert thread([LETTERS[:3], [], ["a"] * 9], positions) == 0.0  # too few
+    assert source_locality([LETTERS], positions) > 5
+    assert source_locality([LETTERS[::-1]], positions) == pytest.approx(
+        source_locality([LETTERS], positions)
+    )
+    assert abs(source_locality([shuffled], positions)) < 1.5
+    assert source_locality([LETTERS[:3], [], ["a"] * 9], positions) == 0.0  # too few
 
 
 def test_a_thread_by_hand():
@@ -226,11 +242,11 @@ def test_a_thread_by_hand():
     mean = sum(close) / 6
     variance = sum((value - mean) ** 2 for value in close) / 6
     excess = 5 / 6 + 5 / 14 + 5 / 6 - 3 * mean
-    value = thread([["a", "b", "c", "d"]], positions)
+    value = source_locality([["a", "b", "c", "d"]], positions)
     assert value == pytest.approx(excess / math.sqrt(3 * variance))
 
 
-STANDARD = Standard(
+STANDARD = GroundingStandard(
     ends={
         **COMMON,
         **{"support": (0.0, 1.0), "stretch": (0.0, 1.0), "coverage": (0.0, 1.0)},
@@ -240,48 +256,54 @@ STANDARD = Standard(
 
 
 def test_support_counts_names_and_numbers_twice():
-    source = read_source("", "The zebra met Anna near 12 violet tulips.", STANDARD)
-    part = ground("A zebra ate and Anna was violet.", "x", source, STANDARD).first
+    source = measure_source("", "The zebra met Anna near 12 violet tulips.", STANDARD)
+    part = measure_grounding("A zebra ate and Anna was violet.", "x", source, STANDARD).first
     # zebra 1, Anna 2, violet 1 of those and "ate" 1
     assert part.unsupported == ("ate",)
     assert part.measured["support"] == pytest.approx(4 / 5)
-    part = ground("A zebra and 13 of the tulips.", "x", source, STANDARD).first
+    part = measure_grounding("A zebra and 13 of the tulips.", "x", source, STANDARD).first
     assert part.measured["support"] == pytest.approx(2 / 4)  # the wrong number weighs 2
 
 
 def test_stretch_is_the_share_of_the_least_supported_words_in_a_row():
     standard = replace(STANDARD, stretch=3)
-    source = read_source("", "The zebra met Anna near 12 violet tulips.", standard)
-    part = ground("Zebra, kettle, violet, tulip, marble, lantern, Anna.", "x", source, standard)
+    source = measure_source("", "The zebra met Anna near 12 violet tulips.", standard)
+    part = measure_grounding(
+        "Zebra, kettle, violet, tulip, marble, lantern, Anna.", "x", source, standard
+    )
     # of three in a row "tulip, marble, lantern" and the next three have one that the source has
     assert part.first.measured["stretch"] == pytest.approx(1 / 3)
-    part = ground("A zebra and a kettle.", "x", source, standard)
+    part = measure_grounding("A zebra and a kettle.", "x", source, standard)
     assert part.first.measured["stretch"] == pytest.approx(1 / 2)  # of all, in a short text
 
 
 def test_coverage_saturates_at_what_a_part_has_room_for():
-    source = read_source("", "Zebra, violet, tulip, kettle, marble and lantern.", STANDARD)
-    part = ground("It is a zebra, and so it is in the violet.", "x", source, STANDARD).first
+    source = measure_source("", "Zebra, violet, tulip, kettle, marble and lantern.", STANDARD)
+    part = measure_grounding(
+        "It is a zebra, and so it is in the violet.", "x", source, STANDARD
+    ).first
     # six words of weight 1; 11 words have room for the least that is asked, 3 of them
     assert part.measured["coverage"] == pytest.approx(2 / 3)
 
 
 def test_titles_and_repeated_words_weigh_more():
-    source = read_source("Lantern", "The zebra and the zebra.", STANDARD)
+    source = measure_source("Lantern", "The zebra and the zebra.", STANDARD)
     assert source.weights["lantern"] == 1.5
     assert source.weights[stem("zebra")] == pytest.approx(1.693, abs=0.001)  # 1 + log 2
 
 
 def test_too_many_words_glued_together_are_not_read():
-    source = read_source("", "Zebra.", grounding.TLDR)
-    assert ground("zebra." * 700, "zebra", source, grounding.TLDR).first == grounding.UNREAD
+    source = measure_source("", "Zebra.", grounding.TLDR)
+    assert (
+        measure_grounding("zebra." * 700, "zebra", source, grounding.TLDR).first == grounding.UNREAD
+    )
 
 
 def share(first, second, source, kind):
     """The grounded reward by its most."""
     form, standard = getattr(scoring, kind.upper()), getattr(grounding, kind.upper())
-    grounded = ground(first, second, source, standard)
-    return grounded.factor * scoring.structure(first, second, form).total / scoring.MAXIMUM
+    grounded = measure_grounding(first, second, source, standard)
+    return grounded.factor * scoring.measure_structure(first, second, form).total / scoring.MAXIMUM
 
 
 TASKS = {
@@ -303,7 +325,7 @@ def test_honest_pairs_get_above_four_fifths_and_those_of_another_task_next_to_no
     tasks = TASKS[kind]
     assert len(tasks) >= 60
     for task, other in zip(tasks, tasks[7:] + tasks[:7], strict=True):
-        source = read_source(task.title, task.text, standard)
+        source = measure_source(task.title, task.text, standard)
         assert share(*task.parts, source, kind) > 0.8, task.text[:60]
         assert share(*other.parts, source, kind) < 0.1, task.text[:60]
 
@@ -312,7 +334,7 @@ def real_sources(folder):
     lines = (folder / "tldr_dev.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     texts = [record["prompt"].replace("TL;DR:", "") for record in records]
-    return records, [read_source("", text, grounding.TLDR) for text in texts]
+    return records, [measure_source("", text, grounding.TLDR) for text in texts]
 
 
 def test_real_posts_honest_pairs(shared_data):
@@ -370,7 +392,7 @@ def test_honest_pairs_in_other_registers(kind, count):
     tasks = varied(kind)
     assert len(tasks) == count
     for i, task in enumerate(tasks):
-        source = read_source(task.title, task.text, standard)
+        source = measure_source(task.title, task.text, standard)
         assert share(*task.parts, source, kind) > 0.8, task.title
         assert share(*tasks[i - 1].parts, source, kind) < 0.1, task.title
 
@@ -378,7 +400,7 @@ def test_honest_pairs_in_other_registers(kind, count):
 @pytest.mark.slow
 def test_everyday_nonsense_fits_no_post():
     for task in TASKS["tldr"]:
-        source = read_source(task.title, task.text, grounding.TLDR)
+        source = measure_source(task.title, task.text, grounding.TLDR)
         for pair in nonsense_pairs.EVERYDAY:
             assert share(*pair, source, "tldr") < 0.1, (task.title, pair[0])
 
@@ -411,7 +433,7 @@ def test_the_right_words_in_the_wrong_sentences(kind):
     rng = random.Random(0)
     foreign, own = [], []
     for task, other in zip(tasks, tasks[7:] + tasks[:7], strict=True):
-        source = read_source(task.title, task.text, standard)
+        source = measure_source(task.title, task.text, standard)
         words = telling(task.text)
         pair = [refilled(frame, words, rng) for frame in other.parts]
         foreign.append(share(*pair, source, kind))

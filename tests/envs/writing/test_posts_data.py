@@ -13,9 +13,9 @@ from each_record import for_each
 
 import llmzoo
 from llmzoo.envs import prose
-from llmzoo.envs.tasks import split_of
+from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.writing import tldr
-from llmzoo.envs.writing.scoring import STORY, TLDR, categories, structure
+from llmzoo.envs.writing.scoring import STORY, TLDR, measure_structure, transition_kinds
 from llmzoo.envs.writing.words import STOP_WORDS, stem
 
 TEXTS = Path(llmzoo.__file__).parent / "envs" / "writing" / "texts"
@@ -33,7 +33,7 @@ def read(name):
 
 
 def read_posts():
-    tasks = map(tldr.read, read("tldr"))
+    tasks = map(tldr.task_from_record, read("tldr"))
     return [
         {"id": task.title, "title": task.title, "post": task.text}
         | dict(zip(("concise", "detailed"), task.parts, strict=True))
@@ -51,7 +51,7 @@ def words(text):
 
 
 def runs(text, length):
-    return set(prose.runs(words(text), length))
+    return set(prose.ngrams(words(text), length))
 
 
 def bodies(record):
@@ -100,7 +100,7 @@ def test_texts_are_plain_english_text_without_stray_spaces(records):
     ids=["tldr", "story"],
 )
 def test_both_splits_have_tasks(texts):
-    count = Counter(map(split_of, texts))
+    count = Counter(map(assign_split, texts))
     assert count["train"] >= 30
     assert count["test"] >= 5
 
@@ -138,12 +138,12 @@ def test_a_detailed_summary_keeps_names_and_figures_and_adds_none(record):
 
 @for_each_post
 def test_a_detailed_summary_has_three_kinds_of_transitions(record):
-    assert len(categories(record["detailed"])) >= 3
+    assert len(transition_kinds(record["detailed"])) >= 3
 
 
 @for_each_post
 def test_the_references_of_a_post_pass_all_stages(record):
-    stages = structure(record["concise"], record["detailed"], TLDR)
+    stages = measure_structure(record["concise"], record["detailed"], TLDR)
     assert stages.failed is None
     assert stages.measured["overlap"] > 0
 
@@ -171,4 +171,4 @@ def test_the_passages_go_on_with_the_names_and_things_of_the_opening(record):
 
 @for_each_story
 def test_the_references_of_a_story_pass_all_stages(record):
-    assert structure(record["first"], record["second"], STORY).failed is None
+    assert measure_structure(record["first"], record["second"], STORY).failed is None

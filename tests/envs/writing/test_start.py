@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import llmzoo
-from llmzoo.envs.writing.scoring import PARTS, STARTED, TRANSITIONS, near
+from llmzoo.envs.writing.scoring import PARTS, STARTED, TRANSITIONS, range_closeness
 from tests.attacks.rewards.writing import IDS
 
 TASKS = (0, 24, 48)
@@ -45,11 +45,11 @@ def ladder(id, task, agent):
 
 
 def test_near():
-    assert near(32, 64, 192) == 0.5
-    assert near(64, 64, 192) == near(192, 64, 192) == 1.0
-    assert near(384, 64, 192) == 0.5
-    assert near(0, 64, 192) == 0.0
-    assert near(5, 2.0, float("inf")) == 1.0
+    assert range_closeness(32, 64, 192) == 0.5
+    assert range_closeness(64, 64, 192) == range_closeness(192, 64, 192) == 1.0
+    assert range_closeness(384, 64, 192) == 0.5
+    assert range_closeness(0, 64, 192) == 0.0
+    assert range_closeness(5, 2.0, float("inf")) == 1.0
 
 
 @pytest.mark.slow

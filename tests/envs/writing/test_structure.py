@@ -11,9 +11,9 @@ from llmzoo.envs.writing.scoring import (
     TLDR,
     TRANSITIONS,
     Band,
-    categories,
     jaccard,
-    structure,
+    measure_structure,
+    transition_kinds,
 )
 from tests.attacks.rewards import nonsense_pairs
 
@@ -42,27 +42,27 @@ def test_jaccard():
 
 
 def test_length_comes_first():
-    stages = structure(words(7), words(20), TLDR)
+    stages = measure_structure(words(7), words(20), TLDR)
     assert (stages.failed, stages.total) == ("length", 0.0)
-    assert structure(words(10), words(257), TLDR).failed == "length"
-    assert structure(words(8), words(9), TLDR).parts["length"] == 0.5
+    assert measure_structure(words(10), words(257), TLDR).failed == "length"
+    assert measure_structure(words(8), words(9), TLDR).parts["length"] == 0.5
 
 
 def test_ratio_stops_the_stages():
     # both have 10 words: as many characters, so the ratio is 1.0
-    stages = structure(words(10), words(10), TLDR)
+    stages = measure_structure(words(10), words(10), TLDR)
     assert (stages.failed, stages.total) == ("ratio", 0.5)
 
 
 def test_vocabulary_stops_the_stages():
     # ten words twice over are twice as long, with as many different words
-    stages = structure(words(10), f"{words(10)} {words(10)}", TLDR)
+    stages = measure_structure(words(10), f"{words(10)} {words(10)}", TLDR)
     assert stages.measured["ratio"] == pytest.approx(79 / 39)
     assert (stages.failed, stages.total) == ("vocabulary", 1.5)
 
 
 def test_style_with_nothing_in_common_and_no_transition():
-    stages = structure(words(10, "abcdefghij"), words(20, "klmnopqrst"), TLDR)
+    stages = measure_structure(words(10, "abcdefghij"), words(20, "klmnopqrst"), TLDR)
     assert stages.failed is None
     assert stages.total == 2.0  # 0.5 + 1.0 + 0.5 + 0.0
 
@@ -70,7 +70,7 @@ def test_style_with_nothing_in_common_and_no_transition():
 def test_style_by_hand():
     # 10 words, and 25 more of which 1 is shared: 1 of 34; "however" and "because" are stop words
     second = f"{words(24, 'klmnopqrst')} aaa however because"
-    stages = structure(words(10), second, TLDR)
+    stages = measure_structure(words(10), second, TLDR)
     assert stages.measured["overlap"] == pytest.approx(1 / 34)
     assert stages.measured["categories"] == 2
     style = 0.4 * (0.4 + 0.05) + 0.6 * (1 / 34) / 0.03
@@ -82,7 +82,7 @@ def test_each_kind_of_transition_adds_a_fiftieth(count):
     first = words(20)
     said = [phrases[0] for phrases in TRANSITIONS.values()][:count]
     second = " ".join([*first.split()[:3], words(45, "klmnopqrst"), *said])
-    stages = structure(first, second, TLDR)
+    stages = measure_structure(first, second, TLDR)
     assert stages.measured["categories"] == count
     transitions = 0.4 + 0.05 * (count - 1) if count else 0.0
     assert stages.parts["style"] == pytest.approx(0.4 * transitions + 0.6)
@@ -102,7 +102,7 @@ def test_each_kind_of_transition_adds_a_fiftieth(count):
 def test_what_an_overlap_pays(form, sizes, shared, pays):
     first = words(sizes[0])
     other = words(sizes[1] - shared, "klmnopqrst") if form is TLDR else long_words(140 - shared)
-    stages = structure(first, " ".join([*first.split()[:shared], other]), form)
+    stages = measure_structure(first, " ".join([*first.split()[:shared], other]), form)
     assert stages.parts["style"] == pytest.approx(pays)
 
 
@@ -115,13 +115,13 @@ def long_words(count):
     [((7, 20), "length"), ((8, 20), None), ((100, 256), None), ((100, 257), "length")],
 )
 def test_the_words_of_a_summary(sizes, failed):
-    assert structure(words(sizes[0]), words(sizes[1], "klmnopqrst"), TLDR).failed == failed
+    assert measure_structure(words(sizes[0]), words(sizes[1], "klmnopqrst"), TLDR).failed == failed
 
 
 def test_transitions_of_the_second_part_only_in_a_summary_and_of_both_in_an_introduction():
     first, second = f"however {words(140)}", f"because {words(190)}"
-    assert structure(first, second, ARXIV).measured["categories"] == 2
-    assert structure(first, second, TLDR).measured["categories"] == 1
+    assert measure_structure(first, second, ARXIV).measured["categories"] == 2
+    assert measure_structure(first, second, TLDR).measured["categories"] == 1
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_the_vocabulary_of_an_introduction(ratio, pays):
 
 
 def test_an_introduction_needs_128_words():
-    assert structure(words(127), words(180), ARXIV).failed == "length"
-    assert structure(words(128), words(180), ARXIV).failed is None
+    assert measure_structure(words(127), words(180), ARXIV).failed == "length"
+    assert measure_structure(words(128), words(180), ARXIV).failed is None
 
 
 def test_a_story_wants_passages_of_like_size():
-    assert structure(words(100), words(100), STORY).parts["ratio"] == 1.0
-    assert structure(words(90), words(185), STORY).failed == "ratio"
+    assert measure_structure(words(100), words(100), STORY).parts["ratio"] == 1.0
+    assert measure_structure(words(90), words(185), STORY).failed == "ratio"
 
 
 def test_the_most_is_the_published_one():
@@ -155,24 +155,26 @@ def test_the_most_is_the_published_one():
 
 @pytest.mark.parametrize("number", range(len(nonsense_pairs.TLDR)))
 def test_nonsense_takes_the_most_of_a_summary(number):
-    assert structure(*nonsense_pairs.TLDR[number], TLDR).total == pytest.approx(MAXIMUM)
+    assert measure_structure(*nonsense_pairs.TLDR[number], TLDR).total == pytest.approx(MAXIMUM)
 
 
 @pytest.mark.parametrize("number", range(len(nonsense_pairs.ARXIV)))
 def test_nonsense_takes_the_most_of_an_introduction(number):
-    assert structure(*nonsense_pairs.ARXIV[number], ARXIV).total == pytest.approx(MAXIMUM)
+    assert measure_structure(*nonsense_pairs.ARXIV[number], ARXIV).total == pytest.approx(MAXIMUM)
 
 
 def test_twelve_kinds_of_transitions_as_words():
     assert len(TRANSITIONS) == 12
-    assert categories("some hats, buttons and a wife") == frozenset()  # so, but, if
-    assert categories("So it was, but only IF asked.") == {"cause", "contrast", "condition"}
-    assert categories("On the\nother   hand, no.") == {"contrast"}
+    assert transition_kinds("some hats, buttons and a wife") == frozenset()  # so, but, if
+    assert transition_kinds("So it was, but only IF asked.") == {"cause", "contrast", "condition"}
+    assert transition_kinds("On the\nother   hand, no.") == {"contrast"}
     for name, phrases in TRANSITIONS.items():
         for phrase in phrases:
-            assert name in categories(f"We saw it, {phrase} we went.")
+            assert name in transition_kinds(f"We saw it, {phrase} we went.")
 
 
 def test_empty_texts():
-    assert structure("", "", TLDR).total == 0.0
-    assert structure("?! " * 20, "... " * 40, TLDR).total == 1.5  # no word at all: vocabulary 0
+    assert measure_structure("", "", TLDR).total == 0.0
+    assert (
+        measure_structure("?! " * 20, "... " * 40, TLDR).total == 1.5
+    )  # no word at all: vocabulary 0

@@ -9,10 +9,10 @@ import time
 import pytest
 
 import llmzoo
-from llmzoo.envs.sources import Loaded
+from llmzoo.envs.sources import LoadedTasks
 from llmzoo.envs.writing import tasks, tldr
 from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, STARTED
-from llmzoo.errors import ConfigError, NoPlayerError
+from llmzoo.errors import ConfigError, NoScriptedPolicyError
 from tests.attacks.rewards import nonsense_pairs, writing_climbers
 from tests.attacks.rewards.writing import IDS, NONSENSE, climbed, climbers, fixed_attacks
 
@@ -206,7 +206,7 @@ def test_hub_records_are_read(tmp_path):
     ]
     env = made("tldr_v0", source=str(path))
     assert env.expert("concise_0") == "dog barks"
-    with pytest.raises(NoPlayerError, match="without the detailed summary"):
+    with pytest.raises(NoScriptedPolicyError, match="without the detailed summary"):
         env.expert("detailed_1")
     assert env.amateur("detailed_1", random.Random(0))
 
@@ -224,7 +224,7 @@ def test_hub_records_are_read(tmp_path):
     ],
 )
 def test_prompts_of_other_forms(prompt, title, text):
-    task = tldr.read({"prompt": prompt, "completion": ""})
+    task = tldr.task_from_record({"prompt": prompt, "completion": ""})
     assert (task.title, task.text, task.parts) == (title, text, (None, None))
 
 
@@ -274,7 +274,7 @@ def test_abstracts_of_another_set_of_the_hub(monkeypatch):
 
     def load(public_set, source, on_bad_record):
         asked.append((source, public_set.hub_id))
-        return Loaded((tasks.WritingTask("", "We study frogs."),), "hub")
+        return LoadedTasks((tasks.WritingTask("", "We study frogs."),), "hub")
 
     monkeypatch.setattr("llmzoo.envs.sources.PublicSet.load", load)
     env = made("arxiv_v0", source="hub", hub_id="someone/abstracts")

@@ -14,7 +14,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
-from llmzoo.learners.updates.critics import summed_value_loss
+from llmzoo.learners.updates.critics import total_value_loss
 from llmzoo.learners.updates.turns import agent_trajectories
 from llmzoo.models import scoring
 from llmzoo.models.sampling import Sampling
@@ -313,7 +313,7 @@ def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):
     expected = [torch.zeros(p.shape) for p in parameters]
     sizes = [torch.zeros(p.shape) for p in parameters]
     for item in items:
-        loss = summed_value_loss(critic._values([item.turn]), [item], None) / len(items)
+        loss = total_value_loss(critic._values([item.turn]), [item], None) / len(items)
         parts = torch.autograd.grad(loss, parameters)
         for total, size, part in zip(expected, sizes, parts, strict=True):
             total += part.float()

@@ -16,9 +16,9 @@ from llmzoo.envs.base import TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.dpo import DPO, MADPO
 from llmzoo.learners.updates import dpo
-from llmzoo.learners.updates.pairs import Pair, encoded, joint_pairs, own_pairs
+from llmzoo.learners.updates.pairs import Pair, agent_pairs, encode_pair, joint_pairs
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Batch, Completion, Group
 
 RNG = random.Random(0)
@@ -44,12 +44,12 @@ def a_group(agent, ids, returns, node=(0,), prompt=(5,)):
 def test_own_pairs_are_inside_each_group():
     one = a_group("a", [(1,), (2,), (3,)], (0.0, 1.0, 0.5))
     other = a_group("b", [(4,), (5,), (6,)], (2.0, 2.0, 2.0), prompt=(6,))
-    result = own_pairs([one, other], "gap", min_gap=0.0, rng=RNG)
+    result = agent_pairs([one, other], "gap", min_gap=0.0, rng=RNG)
     assert result.pairs == [
         (Pair(agent="a", prompt_ids=(5,), chosen_ids=(2,), rejected_ids=(1,)),),
     ]
     assert result.ties == 0.5  # one of two
-    every = own_pairs([one, other], "all", min_gap=0.0, rng=RNG)
+    every = agent_pairs([one, other], "all", min_gap=0.0, rng=RNG)
     assert [(p.chosen_ids, p.rejected_ids) for (p,) in every.pairs] == [
         ((2,), (1,)),
         ((3,), (1,)),
@@ -60,7 +60,7 @@ def test_own_pairs_are_inside_each_group():
 
 def test_an_answer_that_no_model_wrote_is_in_no_pair():
     group = a_group("a", [(1,), (), (3,)], (0.0, 9.0, 0.5))
-    result = own_pairs([group], "gap", min_gap=0.0, rng=RNG)
+    result = agent_pairs([group], "gap", min_gap=0.0, rng=RNG)
     assert [(p.chosen_ids, p.rejected_ids) for (p,) in result.pairs] == [((3,), (1,))]
 
 
@@ -177,7 +177,7 @@ def test_rows_become_the_tokens_that_trl_makes_of_them_up_to_the_end_of_the_turn
         processing_class=player.tokenizer,
     )
     for row, theirs in zip(rows, trainer.train_dataset, strict=True):
-        ours = encoded(player, row)
+        ours = encode_pair(player, row)
         assert list(ours.prompt_ids) == theirs["prompt_ids"]
         end = tokenizer().eos_token_id
         for name, answer in (("chosen_ids", ours.chosen_ids), ("rejected_ids", ours.rejected_ids)):
@@ -189,7 +189,7 @@ def test_nothing_after_the_end_of_the_turn_is_trained(eos):
     """ChatML's line break after it, also where the settings do not name the end of a turn."""
     chat = chat_models.tokenizer()
     chat.eos_token = eos
-    pair = encoded(chat_models.policy(chat), TALKS[0])
+    pair = encode_pair(chat_models.policy(chat), TALKS[0])
     assert chat.decode(pair.prompt_ids).endswith("<|im_start|>assistant\n")
     assert chat.decode(pair.chosen_ids) == "down<|im_end|>"
     assert chat.decode(pair.rejected_ids) == "the answer is up<|im_end|>"
@@ -198,7 +198,7 @@ def test_nothing_after_the_end_of_the_turn_is_trained(eos):
 def test_an_answer_of_several_turns_ends_with_the_last():
     chat = chat_models.tokenizer()
     more = [*said("assistant", "down"), *said("user", "sure?"), *said("assistant", "yes\n")]
-    pair = encoded(chat_models.policy(chat), {**TALKS[0], "chosen": more})
+    pair = encode_pair(chat_models.policy(chat), {**TALKS[0], "chosen": more})
     assert chat.decode(pair.chosen_ids).endswith("assistant\nyes\n<|im_end|>")
 
 
@@ -209,7 +209,7 @@ def test_control_tokens_in_a_row_are_text(talk):
     texts = {"prompt": "up<|im_end|>?", "chosen": "a<|im_end|>b", "rejected": "b"}
     roles = {"prompt": "user", "chosen": "assistant", "rejected": "assistant"}
     row = {name: said(roles[name], text) if talk else text for name, text in texts.items()}
-    pair = encoded(chat_models.policy(chat), row)
+    pair = encode_pair(chat_models.policy(chat), row)
     assert [pair.prompt_ids.count(end), pair.chosen_ids.count(end)] == [1, 1]
     assert "up<|im_end|>?" in chat.decode(pair.prompt_ids)
     assert chat.decode(pair.chosen_ids) == "a<|im_end|>b<|im_end|>"
@@ -218,16 +218,16 @@ def test_control_tokens_in_a_row_are_text(talk):
 def test_the_system_prompt_of_a_conversation_is_its_own_or_the_policys():
     chat = chat_models.tokenizer()
     player = chat_models.policy(chat, system="Be brief.")
-    assert "system\nS<" in chat.decode(encoded(player, TALKS[0]).prompt_ids)
+    assert "system\nS<" in chat.decode(encode_pair(player, TALKS[0]).prompt_ids)
     without = {**TALKS[0], "prompt": said("user", "up?")}
-    text = chat.decode(encoded(player, without).prompt_ids)
+    text = chat.decode(encode_pair(player, without).prompt_ids)
     assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nup?")
 
 
 def test_thoughts_of_a_chosen_answer_are_thoughts():
     chat = chat_models.thinking()
     row = {**TALKS[0], "chosen": said("assistant", "<think>hm</think>down")}
-    ids = encoded(chat_models.policy(chat), row).chosen_ids
+    ids = encode_pair(chat_models.policy(chat), row).chosen_ids
     assert ids[0] == chat.convert_tokens_to_ids("<think>")
     assert ids.count(chat.convert_tokens_to_ids("</think>")) == 1
 
@@ -235,7 +235,7 @@ def test_thoughts_of_a_chosen_answer_are_thoughts():
 def test_a_prompt_keeps_its_last_token_where_trl_would_cut_it_off():
     """Of "is " + "up" one tokenizer run makes "is" + " up"; in play the prompt is "is ", always."""
     player = policy()
-    pair = encoded(player, {"prompt": "the answer is ", "chosen": "up", "rejected": "down"})
+    pair = encode_pair(player, {"prompt": "the answer is ", "chosen": "up", "rejected": "down"})
     assert pair.prompt_ids == player.encode("the answer is ")
     joint = tuple(player.tokenizer("the answer is up")["input_ids"])
     assert joint[: len(pair.prompt_ids)] != pair.prompt_ids
@@ -255,7 +255,7 @@ def test_conversations_need_a_chat_template(tmp_path):
 def test_a_text_prompt_is_read_as_an_observation_is():
     player = policy(system="S")
     player.tokenizer.chat_template = TEMPLATE
-    pair = encoded(player, {"prompt": "up?", "chosen": "down", "rejected": "up"})
+    pair = encode_pair(player, {"prompt": "up?", "chosen": "down", "rejected": "up"})
     assert pair.prompt_ids == player.encode("up?")
     text = player.tokenizer.decode(pair.prompt_ids + pair.chosen_ids)
     assert text == "<system>S<|end|>\n<user>up?<|end|>\n<assistant>down<|end|>"
@@ -290,13 +290,13 @@ def with_file(tmp_path, count=5, **options):
 
 def test_rows_of_a_file_come_in_turn_and_nothing_is_played(tmp_path, monkeypatch):
     engine = with_file(tmp_path, rows=2)
-    seen, given = [], dpo.encoded
+    seen, given = [], dpo.encode_pair
 
     def noted(player, row):
         seen.append(int(row["chosen"][1]))
         return given(player, row)
 
-    monkeypatch.setattr(dpo, "encoded", noted)
+    monkeypatch.setattr(dpo, "encode_pair", noted)
     for step in range(5):
         batch = engine.collect(NeverPlayed, [step, step + 1])
         assert batch == Batch()
@@ -400,7 +400,9 @@ def test_a_cross_gives_each_answer_its_mean_over_the_others():
     class Writer:
         name, prompt_style = "writer", None
 
-        def respond(self, requests: list[Request], group_size: int = 1, *, greedy: bool = False):
+        def respond(
+            self, requests: list[PolicyRequest], group_size: int = 1, *, greedy: bool = False
+        ):
             return [
                 [Completion(text=str(i), prompt_ids=(5,), ids=(20 + i,)) for i in range(group_size)]
                 for _ in requests

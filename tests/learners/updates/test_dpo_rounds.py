@@ -11,7 +11,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.dpo import DPO, MADPO
 from llmzoo.learners.updates.dpo import starts_round
 from llmzoo.learners.updates.dpo_reference import RoundReference
-from llmzoo.models.lora import own_parameters
+from llmzoo.models.lora import adapter_parameters
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
@@ -71,7 +71,7 @@ def compared_with(engine):
         elif player.adapter is None:
             result[name] = []
         else:
-            own = own_parameters(player.model, player.adapter)
+            own = adapter_parameters(player.model, player.adapter)
             result[name] = [p.detach().clone() for p in own.values()]
     return result
 
@@ -238,8 +238,8 @@ def test_a_reference_of_a_saved_adapter_is_a_copy_of_it(tmp_path):
     with torch.no_grad():
         for parameter in one.parameters():
             parameter += 0.1
-    kept.renew()
-    own = own_parameters(one.model, kept.player.adapter)
+    kept.refresh()
+    own = adapter_parameters(one.model, kept.player.adapter)
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), own.values(), strict=True))
     kept.load(tmp_path / "kept")
     assert all(torch.equal(a, b) for a, b in zip(before, own.values(), strict=True))

@@ -55,7 +55,7 @@ def an_engine(name="magrpo", agents=None, **options):
 
 def credited(engine, *groups):
     """What the update gives the passes, as it stands before them."""
-    return engine.updater._credited(engine.learner, list(groups))
+    return engine.updater._score_groups(engine.learner, list(groups))
 
 
 GOOD = a_group([(20, 0), (22, 0)], [1.0, 0.0])

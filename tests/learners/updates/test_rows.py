@@ -13,11 +13,11 @@ from torch.nn import functional as F
 from llmzoo.errors import ConfigError, DivergedError, UnknownNameError
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
-from llmzoo.learners.updates.examples import Example, cut_off
+from llmzoo.learners.updates.examples import Example, truncate_examples
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.rows import batches
+from llmzoo.learners.updates.rows import epoch_batches
 from llmzoo.learners.updates.sft import SFTUpdater
-from llmzoo.models.lora import own_parameters
+from llmzoo.models.lora import adapter_parameters
 from llmzoo.models.sampling import Sampling
 
 # lengths differ, so that rows have to be distinguished in a batch
@@ -86,7 +86,7 @@ def of_trl(player, tmp_path, **options):
         processing_class=player.tokenizer,
         optimizers=(stopped, torch.optim.lr_scheduler.LambdaLR(stopped, lambda step: 1.0)),
     )
-    return trainer.train().training_loss, stopped.gradients
+    return trainer.train().training_loss, stopped.collect_gradients
 
 
 class Stopped(torch.optim.Optimizer):
@@ -96,7 +96,9 @@ class Stopped(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": 0.0})
 
     def step(self, closure=None):
-        self.gradients = [p.grad.clone() for group in self.param_groups for p in group["params"]]
+        self.collect_gradients = [
+            p.grad.clone() for group in self.param_groups for p in group["params"]
+        ]
 
 
 @pytest.mark.slow
@@ -110,7 +112,7 @@ def test_loss_gradients_and_update_are_those_of_trl(trl_args, tmp_path):
     ours, theirs = tiny_models.policy(), tiny_models.policy()
     loss, gradients = of_trl(theirs, tmp_path, **trl_args)
     updater = an_updater(ours, trl_args=trl_args)
-    rows = cut_off(ROWS, trl_args.get("max_length"))
+    rows = truncate_examples(ROWS, trl_args.get("max_length"))
     assert updater.train("policy", rows, seed=0)["loss"] == pytest.approx(loss, rel=LIMIT)
     for parameter, wanted in zip(ours.model.parameters(), gradients, strict=True):
         assert_equal(parameter.grad, wanted * min(1.0, 1.0 / (norm_of(gradients) + 1e-6)))
@@ -187,7 +189,7 @@ def test_epochs_and_batches_make_steps():
 
 def test_every_epoch_has_all_rows_in_an_order_that_the_seed_fixes():
     config = SFTConfig(batch_size=3, epochs=2)
-    drawn = [batches(range(8), config, seed) for seed in (1, 1, 2)]
+    drawn = [epoch_batches(range(8), config, seed) for seed in (1, 1, 2)]
     assert [len(batch) for batch in drawn[0]] == [3, 3, 2, 3, 3, 2]
     flat = [row for batch in drawn[0] for row in batch]
     assert sorted(flat[:8]) == sorted(flat[8:]) == list(range(8))
@@ -232,7 +234,7 @@ def test_only_the_policys_own_adapter_learns(checkpointing):
     old = weights(agents["a"])
     assert trained(agents["a"])["loss"] == pytest.approx(expected, rel=1e-4)
     changed = {n for n, t in weights(agents["a"]).items() if not torch.equal(old[n], t)}
-    assert changed == set(own_parameters(model, mine))
+    assert changed == set(adapter_parameters(model, mine))
 
 
 def test_dropout_of_an_adapter_is_refused():

@@ -12,12 +12,12 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners.updates.examples import (
     Example,
     answer_ids,
-    cut_off,
-    drawn,
-    fits,
+    fits_context,
+    sample_examples,
+    truncate_examples,
     world_model_example,
 )
-from llmzoo.policies.base import Request
+from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.settings import Chat
 
 CHAT = (
@@ -44,7 +44,7 @@ def test_an_answer_as_the_sampler_gives_it_comes_back_token_by_token():
     with_bias = tiny_models.torch.full((head.weight.shape[0],), -1e4)
     with_bias[[*letters, player.tokenizer.eos_token_id]] = 0.0
     head.bias = tiny_models.torch.nn.Parameter(with_bias)
-    request = Request(agent="a_0", observation="go", env=None)
+    request = PolicyRequest(agent="a_0", observation="go", env=None)
     result = [c for c in player.respond([request], 256)[0] if not c.truncated]
     assert len({c.ids for c in result}) > 8
     for completion in result:
@@ -63,7 +63,7 @@ def test_where_the_prompt_opens_a_thought_the_answer_closes_it(text, written):
     player = chat_models.policy(chat_models.thinking(chat_models.OPENED))
     ids = answer_ids(player, text)
     assert player.tokenizer.decode(ids) == written
-    assert player.prompts_of().answer(ids) == "up"
+    assert player.prompts_for().answer(ids) == "up"
 
 
 def test_control_tokens_in_an_answer_are_text():
@@ -126,15 +126,17 @@ def test_braces_in_a_text_are_text():
 
 def test_a_length_cuts_the_end_off_and_drops_rows_without_a_completion():
     rows = [Example((5, 6), (20, 21, 0), True), Example((7, 8, 9), (0,), True)]
-    assert cut_off(rows, 3) == [Example((5, 6), (20,), True)]
-    assert cut_off(rows, None) == rows
+    assert truncate_examples(rows, 3) == [Example((5, 6), (20,), True)]
+    assert truncate_examples(rows, None) == rows
 
 
 def test_what_the_context_cannot_hold_does_not_fit():
     player = tiny_models.policy()  # 256 positions
-    assert fits(player, Example((5,) * 250, (6,) * 6, True))
-    assert not fits(player, Example((5,) * 250, (6,) * 7, True))
-    assert not fits(player, Example((), (6,), True))  # nothing to predict the first token from
+    assert fits_context(player, Example((5,) * 250, (6,) * 6, True))
+    assert not fits_context(player, Example((5,) * 250, (6,) * 7, True))
+    assert not fits_context(
+        player, Example((), (6,), True)
+    )  # nothing to predict the first token from
 
 
 @pytest.mark.parametrize(
@@ -143,8 +145,8 @@ def test_what_the_context_cannot_hold_does_not_fit():
 )
 def test_as_many_as_wanted_each_as_often_as_the_others(count, expected):
     three = [Example((n,), (n,), True) for n in range(3)]
-    result = drawn(three, count, random.Random(1))
+    result = sample_examples(three, count, random.Random(1))
     assert len(result) == count
     times = Counter(e.prompt[0] for e in result)
     assert sorted(times[n] for n in range(3)) == expected
-    assert drawn([], count, random.Random(1)) == []
+    assert sample_examples([], count, random.Random(1)) == []

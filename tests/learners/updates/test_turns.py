@@ -13,12 +13,12 @@ from llmzoo.learners.updates.turns import (
     AgentTrajectory,
     Turn,
     agent_trajectories,
-    explained,
-    valued,
+    explained_variances,
+    score_trajectory,
 )
 from llmzoo.records import Completion, Group
-from llmzoo.rollout.episodes import episodes, play_episode
-from llmzoo.rollout.scheduler import run
+from llmzoo.rollout.episodes import episode_rollout, play_episodes
+from llmzoo.rollout.scheduler import run_rollouts
 from llmzoo.spaces import FreeText
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -33,7 +33,7 @@ def adder():
     def write(request, i):
         return NUMBERS[request.agent, int(request.observation.split()[1])]
 
-    (episode,) = episodes(lambda: Adder(2), FakePolicy(write), [0])
+    (episode,) = play_episodes(lambda: Adder(2), FakePolicy(write), [0])
     return episode
 
 
@@ -51,25 +51,27 @@ def test_gae_over_an_agents_own_turns_and_beyond_a_time_limit(adder):
     a, b = agent_trajectories([adder], ["a_0", "b_1"])
     settings = {"gamma": 0.9, "lam": 0.5, "per_token": False}
     values = [torch.tensor([0.5]), torch.tensor([1.0])]
-    first, second = valued(a, values, 2.0, **settings)
+    first, second = score_trajectory(a, values, 2.0, **settings)
     # second: 4 + 0.9 * 2 - 1; first: (1 + 0.9 * 1 - 0.5) + 0.9 * 0.5 * 4.8
     assert second.advantages.tolist() == pytest.approx([4.8])
     assert first.advantages.tolist() == pytest.approx([1.4 + 0.45 * 4.8])
     assert second.targets.tolist() == pytest.approx([4.8 + 1.0])
     assert first.targets.tolist() == pytest.approx([3.56 + 0.5])
     values = [torch.tensor([0.2]), torch.tensor([0.4])]
-    first, second = valued(b, values, 1.0, **settings)
+    first, second = score_trajectory(b, values, 1.0, **settings)
     # second: 5 + 0.9 * 1 - 0.4; first: (2 + 0.9 * 0.4 - 0.2) + 0.45 * 5.5
     assert second.advantages.tolist() == pytest.approx([5.5])
     assert first.advantages.tolist() == pytest.approx([2.16 + 0.45 * 5.5])
     # where the task itself had ended, nothing would follow: 5 - 0.4
-    assert valued(b, values, 0.0, **settings)[1].advantages.tolist() == pytest.approx([4.6])
+    assert score_trajectory(b, values, 0.0, **settings)[1].advantages.tolist() == pytest.approx(
+        [4.6]
+    )
 
 
 def test_one_step_ahead_is_the_temporal_difference(adder):
     a, _ = agent_trajectories([adder], ["a_0", "b_1"])
     values = [torch.tensor([0.5]), torch.tensor([1.0])]
-    first, second = valued(a, values, 2.0, gamma=1.0, lam=0.0, per_token=False)
+    first, second = score_trajectory(a, values, 2.0, gamma=1.0, lam=0.0, per_token=False)
     assert first.advantages.tolist() == pytest.approx([1 + 1.0 - 0.5])
     assert second.advantages.tolist() == pytest.approx([4 + 2.0 - 1.0])
 
@@ -77,7 +79,7 @@ def test_one_step_ahead_is_the_temporal_difference(adder):
 def test_tokens_carry_a_turns_reward_at_its_end(adder):
     a, _ = agent_trajectories([adder], ["a_0", "b_1"])
     values = [torch.tensor([0.0, 1.0]), torch.tensor([2.0])]
-    first, second = valued(a, values, 3.0, gamma=0.5, lam=1.0, per_token=True)
+    first, second = score_trajectory(a, values, 3.0, gamma=0.5, lam=1.0, per_token=True)
     # last token: 4 + 0.5 * 3 - 2 = 3.5; before it, across the turn: (1 + 0.5 * 2 - 1) + 0.5 * 3.5
     assert second.advantages.tolist() == [[pytest.approx(3.5)]]
     # and within the turn, with no discount: (0 + 1 - 0) + 2.75
@@ -86,7 +88,7 @@ def test_tokens_carry_a_turns_reward_at_its_end(adder):
 
 
 def test_an_end_of_the_task_is_no_time_limit():
-    (episode,) = episodes(Parity, FakePolicy(lambda request, i: "a"), [0])
+    (episode,) = play_episodes(Parity, FakePolicy(lambda request, i: "a"), [0])
     (chain,) = agent_trajectories([episode], ["writer_0"])
     assert not chain.cut_off
     assert episode.cut_off == ()
@@ -106,7 +108,7 @@ def test_what_no_model_wrote_pays_the_answer_before():
             return answers
 
     policies = {"a_0": SilentAgent(write), "b_1": FakePolicy(write)}
-    (episode,) = episodes(lambda: Adder(2), policies, [0])
+    (episode,) = play_episodes(lambda: Adder(2), policies, [0])
     a, b = agent_trajectories([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [1.0 + 4.0]
     assert len(b.turns) == 2
@@ -116,7 +118,7 @@ def test_the_global_state_is_recorded_where_it_is_asked_for():
     env = Adder(1)
     env.reset(seed=0)
     agents = dict.fromkeys(["a_0", "b_1"], FakePolicy(lambda request, i: "1"))
-    (episode,) = run([play_episode(env, 0, with_state=True)], agents)
+    (episode,) = run_rollouts([episode_rollout(env, 0, with_state=True)], agents)
     assert [d.state for d in episode.decisions] == [
         "[a_0]\na_0 0 \n\n[b_1]\nb_1 0 ",
         "[a_0]\na_0 0 1.0\n\n[b_1]\nb_1 0 1.0",
@@ -160,7 +162,7 @@ class Market(ParallelEnv):
 
 
 def test_an_agent_that_is_out_early_has_a_chain_of_its_own():
-    (episode,) = episodes(
+    (episode,) = play_episodes(
         lambda: parallel_to_aec(Market()), FakePolicy(lambda request, i: "hold"), [0]
     )
     a, b = agent_trajectories([episode], ["a_0", "b_1"])
@@ -219,7 +221,7 @@ class Duel(AECEnv):
 
 def test_what_is_paid_before_the_first_turn_and_after_the_last():
     """The first counts for no answer, but in the total; the second for the answer before it."""
-    (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
+    (episode,) = play_episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
     a, b = agent_trajectories([episode], ["a_0", "b_1"])
     assert [turn.reward for turn in a.turns] == [7.0]
     assert [turn.reward for turn in b.turns] == [7.0]
@@ -228,7 +230,7 @@ def test_what_is_paid_before_the_first_turn_and_after_the_last():
 
 
 def test_an_agent_that_never_acts_has_no_chain():
-    (episode,) = episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
+    (episode,) = play_episodes(Duel, FakePolicy(lambda request, i: "draw"), [0])
     only = replace(episode, decisions=episode.decisions[:1])
     assert [chain.agent for chain in agent_trajectories([only], ["a_0", "b_1"])] == ["a_0"]
 
@@ -241,7 +243,7 @@ def two_chains(lam):
         turns = tuple(turn(n, reward) for n, reward in enumerate((0.0, paid)))
         trajectory = AgentTrajectory("a_0", turns, "", "", cut_off=False, timed_task=True)
         each = [torch.tensor([v], dtype=torch.float64) for v in known]
-        result += valued(trajectory, each, 0.0, gamma=1.0, lam=lam, per_token=False)
+        result += score_trajectory(trajectory, each, 0.0, gamma=1.0, lam=lam, per_token=False)
     return result
 
 
@@ -264,12 +266,12 @@ def test_variance_of_returns_and_of_bootstrapped_targets():
     foreseen = 1 - 0.13 / 0.25
     # one step ahead the targets are 0.9, 1, 0.1, 0: (0.16 + 0.25) / 2 = 0.205; the errors are
     # 0.4, 0.1, -0.4, -0.1: (0.16 + 0.01) / 2 = 0.085
-    assert explained(two_chains(0.0)) == {
+    assert explained_variances(two_chains(0.0)) == {
         "explained_variance": pytest.approx(foreseen),
         "explained_target_variance": pytest.approx(1 - 0.085 / 0.205),
     }
     # with lambda 1 the targets are the returns
-    assert explained(two_chains(1.0)) == {
+    assert explained_variances(two_chains(1.0)) == {
         "explained_variance": pytest.approx(foreseen),
         "explained_target_variance": pytest.approx(foreseen),
     }
@@ -278,7 +280,7 @@ def test_variance_of_returns_and_of_bootstrapped_targets():
 def test_returns_of_tokens_and_beyond_a_time_limit(adder):
     a, _ = agent_trajectories([adder], ["a_0", "b_1"])
     values = [torch.tensor([0.0, 1.0]), torch.tensor([2.0])]
-    first, second = valued(a, values, 3.0, gamma=0.5, lam=0.3, per_token=True)
+    first, second = score_trajectory(a, values, 3.0, gamma=0.5, lam=0.3, per_token=True)
     # 4 + 0.5 * 3, and before it 1 + 0.5 * 5.5 at both tokens, whatever lambda is
     assert second.returned.tolist() == pytest.approx([5.5])
     assert first.returned.tolist() == pytest.approx([3.75, 3.75])

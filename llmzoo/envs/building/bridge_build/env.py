@@ -76,20 +76,20 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.bridge_build import oracle, tasks
 from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import generate_tasks
+from llmzoo.envs.text import MalformedError
 
 MOST = 30  # orders of an agent in a round
-IOU, JOINED, WHOLE = 0.6, 0.2, 0.2
+IOU, CONNECTED, WHOLE = 0.6, 0.2, 0.2
 EARTH, UNSEEN = "#", "?"
 
 
@@ -114,9 +114,9 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("level", level, tuple(tasks.LEVELS))
-        chosen = generated(
-            tasks.draw,
+        check_choice("level", level, tuple(tasks.LEVELS))
+        chosen = generate_tasks(
+            tasks.sample_task,
             tasks.canonical,
             split=split,
             name=f"bridge_build, {level}",
@@ -124,7 +124,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         )
         super().__init__(
             chosen,
-            agents_of_site(num_agents, ("west_0", "east_1"), "builder_0"),
+            site_agents(num_agents, ("west_0", "east_1"), "builder_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             message_chars=message_chars if num_agents == 2 else 0,
@@ -136,18 +136,18 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def start(self, task: BridgeTask) -> bytes:
         return bytes(task.box.volume)
 
-    def readers(self, agent: str) -> Mapping[str, Reader]:
-        return blocks.readers(self.episode.task.box, (WOOD, STONE), self._reach(agent))
+    def order_readers(self, agent: str) -> Mapping[str, Reader]:
+        return blocks.command_readers(self.episode.task.box, (WOOD, STONE), self._reach(agent))
 
-    def carry_out(self, given: Mapping[str, Orders]) -> Done[bytes]:
+    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
         task = self.episode.task
-        built = blocks.build(task.box, self.episode.world, given, solid=task.earth)
-        return Done(built.grid, blocks.overlaps(built.written))
+        built = blocks.apply_orders(task.box, self.episode.world, given, solid=task.earth)
+        return OrdersResult(built.grid, blocks.overlaps(built.written))
 
     def progress(self, world: bytes) -> Mapping[str, float]:
         return {
             "iou": IOU * scoring.iou(world, self.episode.task.target),
-            "joined": JOINED * joined(self.episode.task, world),
+            "joined": CONNECTED * is_connected(self.episode.task, world),
             "whole": WHOLE * (world == self.episode.task.target),
         }
 
@@ -173,7 +173,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             f"Write orders, one a line, at most {self.most}:\n"
             "setblock x y z material: place one block, such as: setblock 7 3 0 wood\n"
             "fill x1 y1 z1 x2 y2 z2 material: place blocks in all cells from one corner to the other\n"
-            f"pass: do nothing{self.saying()}\n"
+            f"pass: do nothing{self.message_rule()}\n"
             "The material air removes a block. The blocks stay until the next round."
         )
 
@@ -181,7 +181,9 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         task = self.episode.task
         rows = self._rows(self._seen(agent))
         lines = [f"y={task.box.height - 1 - number:<2} {row}" for number, row in enumerate(rows)]
-        return "\n".join(["What you see:", *lines, f"     {self._tens()}", f"x=   {self._ones()}"])
+        return "\n".join(
+            ["What you see:", *lines, f"     {self._tens_row()}", f"x=   {self._ones_row()}"]
+        )
 
     def terse(self, agent: str) -> str:
         reach = self._reach(agent)
@@ -197,28 +199,35 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         """The valley after each order of the answer."""
         try:
             given = self.read(self.agent_selection, text).given
-        except Malformed:
+        except MalformedError:
             return []
         box, world = self.episode.task.box, self.episode.world
-        return [self._picture(grid) for grid in blocks.steps(box, world, [c for _, c in given])]
+        return [
+            self._picture(grid)
+            for grid in blocks.intermediate_grids(box, world, [c for _, c in given])
+        ]
 
     def expert(self, agent: str) -> str:
         state = self.episode
         if self._is_informed():
             columns = [
-                x for builder in self._agents(agent) for x in oracle.half(state.task, builder)
+                x
+                for builder in self._agents(agent)
+                for x in oracle.half_columns(state.task, builder)
             ]
             banks = state.task.west, state.task.east
-            return oracle.listed(oracle.commands(state.task, state.world, banks, columns))
+            return oracle.format_commands(
+                oracle.remaining_commands(state.task, state.world, banks, columns)
+            )
         builder = self.possible_agents.index(agent)
-        return oracle.expert(state.task, state.world, builder, self._heard(agent))
+        return oracle.expert(state.task, state.world, builder, self._received_messages(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         if len(self.possible_agents) == 1:
             return oracle.amateur_alone(state.task, state.world, rng)
         builder = self.possible_agents.index(agent)
-        heard = self._heard(agent) if self.message_chars else [""]
+        heard = self._received_messages(agent) if self.message_chars else [""]
         return oracle.amateur(state.task, state.world, builder, heard, rng)
 
     def _is_informed(self) -> bool:
@@ -229,12 +238,12 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         alone = len(self.possible_agents) == 1
         return [0, 1] if alone else [self.possible_agents.index(agent)]
 
-    def _heard(self, agent: str) -> list[str]:
+    def _received_messages(self, agent: str) -> list[str]:
         """The messages of the other agent."""
         return [
             text
-            for said in self.episode.messages
-            for builder, text in said.items()
+            for round_messages in self.episode.messages
+            for builder, text in round_messages.items()
             if builder != agent
         ]
 
@@ -243,7 +252,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         task = self.episode.task
         if len(self.possible_agents) == 1:
             return range(task.box.width)
-        return oracle.half(task, self.possible_agents.index(agent))
+        return oracle.half_columns(task, self.possible_agents.index(agent))
 
     def _reach(self, agent: str) -> range:
         """The columns in which an agent builds."""
@@ -267,10 +276,10 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             rows.append("".join(cells))
         return rows
 
-    def _tens(self) -> str:
+    def _tens_row(self) -> str:
         return "".join(str(x // 10) if x % 10 == 0 else " " for x in range(self._width()))
 
-    def _ones(self) -> str:
+    def _ones_row(self) -> str:
         return "".join(str(x % 10) for x in range(self._width()))
 
     def _width(self) -> int:
@@ -279,10 +288,10 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task
         grid = bytes(0 if solid else cell for cell, solid in zip(grid, task.earth, strict=True))
-        return pictures.front(task.box, grid, task.target, task.earth)
+        return pictures.front_view(task.box, grid, task.target, task.earth)
 
 
-def joined(task: BridgeTask, grid: bytes) -> bool:
+def is_connected(task: BridgeTask, grid: bytes) -> bool:
     """Whether one can walk from bank to bank."""
     before = task.west.height
     for x in range(task.west.edge + 1, task.east.edge):
@@ -295,4 +304,4 @@ def joined(task: BridgeTask, grid: bytes) -> bool:
 
 
 raw_env = BridgeBuild
-env, parallel_env = public_forms(BridgeBuild)
+env, parallel_env = make_env_fns(BridgeBuild)

@@ -16,7 +16,7 @@ from llmzoo.envs.building.blocks import STONE, WOOD, Box
 REACH = 2  # columns beyond the middle that an agent reaches
 
 
-class Level(NamedTuple):
+class BridgeLevel(NamedTuple):
     """``margin``: the least and the most columns of a bank. ``step``: the largest difference between the
     heights of the banks. ``rocks``: on each side of the middle."""
 
@@ -28,9 +28,9 @@ class Level(NamedTuple):
 
 
 LEVELS = {
-    "easy": Level(14, 8, (2, 4), 2, 1),
-    "normal": Level(16, 9, (2, 5), 4, 1),
-    "hard": Level(20, 12, (2, 5), 7, 2),
+    "easy": BridgeLevel(14, 8, (2, 4), 2, 1),
+    "normal": BridgeLevel(16, 9, (2, 5), 4, 1),
+    "hard": BridgeLevel(20, 12, (2, 5), 7, 2),
 }
 
 
@@ -79,10 +79,10 @@ class BridgeTask:
 
     @cached_property
     def target(self) -> bytes:
-        return plan(self.box, self.west, self.east, self.rocks)
+        return build_target(self.box, self.west, self.east, self.rocks)
 
 
-def deck(west: Bank, east: Bank) -> dict[int, int]:
+def deck_heights(west: Bank, east: Bank) -> dict[int, int]:
     """The height of the deck in each column between the banks: that of the lower bank, and one more each
     column up to the higher bank."""
     low = min(west.height, east.height)
@@ -92,10 +92,10 @@ def deck(west: Bank, east: Bank) -> dict[int, int]:
     }
 
 
-def plan(box: Box, west: Bank, east: Bank, rocks: tuple[tuple[int, int], ...]) -> bytes:
+def build_target(box: Box, west: Bank, east: Bank, rocks: tuple[tuple[int, int], ...]) -> bytes:
     """The grid of the finished bridge: a wooden deck, and a stone pier from each rock up to it."""
     grid = bytearray(box.volume)
-    heights = deck(west, east)
+    heights = deck_heights(west, east)
     for x, y in heights.items():
         grid[box.at(x, y, 0)] = WOOD
     for x, top in rocks:
@@ -104,7 +104,7 @@ def plan(box: Box, west: Bank, east: Bank, rocks: tuple[tuple[int, int], ...]) -
     return bytes(grid)
 
 
-def draw(
+def sample_task(
     rng: random.Random, width: int, height: int, margin: tuple[int, int], step: int, rocks: int
 ) -> BridgeTask:
     box = Box(width, height, 1)
@@ -113,7 +113,7 @@ def draw(
     east_height = rng.choice([other for other in others if other != west_height])
     west = Bank(rng.randint(*margin) - 1, west_height)
     east = Bank(width - rng.randint(*margin), east_height)
-    heights = deck(west, east)
+    heights = deck_heights(west, east)
     middle = width // 2
     halves = range(west.edge + 1, middle), range(middle, east.edge)
     places = sorted(x for half in halves for x in rng.sample(half, rocks))
@@ -131,8 +131,8 @@ def canonical(task: BridgeTask) -> str:
         Bank(width - 1 - task.west.edge, task.west.height),
         tuple(sorted((width - 1 - x, top) for x, top in task.rocks)),
     )
-    return min(_text(task), _text(mirrored))
+    return min(_valley_text(task), _valley_text(mirrored))
 
 
-def _text(task: BridgeTask) -> str:
+def _valley_text(task: BridgeTask) -> str:
     return f"{tuple(task.box)} {tuple(task.west)} {tuple(task.east)} {task.rocks}"

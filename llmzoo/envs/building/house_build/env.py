@@ -77,17 +77,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, MATERIALS, STONE, SYMBOLS, WOOD, Stock
 from llmzoo.envs.building.house_build import oracle, tasks
 from llmzoo.envs.building.house_build.tasks import HouseTask
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import generate_tasks
+from llmzoo.envs.text import MalformedError
 
 MOST = 40  # orders of an agent in a round
 PLACED = (WOOD, STONE, BRICK, GLASS, DOOR)
@@ -95,14 +95,14 @@ IOU, WALLS, ROOF, OPENINGS, WHOLE = 0.4, 0.15, 0.15, 0.1, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class HouseState:
     """``stocks``: the blocks that each agent may still place."""
 
     grid: bytes
     stocks: Mapping[str, Stock]
 
 
-class HouseBuild(BuildingSite[HouseTask, House]):
+class HouseBuild(BuildingSite[HouseTask, HouseState]):
     """A house built by two agents with too few blocks each, or by one with enough."""
 
     metadata: dict[str, Any] = {
@@ -122,9 +122,9 @@ class HouseBuild(BuildingSite[HouseTask, House]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("level", level, tuple(tasks.LEVELS))
-        chosen = generated(
-            tasks.draw,
+        check_choice("level", level, tuple(tasks.LEVELS))
+        chosen = generate_tasks(
+            tasks.sample_task,
             tasks.canonical,
             split=split,
             name=f"house_build, {level}",
@@ -132,7 +132,7 @@ class HouseBuild(BuildingSite[HouseTask, House]):
         )
         super().__init__(
             chosen,
-            agents_of_site(num_agents, ("builder_0", "builder_1"), "builder_0"),
+            site_agents(num_agents, ("builder_0", "builder_1"), "builder_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             prompt=prompt,
@@ -140,27 +140,27 @@ class HouseBuild(BuildingSite[HouseTask, House]):
             render_mode=render_mode,
         )
 
-    def start(self, task: HouseTask) -> House:
+    def start(self, task: HouseTask) -> HouseState:
         stock = task.stock(len(self.possible_agents))
-        return House(bytes(task.box.volume), dict.fromkeys(self.possible_agents, stock))
+        return HouseState(bytes(task.box.volume), dict.fromkeys(self.possible_agents, stock))
 
-    def readers(self, agent: str) -> Mapping[str, Reader]:
-        return blocks.readers(self.episode.task.box, PLACED)
+    def order_readers(self, agent: str) -> Mapping[str, Reader]:
+        return blocks.command_readers(self.episode.task.box, PLACED)
 
-    def carry_out(self, given: Mapping[str, Orders]) -> Done[House]:
+    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[HouseState]:
         state = self.episode
         world = state.world
-        built = blocks.build(state.task.box, world.grid, given, stocks=world.stocks)
-        house = House(built.grid, built.stocks)
-        return Done(house, blocks.overlaps(built.written), built.refused)
+        built = blocks.apply_orders(state.task.box, world.grid, given, stocks=world.stocks)
+        house = HouseState(built.grid, built.stocks)
+        return OrdersResult(house, blocks.overlaps(built.written), built.refused)
 
-    def progress(self, world: House) -> Mapping[str, float]:
+    def progress(self, world: HouseState) -> Mapping[str, float]:
         task = self.episode.task
         return {
             "iou": IOU * scoring.iou(world.grid, task.target),
-            "walls": WALLS * scoring.share(world.grid, task.target, task.walls),
-            "roof": ROOF * scoring.share(world.grid, task.target, task.roof),
-            "openings": OPENINGS * scoring.share(world.grid, task.target, task.openings),
+            "walls": WALLS * scoring.matching_share(world.grid, task.target, task.walls),
+            "roof": ROOF * scoring.matching_share(world.grid, task.target, task.roof),
+            "openings": OPENINGS * scoring.matching_share(world.grid, task.target, task.openings),
             "whole": WHOLE * (world.grid == task.target),
         }
 
@@ -177,7 +177,7 @@ class HouseBuild(BuildingSite[HouseTask, House]):
             f"{team}\n"
             "The house must be as planned in every cell: the same material, and nothing where the plan has a dot.\n"
             f"x counts from the left, 0 to {width - 1}; y from the ground up, 0 to {height - 1}; z from the front, "
-            f"0 to {depth - 1}. The materials: {', '.join(_signs())}.\n"
+            f"0 to {depth - 1}. The materials: {', '.join(_material_signs())}.\n"
             f"Write orders, one a line, at most {self.most}:\n"
             "setblock x y z material: place one block, such as: setblock 0 1 0 wood\n"
             "fill x1 y1 z1 x2 y2 z2 material: place blocks in all cells from one corner to the other\n"
@@ -214,14 +214,18 @@ class HouseBuild(BuildingSite[HouseTask, House]):
         """The house after each order of the answer, as far as there are blocks."""
         try:
             given = self.read(self.agent_selection, text)
-        except Malformed:
+        except MalformedError:
             return []
         state, agent = self.episode, self.agent_selection
         box, stocks = state.task.box, {agent: state.world.stocks[agent]}
-        late = blocks.build(box, state.world.grid, {agent: given}, stocks=stocks).refused[agent]
+        late = blocks.apply_orders(box, state.world.grid, {agent: given}, stocks=stocks).refused[
+            agent
+        ]
         refused = {reason.partition(":")[0] for reason in late}
         fills = [order for number, order in given.given if f"line {number}" not in refused]
-        return [self._picture(grid) for grid in blocks.steps(box, state.world.grid, fills)]
+        return [
+            self._picture(grid) for grid in blocks.intermediate_grids(box, state.world.grid, fills)
+        ]
 
     def fingerprint(self, task: HouseTask) -> str:
         return f"{tuple(task.box)} {task.target.hex()}"
@@ -249,12 +253,12 @@ class HouseBuild(BuildingSite[HouseTask, House]):
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task
-        return pictures.layers(task.box, grid, task.target)
+        return pictures.layer_views(task.box, grid, task.target)
 
 
-def _signs() -> list[str]:
+def _material_signs() -> list[str]:
     return [f"{MATERIALS[material]} ({SYMBOLS[material]})" for material in PLACED]
 
 
 raw_env = HouseBuild
-env, parallel_env = public_forms(HouseBuild)
+env, parallel_env = make_env_fns(HouseBuild)

@@ -9,27 +9,27 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from llmzoo.envs.building.blocks import AIR, DOOR, GLASS, Fill, boxes
+from llmzoo.envs.building.blocks import AIR, DOOR, GLASS, FillCommand, cover_with_boxes
 from llmzoo.envs.building.house_build.tasks import HouseTask
 
 SLIPS = ("forgets", "too high", "no openings", "other half", "typing")
 
 
-def commands(task: HouseTask, grid: bytes, half: int) -> list[Fill]:
+def remaining_commands(task: HouseTask, grid: bytes, half: int) -> list[FillCommand]:
     """What is left to do in a half of the cells."""
     todo = []
     for material, count in task.counts.items():
         cells = [at for at, wanted in enumerate(task.target) if wanted == material]
         middle = (count + 1) // 2
         own = cells[middle:] if half else cells[:middle]
-        todo += boxes(task.box, [at for at in own if grid[at] != material], material)
+        todo += cover_with_boxes(task.box, [at for at in own if grid[at] != material], material)
     extra = [at for at, built in enumerate(grid) if built != AIR and task.target[at] == AIR]
     own = [at for at in extra if sum(task.box.place(at)) % 2 == half]
-    return [*boxes(task.box, own, AIR), *todo]
+    return [*cover_with_boxes(task.box, own, AIR), *todo]
 
 
 def expert(task: HouseTask, grid: bytes, halves: Sequence[int]) -> str:
-    todo = [c for half in halves for c in commands(task, grid, half)]
+    todo = [c for half in halves for c in remaining_commands(task, grid, half)]
     return "\n".join(map(str, todo)) or "pass"
 
 
@@ -39,11 +39,11 @@ def amateur(task: HouseTask, grid: bytes, halves: Sequence[int], rng: random.Ran
     slip = rng.choice((*["none"] * 6, *SLIPS))
     if slip == "other half" and len(halves) == 1:
         halves = [1 - halves[0]]
-    todo = [c for half in halves for c in commands(task, grid, half)]
+    todo = [c for half in halves for c in remaining_commands(task, grid, half)]
     if slip == "forgets":
         todo = [c for c in todo if rng.random() < 0.7]
     elif slip == "too high":
-        todo = [_higher(c, task.box.height - 1) for c in todo]
+        todo = [_raise_command(c, task.box.height - 1) for c in todo]
     elif slip == "no openings":
         todo = [c for c in todo if c.material not in (GLASS, DOOR)]
     elif slip == "typing":
@@ -56,6 +56,6 @@ def amateur(task: HouseTask, grid: bytes, halves: Sequence[int], rng: random.Ran
     return "My part of the house:\n" + ("\n".join(map(str, todo)) or "pass")
 
 
-def _higher(command: Fill, top: int) -> Fill:
+def _raise_command(command: FillCommand, top: int) -> FillCommand:
     (x1, y1, z1), (x2, y2, z2), material = command
-    return Fill((x1, min(y1 + 1, top), z1), (x2, min(y2 + 1, top), z2), material)
+    return FillCommand((x1, min(y1 + 1, top), z1), (x2, min(y2 + 1, top), z2), material)

@@ -18,7 +18,7 @@ from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, STONE, WOOD, Box
 SOLID = (WOOD, STONE, BRICK)
 
 
-class Level(NamedTuple):
+class HouseLevel(NamedTuple):
     """``sides`` and ``walls``: the least and the most cells of a side of the ground and of the height of
     the walls. ``windows``: their least and most number."""
 
@@ -29,9 +29,9 @@ class Level(NamedTuple):
 
 
 LEVELS = {
-    "easy": Level((3, 5), (2, 2), (1, 2), False),
-    "normal": Level((4, 6), (2, 3), (2, 3), False),
-    "hard": Level((5, 8), (3, 4), (3, 5), True),
+    "easy": HouseLevel((3, 5), (2, 2), (1, 2), False),
+    "normal": HouseLevel((4, 6), (2, 3), (2, 3), False),
+    "hard": HouseLevel((5, 8), (3, 4), (3, 5), True),
 }
 
 
@@ -58,7 +58,7 @@ class HouseTask:
         }
 
 
-def draw(
+def sample_task(
     rng: random.Random,
     sides: tuple[int, int],
     walls: tuple[int, int],
@@ -83,7 +83,7 @@ def draw(
                 if layer <= z < depth - layer:
                     grid[box.at(x, 1 + tall + layer, z)] = above
                     parts["roof"].append(box.at(x, 1 + tall + layer, z))
-    free = _between_corners(width, depth)
+    free = _wall_columns(width, depth)
     x, z = free.pop(rng.randrange(len(free)))
     openings = {box.at(x, y, z): DOOR for y in (1, 2)}
     panes = [(x, y, z) for x, z in free for y in range(1, tall + 1)]
@@ -105,16 +105,16 @@ def canonical(task: HouseTask) -> str:
         for turned in (cells, cells.transpose(0, 2, 1))
         for one in (turned, turned[:, ::-1], turned[:, :, ::-1], turned[:, ::-1, ::-1])
     ]
-    return min(f"{one.shape} {_rename(one.tobytes()).hex()}" for one in images)
+    return min(f"{one.shape} {_rename_materials(one.tobytes()).hex()}" for one in images)
 
 
-def _rename(grid: bytes) -> bytes:
+def _rename_materials(grid: bytes) -> bytes:
     """The grid with wood, stone and brick numbered in the order in which they come."""
     there = sorted((material for material in SOLID if material in grid), key=grid.index)
     return grid.translate(bytes.maketrans(bytes(there), bytes(SOLID[: len(there)])))
 
 
-def _between_corners(width: int, depth: int) -> list[tuple[int, int]]:
+def _wall_columns(width: int, depth: int) -> list[tuple[int, int]]:
     """x and z of the columns of the walls that are no corners."""
     along = [(x, z) for z in (0, depth - 1) for x in range(1, width - 1)]
     return along + [(x, z) for x in (0, width - 1) for z in range(1, depth - 1)]

@@ -74,12 +74,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import pictures
-from llmzoo.envs.building.orders import Orders, Reader, Refused
+from llmzoo.envs.building.orders import OrderRefused, Orders, Reader
 from llmzoo.envs.building.resource_gathering import field as fields
 from llmzoo.envs.building.resource_gathering import oracle, tasks
-from llmzoo.envs.building.resource_gathering.field import Field
+from llmzoo.envs.building.resource_gathering.field import FieldState
 from llmzoo.envs.building.resource_gathering.tasks import (
     KINDS,
     REACH,
@@ -89,11 +89,11 @@ from llmzoo.envs.building.resource_gathering.tasks import (
     FieldTask,
     Stack,
 )
-from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.drawing import Board, BoardCell
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import generate_tasks
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 MOST = 24  # orders of an agent in a round
@@ -101,7 +101,7 @@ IOU, WHOLE = 0.8, 0.2
 SIGNS = {"wood": "W", "stone": "S", "iron": "I"}
 
 
-class ResourceGathering(BuildingSite[FieldTask, Field]):
+class ResourceGathering(BuildingSite[FieldTask, FieldState]):
     """A field with two workers, moved by an agent each or both by one."""
 
     metadata: dict[str, Any] = {
@@ -122,19 +122,19 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("level", level, tuple(tasks.LEVELS))
+        check_choice("level", level, tuple(tasks.LEVELS))
         if max_turns < 3:
             raise ConfigError(f"max_turns must be at least 3 here, got {max_turns}")
         super().__init__(
-            generated(
-                oracle.draw,
+            generate_tasks(
+                oracle.sample_task,
                 tasks.canonical,
                 split=split,
                 name=f"resource_gathering, {level}, {max_turns} rounds",
                 rounds=max_turns,
                 **tasks.LEVELS[level]._asdict(),
             ),
-            agents_of_site(num_agents, ("forester_0", "miner_1"), "gatherer_0"),
+            site_agents(num_agents, ("forester_0", "miner_1"), "gatherer_0"),
             max_turns=max_turns,
             most=MOST * 2 // num_agents,
             message_chars=message_chars if num_agents == 2 else 0,
@@ -143,27 +143,30 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
             render_mode=render_mode,
         )
 
-    def start(self, task: FieldTask) -> Field:
-        return fields.opened(task, WORKERS)
+    def start(self, task: FieldTask) -> FieldState:
+        return fields.initial_field(task, WORKERS)
 
-    def readers(self, agent: str) -> Mapping[str, Reader]:
+    def order_readers(self, agent: str) -> Mapping[str, Reader]:
         size = self.episode.task.size
-        own = self._workers(agent)
+        own = self._workers_of(agent)
         if len(own) == 1:
-            return fields.readers(size, own[0])
-        return {worker: partial(_of_worker, fields.readers(size, worker)) for worker in own}
+            return fields.worker_readers(size, own[0])
+        return {
+            worker: partial(_read_worker_order, fields.worker_readers(size, worker))
+            for worker in own
+        }
 
-    def carry_out(self, given: Mapping[str, Orders]) -> Done[Field]:
-        field, refused = fields.carried_out(self.episode.task, self.episode.world, given)
-        return Done(field, refused=refused)
+    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[FieldState]:
+        field, refused = fields.execute_orders(self.episode.task, self.episode.world, given)
+        return OrdersResult(field, refused=refused)
 
-    def progress(self, world: Field) -> Mapping[str, float]:
-        share = fields.gathered(self.episode.task, world.stock)
+    def progress(self, world: FieldState) -> Mapping[str, float]:
+        share = fields.gathered_iou(self.episode.task, world.stock)
         return {"iou": IOU * share, "whole": WHOLE * (share == 1.0)}
 
     def rules(self, agent: str) -> str:
         task = self.episode.task
-        own = self._workers(agent)
+        own = self._workers_of(agent)
         if len(own) == 1:
             worker, other = own[0], "miner_1" if own[0] == "forester" else "forester_0"
             kinds = {name: " and ".join(TAKES[name]) for name in WORKERS}
@@ -181,14 +184,14 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
             f"Write orders, one a line, at most {self.most}; they are executed in this order.{form}\n"
             f"{before}go x z: walk there, at most {task.steps} steps a round in all\n"
             f"{before}take x z: take one block from the stack in this cell\n"
-            f"pass: do nothing{self.saying()}"
+            f"pass: do nothing{self.message_rule()}"
         )
 
     def shown(self, agent: str) -> str:
         state = self.episode
         stock = ", ".join(f"{state.world.stock[k]} {k}" for k in KINDS)
         lines = [f"The stock: {stock}."]
-        for worker in self._workers(agent):
+        for worker in self._workers_of(agent):
             x, z = state.world.places[worker]
             whose = "You are" if len(self.possible_agents) == 2 else f"The {worker} is"
             lines += [f"{whose} at x={x}, z={z}."]
@@ -201,7 +204,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
         state = self.episode
         needs = zip(KINDS, state.task.needs, strict=True)
         lines = ["stock " + " ".join(f"{kind} {state.world.stock[kind]}/{n}" for kind, n in needs)]
-        for worker in self._workers(agent):
+        for worker in self._workers_of(agent):
             x, z = state.world.places[worker]
             lines += [f"{worker} {x} {z} steps {state.task.steps}"]
         known = [f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known(agent)]
@@ -218,11 +221,11 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
         agent = self.agent_selection
         try:
             given = self.read(agent, text).given
-        except Malformed:
+        except MalformedError:
             return []
         task, field, boards = self.episode.task, self.episode.world, []
         for count in range(1, len(given) + 1):
-            after, refused = fields.carried_out(task, field, {agent: Orders(given[:count])})
+            after, refused = fields.execute_orders(task, field, {agent: Orders(given[:count])})
             if len(refused[agent]) == 0 or not refused[agent][-1].startswith(
                 f"line {given[count - 1][0]}:"
             ):
@@ -231,27 +234,27 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        own = self._workers(agent)
+        own = self._workers_of(agent)
         if len(own) == 1 and self.message_chars and not state.messages:
-            return oracle.report(state.task, state.world, own[0], self.message_chars)
+            return oracle.format_report(state.task, state.world, own[0], self.message_chars)
         lines = []
         for worker in own:
-            told = self._told(agent, worker)
-            orders = oracle.round_of(state.task, state.world, worker, told)
-            lines += [self._line(str(order), worker) for order in orders]
+            reported = self._told(agent, worker)
+            orders = oracle.plan_round(state.task, state.world, worker, reported)
+            lines += [self._order_line(str(order), worker) for order in orders]
         return "\n".join(lines) or "pass"
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        own = self._workers(agent)
+        own = self._workers_of(agent)
         first = len(own) == 1 and self.message_chars and not state.messages
         if first and rng.random() < 0.8:
-            return oracle.report(state.task, state.world, own[0], self.message_chars)
+            return oracle.format_report(state.task, state.world, own[0], self.message_chars)
         lines = []
         for worker in own:
-            told = self._told(agent, worker)
-            orders = oracle.amateur(state.task, state.world, worker, told, rng)
-            lines += [self._line(order, worker) for order in orders]
+            reported = self._told(agent, worker)
+            orders = oracle.amateur(state.task, state.world, worker, reported, rng)
+            lines += [self._order_line(order, worker) for order in orders]
         return "\n".join(lines) or "pass"
 
     def _told(self, agent: str, worker: str) -> list[Stack]:
@@ -259,26 +262,26 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
         state = self.episode
         if not self.message_chars:
             return [stack for stack in state.world.stacks if stack.kind in TAKES[worker]]
-        said = [text for words in state.messages for s, text in words.items() if s != agent]
-        return oracle.heard(said, state.task.size)
+        messages = [text for words in state.messages for s, text in words.items() if s != agent]
+        return oracle.parse_reports(messages, state.task.size)
 
-    def _workers(self, agent: str) -> tuple[str, ...]:
+    def _workers_of(self, agent: str) -> tuple[str, ...]:
         """The workers that an agent moves."""
         if len(self.possible_agents) == 1:
             return WORKERS
         return (agent.partition("_")[0],)
 
-    def _line(self, order: str, worker: str) -> str:
+    def _order_line(self, order: str, worker: str) -> str:
         return order if len(self.possible_agents) == 2 else f"{worker} {order}"
 
     def _known(self, agent: str) -> list[Stack]:
-        seen = {s for worker in self._workers(agent) for s in self.episode.world.known(worker)}
+        seen = {s for worker in self._workers_of(agent) for s in self.episode.world.known(worker)}
         return sorted(seen)
 
     def _rows(self, agent: str) -> list[str]:
         """The field as an agent has seen it."""
         field, size = self.episode.world, self.episode.task.size
-        own = self._workers(agent)
+        own = self._workers_of(agent)
         seen = frozenset[tuple[int, int]]().union(*(field.seen[worker] for worker in own))
         signs = {stack.cell: SIGNS[stack.kind] for stack in field.stacks}
         signs |= {field.places[worker]: "@" for worker in own}
@@ -287,7 +290,7 @@ class ResourceGathering(BuildingSite[FieldTask, Field]):
             for z in range(size)
         ]
 
-    def _picture(self, field: Field) -> Board:
+    def _picture(self, field: FieldState) -> Board:
         size = self.episode.task.size
         cells = {s.cell: BoardCell(SIGNS[s.kind], _KINDS[s.kind]) for s in field.stacks}
         cells |= {cell: BoardCell("@", "player") for cell in field.places.values()}
@@ -305,13 +308,13 @@ _KINDS: Mapping[str, Literal["wood", "stone", "iron"]] = {
 }
 
 
-def _of_worker(own: Mapping[str, Reader], rest: str) -> Any:
+def _read_worker_order(own: Mapping[str, Reader], rest: str) -> Any:
     """The order of a worker that is named before it."""
     verb, _, words = rest.partition(" ")
     if verb.lower() not in own:
-        raise Refused(f"after the worker comes {' or '.join(own)}")
+        raise OrderRefused(f"after the worker comes {' or '.join(own)}")
     return own[verb.lower()](words)
 
 
 raw_env = ResourceGathering
-env, parallel_env = public_forms(ResourceGathering)
+env, parallel_env = make_env_fns(ResourceGathering)

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from llmzoo.envs.building.orders import Orders, Reader, Refused, inside, numbers
+from llmzoo.envs.building.orders import (
+    OrderRefused,
+    Orders,
+    Reader,
+    check_coordinate,
+    parse_numbers,
+)
 from llmzoo.envs.building.resource_gathering.tasks import (
     KINDS,
     REACH,
@@ -14,13 +20,13 @@ from llmzoo.envs.building.resource_gathering.tasks import (
     Cell,
     FieldTask,
     Stack,
-    around,
     distance,
-    way,
+    visible_cells,
+    walk_cells,
 )
 
 
-class Go(NamedTuple):
+class GoOrder(NamedTuple):
     """``worker`` walks to ``cell``."""
 
     worker: str
@@ -30,7 +36,7 @@ class Go(NamedTuple):
         return f"go {self.cell[0]} {self.cell[1]}"
 
 
-class Take(NamedTuple):
+class TakeOrder(NamedTuple):
     """``worker`` takes one block from the stack in ``cell``."""
 
     worker: str
@@ -41,7 +47,7 @@ class Take(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldState:
     """places, seen: where each worker is, and the cells it has seen. stacks: what is left. stock: what has
     been gathered, by kind."""
 
@@ -58,32 +64,32 @@ class Field:
         return [stack for stack in self.stacks if stack.cell in self.seen[worker]]
 
 
-def opened(task: FieldTask, workers: Iterable[str]) -> Field:
+def initial_field(task: FieldTask, workers: Iterable[str]) -> FieldState:
     """The field at the start."""
     places = dict(zip(workers, task.starts, strict=True))
-    seen = {worker: frozenset(around(cell, task.size)) for worker, cell in places.items()}
-    return Field(places, seen, task.stacks, dict.fromkeys(KINDS, 0))
+    seen = {worker: frozenset(visible_cells(cell, task.size)) for worker, cell in places.items()}
+    return FieldState(places, seen, task.stacks, dict.fromkeys(KINDS, 0))
 
 
-def readers(size: int, worker: str) -> dict[str, Reader]:
+def worker_readers(size: int, worker: str) -> dict[str, Reader]:
     """How a worker's ``go`` and ``take`` are read."""
 
     def cell(rest: str, verb: str) -> Cell:
         words = rest.split()
         if len(words) != 2:
-            raise Refused(f"{verb} takes x z")
-        x, z = numbers(words)
-        return inside("x", x, size), inside("z", z, size)
+            raise OrderRefused(f"{verb} takes x z")
+        x, z = parse_numbers(words)
+        return check_coordinate("x", x, size), check_coordinate("z", z, size)
 
     return {
-        "go": lambda rest: Go(worker, cell(rest, "go")),
-        "take": lambda rest: Take(worker, cell(rest, "take")),
+        "go": lambda rest: GoOrder(worker, cell(rest, "go")),
+        "take": lambda rest: TakeOrder(worker, cell(rest, "take")),
     }
 
 
-def carried_out(
-    task: FieldTask, field: Field, given: Mapping[str, Orders]
-) -> tuple[Field, dict[str, tuple[str, ...]]]:
+def execute_orders(
+    task: FieldTask, field: FieldState, given: Mapping[str, Orders]
+) -> tuple[FieldState, dict[str, tuple[str, ...]]]:
     """The field after the orders of a round, agent by agent, and what was refused of each agent."""
     steps = dict.fromkeys(field.places, task.steps)
     refused: dict[str, tuple[str, ...]] = {}
@@ -91,41 +97,43 @@ def carried_out(
         late = []
         for number, order in orders.given:
             try:
-                field = _done(task, field, order, steps)
-            except Refused as reason:
+                field = _execute_order(task, field, order, steps)
+            except OrderRefused as reason:
                 late.append(f"line {number}: {reason}")
         refused[builder] = tuple(late)
     return field, refused
 
 
-def gathered(task: FieldTask, stock: Mapping[str, int]) -> float:
+def gathered_iou(task: FieldTask, stock: Mapping[str, int]) -> float:
     """Intersection over union of what there is and what is needed, counted in blocks of each kind."""
     needs = dict(zip(KINDS, task.needs, strict=True))
     both = sum(min(stock[kind], need) for kind, need in needs.items())
     return both / sum(max(stock[kind], need) for kind, need in needs.items())
 
 
-def _done(task: FieldTask, field: Field, order: Go | Take, steps: dict[str, int]) -> Field:
+def _execute_order(
+    task: FieldTask, field: FieldState, order: GoOrder | TakeOrder, steps: dict[str, int]
+) -> FieldState:
     worker = order.worker
     here = field.places[worker]
-    if isinstance(order, Go):
-        cells = way(here, order.cell)
+    if isinstance(order, GoOrder):
+        cells = walk_cells(here, order.cell)
         if len(cells) > steps[worker]:
-            raise Refused(f"it is {len(cells)} steps away, you have {steps[worker]}")
+            raise OrderRefused(f"it is {len(cells)} steps away, you have {steps[worker]}")
         steps[worker] -= len(cells)
-        seen = field.seen[worker].union(*(around(cell, task.size) for cell in cells))
+        seen = field.seen[worker].union(*(visible_cells(cell, task.size) for cell in cells))
         return replace(
             field,
             places={**field.places, worker: order.cell},
             seen={**field.seen, worker: seen},
         )
     if distance(here, order.cell) > REACH:
-        raise Refused(f"it is more than {REACH} steps away")
+        raise OrderRefused(f"it is more than {REACH} steps away")
     stack = field.at(order.cell)
     if stack is None:
-        raise Refused("there is nothing")
+        raise OrderRefused("there is nothing")
     if stack.kind not in TAKES[worker]:
-        raise Refused(f"a {worker} takes {' and '.join(TAKES[worker])}, this is {stack.kind}")
+        raise OrderRefused(f"a {worker} takes {' and '.join(TAKES[worker])}, this is {stack.kind}")
     rest = [s if s is not stack else s._replace(blocks=s.blocks - 1) for s in field.stacks]
     return replace(
         field,

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 
 from llmzoo.envs.building.orders import Orders
 from llmzoo.envs.building.resource_gathering.field import (
-    Field,
-    Go,
-    Take,
-    carried_out,
-    gathered,
-    opened,
+    FieldState,
+    GoOrder,
+    TakeOrder,
+    execute_orders,
+    gathered_iou,
+    initial_field,
 )
 from llmzoo.envs.building.resource_gathering.tasks import (
     KINDS,
@@ -27,9 +27,9 @@ from llmzoo.envs.building.resource_gathering.tasks import (
     Cell,
     FieldTask,
     Stack,
-    candidate,
     distance,
-    way,
+    sample_candidate,
+    walk_cells,
 )
 from llmzoo.errors import ConfigError
 
@@ -39,7 +39,7 @@ _MAX_TRIES = 500
 _STACK = re.compile(r"\b(wood|stone|iron) ([0-9]) at ([0-9]{1,2}) ([0-9]{1,2})\b")
 
 
-def report(task: FieldTask, field: Field, worker: str, limit: int) -> str:
+def format_report(task: FieldTask, field: FieldState, worker: str, limit: int) -> str:
     """The message of a worker: the stacks that others take, as many as fit into ``limit`` characters."""
     words: list[str] = []
     for stack in field.known(worker):
@@ -50,7 +50,7 @@ def report(task: FieldTask, field: Field, worker: str, limit: int) -> str:
     return f"say {'; '.join(words)}" if words else "pass"
 
 
-def heard(messages: Iterable[str], size: int) -> list[Stack]:
+def parse_reports(messages: Iterable[str], size: int) -> list[Stack]:
     """The stacks that messages name."""
     found = {}
     for text in messages:
@@ -61,7 +61,9 @@ def heard(messages: Iterable[str], size: int) -> list[Stack]:
     return list(found.values())
 
 
-def round_of(task: FieldTask, field: Field, worker: str, told: Sequence[Stack]) -> list[Go | Take]:
+def plan_round(
+    task: FieldTask, field: FieldState, worker: str, reported: Sequence[Stack]
+) -> list[GoOrder | TakeOrder]:
     """Walks and takes of a round: to the nearest stack again and again, as far as the steps go."""
     here, steps = field.places[worker], task.steps
     missing = {
@@ -70,46 +72,48 @@ def round_of(task: FieldTask, field: Field, worker: str, told: Sequence[Stack]) 
         if kind in TAKES[worker]
     }
     seen = {stack.cell: stack for stack in field.known(worker)}
-    own = {s.cell: s for s in told if s.cell not in field.seen[worker]} | seen
+    own = {s.cell: s for s in reported if s.cell not in field.seen[worker]} | seen
     left = [stack for stack in own.values() if missing.get(stack.kind, 0) > 0]
-    orders: list[Go | Take] = []
+    orders: list[GoOrder | TakeOrder] = []
     while left:
         stack = min(left, key=lambda each: (distance(here, each.cell), each))
         left.remove(stack)
         if missing[stack.kind] <= 0:
             continue
-        walk = way(here, stack.cell)
+        walk = walk_cells(here, stack.cell)
         needed = max(0, len(walk) - REACH)
         goal = walk[min(needed, steps) - 1] if needed and steps else here
         if goal != here:
-            orders.append(Go(worker, goal))
+            orders.append(GoOrder(worker, goal))
             steps -= distance(here, goal)
             here = goal
         if distance(here, stack.cell) > REACH:
             break
         count = min(missing[stack.kind], stack.blocks)
-        orders += [Take(worker, stack.cell)] * count
+        orders += [TakeOrder(worker, stack.cell)] * count
         missing[stack.kind] -= count
     return orders
 
 
-def solvable(task: FieldTask, rounds: int) -> bool:
+def is_solvable(task: FieldTask, rounds: int) -> bool:
     """Whether a pair of experts gathers everything: a round of reports, and then walks."""
-    field = opened(task, WORKERS)
-    told = {
+    field = initial_field(task, WORKERS)
+    reported = {
         worker: [s for s in field.known(other) if s.kind in TAKES[worker]]
         for worker, other in zip(WORKERS, reversed(WORKERS), strict=True)
     }
     for _ in range(rounds - 1):
         given = {
-            worker: Orders(tuple(enumerate(round_of(task, field, worker, told[worker]), start=1)))
+            worker: Orders(
+                tuple(enumerate(plan_round(task, field, worker, reported[worker]), start=1))
+            )
             for worker in WORKERS
         }
-        field, _ = carried_out(task, field, given)
-    return gathered(task, field.stock) == 1.0
+        field, _ = execute_orders(task, field, given)
+    return gathered_iou(task, field.stock) == 1.0
 
 
-def draw(
+def sample_task(
     rng: random.Random, size: int, needs: tuple[int, int, int], steps: int, rounds: int
 ) -> FieldTask:
     """A field in which a pair of experts gathers everything in ``rounds`` rounds.
@@ -117,30 +121,30 @@ def draw(
     Raises ``ConfigError`` if there is none in hundreds of draws.
     """
     for _ in range(_MAX_TRIES):
-        task = candidate(rng, size, needs, steps)
-        if solvable(task, rounds):
+        task = sample_candidate(rng, size, needs, steps)
+        if is_solvable(task, rounds):
             return task
     raise ConfigError(f"no field of {size}x{size} in {_MAX_TRIES} draws; raise max_turns")
 
 
 def amateur(
     task: FieldTask,
-    field: Field,
+    field: FieldState,
     worker: str,
-    told: Sequence[Stack],
+    reported: Sequence[Stack],
     rng: random.Random,
 ) -> list[str]:
     """The walks and takes, often with a slip: more than is needed, a walk that is too far, only the first
     orders, orders without a number, or no walk."""
-    orders = round_of(task, field, worker, told)
+    orders = plan_round(task, field, worker, reported)
     lines = [str(order) for order in orders]
     slip = rng.choice((*["none"] * 6, *SLIPS))
-    if slip == "too much" and isinstance(orders[-1] if orders else None, Take):
+    if slip == "too much" and isinstance(orders[-1] if orders else None, TakeOrder):
         return [*lines, lines[-1]]
     if slip == "too far":
         far = task.size - 1
         cell: Cell = (far if field.places[worker][0] <= far // 2 else 0, field.places[worker][1])
-        return [str(Go(worker, cell)), *lines]
+        return [str(GoOrder(worker, cell)), *lines]
     if slip == "forgets":
         return lines[: (len(lines) + 1) // 2]
     if slip == "typing":

@@ -17,7 +17,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {"forester": ("wood",), "miner": ("stone"
 VIEW, REACH = 2, 2  # how far a worker sees (to the side and ahead), and takes (in steps)
 
 
-class Level(NamedTuple):
+class FieldLevel(NamedTuple):
     """``needs``: blocks of each of ``KINDS``. ``steps``: of a worker in a round."""
 
     size: int
@@ -26,9 +26,9 @@ class Level(NamedTuple):
 
 
 LEVELS = {
-    "easy": Level(7, (2, 2, 0), 5),
-    "normal": Level(9, (3, 3, 1), 6),
-    "hard": Level(11, (4, 4, 2), 8),
+    "easy": FieldLevel(7, (2, 2, 0), 5),
+    "normal": FieldLevel(9, (3, 3, 1), 6),
+    "hard": FieldLevel(11, (4, 4, 2), 8),
 }
 
 
@@ -56,7 +56,7 @@ def distance(one: Cell, other: Cell) -> int:
     return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
 
-def around(cell: Cell, size: int) -> set[Cell]:
+def visible_cells(cell: Cell, size: int) -> set[Cell]:
     """The cells that a worker sees from ``cell``."""
     x, z = cell
     return {
@@ -66,7 +66,7 @@ def around(cell: Cell, size: int) -> set[Cell]:
     }
 
 
-def way(start: Cell, end: Cell) -> list[Cell]:
+def walk_cells(start: Cell, end: Cell) -> list[Cell]:
     """The cells of a walk, without the first: along x, then along z."""
     cells, (x, z) = [], start
     while x != end[0]:
@@ -78,13 +78,15 @@ def way(start: Cell, end: Cell) -> list[Cell]:
     return cells
 
 
-def candidate(rng: random.Random, size: int, needs: tuple[int, int, int], steps: int) -> FieldTask:
+def sample_candidate(
+    rng: random.Random, size: int, needs: tuple[int, int, int], steps: int
+) -> FieldTask:
     """A field in which each worker starts among what the other takes, and sees none of its own. It may
     be too large for the rounds there are."""
     cells = [(x, z) for x in range(size) for z in range(size)]
     while True:
         forester, miner = rng.sample(cells, 2)
-        near = around(forester, size), around(miner, size)
+        near = visible_cells(forester, size), visible_cells(miner, size)
         if not near[0] & near[1]:
             break
     free = [sorted(near[0] - {forester}), sorted(near[1] - {miner})]
@@ -107,12 +109,12 @@ def canonical(task: FieldTask) -> str:
         for flip_x in (False, True):
             for flip_z in (False, True):
 
-                def moved(
+                def transform(
                     cell: Cell, turn: bool = turn, flip_x: bool = flip_x, flip_z: bool = flip_z
                 ) -> Cell:
                     x, z = cell[::-1] if turn else cell
                     return (last - x if flip_x else x), (last - z if flip_z else z)
 
-                stacks = sorted((moved(s.cell), s.kind, s.blocks) for s in task.stacks)
-                images.append(f"{[*map(moved, task.starts)]} {stacks}")
+                stacks = sorted((transform(s.cell), s.kind, s.blocks) for s in task.stacks)
+                images.append(f"{[*map(transform, task.starts)]} {stacks}")
     return f"{task.size} {task.needs} {min(images)}"

@@ -68,17 +68,17 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.orders import Orders, Reader
-from llmzoo.envs.building.site import BuildingSite, Done, agents_of_site
+from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.building.str_build import oracle, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import generate_tasks
+from llmzoo.envs.text import MalformedError
 
 MOST = 64  # orders of an agent in a round
 OWN = (WOOD, STONE)  # the material of each agent
@@ -106,16 +106,16 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("level", level, tuple(tasks.LEVELS))
+        check_choice("level", level, tuple(tasks.LEVELS))
         count = tasks.check_letters(tasks.LEVELS[level] if letters is None else letters)
-        chosen = generated(
-            tasks.draw,
+        chosen = generate_tasks(
+            tasks.sample_task,
             tasks.canonical,
             split=split,
             name=f"str_build, {count} letters",
             letters=count,
         )
-        agents = agents_of_site(num_agents, ("builder_0", "builder_1"), "builder_0")
+        agents = site_agents(num_agents, ("builder_0", "builder_1"), "builder_0")
         super().__init__(
             chosen,
             agents,
@@ -129,12 +129,12 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def start(self, task: WordTask) -> bytes:
         return bytes(task.box.volume)
 
-    def readers(self, agent: str) -> Mapping[str, Reader]:
-        return blocks.readers(self.episode.task.box, self._materials(agent))
+    def order_readers(self, agent: str) -> Mapping[str, Reader]:
+        return blocks.command_readers(self.episode.task.box, self._materials(agent))
 
-    def carry_out(self, given: Mapping[str, Orders]) -> Done[bytes]:
-        built = blocks.build(self.episode.task.box, self.episode.world, given)
-        return Done(built.grid, blocks.overlaps(built.written))
+    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
+        built = blocks.apply_orders(self.episode.task.box, self.episode.world, given)
+        return OrdersResult(built.grid, blocks.overlaps(built.written))
 
     def progress(self, world: bytes) -> Mapping[str, float]:
         task = self.episode.task
@@ -171,22 +171,22 @@ class StrBuild(BuildingSite[WordTask, bytes]):
 
     def shown(self, agent: str) -> str:
         task = self.episode.task
-        lines = ["The plan:", *_numbered(task.rows)]
+        lines = ["The plan:", *_number_rows(task.rows)]
         if any(self.episode.world):
             signs = ", ".join(f"{SYMBOLS[material]} {MATERIALS[material]}" for material in OWN)
-            lines += [f"What stands ({signs}):", *_numbered(self._standing())]
+            lines += [f"What stands ({signs}):", *_number_rows(self._standing_rows())]
         else:
             lines += ["Nothing stands yet."]
         return "\n".join(lines)
 
     def terse(self, agent: str) -> str:
         own = " ".join(MATERIALS[material] for material in self._materials(agent))
-        standing = ["stands", *self._standing()] if any(self.episode.world) else []
+        standing = ["stands", *self._standing_rows()] if any(self.episode.world) else []
         return "\n".join([own, "plan", *self.episode.task.rows, *standing])
 
     def board(self) -> str:
         """What stands; a # where a block is missing."""
-        rows = zip(self._standing(), self.episode.task.rows, strict=True)
+        rows = zip(self._standing_rows(), self.episode.task.rows, strict=True)
         return "\n".join(
             "".join(plan if block == "." else block for block, plan in zip(*row, strict=True))
             for row in rows
@@ -199,10 +199,13 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         """The wall after each order of the answer."""
         try:
             given = self.read(self.agent_selection, text).given
-        except Malformed:
+        except MalformedError:
             return []
         box, world = self.episode.task.box, self.episode.world
-        return [self._picture(grid) for grid in blocks.steps(box, world, [c for _, c in given])]
+        return [
+            self._picture(grid)
+            for grid in blocks.intermediate_grids(box, world, [c for _, c in given])
+        ]
 
     def fingerprint(self, task: WordTask) -> str:
         return task.text
@@ -223,19 +226,19 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     def _materials(self, agent: str) -> list[int]:
         return [OWN[half] for half in self._halves(agent)]
 
-    def _standing(self) -> list[str]:
+    def _standing_rows(self) -> list[str]:
         box = self.episode.task.box
         return [box.rows(self.episode.world, y)[0] for y in reversed(range(box.height))]
 
     def _picture(self, grid: bytes) -> Board:
         task = self.episode.task
-        return pictures.front(task.box, grid, task.target, any_material=True)
+        return pictures.front_view(task.box, grid, task.target, any_material=True)
 
 
-def _numbered(rows: list[str] | tuple[str, ...]) -> list[str]:
+def _number_rows(rows: list[str] | tuple[str, ...]) -> list[str]:
     """The rows of a wall from the top, with their y."""
     return [f"y={len(rows) - 1 - number} {row}" for number, row in enumerate(rows)]
 
 
 raw_env = StrBuild
-env, parallel_env = public_forms(StrBuild)
+env, parallel_env = make_env_fns(StrBuild)

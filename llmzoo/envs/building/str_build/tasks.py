@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from llmzoo.envs.building.blocks import STONE, Box
-from llmzoo.envs.building.font import HEIGHT, LETTERS, written
-from llmzoo.envs.settings import in_range
+from llmzoo.envs.building.font import HEIGHT, LETTERS, text_rows
+from llmzoo.envs.settings import check_range
 
 LEVELS = {"easy": 2, "normal": 3, "hard": 5}  # letters
 MAX_LETTERS = 5
@@ -24,7 +24,7 @@ class WordTask:
     @cached_property
     def rows(self) -> tuple[str, ...]:
         """The wall from the top, ``#`` where a block must stand."""
-        return written(self.text)
+        return text_rows(self.text)
 
     @cached_property
     def box(self) -> Box:
@@ -38,11 +38,11 @@ class WordTask:
 
 
 def check_letters(letters: int) -> int:
-    in_range("letters", letters, 1, MAX_LETTERS)
+    check_range("letters", letters, 1, MAX_LETTERS)
     return letters
 
 
-def draw(rng: random.Random, letters: int) -> WordTask:
+def sample_task(rng: random.Random, letters: int) -> WordTask:
     return WordTask("".join(rng.choice(_ALPHABET) for _ in range(letters)))
 
 

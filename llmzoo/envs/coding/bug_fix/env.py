@@ -63,15 +63,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.bug_fix import halves, oracle, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.messages import MESSAGE_CHARS, NOT_DELIVERED, delivered, fined, message_limit
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Listed, described
-from llmzoo.envs.text import cut
+from llmzoo.envs.messages import (
+    MESSAGE_CHARS,
+    NOT_DELIVERED,
+    check_message_limit,
+    parse_message,
+    penalize_undelivered,
+)
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import TaskList, describe_task
+from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CaseResult, Limits, Verdict
 
@@ -83,7 +89,7 @@ _MAX_FIX_CHARS = 6_000
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class RepairState:
     """The state of an episode. ``after``: the report of the public tests on the last fix. ``said``: each
     agent's last answer in normal form. ``told``: in the split view, what each agent is told of its last
     answer."""
@@ -120,10 +126,10 @@ class BugFix(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("mutations", mutations, (None, 1, 2))
-        one_of("num_agents", num_agents, (1, 2))
-        one_of("prompt", prompt, ("full",))
-        one_of("view", view, ("full", "split"))
+        check_choice("mutations", mutations, (None, 1, 2))
+        check_choice("num_agents", num_agents, (1, 2))
+        check_choice("prompt", prompt, ("full",))
+        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"
@@ -135,20 +141,20 @@ class BugFix(TextEnv):
             render_mode=render_mode,
         )
         self.view = view
-        self.message_chars = message_limit(message_chars)
+        self.message_chars = check_message_limit(message_chars)
         self.metadata["team_and_local"] = view == "split"  # a message that fails is paid alone
         self._limits = Limits(time_limit=time_limit)
-        self.tasks = Listed(
-            tasks.shipped(mutations), tasks.canonical, split=split, source="shipped"
+        self.tasks = TaskList(
+            tasks.load_tasks(mutations), tasks.canonical, split=split, source="shipped"
         )
-        self.episode: Repair
+        self.episode: RepairState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Repair(chosen)
+        self.episode = RepairState(chosen)
 
     def describe(self) -> Mapping[str, Any]:
-        return described(self.tasks, self.episode.task.broken, self.episode.task)
+        return describe_task(self.tasks, self.episode.task.broken, self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
         if self.view == "split" and agent == LOCATOR:
@@ -157,9 +163,9 @@ class BugFix(TextEnv):
         problems: list[str] = []
         parts = self._parts(agent)
         if LOCATOR in parts:
-            problems += self._locate(text, scores)
+            problems += self._score_location(text, scores)
         if FIXER in parts:
-            problems += self._mend(text, scores)
+            problems += self._score_fix(text, scores)
         error = "; ".join(problems)
         paid = {name: score - self.episode.scores[name] for name, score in scores.items()}
         self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
@@ -167,42 +173,42 @@ class BugFix(TextEnv):
 
     def _tell(self, text: str) -> Outcome:
         """Deliver the locator's message."""
-        message, reason = delivered(text, self.message_chars)
+        message, reason = parse_message(text, self.message_chars)
         self._say(LOCATOR, message or NOT_DELIVERED)
         self._told(LOCATOR, reason and f"Your last message was not delivered: {reason}.")
-        return fined({LOCATOR: reason})
+        return penalize_undelivered({LOCATOR: reason})
 
-    def _locate(self, text: str, scores: dict[str, float]) -> list[str]:
+    def _score_location(self, text: str, scores: dict[str, float]) -> list[str]:
         """Score a location; what was wrong with the answer."""
         try:
-            named = scoring.parse(text)
+            named = scoring.parse_location(text)
         except scoring.NoLocation as reason:
             scores["location"] = 0.0
-            self._located("no location could be read")
+            self._record_location("no location could be read")
             return [f"malformed: {reason}"]
         known = self.episode.task.locations
         if self.view == "split":
             known = halves.locations(self.episode.task)
         scores["location"] = scoring.WEIGHTS["location"] * scoring.location_share(known, named)
-        why = cut(named.reason, _MAX_VALUE_CHARS)
-        self._located(f"function {named.function[:100]}, line {named.line}: {why}")
+        why = truncate(named.reason, _MAX_VALUE_CHARS)
+        self._record_location(f"function {named.function[:100]}, line {named.line}: {why}")
         return []
 
-    def _mend(self, text: str, scores: dict[str, float]) -> list[str]:
+    def _score_fix(self, text: str, scores: dict[str, float]) -> list[str]:
         """Score a fix; what was wrong with the answer."""
         broken = self.episode.task.broken
-        self._say(FIXER, cut(text, _MAX_FIX_CHARS))
+        self._say(FIXER, truncate(text, _MAX_FIX_CHARS))
         try:
-            program = scoring.fix(broken, text)
+            program = scoring.apply_fix(broken, text)
         except NoProgram as reason:
             scores["tests"] = 0.0
-            scores["parses"] = scoring.WEIGHTS["parses"] * scoring.parses(broken, text)
-            why = f"{halves.UNUSABLE[:-1]}: {cut(str(reason), _MAX_VALUE_CHARS)}"
+            scores["parses"] = scoring.WEIGHTS["parses"] * scoring.parse_share(broken, text)
+            why = f"{halves.UNUSABLE[:-1]}: {truncate(str(reason), _MAX_VALUE_CHARS)}"
             self._told(FIXER, why)
             self._judged(halves.UNUSABLE if self.view == "split" else why)
             return [f"malformed: {reason}"]
         gained, trouble = self._try(program)
-        if not trouble and (left_out := programs.left_out(text)):
+        if not trouble and (left_out := programs.left_out_reason(text)):
             trouble = f"left out: {left_out}"
         scores["parses"] = scoring.WEIGHTS["parses"]
         scores["tests"] = scoring.WEIGHTS["tests"] * gained
@@ -213,20 +219,20 @@ class BugFix(TextEnv):
         if self.view == "split":
             heard = self.episode.said.get(LOCATOR, "")
             if agent == LOCATOR:
-                return oracle.tell(task, self.message_chars)
-            return oracle.repair(task, heard, self.turn)
-        said = {LOCATOR: oracle.locate, FIXER: oracle.fix}
-        return "\n\n".join(said[part](task) for part in self._parts(agent))
+                return oracle.expert_message(task, self.message_chars)
+            return oracle.expert_repair(task, heard, self.turn)
+        experts = {LOCATOR: oracle.expert_location, FIXER: oracle.expert_fix}
+        return "\n\n".join(experts[part](task) for part in self._parts(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         if self.view == "split":
             heard = self.episode.said.get(LOCATOR, "")
             if agent == LOCATOR:
-                return oracle.amateur_tell(task, self.message_chars, rng)
-            return oracle.amateur_mend(task, heard, rng)
-        said = {LOCATOR: oracle.amateur_locate, FIXER: oracle.amateur_fix}
-        return "\n\n".join(said[part](task, rng) for part in self._parts(agent))
+                return oracle.noisy_message(task, self.message_chars, rng)
+            return oracle.noisy_repair(task, heard, rng)
+        experts = {LOCATOR: oracle.noisy_location, FIXER: oracle.noisy_fix}
+        return "\n\n".join(experts[part](task, rng) for part in self._parts(agent))
 
     def _try(self, program: str) -> tuple[float, str]:
         """Test a fixed program: the share of failed tests that it gains, and what kept it from running."""
@@ -236,9 +242,9 @@ class BugFix(TextEnv):
         after = _share(self._check(program, hidden))
         self.success = shown.ok and after == 1.0
         self._told(FIXER, halves.TRIED)
-        report = halves.report if self.view == "split" else _report
+        report = halves.format_report if self.view == "split" else _report
         self._judged(report(public, shown.cases))
-        return scoring.tests_share(before, after), judging.trouble(shown)
+        return scoring.tests_share(before, after), judging.failure_reason(shown)
 
     def _check(self, program: str, calls: Sequence[Call]) -> Verdict:
         """The verdict of public or of hidden calls. They are never judged together: a program can read
@@ -248,7 +254,7 @@ class BugFix(TextEnv):
     def _say(self, part: str, text: str) -> None:
         self.episode = replace(self.episode, said={**self.episode.said, part: text})
 
-    def _located(self, what: str) -> None:
+    def _record_location(self, what: str) -> None:
         """Keep a location for the other agent; in the split view it stands in the fixer's own answer."""
         if self.view == "full":
             self._say(LOCATOR, what)
@@ -263,40 +269,40 @@ class BugFix(TextEnv):
 
     def prompt(self, agent: str) -> str:
         if self.view == "split":
-            return self._half(agent)
+            return self._split_prompt(agent)
         repair = self.episode
-        lines = [_ROLES[agent], "", "The program:", "", _numbered(repair.task.broken), ""]
+        lines = [_ROLES[agent], "", "The program:", "", _with_line_numbers(repair.task.broken), ""]
         public, _ = repair.task.program.calls()
         lines += [_report(public, self._check(repair.task.broken, public).cases), ""]
         lines += [f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
-        said = repair.said
-        if agent == FIXER and LOCATOR in said:
-            lines += [f"The locator says: {said[LOCATOR]}"]
-        elif LOCATOR in said:
-            lines += [f"You last said: {said[LOCATOR]}"]
+        messages = repair.said
+        if agent == FIXER and LOCATOR in messages:
+            lines += [f"The locator says: {messages[LOCATOR]}"]
+        elif LOCATOR in messages:
+            lines += [f"You last said: {messages[LOCATOR]}"]
         if repair.after:
             whose = "The fixer's" if agent == LOCATOR else "Your"
-            lines += ["", f"{whose} last answer:", said[FIXER], "", repair.after]
+            lines += ["", f"{whose} last answer:", messages[FIXER], "", repair.after]
         lines += ["", *(_FORMATS[part] for part in self._parts(agent))]
         return "\n".join([*lines, "", "Your answer:"])
 
-    def _half(self, agent: str) -> str:
+    def _split_prompt(self, agent: str) -> str:
         """What an agent reads in the split view."""
         repair = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
-        told, answer = repair.told.get(agent, ""), repair.said.get(FIXER)
+        notice, answer = repair.told.get(agent, ""), repair.said.get(FIXER)
         if agent == FIXER:
-            code = _numbered(halves.without_docstrings(repair.task.broken))
+            code = _with_line_numbers(halves.without_docstrings(repair.task.broken))
             forms = [_FORMATS[part] for part in self._parts(agent)]
-            heard = repair.said.get(LOCATOR)
+            message = repair.said.get(LOCATOR)
             return halves.fixer_prompt(
-                code, heading, heard, answer, told, forms, self.message_chars
+                code, heading, message, answer, notice, forms, self.message_chars
             )
         public, _ = repair.task.program.calls()
-        ends = halves.report(public, self._check(repair.task.broken, public).cases)
+        ends = halves.format_report(public, self._check(repair.task.broken, public).cases)
         meant = halves.purposes(repair.task.program.source)
         return halves.locator_prompt(
-            meant, ends, heading, told, answer, repair.after, self.message_chars
+            meant, ends, heading, notice, answer, repair.after, self.message_chars
         )
 
     def _parts(self, agent: str) -> tuple[str, ...]:
@@ -305,7 +311,7 @@ class BugFix(TextEnv):
         return (LOCATOR, FIXER) if both else (agent,)
 
     def board(self) -> str:
-        return _numbered(self.episode.task.broken)
+        return _with_line_numbers(self.episode.task.broken)
 
 
 _ROLES = {
@@ -333,19 +339,19 @@ def _report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
         return f"All {len(calls)} public tests pass."
     lines = [f"{len(failed)} of {len(calls)} public tests fail:"]
     for (name, args, expected), case in failed[:_MAX_SHOWN]:
-        given = cut(", ".join(repr(arg) for arg in args), _MAX_VALUE_CHARS)
+        given = truncate(", ".join(repr(arg) for arg in args), _MAX_VALUE_CHARS)
         # a returned value says more than "wrong value"
         got = case.got or case.error
-        wanted, got = cut(repr(expected), _MAX_VALUE_CHARS), cut(got, _MAX_VALUE_CHARS)
+        wanted, got = truncate(repr(expected), _MAX_VALUE_CHARS), truncate(got, _MAX_VALUE_CHARS)
         lines.append(f"  {name}({given})\n    expected {wanted}\n    got {got}")
     if len(failed) > _MAX_SHOWN:
         lines.append(f"  and {len(failed) - _MAX_SHOWN} more")
     return "\n".join(lines)
 
 
-def _numbered(source: str) -> str:
+def _with_line_numbers(source: str) -> str:
     return "\n".join(f"{n:3}  {line}" for n, line in enumerate(source.splitlines(), start=1))
 
 
 raw_env = BugFix
-env, parallel_env = public_forms(BugFix)
+env, parallel_env = make_env_fns(BugFix)

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from llmzoo.envs.coding import mutations
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
-from llmzoo.envs.messages import quoted
-from llmzoo.envs.text import cut
+from llmzoo.envs.messages import quote_message
+from llmzoo.envs.text import truncate
 from llmzoo.sandbox import syntax
 from llmzoo.sandbox.results import CaseResult
 
@@ -61,23 +61,23 @@ def purposes(source: str) -> str:
     return "\n\n".join(f"{name}:\n{text}" for name, text in known.items() if text)
 
 
-def report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
+def format_report(calls: Sequence[Call], cases: Sequence[CaseResult]) -> str:
     """How public tests end, those that pass too. What a program gives stays in one line."""
     failed = sum(not case.passed for case in cases)
     lines = [f"{failed} of {len(calls)} public tests fail:"]
     for call, case in zip(calls, cases, strict=True):
-        given, expected = written(call)
+        given, expected = format_call(call)
         got = " ".join((case.got or case.error).split())
-        end = "passes" if case.passed else f"got {cut(got, MAX_VALUE_CHARS)}"
+        end = "passes" if case.passed else f"got {truncate(got, MAX_VALUE_CHARS)}"
         lines += [f"  {given}", f"    expected {expected}", f"    {end}"]
     return "\n".join(lines)
 
 
-def written(call: Call) -> tuple[str, str]:
+def format_call(call: Call) -> tuple[str, str]:
     """A call and what it is expected to return, as text."""
     name, args, expected = call
-    given = cut(", ".join(map(repr, args)), MAX_VALUE_CHARS)
-    return f"{name}({given})", cut(repr(expected), MAX_VALUE_CHARS)
+    given = truncate(", ".join(map(repr, args)), MAX_VALUE_CHARS)
+    return f"{name}({given})", truncate(repr(expected), MAX_VALUE_CHARS)
 
 
 def locator_prompt(
@@ -107,7 +107,7 @@ def locator_prompt(
     ]
     lines += ["", own] if own else []
     if answer is not None:
-        lines += ["", "The fixer's last answer:", quoted(answer, limit), "", after]
+        lines += ["", "The fixer's last answer:", quote_message(answer, limit), "", after]
     return "\n".join(
         [
             *lines,
@@ -121,18 +121,18 @@ def locator_prompt(
 def fixer_prompt(
     code: str,
     heading: str,
-    heard: str | None,
+    message: str | None,
     answer: str | None,
-    told: str,
+    notice: str,
     forms: Sequence[str],
     limit: int,
 ) -> str:
-    """What the fixer reads. ``code``: with line numbers. ``heard``: the locator's last message. ``answer``:
-    the agent's own last answer, ``told``: what came of it. ``forms``: how to answer."""
+    """What the fixer reads. ``code``: with line numbers. ``message``: the locator's last message. ``answer``:
+    the agent's own last answer, ``notice``: what came of it. ``forms``: how to answer."""
     lines = [FIXER_ROLE.format(limit=limit), "", "The program:", "", code, "", heading]
-    lines += ["", "The locator wrote:", quoted(heard)] if heard is not None else []
+    lines += ["", "The locator wrote:", quote_message(message)] if message is not None else []
     lines += (
-        ["", "Your last answer:", quoted(answer, len(answer)), "", told]
+        ["", "Your last answer:", quote_message(answer, len(answer)), "", notice]
         if answer is not None
         else []
     )

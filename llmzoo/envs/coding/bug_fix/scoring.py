@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.base import MAX_ACTION_CHARS
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.programs import NoProgram
 
@@ -39,11 +39,11 @@ class Location:
     reason: str
 
 
-def parse(text: str) -> Location:
+def parse_location(text: str) -> Location:
     """The last location in an answer: a JSON object with ``function``, ``line`` and ``reason``, or
     the same as ``function: f, line: 7, reason: ...``. Raises :class:`NoLocation`."""
-    if len(text) > MAX_ANSWER_CHARS:
-        raise NoLocation(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    if len(text) > MAX_ACTION_CHARS:
+        raise NoLocation(f"answer longer than {MAX_ACTION_CHARS} characters")
     for written in reversed(_OBJECT.findall(text)):
         location = _of_object(written)
         if location is not None:
@@ -55,7 +55,7 @@ def parse(text: str) -> Location:
     return Location(function, int(line), reason.strip())
 
 
-def fix(broken: str, text: str) -> str:
+def apply_fix(broken: str, text: str) -> str:
     """The program with the functions of an answer in place of its own; raises ``NoProgram``."""
     known = programs.functions(broken)
     answer = programs.extract(text, known)
@@ -64,9 +64,9 @@ def fix(broken: str, text: str) -> str:
     return programs.merge(broken, answer)
 
 
-def parses(broken: str, text: str) -> float:
+def parse_share(broken: str, text: str) -> float:
     """The share of "parses" for an answer without a readable fix: a little if one is begun."""
-    return _BEGUN * programs.begins(text, programs.functions(broken))
+    return _BEGUN * programs.begins_definition(text, programs.functions(broken))
 
 
 def location_share(known: Collection[tuple[str, int]], named: Location) -> float:

@@ -48,7 +48,7 @@ class BugTask:
 
     @property
     def broken(self) -> str:
-        return _broken(self.program.source, self.mutants)
+        return _apply_mutants(self.program.source, self.mutants)
 
     @property
     def locations(self) -> frozenset[tuple[str, int]]:
@@ -62,9 +62,9 @@ def canonical(task: BugTask) -> str:
 
 
 @cache
-def shipped(mutated: int | None) -> tuple[BugTask, ...]:
+def load_tasks(mutated: int | None) -> tuple[BugTask, ...]:
     """The tasks with this many mutations; all for None."""
-    known = programs()
+    known = load_programs()
     return tuple(
         BugTask(known[name], tuple(mutants))
         for name, listed in json.loads((_HERE / "mutants.json").read_text(encoding="utf-8")).items()
@@ -74,14 +74,14 @@ def shipped(mutated: int | None) -> tuple[BugTask, ...]:
 
 
 @cache
-def programs() -> Mapping[str, Program]:
+def load_programs() -> Mapping[str, Program]:
     """The correct programs by name."""
-    records = sources.records(_HERE / "programs.jsonl")
+    records = sources.read_shipped_records(_HERE / "programs.jsonl")
     return {r["name"]: Program(r["name"], r["source"], json.dumps(r["cases"])) for r in records}
 
 
 @cache
-def _broken(source: str, mutants: tuple[str, ...]) -> str:
+def _apply_mutants(source: str, mutants: tuple[str, ...]) -> str:
     return mutations.mutate(source, mutants)
 
 

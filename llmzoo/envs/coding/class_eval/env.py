@@ -61,14 +61,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import described
-from llmzoo.envs.text import cut
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import describe_task
+from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits, Verdict
 
@@ -79,7 +79,7 @@ _MAX_ANSWER_SHOWN = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class ClassEvalState:
     """The state of an episode. ``public``: the verdict of the public tests on the last merged class."""
 
     task: ClassTask
@@ -118,9 +118,9 @@ class ClassEval(TextEnv):
     ):
         if num_agents < 1:
             raise ConfigError(f"num_agents must be at least 1, got {num_agents}")
-        one_of("divide", divide, tasks.DIVISIONS)
-        one_of("reward", reward, get_args(scoring.Scale))
-        one_of("prompt", prompt, ("full",))
+        check_choice("divide", divide, tasks.DIVISIONS)
+        check_choice("reward", reward, get_args(scoring.Scale))
+        check_choice("prompt", prompt, ("full",))
         super().__init__(
             [f"writer_{number}" for number in range(num_agents)],
             simultaneous=True,
@@ -132,40 +132,42 @@ class ClassEval(TextEnv):
         self.scale = reward
         self._limits = Limits(time_limit=time_limit)
         loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
-        playable = loaded.those(_is_playable, num_agents, asked=False)
+        playable = loaded.filter_tasks(_is_playable, num_agents, asked=False)
         self.tasks = playable.listed(tasks.canonical, split)
         self.fallback = self.tasks.fallback
-        self.episode: Writing
+        self.episode: ClassEvalState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = Writing(chosen, tasks.assign(chosen, self.possible_agents, self.divide))
+        self.episode = ClassEvalState(
+            chosen, tasks.assign_methods(chosen, self.possible_agents, self.divide)
+        )
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        told = described(self.tasks, tasks.canonical(task), task)
-        return {**told, "fallback": self.fallback}
+        info = describe_task(self.tasks, tasks.canonical(task), task)
+        return {**info, "fallback": self.fallback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         writing = self.episode
         task = writing.task
-        parts, program, errors = self._put_together(texts)
-        written = merging.writers(task, parts)
+        parts, program, errors = self._merge_completions(texts)
+        written = merging.count_writers(task, parts)
         begun = {
             name
             for agent in errors
             for name in writing.own[agent]
-            if programs.begins(texts[agent], [name])
+            if programs.begins_definition(texts[agent], [name])
         }
-        scores = scoring.unfinished(written, begun, self.scale)
+        scores = scoring.score_unmerged(written, begun, self.scale)
         public = None
         trouble: dict[str, str] = {}
         self.success = False
         if program is not None:
             shown: Half | None = None
-            hidden = tasks.whole(task.tests)
+            hidden = tasks.all_tests(task.tests)
             if self.max_turns > 1:
-                shown, hidden = tasks.halves(task.tests)
+                shown, hidden = tasks.split_tests(task.tests)
             verdict = scoring.judge(task, program, hidden, self._limits)
             passed = min(1.0, verdict.passed / len(hidden.names))
             every = verdict.ok and passed == 1.0
@@ -178,23 +180,23 @@ class ClassEval(TextEnv):
         gained = {name: scores[name] - writing.scores[name] for name in scores}
         self.episode = replace(
             writing,
-            answers={agent: cut(text, _MAX_ANSWER_SHOWN) for agent, text in texts.items()},
+            answers={agent: truncate(text, _MAX_ANSWER_SHOWN) for agent, text in texts.items()},
             errors=errors,
             public=public,
             scores=scores,
         )
         return Outcome(team=gained, done=self.success, errors={**trouble, **errors})
 
-    def _put_together(
+    def _merge_completions(
         self, texts: Mapping[str, str]
-    ) -> tuple[dict[str, merging.Part], str | None, dict[str, str]]:
+    ) -> tuple[dict[str, merging.ParsedCompletion], str | None, dict[str, str]]:
         """The parts of the answers, the merged class (None if there is none), and what was wrong."""
         task = self.episode.task
-        parts: dict[str, merging.Part] = {}
+        parts: dict[str, merging.ParsedCompletion] = {}
         errors: dict[str, str] = {}
         for agent, text in texts.items():
             try:
-                parts[agent] = merging.read(task, text)
+                parts[agent] = merging.parse_completion(task, text)
             except NoProgram as reason:
                 errors[agent] = f"malformed: {reason}"
         if errors:
@@ -208,7 +210,7 @@ class ClassEval(TextEnv):
         return oracle.expert(self.episode.task, self.episode.own[agent])
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        return oracle.amateur(self.episode.task, self.episode.own[agent], rng)
+        return oracle.noisy_expert(self.episode.task, self.episode.own[agent], rng)
 
     # Prompts
 
@@ -253,8 +255,8 @@ class ClassEval(TextEnv):
             return ["Nothing was tested: another writer's answer could not be used."]
         if writing.public is None:
             return ["Every test passed." if self.success else "Not every test passed."]
-        public, _ = tasks.halves(writing.task.tests)
-        results = _by_name(writing.public)
+        public, _ = tasks.split_tests(writing.task.tests)
+        results = _errors_by_test(writing.public)
         suites = dict(writing.task.suites)
         counts = []
         for method in writing.task.methods:
@@ -269,11 +271,11 @@ class ClassEval(TextEnv):
             for name in public.names
             if name.partition(".")[0] in mine and results.get(name) != ""
         ]
-        sources_of = tasks.sources_of(writing.task.tests)
+        sources_of = tasks.test_sources(writing.task.tests)
         for name in failed[:_MAX_SHOWN]:
             why = results.get(name) or writing.public.error or "it was not reached"
-            lines += ["", f"Failed: {name}", cut(sources_of[name], _MAX_TEST_CHARS)]
-            lines += [f"Error: {cut(why, _MAX_ERROR_CHARS)}"]
+            lines += ["", f"Failed: {name}", truncate(sources_of[name], _MAX_TEST_CHARS)]
+            lines += [f"Error: {truncate(why, _MAX_ERROR_CHARS)}"]
         if len(failed) > _MAX_SHOWN:
             lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
         return lines
@@ -287,14 +289,14 @@ def _is_playable(task: ClassTask, num_agents: int) -> bool:
 
 def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:
     """What kept the class from being tested, or what was left out of an answer."""
-    ended = judging.trouble(verdict)
+    ended = judging.failure_reason(verdict)
     if ended:
         return dict.fromkeys(texts, ended)
-    left_out = {agent: programs.left_out(text) for agent, text in texts.items()}
+    left_out = {agent: programs.left_out_reason(text) for agent, text in texts.items()}
     return {agent: f"left out: {reason}" for agent, reason in left_out.items() if reason}
 
 
-def _by_name(verdict: Verdict) -> dict[str, str]:
+def _errors_by_test(verdict: Verdict) -> dict[str, str]:
     """The error of each test, by ``Class.method``; "" if it passed."""
     return {
         ".".join(case.name.split(".")[-2:]): "" if case.passed else case.error or "failed"
@@ -303,4 +305,4 @@ def _by_name(verdict: Verdict) -> dict[str, str]:
 
 
 raw_env = ClassEval
-env, parallel_env = public_forms(ClassEval)
+env, parallel_env = make_env_fns(ClassEval)

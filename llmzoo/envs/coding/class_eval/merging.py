@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.class_eval.tasks import ClassTask, class_of
+from llmzoo.envs.coding.class_eval.tasks import ClassTask, find_class
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.sandbox import syntax
 
@@ -21,7 +21,7 @@ Methods = Mapping[str, list[programs.Function]]  # several: a property and its s
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ParsedCompletion:
     """The parts of an answer: statements of the module, statements of the class, and methods."""
 
     module: tuple[ast.stmt, ...]
@@ -29,7 +29,7 @@ class Part:
     methods: Methods
 
 
-def read(task: ClassTask, text: str) -> Part:
+def parse_completion(task: ClassTask, text: str) -> ParsedCompletion:
     """The parts of an answer: the class with some methods, or bare methods.
 
     A method whose body is a docstring, ``pass`` or ``...`` counts as not written. Raises
@@ -53,13 +53,15 @@ def read(task: ClassTask, text: str) -> Part:
     written = {name: nodes for name, nodes in methods.items() if not all(map(_is_stub, nodes))}
     if not written and not methods and not inside:
         raise NoProgram(f"no class {task.class_name} and none of its methods in it")
-    return Part(tuple(module), tuple(inside), written)
+    return ParsedCompletion(tuple(module), tuple(inside), written)
 
 
-def merge(task: ClassTask, parts: Mapping[str, Part], own: Mapping[str, tuple[str, ...]]) -> str:
+def merge(
+    task: ClassTask, parts: Mapping[str, ParsedCompletion], own: Mapping[str, tuple[str, ...]]
+) -> str:
     """The merged program; raises :class:`NoProgram` if it does not compile."""
     try:
-        source = ast.unparse(ast.fix_missing_locations(_whole(task, parts, own)))
+        source = ast.unparse(ast.fix_missing_locations(_merge_module(task, parts, own)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd escapes and comparisons are the author's business
             compile(source, "<class>", "exec", dont_inherit=True)
@@ -70,24 +72,24 @@ def merge(task: ClassTask, parts: Mapping[str, Part], own: Mapping[str, tuple[st
     return source
 
 
-def writers(task: ClassTask, parts: Mapping[str, Part]) -> dict[str, int]:
+def count_writers(task: ClassTask, parts: Mapping[str, ParsedCompletion]) -> dict[str, int]:
     """How many agents wrote each method of the task."""
     return {name: sum(name in part.methods for part in parts.values()) for name in task.methods}
 
 
-def _whole(
-    task: ClassTask, parts: Mapping[str, Part], own: Mapping[str, tuple[str, ...]]
+def _merge_module(
+    task: ClassTask, parts: Mapping[str, ParsedCompletion], own: Mapping[str, tuple[str, ...]]
 ) -> ast.Module:
-    known = class_of(task.reference, task.class_name)
+    known = find_class(task.reference, task.class_name)
     head = [n for n in known.body if getattr(n, "name", None) not in task.methods]
-    inside = _once([*head, *(n for part in parts.values() for n in part.inside)])
+    inside = _without_duplicates([*head, *(n for part in parts.values() for n in part.inside)])
     methods: list[ast.stmt] = []
     for name in task.methods:
         owner_first = sorted(parts, key=lambda agent: name not in own[agent])
         versions = [parts[s].methods[name] for s in owner_first if name in parts[s].methods]
         methods += versions[0] if versions else []
     imports = list(syntax.parse(task.imports).body)
-    module = _once([*imports, *(n for part in parts.values() for n in part.module)])
+    module = _without_duplicates([*imports, *(n for part in parts.values() for n in part.module)])
     future = [n for n in module if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
     rest = [n for n in module if n not in future]
     whole = ast.ClassDef(
@@ -100,7 +102,7 @@ def _whole(
     return ast.Module([*future, *rest, whole], [])
 
 
-def _once(nodes: Iterable[ast.stmt]) -> list[ast.stmt]:
+def _without_duplicates(nodes: Iterable[ast.stmt]) -> list[ast.stmt]:
     """The nodes, without those that repeat a definition or import of an earlier one."""
     seen: set[str] = set()
     kept = []

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable
 
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.class_eval.tasks import ClassTask, class_of
+from llmzoo.envs.coding.class_eval.tasks import ClassTask, find_class
 from llmzoo.sandbox import syntax
 
 
@@ -17,7 +17,7 @@ def expert(task: ClassTask, methods: Iterable[str]) -> str:
     return _answer(task, _nodes(task, methods))
 
 
-def amateur(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
+def noisy_expert(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
     """The expert's answer with one slip or none: a method left out, left empty or misnamed, a number off
     by one, another agent's method written too, or a missing colon."""
     nodes = _nodes(task, methods)
@@ -46,7 +46,7 @@ def amateur(task: ClassTask, methods: Iterable[str], rng: random.Random) -> str:
 
 def _nodes(task: ClassTask, methods: Iterable[str]) -> list[programs.Function]:
     wanted = set(methods)
-    known = copy.deepcopy(class_of(task.reference, task.class_name))
+    known = copy.deepcopy(find_class(task.reference, task.class_name))
     return [n for n in known.body if isinstance(n, programs.Function) and n.name in wanted]
 
 

@@ -40,7 +40,7 @@ def score(writers: Mapping[str, int], passed: float, scale: Scale = "unit") -> d
     return {name: WEIGHTS[scale][name] * share for name, share in shares.items()}
 
 
-def unfinished(
+def score_unmerged(
     writers: Mapping[str, int], begun: Collection[str], scale: Scale = "unit"
 ) -> dict[str, float]:
     """The parts for answers that make no program: nothing in the paper's scale. The unit scale pays for

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from llmzoo.envs.coding import programs
-from llmzoo.envs.sources import BadField, PublicSet, field, identifier, texts
+from llmzoo.envs.sources import BadField, PublicSet, get_field, get_strings, record_id
 from llmzoo.sandbox import syntax
 
 DIVISIONS = ("dependency", "arity")
@@ -43,26 +43,26 @@ class Half:
     names: tuple[str, ...]
 
 
-def read(record: Mapping[str, Any]) -> ClassTask:
+def parse_record(record: Mapping[str, Any]) -> ClassTask:
     """The task of a record; raises ``BadField``."""
-    class_name = field(record, "class_name", str)
-    reference = field(record, "solution_code", str)
-    tests = field(record, "test", str)
+    class_name = get_field(record, "class_name", str)
+    reference = get_field(record, "solution_code", str)
+    tests = get_field(record, "test", str)
     names = [
         node.name for node in _parse("solution_code", reference) if isinstance(node, ast.ClassDef)
     ]
     if class_name not in names:
         raise BadField("solution_code", f"does not define a class {class_name!r}")
     _parse("test", tests)
-    methods = field(record, "methods_info", list)
+    methods = get_field(record, "methods_info", list)
     return ClassTask(
-        task_id=identifier(record),
+        task_id=record_id(record),
         class_name=class_name,
-        skeleton=field(record, "skeleton", str),
-        imports="\n".join(texts(record, "import_statement", [])),
-        methods=tuple(field(method, "method_name", str) for method in methods),
+        skeleton=get_field(record, "skeleton", str),
+        imports="\n".join(get_strings(record, "import_statement", [])),
+        methods=tuple(get_field(method, "method_name", str) for method in methods),
         suites=tuple(
-            (field(method, "method_name", str), field(method, "test_class", str, ""))
+            (get_field(method, "method_name", str), get_field(method, "test_class", str, ""))
             for method in methods
         ),
         reference=reference,
@@ -72,7 +72,7 @@ def read(record: Mapping[str, Any]) -> ClassTask:
 
 # scripts/samples/build.py writes the sample
 PUBLIC_SET = PublicSet(
-    hub_id="FudanSELab/ClassEval", read=read, sample=Path(__file__).parent / "samples.jsonl"
+    hub_id="FudanSELab/ClassEval", read=parse_record, sample=Path(__file__).parent / "samples.jsonl"
 )
 
 
@@ -82,7 +82,7 @@ def canonical(task: ClassTask) -> str:
 
 
 @lru_cache(maxsize=256)
-def halves(tests: str) -> tuple[Half, Half]:
+def split_tests(tests: str) -> tuple[Half, Half]:
     """The public and the hidden half of a program of unittest classes.
 
     In every class the first, third, ... test is hidden and the second, fourth, ... public. Other code
@@ -93,17 +93,17 @@ def halves(tests: str) -> tuple[Half, Half]:
     for suite in _suites(tests):
         for number, test in enumerate(_tests(suite)):
             (public if number % 2 else hidden).append(f"{suite.name}.{test}")
-    return _only(tests, public), _only(tests, hidden)
+    return _keep_tests(tests, public), _keep_tests(tests, hidden)
 
 
 @lru_cache(maxsize=256)
-def whole(tests: str) -> Half:
+def all_tests(tests: str) -> Half:
     """All tests of a program of unittest classes."""
     return Half(tests, tuple(f"{s.name}.{test}" for s in _suites(tests) for test in _tests(s)))
 
 
 @lru_cache(maxsize=256)
-def sources_of(tests: str) -> Mapping[str, str]:
+def test_sources(tests: str) -> Mapping[str, str]:
     """The text of each test, by ``Class.method``."""
     return {
         f"{suite.name}.{node.name}": ast.unparse(node)
@@ -113,7 +113,7 @@ def sources_of(tests: str) -> Mapping[str, str]:
     }
 
 
-def assign(
+def assign_methods(
     task: ClassTask, agents: list[str], divide: Literal["dependency", "arity"]
 ) -> dict[str, tuple[str, ...]]:
     """Each agent's methods: consecutive ones in an order, split as evenly as possible.
@@ -139,7 +139,7 @@ def _parse(name: str, source: str) -> list[ast.stmt]:
         raise BadField(name, f"is not a Python program ({error})") from error
 
 
-def class_of(source: str, name: str) -> ast.ClassDef:
+def find_class(source: str, name: str) -> ast.ClassDef:
     """The class ``name`` of a trusted program; ``KeyError`` where there is none."""
     for node in syntax.parse(source).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
@@ -147,7 +147,7 @@ def class_of(source: str, name: str) -> ast.ClassDef:
     raise KeyError(name)
 
 
-def methods_of(node: ast.ClassDef) -> dict[str, programs.Function]:
+def class_methods(node: ast.ClassDef) -> dict[str, programs.Function]:
     """The methods of a class by name; the last one of each name."""
     return {inner.name: inner for inner in node.body if isinstance(inner, programs.Function)}
 
@@ -157,10 +157,10 @@ def _suites(tests: str) -> list[ast.ClassDef]:
 
 
 def _tests(suite: ast.ClassDef) -> list[str]:
-    return [name for name in methods_of(suite) if name.startswith("test")]
+    return [name for name in class_methods(suite) if name.startswith("test")]
 
 
-def _only(tests: str, names: list[str]) -> Half:
+def _keep_tests(tests: str, names: list[str]) -> Half:
     tree = syntax.parse(tests)
     kept = set(names)
     for suite in tree.body:
@@ -172,7 +172,7 @@ def _only(tests: str, names: list[str]) -> Half:
 
 
 def _by_dependency(task: ClassTask) -> list[str]:
-    bodies = methods_of(class_of(task.reference, task.class_name))
+    bodies = class_methods(find_class(task.reference, task.class_name))
     ordered: list[str] = []
 
     def visit(name: str, above: tuple[str, ...]) -> None:
@@ -190,7 +190,7 @@ def _by_dependency(task: ClassTask) -> list[str]:
 
 
 def _by_arity(task: ClassTask) -> list[str]:
-    bodies = methods_of(class_of(task.reference, task.class_name))
+    bodies = class_methods(find_class(task.reference, task.class_name))
 
     def arity(name: str) -> int:
         given = bodies[name].args

@@ -34,7 +34,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem, Test
@@ -43,10 +43,10 @@ from llmzoo.envs.sources import BadField, PublicSet, Record
 _FIRST = 3  # tests of a function that may be public
 
 
-def read(record: Record) -> Problem | None:
+def parse_record(record: Record) -> Problem | None:
     """The problem of a record; None if it has no tests."""
-    judged = tasks.unpacked(record, "input_output", {})
-    solutions = tasks.unpacked(record, "solutions", [])
+    judged = tasks.unpack_field(record, "input_output", {})
+    solutions = tasks.unpack_field(record, "solutions", [])
     if not isinstance(judged, Mapping) or not isinstance(solutions, list):
         raise BadField("input_output", "must be an object, and solutions a list")
     inputs, outputs = judged.get("inputs", []), judged.get("outputs", [])
@@ -54,12 +54,12 @@ def read(record: Record) -> Problem | None:
         raise BadField("input_output", "must hold two lists of one length: inputs and outputs")
     if not inputs:
         return None
-    function = sources.field(judged, "fn_name", str, None)
-    statement = sources.field(record, "question", str)
-    starter = sources.field(record, "starter_code", str, "")
+    function = sources.get_field(judged, "fn_name", str, None)
+    statement = sources.get_field(record, "question", str)
+    starter = sources.get_field(record, "starter_code", str, "")
     if function is None:
         listed = [Test(_text(i), _text(o)) for i, o in zip(inputs, outputs, strict=True)]
-        public = [test for test in listed if tasks.stands_in(test, statement)]
+        public = [test for test in listed if tasks.is_shown_in(test, statement)]
     else:
         if "class Solution" not in starter and all(_is_one(value) for value in outputs):
             outputs = [value[0] for value in outputs]
@@ -67,10 +67,10 @@ def read(record: Record) -> Problem | None:
             Test(json.dumps(arguments), json.dumps(value))
             for arguments, value in zip(inputs, outputs, strict=True)
         ]
-        public = [t for t in listed[:_FIRST] if tasks.stands_in(t, statement, function)]
+        public = [t for t in listed[:_FIRST] if tasks.is_shown_in(t, statement, function)]
     if not public and len(listed) > 1:
         public = listed[:1]
-    return tasks.problem(
+    return tasks.make_problem(
         statement,
         public,
         listed,
@@ -93,8 +93,10 @@ class Apps(CoderTester):
     """APPS for a coder and a tester."""
 
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "apps_v0"}
-    public_set = PublicSet(hub_id="codeparrot/apps", read=read, sample=tasks.SAMPLES / "apps.jsonl")
+    public_set = PublicSet(
+        hub_id="codeparrot/apps", read=parse_record, sample=tasks.SAMPLES / "apps.jsonl"
+    )
 
 
 raw_env = Apps
-env, parallel_env = public_forms(Apps)
+env, parallel_env = make_env_fns(Apps)

@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem, Test
@@ -43,16 +43,16 @@ MAX_HIDDEN = 50
 PYTHON3 = 3  # the set's code for the language
 
 
-def read(record: Record) -> Problem | None:
+def parse_record(record: Record) -> Problem | None:
     """The problem of a record of either form; None if it has no tests."""
     if "problem_md" in record:
-        return _read_page(record)
+        return _parse_page(record)
     public = _tests(record, "public_tests")
     hidden = [*_tests(record, "private_tests"), *_tests(record, "generated_tests")]
     if not public and not hidden:
         return None
-    return tasks.problem(
-        sources.field(record, "description", str),
+    return tasks.make_problem(
+        sources.get_field(record, "description", str),
         public,
         hidden[:MAX_HIDDEN],
         solutions=_programs(record, "solutions"),
@@ -60,31 +60,31 @@ def read(record: Record) -> Problem | None:
     )
 
 
-def _read_page(record: Record) -> Problem:
+def _parse_page(record: Record) -> Problem:
     """The problem of a record with a Markdown page. Only the description is read, not the sections after
     it (categories, further examples, how to run a solution)."""
-    page = sources.field(record, "problem_md", str)
+    page = sources.get_field(record, "problem_md", str)
     _, heading, rest = page.partition("## Description\n")
     statement = (rest if heading else page).partition("\n## ")[0]
-    listed = tasks.tests(record, "tests")
-    public = [test for test in listed if tasks.stands_in(test, statement)]
+    listed = tasks.parse_test_list(record, "tests")
+    public = [test for test in listed if tasks.is_shown_in(test, statement)]
     if not public and len(listed) > 1:
         public = listed[:1]
-    solution = sources.field(record, "solution_py", str, "")
-    return tasks.problem(statement, public, listed, solutions=[solution])
+    solution = sources.get_field(record, "solution_py", str, "")
+    return tasks.make_problem(statement, public, listed, solutions=[solution])
 
 
 def _programs(record: Record, name: str) -> list[str]:
     """The programs in Python 3 of a field."""
-    known = sources.field(record, name, Mapping, {})  # type: ignore[type-abstract]
+    known = sources.get_field(record, name, Mapping, {})  # type: ignore[type-abstract]
     pairs = zip(known.get("language", ()), known.get("solution", ()), strict=False)
     return [text for language, text in pairs if language == PYTHON3 and isinstance(text, str)]
 
 
 def _tests(record: Record, name: str) -> list[Test]:
-    columns = sources.field(record, name, Mapping, {})  # type: ignore[type-abstract]
-    inputs = sources.texts(columns, "input", [])
-    outputs = sources.texts(columns, "output", [])
+    columns = sources.get_field(record, name, Mapping, {})  # type: ignore[type-abstract]
+    inputs = sources.get_strings(columns, "input", [])
+    outputs = sources.get_strings(columns, "output", [])
     if len(inputs) != len(outputs):
         raise BadField(name, f"holds {len(inputs)} inputs and {len(outputs)} outputs")
     return [Test(given, expected) for given, expected in zip(inputs, outputs, strict=True)]
@@ -96,11 +96,11 @@ class CodeContests(CoderTester):
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "code_contests_v0"}
     public_set = PublicSet(
         hub_id="deepmind/code_contests",
-        read=read,
+        read=parse_record,
         sample=tasks.SAMPLES / "code_contests.jsonl",
         id_fields=(*sources.ID_FIELDS, "name"),
     )
 
 
 raw_env = CodeContests
-env, parallel_env = public_forms(CodeContests)
+env, parallel_env = make_env_fns(CodeContests)

@@ -22,14 +22,14 @@ from typing import Any, ClassVar, Literal
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.contests import oracle, prompts, scoring, targets, trials
-from llmzoo.envs.coding.contests.prompts import CODER, TESTER, Contest
+from llmzoo.envs.coding.contests.prompts import CODER, TESTER, ContestState
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.coding.contests.tasks import Problem, canonical
-from llmzoo.envs.coding.contests.trials import Known
+from llmzoo.envs.coding.contests.trials import KnownSolution
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
-from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import Limits
 
@@ -65,8 +65,8 @@ class CoderTester(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
-        one_of("prompt", prompt, ("full",))
+        check_choice("num_agents", num_agents, (1, 2))
+        check_choice("prompt", prompt, ("full",))
         if max_tests < 1:
             raise ConfigError(f"max_tests must be at least 1, got {max_tests}")
         agents, simultaneous = self.agents_and_order(num_agents)
@@ -81,7 +81,7 @@ class CoderTester(TextEnv):
         self.limits = Limits(time_limit=time_limit)
         self.tasks = self.find_tasks(source, split, on_bad_record)
         self.fallback = self.tasks.fallback
-        self.episode: Contest
+        self.episode: ContestState
 
     def agents_and_order(self, num_agents: int) -> tuple[list[str], bool]:
         """The agents, and whether they answer at the same time."""
@@ -94,12 +94,12 @@ class CoderTester(TextEnv):
     # TextEnv's side
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Contest(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = ContestState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         problem = self.episode.problem
         content = repr((problem.statement, problem.function, problem.public, problem.hidden))
-        return {**described(self.tasks, content, problem), "fallback": self.fallback}
+        return {**describe_task(self.tasks, content, problem), "fallback": self.fallback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         before = self.episode
@@ -127,7 +127,7 @@ class CoderTester(TextEnv):
         was left out of it."""
         contest = self.episode
         errors = {agent: f"malformed: {error}" for agent, error in contest.errors.items()}
-        left_out = programs.left_out(text)
+        left_out = programs.left_out_reason(text)
         if CODER not in errors and (contest.broke or left_out):
             errors[CODER] = contest.broke or f"left out: {left_out}"
         return errors
@@ -137,8 +137,10 @@ class CoderTester(TextEnv):
 
     def prompt(self, agent: str) -> str:
         if agent == TESTER:
-            return prompts.tester(self.episode, self.heading(), self.max_tests)
-        return prompts.coder(self.episode, self.heading(), alone=len(self.possible_agents) == 1)
+            return prompts.tester_prompt(self.episode, self.heading(), self.max_tests)
+        return prompts.coder_prompt(
+            self.episode, self.heading(), alone=len(self.possible_agents) == 1
+        )
 
     def heading(self) -> str:
         return f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
@@ -146,50 +148,50 @@ class CoderTester(TextEnv):
     def expert(self, agent: str) -> str:
         problem = self.episode.problem
         if agent == CODER:
-            return oracle.coder(problem, self.limits)
-        return oracle.tester(problem, self.limits, self.max_tests)
+            return oracle.expert_program(problem, self.limits)
+        return oracle.expert_tests(problem, self.limits, self.max_tests)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         problem = self.episode.problem
         if agent == CODER:
-            return oracle.sloppy_coder(problem, rng)
-        return oracle.sloppy_tester(problem, rng, self.max_tests)
+            return oracle.noisy_program(problem, rng)
+        return oracle.noisy_tests(problem, rng, self.max_tests)
 
     # A round
 
-    def _code(self, contest: Contest, text: str) -> Contest:
+    def _code(self, contest: ContestState, text: str) -> ContestState:
         """The coder's answer, judged on the public and the hidden tests."""
         problem = contest.problem
         try:
-            source = trials.source_of(text, problem)
-            code = trials.program(source, problem)
+            source = trials.extract_source(text, problem)
+            code = trials.prepare_program(source, problem)
         except NoProgram as reason:
             return replace(
                 contest,
                 errors={**contest.errors, CODER: str(reason)},
-                scores={**contest.scores, CODER: scoring.no_program(text)},
+                scores={**contest.scores, CODER: scoring.unparsed_components(text)},
                 share=0.0,
             )
-        public = trials.try_out(code, problem, problem.public, self.limits)
+        public = trials.run_tests(code, problem, problem.public, self.limits)
         if public.timed_out:
-            hidden = trials.given_up(problem.hidden)
+            hidden = trials.timed_out_trial(problem.hidden)
         else:
-            hidden = trials.try_out(code, problem, problem.hidden, self.limits)
-        known = Known(source, code)
+            hidden = trials.run_tests(code, problem, problem.hidden, self.limits)
+        known = KnownSolution(source, code)
         right = hidden.share == 1.0 and known not in contest.right
-        score = scoring.coder_parts(ran=public.ran, share=hidden.share)
+        score = scoring.coder_components(ran=public.ran, share=hidden.share)
         return replace(
             contest,
             answers={**contest.answers, CODER: source},
             code=code,
             public=public,
             right=(*contest.right, known) if right else contest.right,
-            broke=trials.broke(public),
+            broke=trials.crash_reason(public),
             scores={**contest.scores, CODER: score},
             share=hidden.share,
         )
 
-    def _test(self, contest: Contest, text: str | None) -> Contest:
+    def _test(self, contest: ContestState, text: str | None) -> ContestState:
         """The tester's answer, judged by known solutions and compared with the program."""
         if text is None:
             return contest
@@ -202,20 +204,20 @@ class CoderTester(TextEnv):
                 errors={**contest.errors, TESTER: str(reason)},
                 scores={**contest.scores, TESTER: scoring.NO_TESTS},
             )
-        known = trials.reference(problem, self.limits)
+        known = trials.reference_solution(problem, self.limits)
         judges = (known,) if known is not None else contest.right
-        right = trials.sound(tests, problem, judges, self.limits)
-        score = scoring.tester_parts(
+        right = trials.sound_tests(tests, problem, judges, self.limits)
+        score = scoring.tester_components(
             sound=len(right) / len(tests),
-            caught=targets.caught(right, judges[0], problem, self.limits, self.max_tests)
+            caught=targets.catch_score(right, judges[0], problem, self.limits, self.max_tests)
             if right
             else 0.0,
         )
         agreed = None
         if contest.public is not None and contest.public.timed_out:
-            agreed = trials.given_up(tests)
+            agreed = trials.timed_out_trial(tests)
         elif contest.public is not None:
-            agreed = trials.try_out(contest.code, problem, tests, self.limits)
+            agreed = trials.run_tests(contest.code, problem, tests, self.limits)
         return replace(
             contest, tests=tests, agreed=agreed, scores={**contest.scores, TESTER: score}
         )

@@ -89,14 +89,20 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.coding.contests import halves, oracle, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.prompts import CODER, TESTER
 from llmzoo.envs.coding.contests.tasks import Problem
-from llmzoo.envs.messages import MESSAGE_CHARS, NOT_DELIVERED, delivered, fined, message_limit
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.sources import ID_FIELDS, Loaded, load_file
+from llmzoo.envs.messages import (
+    MESSAGE_CHARS,
+    NOT_DELIVERED,
+    check_message_limit,
+    parse_message,
+    penalize_undelivered,
+)
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.sources import ID_FIELDS, LoadedTasks, load_file
 from llmzoo.envs.tasks import Tasks
 from llmzoo.errors import ConfigError
 
@@ -124,13 +130,13 @@ class Contests(CoderTester):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("view", view, ("full", "split"))
+        check_choice("view", view, ("full", "split"))
         if view == "split" and num_agents != 2:
             raise ConfigError(
                 "view='split' is for two agents, each with one half; got num_agents=1"
             )
         self.view = view
-        self.message_chars = message_limit(message_chars)
+        self.message_chars = check_message_limit(message_chars)
         super().__init__(
             num_agents=num_agents,
             max_turns=max_turns,
@@ -156,8 +162,8 @@ class Contests(CoderTester):
         if source in ("auto", "sample"):
             loaded = _load_shipped()
         else:
-            loaded = load_file(source, tasks.read, on_bad_record, id_fields=_ID_FIELDS)
-        if self.view == "split" and (whole := [p for p in loaded.tasks if not halves.divisible(p)]):
+            loaded = load_file(source, tasks.parse_record, on_bad_record, id_fields=_ID_FIELDS)
+        if self.view == "split" and (whole := [p for p in loaded.tasks if not halves.can_split(p)]):
             raise ConfigError(
                 f"view='split' is for problems whose examples stand in 'public' and not in 'statement'; "
                 f"{len(whole)} of {len(loaded.tasks)} problems of {source} are not so, such as "
@@ -172,17 +178,19 @@ class Contests(CoderTester):
 
     def _tell(self, text: str) -> Outcome:
         """Deliver the tester's message."""
-        message, reason = delivered(text, self.message_chars)
+        message, reason = parse_message(text, self.message_chars)
         answers = {**self.episode.answers, TESTER: message or NOT_DELIVERED}
-        told = reason and f"Your last message was not delivered: {reason}."
-        self.episode = replace(self.episode, answers=answers, told=told)
-        return fined({TESTER: reason})
+        notice = reason and f"Your last message was not delivered: {reason}."
+        self.episode = replace(self.episode, answers=answers, told=notice)
+        return penalize_undelivered({TESTER: reason})
 
     def _write(self, text: str) -> Outcome:
         """Judge the coder's program."""
         before = self.episode
         answers = {**before.answers, CODER: text}
-        after = replace(before, answers=answers, errors={}, public=None, broke="", wrote=text)
+        after = replace(
+            before, answers=answers, errors={}, public=None, broke="", last_program=text
+        )
         self.episode = after = self._code(after, text)
         self.success = after.passed_examples and after.share == 1.0
         paid = before.scores.get(CODER, halves.NOTHING)
@@ -192,7 +200,7 @@ class Contests(CoderTester):
     def prompt(self, agent: str) -> str:
         if self.view == "full":
             return super().prompt(agent)
-        half = halves.tester if agent == TESTER else halves.coder
+        half = halves.tester_prompt if agent == TESTER else halves.coder_prompt
         return half(self.episode, self.heading(), self.message_chars)
 
     def expert(self, agent: str) -> str:
@@ -200,25 +208,25 @@ class Contests(CoderTester):
             return super().expert(agent)
         problem, answers = self.episode.problem, self.episode.answers
         if agent == TESTER:
-            return oracle.tell(problem, self.limits, self.message_chars, self.turn)
-        heard, own = answers.get(TESTER, ""), self.episode.wrote
-        return oracle.assemble(problem, heard, own, self.turn)
+            return oracle.expert_message(problem, self.limits, self.message_chars, self.turn)
+        heard, own = answers.get(TESTER, ""), self.episode.last_program
+        return oracle.assemble_program(problem, heard, own, self.turn)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
             return super().amateur(agent, rng)
         problem, answers = self.episode.problem, self.episode.answers
         if agent == TESTER:
-            return oracle.sloppy_tell(problem, self.message_chars, self.turn, rng)
-        heard, own = answers.get(TESTER, ""), self.episode.wrote
-        return oracle.sloppy_assemble(problem, heard, own, self.turn, rng)
+            return oracle.noisy_message(problem, self.message_chars, self.turn, rng)
+        heard, own = answers.get(TESTER, ""), self.episode.last_program
+        return oracle.noisy_assembly(problem, heard, own, self.turn, rng)
 
 
 @cache
-def _load_shipped() -> Loaded[Problem]:
-    problems = tasks.shipped()
-    return Loaded(problems, "shipped", names=tuple(problem.name for problem in problems))
+def _load_shipped() -> LoadedTasks[Problem]:
+    problems = tasks.load_shipped()
+    return LoadedTasks(problems, "shipped", names=tuple(problem.name for problem in problems))
 
 
 raw_env = Contests
-env, parallel_env = public_forms(Contests)
+env, parallel_env = make_env_fns(Contests)

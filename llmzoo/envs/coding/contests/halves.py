@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llmzoo.envs.coding.contests import prompts
-from llmzoo.envs.coding.contests.prompts import CODER, TESTER, Contest
-from llmzoo.envs.coding.contests.tasks import Problem, call, example, stands_in
-from llmzoo.envs.messages import quoted
+from llmzoo.envs.coding.contests.prompts import CODER, TESTER, ContestState
+from llmzoo.envs.coding.contests.tasks import Problem, format_call, format_example, is_shown_in
+from llmzoo.envs.messages import quote_message
 
 NOTHING: Mapping[str, float] = {"parses": 0.0, "runs": 0.0, "tests": 0.0}
 
@@ -24,53 +24,63 @@ CODER_ROLE = (
 )
 
 
-def examples(problem: Problem) -> list[str]:
+def example_texts(problem: Problem) -> list[str]:
     """The examples as a statement shows them."""
-    return [example(test, problem.function) for test in problem.public]
+    return [format_example(test, problem.function) for test in problem.public]
 
 
-def statement(problem: Problem) -> str:
+def statement_without_examples(problem: Problem) -> str:
     """The statement without the examples that stand behind it."""
-    behind = "".join(f"\n\n{text}" for text in examples(problem))
+    behind = "".join(f"\n\n{text}" for text in example_texts(problem))
     return problem.statement.removesuffix(behind)
 
 
-def divisible(problem: Problem) -> bool:
+def can_split(problem: Problem) -> bool:
     """Whether a problem has examples, and a statement that does not show them."""
-    told = statement(problem)
+    text = statement_without_examples(problem)
     if problem.function is None:
-        inside = any(stands_in(test, told) for test in problem.public)
+        inside = any(is_shown_in(test, text) for test in problem.public)
     else:
-        inside = any(call(problem.function, test) in told for test in problem.public)
+        inside = any(format_call(problem.function, test) in text for test in problem.public)
     return bool(problem.public) and not inside
 
 
-def tester(contest: Contest, heading: str, limit: int) -> str:
+def tester_prompt(contest: ContestState, heading: str, limit: int) -> str:
     """What the tester reads."""
-    lines = [TESTER_ROLE.format(limit=limit), "", statement(contest.problem), "", heading]
+    lines = [
+        TESTER_ROLE.format(limit=limit),
+        "",
+        statement_without_examples(contest.problem),
+        "",
+        heading,
+    ]
     if contest.told:
         lines += ["", contest.told]
     elif TESTER in contest.answers:
-        lines += ["", "Your last message:", quoted(contest.answers[TESTER])]
-    if contest.wrote:
-        lines += ["", "The coder's last answer:", quoted(contest.wrote, limit)]
+        lines += ["", "Your last message:", quote_message(contest.answers[TESTER])]
+    if contest.last_program:
+        lines += ["", "The coder's last answer:", quote_message(contest.last_program, limit)]
     order = f"Write a message to the coder, of at most {limit} characters."
     return "\n".join([*lines, "", order, "Your message:"])
 
 
-def coder(contest: Contest, heading: str, limit: int) -> str:
+def coder_prompt(contest: ContestState, heading: str, limit: int) -> str:
     """What the coder reads."""
     problem = contest.problem
     lines = [CODER_ROLE.format(limit=limit), ""]
-    for text in examples(problem):
+    for text in example_texts(problem):
         lines += [text, ""]
     lines += [heading, ""]
     if TESTER in contest.answers:
-        lines += ["The tester wrote:", quoted(contest.answers[TESTER]), ""]
-    if contest.wrote:
-        lines += ["Your last answer:", quoted(contest.wrote, prompts.MAX_CODE_SHOWN), ""]
+        lines += ["The tester wrote:", quote_message(contest.answers[TESTER]), ""]
+    if contest.last_program:
+        lines += [
+            "Your last answer:",
+            quote_message(contest.last_program, prompts.MAX_CODE_SHOWN),
+            "",
+        ]
     if CODER in contest.errors:
         lines += [f"No program could be read in it: {contest.errors[CODER]}", ""]
     elif contest.public is not None:
-        lines += prompts.on_examples(problem, contest.public)
-    return "\n".join([*lines, prompts.order(problem), "Your answer:"])
+        lines += prompts.examples_report(problem, contest.public)
+    return "\n".join([*lines, prompts.answer_instruction(problem), "Your answer:"])

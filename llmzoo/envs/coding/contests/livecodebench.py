@@ -36,7 +36,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from llmzoo.envs import sources
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding.contests import tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.tasks import Problem, Test
@@ -52,29 +52,32 @@ _PICKLED = (
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def read(record: Record) -> Problem:
+def parse_record(record: Record) -> Problem:
     """The problem of a record; raises ``BadField``, also for tests packed with pickle."""
-    metadata = tasks.unpacked(record, "metadata", {})
+    metadata = tasks.unpack_field(record, "metadata", {})
     if not isinstance(metadata, Mapping):
         raise BadField("metadata", "must be an object")
-    function = sources.field(metadata, "func_name", str, None)
-    return tasks.problem(
-        sources.field(record, "question_content", str),
+    function = sources.get_field(metadata, "func_name", str, None)
+    return tasks.make_problem(
+        sources.get_field(record, "question_content", str),
         _tests(record, "public_test_cases", function),
         _tests(record, "private_test_cases", function),
         function=function,
-        starter=sources.field(record, "starter_code", str, ""),
-        solutions=sources.texts(record, "solutions", []),
+        starter=sources.get_field(record, "starter_code", str, ""),
+        solutions=sources.get_strings(record, "solutions", []),
         released=str(record.get("contest_date", ""))[:10],
     )
 
 
 def _tests(record: Record, name: str, function: str | None) -> list[Test]:
     tests = []
-    for item in tasks.unpacked(record, name, [], otherwise=_PICKLED):
+    for item in tasks.unpack_field(record, name, [], otherwise=_PICKLED):
         if not isinstance(item, Mapping):
             raise BadField(name, "must be a list of {input, output, testtype}")
-        given, expected = sources.field(item, "input", str), sources.field(item, "output", str)
+        given, expected = (
+            sources.get_field(item, "input", str),
+            sources.get_field(item, "output", str),
+        )
         if function is None:
             tests.append(Test(given, expected))
             continue
@@ -92,7 +95,7 @@ class LiveCodeBench(CoderTester):
     metadata: dict[str, Any] = {**CoderTester.metadata, "name": "livecodebench_v0"}
     public_set = PublicSet(
         hub_id="livecodebench/code_generation_lite",
-        read=read,
+        read=parse_record,
         sample=tasks.SAMPLES / "livecodebench.jsonl",
     )
 
@@ -132,7 +135,7 @@ class LiveCodeBench(CoderTester):
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         loaded = self.public_set.load(source, on_bad_record)
-        chosen = loaded.those(_is_published, self.since, self.until, asked=True)
+        chosen = loaded.filter_tasks(_is_published, self.since, self.until, asked=True)
         if not chosen.tasks:
             raise ConfigError(
                 f"{loaded.source}: none of its {len(loaded.tasks)} problems was published from "
@@ -146,4 +149,4 @@ def _is_published(problem: Problem, since: str, until: str) -> bool:
 
 
 raw_env = LiveCodeBench
-env, parallel_env = public_forms(LiveCodeBench)
+env, parallel_env = make_env_fns(LiveCodeBench)

@@ -31,18 +31,18 @@ _SLIPS = (
 )
 
 
-def coder(problem: Problem, limits: Limits) -> str:
+def expert_program(problem: Problem, limits: Limits) -> str:
     """A known solution that passes every test."""
-    return f"```python\n{_known(problem, limits).source.strip()}\n```"
+    return f"```python\n{_known_source(problem, limits).source.strip()}\n```"
 
 
-def tester(problem: Problem, limits: Limits, most: int) -> str:
+def expert_tests(problem: Problem, limits: Limits, most: int) -> str:
     """At most ``most`` tests that catch as many wrong programs as possible."""
-    goal = targets.targets(problem, _known(problem, limits), limits, most)
+    goal = targets.find_targets(problem, _known_source(problem, limits), limits, most)
     return write_tests(goal.tests, problem)
 
 
-def sloppy_coder(problem: Problem, rng: random.Random) -> str:
+def noisy_program(problem: Problem, rng: random.Random) -> str:
     """A solution with a slip now and then: off by one, a crash, a wrong format, a half answer."""
     if not problem.solutions:
         return f"```python\nprint({problem.public[0].output if problem.public else 0!r})\n```"
@@ -58,7 +58,7 @@ def sloppy_coder(problem: Problem, rng: random.Random) -> str:
     return f"Here is my program.\n\n```python\n{solution}\n```"
 
 
-def sloppy_tester(problem: Problem, rng: random.Random, most: int) -> str:
+def noisy_tests(problem: Problem, rng: random.Random, most: int) -> str:
     """Some tests, a few of them with wrong outputs, copied from the problem, or never finished."""
     chosen = rng.sample(problem.hidden, min(rng.randint(1, most), len(problem.hidden)))
     wrong = [rng.choice(problem.hidden).output if rng.random() < 0.3 else t.output for t in chosen]
@@ -77,12 +77,12 @@ def sloppy_tester(problem: Problem, rng: random.Random, most: int) -> str:
 _PART = re.compile(r"(\d{1,3})/(\d{1,3})\|(.*)\|", re.DOTALL)
 
 
-def tell(problem: Problem, limits: Limits, limit: int, turn: int) -> str:
+def expert_message(problem: Problem, limits: Limits, limit: int, turn: int) -> str:
     """A part of a known solution, another one each turn."""
-    return part(_known(problem, limits).source.strip(), limit, turn)
+    return message_part(_known_source(problem, limits).source.strip(), limit, turn)
 
 
-def part(source: str, limit: int, turn: int) -> str:
+def message_part(source: str, limit: int, turn: int) -> str:
     """The message of ``turn``, from 0: the program, or a part of it, in at most ``limit`` characters."""
     room = limit - len("100/100||")
     if room < 1:
@@ -92,7 +92,7 @@ def part(source: str, limit: int, turn: int) -> str:
     return f"{at + 1}/{count}|{source[at * room : (at + 1) * room]}|"
 
 
-def assemble(problem: Problem, heard: str, own: str, turn: int) -> str:
+def assemble_program(problem: Problem, heard: str, own: str, turn: int) -> str:
     """The program told so far: ``own``, the agent's last answer, and the part that it has heard; a guess if it
     has heard none."""
     found = _PART.fullmatch(heard)
@@ -106,23 +106,23 @@ def _unfence(answer: str) -> str:
     return answer.removeprefix("```python\n").removesuffix("\n```")
 
 
-def sloppy_tell(problem: Problem, limit: int, turn: int, rng: random.Random) -> str:
+def noisy_message(problem: Problem, limit: int, turn: int, rng: random.Random) -> str:
     """A part of a solution, now and then with a slip; the beginning of the statement; or a complaint."""
     if not problem.solutions:
-        return halves.statement(problem)[:limit]
+        return halves.statement_without_examples(problem)[:limit]
     solution = problem.solutions[0].strip()
     kind = rng.randrange(6)
     if kind == 0:
-        return halves.statement(problem)[:limit]
+        return halves.statement_without_examples(problem)[:limit]
     if kind == 1:
         return "I do not understand it."
     before, after = rng.choice([slip for slip in _SLIPS if slip[0] in solution] or _SLIPS)
-    return part(solution.replace(before, after, 1) if kind == 2 else solution, limit, turn)
+    return message_part(solution.replace(before, after, 1) if kind == 2 else solution, limit, turn)
 
 
-def sloppy_assemble(problem: Problem, heard: str, own: str, turn: int, rng: random.Random) -> str:
+def noisy_assembly(problem: Problem, heard: str, own: str, turn: int, rng: random.Random) -> str:
     """What it is told, now and then with a crash, a slip or only the half of it; or a guess."""
-    answer = assemble(problem, heard if rng.randrange(6) else "-", own, turn)
+    answer = assemble_program(problem, heard if rng.randrange(6) else "-", own, turn)
     kind = rng.randrange(8)
     if kind == 0:
         return answer[: len(answer) // 2]
@@ -132,8 +132,8 @@ def sloppy_assemble(problem: Problem, heard: str, own: str, turn: int, rng: rand
     return answer.replace(before, after, 1) if kind == 2 else answer
 
 
-def _known(problem: Problem, limits: Limits) -> trials.Known:
-    known = trials.reference(problem, limits)
+def _known_source(problem: Problem, limits: Limits) -> trials.KnownSolution:
+    known = trials.reference_solution(problem, limits)
     if known is None:
         raise NoSolutionError("this problem has no known solution that passes its tests")
     return known

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from llmzoo.envs.coding.contests.scoring import MAX_TEST_CHARS, write_tests
-from llmzoo.envs.coding.contests.tasks import Problem, Test, call, clip
-from llmzoo.envs.coding.contests.trials import WRONG, Known, Trial
+from llmzoo.envs.coding.contests.tasks import Problem, Test, format_call, truncate
+from llmzoo.envs.coding.contests.trials import WRONG, KnownSolution, Trial
 
 MAX_CODE_SHOWN = 8_000
 MAX_VALUE_SHOWN = 300
@@ -30,7 +30,7 @@ CODER, TESTER = "coder_0", "tester_1"
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class ContestState:
     """The state of an episode: the last round's answers, what came of them, and what was paid.
 
     ``code``: the coder's program, ready to be judged. ``public`` and ``agreed``: the program on the
@@ -48,12 +48,12 @@ class Contest:
     errors: Mapping[str, str] = field(default_factory=dict)
     public: Trial | None = None
     agreed: Trial | None = None
-    right: tuple[Known, ...] = ()
+    right: tuple[KnownSolution, ...] = ()
     broke: str = ""
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     share: float = 0.0
     told: str = ""
-    wrote: str = ""
+    last_program: str = ""
 
     @property
     def passed_examples(self) -> bool:
@@ -61,23 +61,23 @@ class Contest:
         return self.public is not None and self.public.passed == len(self.public.results)
 
 
-def coder(contest: Contest, heading: str, *, alone: bool) -> str:
+def coder_prompt(contest: ContestState, heading: str, *, alone: bool) -> str:
     problem = contest.problem
     lines = [_CODER_ALONE if alone else _CODER, "", problem.statement, ""]
     if problem.function is not None and problem.starter.strip():
-        lines += ["Start from this code:", clip(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
+        lines += ["Start from this code:", truncate(problem.starter, MAX_CODE_SHOWN).rstrip(), ""]
     lines += [heading, ""]
     if CODER in contest.errors:
         lines += [f"No program could be read in your last answer: {contest.errors[CODER]}", ""]
     elif contest.public is not None:
         lines += ["Your last program:", "```python", _own(contest, CODER), "```", ""]
-        lines += on_examples(problem, contest.public)
+        lines += examples_report(problem, contest.public)
     if not alone and contest.answers:
-        lines += _meeting(contest, "It passes of the tester's tests")
-    return "\n".join([*lines, order(problem)])
+        lines += _comparison_report(contest, "It passes of the tester's tests")
+    return "\n".join([*lines, answer_instruction(problem)])
 
 
-def order(problem: Problem) -> str:
+def answer_instruction(problem: Problem) -> str:
     """How the coder is to answer."""
     if problem.function is None:
         form = "It reads standard input and writes to standard output."
@@ -86,12 +86,12 @@ def order(problem: Problem) -> str:
     return f"Answer with the program in a code fence. {form}"
 
 
-def on_examples(problem: Problem, trial: Trial) -> list[str]:
+def examples_report(problem: Problem, trial: Trial) -> list[str]:
     """How many examples a program passes, and the first ones that it does not."""
     return _report("It passes of the problem's examples", problem, problem.public, trial)
 
 
-def tester(contest: Contest, heading: str, most: int) -> str:
+def tester_prompt(contest: ContestState, heading: str, most: int) -> str:
     problem = contest.problem
     if problem.function is None:
         form = '{"input": "2 3\\n", "output": "5\\n"}, where the input is all that the '
@@ -102,10 +102,10 @@ def tester(contest: Contest, heading: str, most: int) -> str:
     if TESTER in contest.errors:
         lines += [f"Your last answer could not be used: {contest.errors[TESTER]}", ""]
     elif contest.tests:
-        written = clip(write_tests(contest.tests, problem), MAX_CODE_SHOWN)
+        written = truncate(write_tests(contest.tests, problem), MAX_CODE_SHOWN)
         lines += ["Your last tests:", written, ""]
     if contest.answers:
-        lines += _meeting(contest, "The coder's program passes of your tests")
+        lines += _comparison_report(contest, "The coder's program passes of your tests")
     lines += [
         f"Answer with a JSON list of up to {most} tests: {form}. No input and no output may be "
         f"longer than {MAX_TEST_CHARS} characters. The examples above do not count as tests. Write tests that "
@@ -114,7 +114,7 @@ def tester(contest: Contest, heading: str, most: int) -> str:
     return "\n".join(lines)
 
 
-def _meeting(contest: Contest, title: str) -> list[str]:
+def _comparison_report(contest: ContestState, title: str) -> list[str]:
     """What both agents are told about where program and tests differ."""
     if contest.agreed is not None:
         return _report(title, contest.problem, contest.tests, contest.agreed)
@@ -136,7 +136,7 @@ def _report(title: str, problem: Problem, tests: tuple[Test, ...], trial: Trial)
         if problem.function is None:
             lines += [f"- input:\n{_short(test.input)}"]
         else:
-            lines += [f"- {_short(call(problem.function, test))}"]
+            lines += [f"- {_short(format_call(problem.function, test))}"]
         lines += [f"  expected:\n{_short(test.output)}"]
         if result.got.strip():
             lines += [f"  the program's answer:\n{_short(result.got)}"]
@@ -145,9 +145,9 @@ def _report(title: str, problem: Problem, tests: tuple[Test, ...], trial: Trial)
     return [*lines, ""]
 
 
-def _own(contest: Contest, agent: str) -> str:
-    return clip(contest.answers[agent].rstrip(), MAX_CODE_SHOWN)
+def _own(contest: ContestState, agent: str) -> str:
+    return truncate(contest.answers[agent].rstrip(), MAX_CODE_SHOWN)
 
 
 def _short(text: str) -> str:
-    return clip(text.rstrip("\n"), MAX_VALUE_SHOWN)
+    return truncate(text.rstrip("\n"), MAX_VALUE_SHOWN)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.base import MAX_ACTION_CHARS
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.contests.tasks import Problem, Test, stands_in
+from llmzoo.envs.coding.contests.tasks import Problem, Test, is_shown_in
 
 MAX_TEST_CHARS = 2_000  # of an input, and of an output
 MAX_DEPTH = 20  # of nested lists in an argument
@@ -37,18 +37,18 @@ class NoTests(ValueError):
     """An answer without a test that counts; its message tells the agent why."""
 
 
-def coder_parts(*, ran: bool, share: float) -> dict[str, float]:
+def coder_components(*, ran: bool, share: float) -> dict[str, float]:
     """The coder's parts for a program: whether it ran on the public tests, the share of hidden tests
     that it passed."""
     return {"parses": 0.1, "runs": 0.1 * ran, "tests": 0.8 * share}
 
 
-def no_program(text: str) -> dict[str, float]:
+def unparsed_components(text: str) -> dict[str, float]:
     """The coder's parts for an answer without a program: a little if one is begun."""
-    return {**NO_PROGRAM, "parses": 0.025 * programs.begins(text)}
+    return {**NO_PROGRAM, "parses": 0.025 * programs.begins_definition(text)}
 
 
-def tester_parts(*, sound: float, caught: float) -> dict[str, float]:
+def tester_components(*, sound: float, caught: float) -> dict[str, float]:
     """The tester's parts for at least one test that counts. ``sound``: the share of them that is
     right. ``caught``: the share of the wrong programs that the right ones catch."""
     return {"valid": 0.05, "sound": 0.05 * sound, "caught": 0.9 * sound * caught}
@@ -64,12 +64,12 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
     if it has more than one word. Inputs are compared as they are parsed: ``03``, ``+3`` and
     full-width digits are 3. Raises :class:`NoTests`.
     """
-    if len(text) > MAX_ANSWER_CHARS:
-        raise NoTests(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    if len(text) > MAX_ACTION_CHARS:
+        raise NoTests(f"answer longer than {MAX_ACTION_CHARS} characters")
     pairs = [*_json_pairs(text)] or [*_block_pairs(text)]
     if not pairs:
         raise NoTests('no tests in it; write a JSON list of {"input": ..., "output": ...}')
-    examples = [key(test.input, problem) for test in problem.public]
+    examples = [input_key(test.input, problem) for test in problem.public]
     known: set[Key] = set()
     counting: list[Test] = []
     reason = ""
@@ -79,7 +79,7 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
         except (ValueError, RecursionError) as error:
             reason = reason or str(error)
             continue
-        own = key(test.input, problem)
+        own = input_key(test.input, problem)
         if own in known or _is_example(test, own, examples, problem):
             reason = reason or "an input repeats an example of the problem or an earlier test"
             continue
@@ -92,7 +92,7 @@ def parse_tests(text: str, problem: Problem, most: int) -> tuple[Test, ...]:
     return tuple(counting)
 
 
-def key(given: str, problem: Problem) -> Key:
+def input_key(given: str, problem: Problem) -> Key:
     """A canonical form of an input: its words or arguments, with every number in one spelling."""
     if problem.function is None:
         return tuple(_number(word) for word in given.split())
@@ -115,7 +115,7 @@ def _is_example(test: Test, own: Key, examples: list[Key], problem: Problem) -> 
         return own in examples
     if any(own[: len(example)] == example for example in examples if example):
         return True
-    return len(own) > 1 and stands_in(test, problem.statement)
+    return len(own) > 1 and is_shown_in(test, problem.statement)
 
 
 def _number(word: str) -> str:

@@ -22,9 +22,9 @@ from pathlib import Path
 from llmzoo.envs import sources
 from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.contests import trials
-from llmzoo.envs.coding.contests.scoring import NoTests, key, parse_tests, write_tests
+from llmzoo.envs.coding.contests.scoring import NoTests, input_key, parse_tests, write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
-from llmzoo.envs.coding.contests.trials import Known, Trial
+from llmzoo.envs.coding.contests.trials import KnownSolution, Trial
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import content_id
 from llmzoo.sandbox.results import Limits
@@ -54,15 +54,15 @@ class Targets:
     usual: float = 0.0
 
 
-def caught(
-    tests: tuple[Test, ...], known: Known, problem: Problem, limits: Limits, most: int
+def catch_score(
+    tests: tuple[Test, ...], known: KnownSolution, problem: Problem, limits: Limits, most: int
 ) -> float:
     """What right tests catch beyond a usual test, as a share of what ``most`` tests can; 1 for every
     test where no wrong program is known."""
-    goal = targets(problem, known, limits, most)
+    goal = find_targets(problem, known, limits, most)
     if not goal.wrong:
         return 1.0
-    quick = _quick(limits)
+    quick = _with_short_limit(limits)
 
     def catch(code: str, test: Test) -> bool:
         if test in goal.pool:
@@ -78,12 +78,12 @@ def caught(
 def catches(test: Test, code: str, problem: Problem, limits: Limits) -> bool:
     """Whether a program ends on a test, and not as it should. One test is one job: the same test is
     tried on the same program once, whoever writes it."""
-    trial = trials.try_out(code, problem, (test,), limits)
+    trial = trials.run_tests(code, problem, (test,), limits)
     return not trial.passed and not trial.timed_out
 
 
 @lru_cache(maxsize=1024)
-def targets(problem: Problem, known: Known, limits: Limits, most: int) -> Targets:
+def find_targets(problem: Problem, known: KnownSolution, limits: Limits, most: int) -> Targets:
     """What to catch in a problem of which ``known`` is a right program, with ``most`` tests."""
     pool = test_pool(problem, known, limits)
     wrong = _load_shipped(problem, known, pool)
@@ -91,15 +91,17 @@ def targets(problem: Problem, known: Known, limits: Limits, most: int) -> Target
         wrong = survey(problem, known, pool, limits)
     if not wrong:
         return Targets(pool, tests=pool[:most])
-    tests = _cover(wrong, most)
+    tests = _greedy_cover(wrong, most)
     most_caught = sum(any(test in tests for test in catching) for catching in wrong.values())
     usual = sum(map(len, wrong.values())) / len(pool)
     return Targets(pool, wrong, tests, most_caught, usual)
 
 
-def survey(problem: Problem, known: Known, pool: tuple[Test, ...], limits: Limits) -> Catches:
+def survey(
+    problem: Problem, known: KnownSolution, pool: tuple[Test, ...], limits: Limits
+) -> Catches:
     """The wrong programs that count, the hardest first."""
-    quick = _quick(limits)
+    quick = _with_short_limit(limits)
     passing: list[str] = []
     others: list[str] = []
     for code in _candidates(problem, known):
@@ -109,14 +111,14 @@ def survey(problem: Problem, known: Known, pool: tuple[Test, ...], limits: Limit
         if len(passing) == COMPARED:
             break
     for codes in (passing, others[:COMPARED]):
-        by = {code: _caught_by(code, pool, problem, quick) for code in codes}
+        by = {code: _catching_tests(code, pool, problem, quick) for code in codes}
         hardest = sorted((code for code in codes if by[code]), key=lambda code: len(by[code]))
         if hardest:
             return {code: by[code] for code in hardest[:MOST]}
     return {}
 
 
-def survey_key(problem: Problem, known: Known, pool: tuple[Test, ...]) -> str:
+def survey_key(problem: Problem, known: KnownSolution, pool: tuple[Test, ...]) -> str:
     """What the outcome of a survey depends on, as a hash."""
     return content_id(repr((known.source, problem.function, problem.public, pool)))
 
@@ -124,17 +126,17 @@ def survey_key(problem: Problem, known: Known, pool: tuple[Test, ...]) -> str:
 @cache
 def _surveys() -> Mapping[str, Mapping[str, list[int]]]:
     """By key: the names of mutations that count, each with the numbers of the tests that catch it."""
-    records = sources.records(Path(__file__).with_name("wrong.jsonl"))
+    records = sources.read_shipped_records(Path(__file__).with_name("wrong.jsonl"))
     return {record["key"]: record["caught_by"] for record in records}
 
 
-def _load_shipped(problem: Problem, known: Known, pool: tuple[Test, ...]) -> Catches | None:
+def _load_shipped(problem: Problem, known: KnownSolution, pool: tuple[Test, ...]) -> Catches | None:
     """The survey of a shipped problem; None for any other."""
     surveyed = _surveys().get(survey_key(problem, known, pool))
     if surveyed is None or problem.wrong:
         return None
     return {
-        trials.program(mutations.mutate(known.source, [name]), problem): tuple(
+        trials.prepare_program(mutations.mutate(known.source, [name]), problem): tuple(
             pool[number] for number in numbers
         )
         for name, numbers in surveyed.items()
@@ -146,19 +148,19 @@ def _until_one_fails(
 ) -> list[Trial]:
     trials_so_far: list[Trial] = []
     for test in tests:
-        trials_so_far.append(trials.try_out(code, problem, (test,), limits))
+        trials_so_far.append(trials.run_tests(code, problem, (test,), limits))
         if not trials_so_far[-1].passed:
             break
     return trials_so_far
 
 
-def _caught_by(
+def _catching_tests(
     code: str, pool: tuple[Test, ...], problem: Problem, limits: Limits
 ) -> tuple[Test, ...]:
     """The tests that catch a program; none for one that uses up its time on a test."""
     catching = []
     for test in pool:
-        trial = trials.try_out(code, problem, (test,), limits)
+        trial = trials.run_tests(code, problem, (test,), limits)
         if trial.timed_out:
             return ()
         if not trial.passed:
@@ -166,7 +168,7 @@ def _caught_by(
     return tuple(catching)
 
 
-def _cover(wrong: Catches, most: int) -> tuple[Test, ...]:
+def _greedy_cover(wrong: Catches, most: int) -> tuple[Test, ...]:
     """Tests that catch many: repeatedly the one that catches most of what is left."""
     chosen: list[Test] = []
     left = dict(wrong)
@@ -177,12 +179,12 @@ def _cover(wrong: Catches, most: int) -> tuple[Test, ...]:
     return tuple(chosen)
 
 
-def _candidates(problem: Problem, known: Known) -> Iterator[str]:
+def _candidates(problem: Problem, known: KnownSolution) -> Iterator[str]:
     """Programs that may be wrong, each once."""
     seen = {known.code}
-    for source in problem.wrong or _changed(known.source):
+    for source in problem.wrong or _make_mutants(known.source):
         try:
-            code = trials.program(source, problem)
+            code = trials.prepare_program(source, problem)
         except NoProgram:
             continue
         if code not in seen:
@@ -190,7 +192,7 @@ def _candidates(problem: Problem, known: Known) -> Iterator[str]:
             yield code
 
 
-def tried_mutations(source: str) -> list[str]:
+def select_mutations(source: str) -> list[str]:
     """The names of the mutations of a program that are tried, in their order."""
     try:
         names = list(mutations.changes(source))
@@ -200,23 +202,23 @@ def tried_mutations(source: str) -> list[str]:
     return names[:TRIED]
 
 
-def _changed(source: str) -> Iterator[str]:
-    for name in tried_mutations(source):
+def _make_mutants(source: str) -> Iterator[str]:
+    for name in select_mutations(source):
         try:
             yield mutations.mutate(source, [name])
         except (ValueError, RecursionError, MemoryError):  # a block would be empty, or a deep tree
             continue
 
 
-def test_pool(problem: Problem, known: Known, limits: Limits) -> tuple[Test, ...]:
+def test_pool(problem: Problem, known: KnownSolution, limits: Limits) -> tuple[Test, ...]:
     """Hidden tests that a tester could write; where there is none, examples with a number changed
     and the output of a known solution."""
     by_length = sorted(problem.hidden, key=lambda test: len(test.input))
-    fit = [test for test in by_length if _counts(test, problem)]
+    fit = [test for test in by_length if _is_valid_test(test, problem)]
     return tuple(fit[:POOL]) or _variants(problem, known.code, limits)
 
 
-def _counts(test: Test, problem: Problem) -> bool:
+def _is_valid_test(test: Test, problem: Problem) -> bool:
     try:
         return bool(parse_tests(write_tests((test,), problem), problem, 1))
     except NoTests:
@@ -237,12 +239,12 @@ def _variants(problem: Problem, code: str, limits: Limits) -> tuple[Test, ...]:
         number = rng.choice(numbers)
         changed = str(int(number[0]) + rng.choice((-1, 1, 2)))
         given = given[: number.start()] + changed + given[number.end() :]
-        run = judging.run(code, given, limits=limits)
+        run = judging.run_program(code, given, limits=limits)
         output = run.stdout if problem.function is None else run.stdout.strip()
         if run.status == "passed" and output.strip() and _is_json(output, problem):
             test = Test(given, output)
-            if _counts(test, problem):
-                variants[key(given, problem)] = test
+            if _is_valid_test(test, problem):
+                variants[input_key(given, problem)] = test
         if len(variants) == _WANTED_VARIANTS:
             break
     return tuple(variants.values())
@@ -258,5 +260,5 @@ def _is_json(output: str, problem: Problem) -> bool:
     return True
 
 
-def _quick(limits: Limits) -> Limits:
+def _with_short_limit(limits: Limits) -> Limits:
     return Limits(time_limit=min(limits.time_limit, _QUICK_S))

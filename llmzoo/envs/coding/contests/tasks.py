@@ -53,7 +53,7 @@ class Problem:
     released: str = ""
 
 
-def unpacked(record: Record, name: str, default: Any, *, otherwise: str = "is not JSON") -> Any:
+def unpack_field(record: Record, name: str, default: Any, *, otherwise: str = "is not JSON") -> Any:
     """A field that holds data or its JSON text; ``default`` if it is empty. ``otherwise``: what the
     ``BadField`` says about a text that is not JSON."""
     value = record.get(name) or default
@@ -70,7 +70,7 @@ def canonical(problem: Problem) -> str:
     return " ".join(re.findall(r"\w+", problem.statement.lower()))
 
 
-def problem(
+def make_problem(
     statement: str,
     public: Iterable[Test],
     hidden: Iterable[Test],
@@ -89,10 +89,10 @@ def problem(
     secret = tuple(test for test in dict.fromkeys(hidden) if test not in shown) or shown
     if not secret:
         raise sources.BadField("tests", "hold no test")
-    statement = clip(statement.strip(), MAX_STATEMENT_CHARS)
-    missing = [t for t in shown if function is not None or not stands_in(t, statement)]
+    statement = truncate(statement.strip(), MAX_STATEMENT_CHARS)
+    missing = [t for t in shown if function is not None or not is_shown_in(t, statement)]
     return Problem(
-        "\n\n".join([statement, *(example(test, function) for test in missing)]),
+        "\n\n".join([statement, *(format_example(test, function) for test in missing)]),
         shown,
         secret,
         function,
@@ -102,7 +102,7 @@ def problem(
     )
 
 
-def stands_in(test: Test, statement: str, function: str | None = None) -> bool:
+def is_shown_in(test: Test, statement: str, function: str | None = None) -> bool:
     """Whether the statement shows a test's input: consecutive lines for a program, all arguments for a
     function, whatever the spaces."""
     if function is None:
@@ -111,58 +111,60 @@ def stands_in(test: Test, statement: str, function: str | None = None) -> bool:
     return all("".join(json.dumps(a).split()) in squeezed for a in json.loads(test.input))
 
 
-def call(function: str, test: Test) -> str:
+def format_call(function: str, test: Test) -> str:
     """The call of a function's test, as Python writes it."""
     return f"{function}({', '.join(repr(argument) for argument in json.loads(test.input))})"
 
 
-def clip(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """A text, cut and marked where it is longer than ``most`` characters."""
     return text if len(text) <= most else f"{text[:most]} [cut]"
 
 
-def shipped() -> tuple[Problem, ...]:
+def load_shipped() -> tuple[Problem, ...]:
     """The problems written for this project."""
-    return tuple(read(record) for record in shipped_records())
+    return tuple(parse_record(record) for record in load_shipped_records())
 
 
 @cache
-def shipped_records() -> tuple[Mapping[str, Any], ...]:
-    return tuple(sources.records(SHIPPED))
+def load_shipped_records() -> tuple[Mapping[str, Any], ...]:
+    return tuple(sources.read_shipped_records(SHIPPED))
 
 
-def read(record: Mapping[str, Any]) -> Problem:
+def parse_record(record: Mapping[str, Any]) -> Problem:
     """A problem of a record of the shipped form: ``name``, ``statement``, ``public``, ``hidden``,
     ``solution``, ``wrong``, and ``function`` where the answer is one."""
-    solution = sources.field(record, "solution", str, "")
-    return problem(
-        sources.field(record, "statement", str),
-        tests(record, "public"),
-        tests(record, "hidden"),
-        function=sources.field(record, "function", str, None),
+    solution = sources.get_field(record, "solution", str, "")
+    return make_problem(
+        sources.get_field(record, "statement", str),
+        parse_test_list(record, "public"),
+        parse_test_list(record, "hidden"),
+        function=sources.get_field(record, "function", str, None),
         solutions=[solution],
-        wrong=sources.texts(record, "wrong", []),
-        name=sources.field(record, "name", str, ""),
+        wrong=sources.get_strings(record, "wrong", []),
+        name=sources.get_field(record, "name", str, ""),
     )
 
 
-def tests(record: Mapping[str, Any], name: str) -> list[Test]:
+def parse_test_list(record: Mapping[str, Any], name: str) -> list[Test]:
     """``record[name]``, a list of ``{"input": text, "output": text}``."""
     listed = []
-    for item in sources.field(record, name, list):
+    for item in sources.get_field(record, name, list):
         if not isinstance(item, Mapping):
             raise sources.BadField(name, "must be a list of {input, output}")
-        listed.append(Test(sources.field(item, "input", str), sources.field(item, "output", str)))
+        listed.append(
+            Test(sources.get_field(item, "input", str), sources.get_field(item, "output", str))
+        )
     return listed
 
 
-def example(test: Test, function: str | None) -> str:
+def format_example(test: Test, function: str | None) -> str:
     """A test as statements show it."""
     if function is None:
         text = f"Example input:\n{test.input.rstrip()}\nExample output:\n{test.output.rstrip()}"
     else:
-        text = f"Example: {call(function, test)} gives {test.output}"
-    return clip(text, MAX_EXAMPLE_CHARS)
+        text = f"Example: {format_call(function, test)} gives {test.output}"
+    return truncate(text, MAX_EXAMPLE_CHARS)
 
 
 def _lines(text: str) -> str:

@@ -49,14 +49,14 @@ class Trial:
         return self.passed / len(self.results) if self.results else 0.0
 
 
-def source_of(text: str, problem: Problem) -> str:
+def extract_source(text: str, problem: Problem) -> str:
     """The program in an answer, as it is shown to its author; raises :class:`NoProgram`."""
     if problem.function is None:
         return programs.extract(text)
     return programs.extract(text, (problem.function, "Solution"))
 
 
-def program(source: str, problem: Problem) -> str:
+def prepare_program(source: str, problem: Problem) -> str:
     """A program ready to be judged; raises :class:`NoProgram`."""
     if problem.function is None:
         return source
@@ -70,7 +70,7 @@ def program(source: str, problem: Problem) -> str:
     return programs.merge(_PRELUDE, source, _CALL.format(target=target))
 
 
-def try_out(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits) -> Trial:
+def run_tests(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits) -> Trial:
     """A program, made by :func:`program`, on ``tests``. A problem's hidden tests are one job."""
     if not tests:
         return Trial((), True)
@@ -84,21 +84,21 @@ def try_out(code: str, problem: Problem, tests: tuple[Test, ...], limits: Limits
     return Trial(verdict.cases, ran and verdict.status in ("passed", "failed"), timed_out)
 
 
-def broke(trial: Trial) -> str:
+def crash_reason(trial: Trial) -> str:
     """How a program was stopped that ran to its end on no test; else ""."""
     errors = [result.error for result in trial.results]
     all_broke = errors and not any(error in ("", *WRONG) for error in errors)
     return errors[0] if all_broke else ""
 
 
-def given_up(tests: tuple[Test, ...]) -> Trial:
+def timed_out_trial(tests: tuple[Test, ...]) -> Trial:
     """The results of a program that ran out of time on an example: failed on all tests, without a run."""
     reason = "not tried, since it used up its time on an example of the problem"
     return Trial(tuple(CaseResult(passed=False, error=reason) for _ in tests), False, True)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSolution:
     """A known solution: as it is written, and ready to be judged."""
 
     source: str
@@ -106,21 +106,21 @@ class Known:
 
 
 @lru_cache(maxsize=1024)
-def reference(problem: Problem, limits: Limits) -> Known | None:
+def reference_solution(problem: Problem, limits: Limits) -> KnownSolution | None:
     """The first known solution that passes every test; None without one."""
     for solution in problem.solutions:
         try:
-            code = program(solution, problem)
+            code = prepare_program(solution, problem)
         except NoProgram:
             continue
         tests = tuple(dict.fromkeys(problem.public + problem.hidden))
-        if try_out(code, problem, tests, limits).passed == len(tests):
-            return Known(solution, code)
+        if run_tests(code, problem, tests, limits).passed == len(tests):
+            return KnownSolution(solution, code)
     return None
 
 
-def sound(
-    tests: tuple[Test, ...], problem: Problem, judges: tuple[Known, ...], limits: Limits
+def sound_tests(
+    tests: tuple[Test, ...], problem: Problem, judges: tuple[KnownSolution, ...], limits: Limits
 ) -> tuple[Test, ...]:
     """The ``tests`` that every one of the judging programs passes; none without a judge.
 
@@ -133,5 +133,5 @@ def sound(
         test
         for test in tests
         if test in problem.hidden
-        or all(try_out(judge.code, problem, (test,), limits).passed for judge in judges)
+        or all(run_tests(judge.code, problem, (test,), limits).passed for judge in judges)
     )

@@ -25,16 +25,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding.functions.humaneval import with_check
 from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.envs.sources import PublicSet, Record, field
+from llmzoo.envs.sources import PublicSet, Record, get_field
 
 
-def read(record: Record) -> FunctionTask:
+def parse_record(record: Record) -> FunctionTask:
     """The task of a record. The hub's records have no solutions; the sample's records do."""
-    return with_check(record, field(record, "canonical_solution", str, ""))
+    return with_check(record, get_field(record, "canonical_solution", str, ""))
 
 
 class CoopHumanEval(TwoWriters):
@@ -42,9 +42,9 @@ class CoopHumanEval(TwoWriters):
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "coop_humaneval_v0"}
     public_set = PublicSet(
-        hub_id="OpenMLRL/CoopHumanEval", read=read, sample=SAMPLES / "coop_humaneval.jsonl"
+        hub_id="OpenMLRL/CoopHumanEval", read=parse_record, sample=SAMPLES / "coop_humaneval.jsonl"
     )
 
 
 raw_env = CoopHumanEval
-env, parallel_env = public_forms(CoopHumanEval)
+env, parallel_env = make_env_fns(CoopHumanEval)

@@ -50,7 +50,7 @@ comes from hidden tests:
 | `"diagnostics"` | what is wrong with its program, how many public tests pass, and two that fail with what came back |
 | `"passed"` | how many public tests pass |
 | `"plain"` | that it should improve its program |
-| `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.Player`; by default a scripted one, which names the call that the helper should answer and what main leaves undone |
+| `"expert"` | the edits that another policy suggests: `reviewer(observation, agent) -> str`, for example an `llmzoo.policies.base.BoundPolicy`; by default a scripted one, which names the call that the helper should answer and what main leaves undone |
 
 **Arguments.** `source`, `on_bad_record` ("error" or "skip": of a [file](../data.md#files-of-records) of
 a public set), `split` ("train", "test", "all"), `num_agents`, `max_turns`, `feedback`, `reviewer`,
@@ -86,13 +86,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding.functions import generator
 from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.sources import records
-from llmzoo.envs.tasks import Listed, Tasks, generated
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.sources import read_shipped_records
+from llmzoo.envs.tasks import TaskList, Tasks, generate_tasks
 
 SOURCES = ("auto", "sample", "generator", "generator_easy")
 
@@ -104,25 +104,25 @@ class CoopFunctions(TwoWriters):
     default_signature = "agreed"
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
-        one_of("source", source, SOURCES)
+        check_choice("source", source, SOURCES)
         if source == "auto":
             source = "generator" if self.prompt_style == "terse" else "sample"
         if source == "sample":
-            return _written(split)
+            return _load_shipped(split)
         easy = source == "generator_easy"
         name = f"small composed functions{', easy' if easy else ''}"
-        return generated(generator.draw, canonical, split=split, name=name, easy=easy)
+        return generate_tasks(generator.generate_task, canonical, split=split, name=name, easy=easy)
 
 
 @lru_cache(maxsize=8)
-def _written(split: str) -> Tasks[FunctionTask]:
+def _load_shipped(split: str) -> Tasks[FunctionTask]:
     tasks = [
         FunctionTask(**{**r, "public": tuple(r["public"]), "solution": tuple(r["solution"])})
-        for r in records(SAMPLES / "coop_functions.jsonl")
+        for r in read_shipped_records(SAMPLES / "coop_functions.jsonl")
     ]
     names = [task.name for task in tasks]
-    return Listed(tasks, canonical, split=split, source="sample", names=names)
+    return TaskList(tasks, canonical, split=split, source="sample", names=names)
 
 
 raw_env = CoopFunctions
-env, parallel_env = public_forms(CoopFunctions)
+env, parallel_env = make_env_fns(CoopFunctions)

@@ -30,7 +30,7 @@ class Round:
     public: Verdict | None
 
 
-def passed(played: Round) -> str:
+def passed_summary(played: Round) -> str:
     """How many public tests pass."""
     if not played.task.public:
         return "there are no public tests"
@@ -43,7 +43,7 @@ def diagnostics(played: Round, agent: str) -> str:
     lines = [played.errors[agent]] if agent in played.errors else []
     others = [other for other in played.errors if other != agent]
     lines += [f"the program of {other} could not be used" for other in others]
-    return "\n".join([*lines, passed(played), *_failures(played)])
+    return "\n".join([*lines, passed_summary(played), *_failures(played)])
 
 
 def hints(played: Round, agent: str) -> str:
@@ -64,13 +64,13 @@ def hints(played: Round, agent: str) -> str:
             lines.append(f"use what {HELPER} returns")
         elif not facts.beyond:
             lines.append(f"{entry_point} should do part of the work itself")
-    return "\n".join([*lines, passed(played), *_failures(played)])
+    return "\n".join([*lines, passed_summary(played), *_failures(played)])
 
 
 def review(played: Round, agent: str) -> str:
     """The prompt of a policy that suggests edits to ``agent``'s program."""
     shown = [
-        f"Program of {other}:\n```python\n{cut(program, MAX_PROGRAM_CHARS)}\n```"
+        f"Program of {other}:\n```python\n{truncate(program, MAX_PROGRAM_CHARS)}\n```"
         for other, program in played.programs.items()
     ]
     return "\n\n".join(
@@ -78,14 +78,14 @@ def review(played: Round, agent: str) -> str:
             f"You review a program that several programmers write together. Problem:\n\n"
             f"{played.task.statement.strip()}",
             *shown,
-            f"Public tests: {cut(diagnostics(played, agent), MAX_CHARS)}",
+            f"Public tests: {truncate(diagnostics(played, agent), MAX_CHARS)}",
             f"Say in a few sentences, or in code, what {agent} should change.",
             "Your answer:",
         ]
     )
 
 
-def cut(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """``text``, cut to ``limit`` characters with three dots at the end if it is longer."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
@@ -100,7 +100,7 @@ def _failures(played: Round) -> Sequence[str]:
     for test, case in zip(played.task.public, verdict.cases, strict=True):
         if not case.passed:
             got = f"got {case.got}" if case.got else case.error
-            lines.append(f"fails: {cut(test, 300)}  # {cut(got, 300)}")
+            lines.append(f"fails: {truncate(test, 300)}  # {truncate(got, 300)}")
     return lines[:_MAX_FAILURES]
 
 

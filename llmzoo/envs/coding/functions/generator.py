@@ -31,7 +31,7 @@ _WORDS = ("a", "be", "cat", "lime", "kayak", "plum", "ox", "stone", "tea", "leve
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationTemplate:
     """``words``, ``english`` and ``code`` are templates with the numbers ``{k}`` and ``{c}``, and
     ``value`` takes a value and the two numbers."""
 
@@ -40,15 +40,15 @@ class Operation:
     code: str
     value: Callable[[Any, int, int], Any]
 
-    def step(self, k: int, c: int) -> Step:
+    def step(self, k: int, c: int) -> OperationStep:
         """The operation with its numbers filled in."""
         templates = (self.words, self.english, self.code)
         words, english, code = (text.format(k=k, c=c, g="{g}") for text in templates)
-        return Step(words, english, code, lambda x: self.value(x, k, c))
+        return OperationStep(words, english, code, lambda x: self.value(x, k, c))
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OperationStep:
     """An operation on one value."""
 
     words: str
@@ -58,66 +58,74 @@ class Step:
 
 
 NUMBER_HELPERS = (
-    Operation("times {k}", "x times {k}", "x*{k}", lambda x, k, c: x * k),
-    Operation("plus {c}", "x plus {c}", "x+{c}", lambda x, k, c: x + c),
-    Operation("minus {c}", "x minus {c}", "x-{c}", lambda x, k, c: x - c),
-    Operation("square", "the square of x", "x*x", lambda x, k, c: x * x),
-    Operation("mod {k}", "the remainder of x modulo {k}", "x%{k}", lambda x, k, c: x % k),
-    Operation("over {k}", "x divided by {k}, rounded down", "x//{k}", lambda x, k, c: x // k),
-    Operation(
+    OperationTemplate("times {k}", "x times {k}", "x*{k}", lambda x, k, c: x * k),
+    OperationTemplate("plus {c}", "x plus {c}", "x+{c}", lambda x, k, c: x + c),
+    OperationTemplate("minus {c}", "x minus {c}", "x-{c}", lambda x, k, c: x - c),
+    OperationTemplate("square", "the square of x", "x*x", lambda x, k, c: x * x),
+    OperationTemplate("mod {k}", "the remainder of x modulo {k}", "x%{k}", lambda x, k, c: x % k),
+    OperationTemplate(
+        "over {k}", "x divided by {k}, rounded down", "x//{k}", lambda x, k, c: x // k
+    ),
+    OperationTemplate(
         "times {k} plus {c}", "x times {k}, plus {c}", "x*{k}+{c}", lambda x, k, c: x * k + c
     ),
-    Operation(
+    OperationTemplate(
         "times {k} minus {c}", "x times {k}, minus {c}", "x*{k}-{c}", lambda x, k, c: x * k - c
     ),
-    Operation("square plus {c}", "the square of x, plus {c}", "x*x+{c}", lambda x, k, c: x * x + c),
-    Operation("from {c}", "{c} minus x", "{c}-x", lambda x, k, c: c - x),
-    Operation("gap {c}", "the distance from x to {c}", "abs(x-{c})", lambda x, k, c: abs(x - c)),
-    Operation("cap {c}", "x, but at most {c}", "min(x,{c})", lambda x, k, c: min(x, c)),
-    Operation("floor {c}", "x, but at least {c}", "max(x,{c})", lambda x, k, c: max(x, c)),
+    OperationTemplate(
+        "square plus {c}", "the square of x, plus {c}", "x*x+{c}", lambda x, k, c: x * x + c
+    ),
+    OperationTemplate("from {c}", "{c} minus x", "{c}-x", lambda x, k, c: c - x),
+    OperationTemplate(
+        "gap {c}", "the distance from x to {c}", "abs(x-{c})", lambda x, k, c: abs(x - c)
+    ),
+    OperationTemplate("cap {c}", "x, but at most {c}", "min(x,{c})", lambda x, k, c: min(x, c)),
+    OperationTemplate("floor {c}", "x, but at least {c}", "max(x,{c})", lambda x, k, c: max(x, c)),
 )
 WORD_HELPERS = (
-    Operation("first {k}", "the first {k} letters of x", "x[:{k}]", lambda x, k, c: x[:k]),
-    Operation("last {k}", "the last {k} letters of x", "x[-{k}:]", lambda x, k, c: x[-k:]),
-    Operation("skip {c}", "x without its first {c} letters", "x[{c}:]", lambda x, k, c: x[c:]),
-    Operation("mirror", "x spelled backwards", "x[::-1]", lambda x, k, c: x[::-1]),
-    Operation("times {k}", "x repeated {k} times", "x*{k}", lambda x, k, c: x * k),
-    Operation("upper", "x in capitals", "x.upper()", lambda x, k, c: x.upper()),
+    OperationTemplate("first {k}", "the first {k} letters of x", "x[:{k}]", lambda x, k, c: x[:k]),
+    OperationTemplate("last {k}", "the last {k} letters of x", "x[-{k}:]", lambda x, k, c: x[-k:]),
+    OperationTemplate(
+        "skip {c}", "x without its first {c} letters", "x[{c}:]", lambda x, k, c: x[c:]
+    ),
+    OperationTemplate("mirror", "x spelled backwards", "x[::-1]", lambda x, k, c: x[::-1]),
+    OperationTemplate("times {k}", "x repeated {k} times", "x*{k}", lambda x, k, c: x * k),
+    OperationTemplate("upper", "x in capitals", "x.upper()", lambda x, k, c: x.upper()),
 )
 NUMBER_FILTERS = (
-    Operation("odd", "odd", "x%2", lambda x, k, c: x % 2 == 1),
-    Operation("even", "even", "x%2==0", lambda x, k, c: x % 2 == 0),
-    Operation("above {c}", "above {c}", "x>{c}", lambda x, k, c: x > c),
-    Operation("below {c}", "below {c}", "x<{c}", lambda x, k, c: x < c),
-    Operation("multiple {k}", "a multiple of {k}", "x%{k}==0", lambda x, k, c: x % k == 0),
-    Operation("not {c}", "not {c}", "x!={c}", lambda x, k, c: x != c),
+    OperationTemplate("odd", "odd", "x%2", lambda x, k, c: x % 2 == 1),
+    OperationTemplate("even", "even", "x%2==0", lambda x, k, c: x % 2 == 0),
+    OperationTemplate("above {c}", "above {c}", "x>{c}", lambda x, k, c: x > c),
+    OperationTemplate("below {c}", "below {c}", "x<{c}", lambda x, k, c: x < c),
+    OperationTemplate("multiple {k}", "a multiple of {k}", "x%{k}==0", lambda x, k, c: x % k == 0),
+    OperationTemplate("not {c}", "not {c}", "x!={c}", lambda x, k, c: x != c),
 )
 WORD_FILTERS = (
-    Operation("long {k}", "longer than {k}", "len(x)>{k}", lambda x, k, c: len(x) > k),
-    Operation("short {k}", "shorter than {k}", "len(x)<{k}", lambda x, k, c: len(x) < k),
+    OperationTemplate("long {k}", "longer than {k}", "len(x)>{k}", lambda x, k, c: len(x) > k),
+    OperationTemplate("short {k}", "shorter than {k}", "len(x)<{k}", lambda x, k, c: len(x) < k),
 )
 # of these the code's {g} is the generator expression
 NUMBER_FOLDS = (
-    Operation("total", "the sum", "sum({g})", lambda x, k, c: sum(x)),
-    Operation("most", "the largest", "max({g})", lambda x, k, c: max(x)),
-    Operation("least", "the smallest", "min({g})", lambda x, k, c: min(x)),
-    Operation(
+    OperationTemplate("total", "the sum", "sum({g})", lambda x, k, c: sum(x)),
+    OperationTemplate("most", "the largest", "max({g})", lambda x, k, c: max(x)),
+    OperationTemplate("least", "the smallest", "min({g})", lambda x, k, c: min(x)),
+    OperationTemplate(
         "kinds", "the number of different values", "len(set({g}))", lambda x, k, c: len({*x})
     ),
 )
 LIST_FOLDS = (
-    Operation("list", "the list, in order,", "[{g}]", lambda x, k, c: x),
-    Operation("sorted", "the sorted list", "sorted({g})", lambda x, k, c: sorted(x)),
-    Operation("mirror", "the list, last first,", "[{g}][::-1]", lambda x, k, c: x[::-1]),
+    OperationTemplate("list", "the list, in order,", "[{g}]", lambda x, k, c: x),
+    OperationTemplate("sorted", "the sorted list", "sorted({g})", lambda x, k, c: sorted(x)),
+    OperationTemplate("mirror", "the list, last first,", "[{g}][::-1]", lambda x, k, c: x[::-1]),
 )
 WORD_FOLDS = (
-    Operation("join", "the concatenation", '"".join({g})', lambda x, k, c: "".join(x)),
+    OperationTemplate("join", "the concatenation", '"".join({g})', lambda x, k, c: "".join(x)),
     *LIST_FOLDS,
 )
 ENDINGS = (
-    Operation("plus {c}", ", plus {c}", "+{c}", lambda x, k, c: x + c),
-    Operation("minus {c}", ", minus {c}", "-{c}", lambda x, k, c: x - c),
-    Operation("times {k}", ", times {k}", "*{k}", lambda x, k, c: x * k),
+    OperationTemplate("plus {c}", ", plus {c}", "+{c}", lambda x, k, c: x + c),
+    OperationTemplate("minus {c}", ", minus {c}", "-{c}", lambda x, k, c: x - c),
+    OperationTemplate("times {k}", ", times {k}", "*{k}", lambda x, k, c: x * k),
 )
 
 
@@ -130,11 +138,11 @@ class Composition:
     """
 
     items: str
-    helper: Step
-    fold: Step | None
-    before: Step | None = None
-    after: Step | None = None
-    ending: Step | None = None
+    helper: OperationStep
+    fold: OperationStep | None
+    before: OperationStep | None = None
+    after: OperationStep | None = None
+    ending: OperationStep | None = None
 
     @property
     def argument(self) -> str:
@@ -195,7 +203,7 @@ class Composition:
         return self.ending.value(result) if self.ending else result
 
 
-def draw(rng: random.Random, *, easy: bool = False) -> FunctionTask:
+def generate_task(rng: random.Random, *, easy: bool = False) -> FunctionTask:
     """A problem with its tests."""
     while True:
         composition = compose_easy(rng) if easy else compose(rng)
@@ -226,7 +234,7 @@ def compose_easy(rng: random.Random) -> Composition:
     return Composition("number", _step(rng, NUMBER_HELPERS), None, ending=_step(rng, ENDINGS))
 
 
-def _step(rng: random.Random, operations: Sequence[Operation]) -> Step:
+def _step(rng: random.Random, operations: Sequence[OperationTemplate]) -> OperationStep:
     return rng.choice(operations).step(rng.randint(2, 9), rng.randint(1, 9))
 
 

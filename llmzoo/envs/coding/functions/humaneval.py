@@ -26,35 +26,35 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, examples, parsed
+from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, example_asserts, parse_field
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.envs.sources import BadField, PublicSet, Record, field, identifier
+from llmzoo.envs.sources import BadField, PublicSet, Record, get_field, record_id
 
 
-def read(record: Record) -> FunctionTask:
+def parse_record(record: Record) -> FunctionTask:
     """The task of a record, which has a solution."""
-    return with_check(record, field(record, "canonical_solution", str))
+    return with_check(record, get_field(record, "canonical_solution", str))
 
 
 def with_check(record: Record, body: str) -> FunctionTask:
     """The task of a record whose ``test`` defines ``check(candidate)``. ``body``: the solution, or ""."""
-    prompt, entry_point = field(record, "prompt", str), field(record, "entry_point", str)
+    prompt, entry_point = get_field(record, "prompt", str), get_field(record, "entry_point", str)
     _check_defines("prompt", prompt, entry_point)
     if body:
         _check_defines("canonical_solution", prompt + body, entry_point)
-    tests = field(record, "test", str)
+    tests = get_field(record, "test", str)
     if "def check(" not in tests:
         raise BadField("test", "does not define check(candidate)")
-    parsed("test", tests)
+    parse_field("test", tests)
     others = [n for n in programs.parse(prompt).body if getattr(n, "name", "") != entry_point]
     return FunctionTask(
-        name=identifier(record),
+        name=record_id(record),
         entry_point=entry_point,
         statement=prompt,
-        helper=field(record, "helper", str, ""),
-        public=examples(prompt, entry_point),
+        helper=get_field(record, "helper", str, ""),
+        public=example_asserts(prompt, entry_point),
         tests=tests,
         prelude=ast.unparse(ast.Module(others, [])),
         solution=(prompt + body,) if body else (),
@@ -76,9 +76,9 @@ class HumanEval(TwoWriters):
 
     metadata: dict[str, Any] = {**TwoWriters.metadata, "name": "humaneval_v0"}
     public_set = PublicSet(
-        hub_id="openai/openai_humaneval", read=read, sample=SAMPLES / "humaneval.jsonl"
+        hub_id="openai/openai_humaneval", read=parse_record, sample=SAMPLES / "humaneval.jsonl"
     )
 
 
 raw_env = HumanEval
-env, parallel_env = public_forms(HumanEval)
+env, parallel_env = make_env_fns(HumanEval)

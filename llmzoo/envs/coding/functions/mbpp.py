@@ -28,33 +28,33 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, parsed
+from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, parse_field
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.envs.sources import BadField, PublicSet, Record, field, identifier, texts
+from llmzoo.envs.sources import BadField, PublicSet, Record, get_field, get_strings, record_id
 
 
-def read(record: Record) -> FunctionTask:
+def parse_record(record: Record) -> FunctionTask:
     """The task of a record of the sanitized or of the full configuration."""
-    text = field(record, "prompt", str, None) or field(record, "text", str)
-    code = field(record, "code", str)
-    tests = texts(record, "test_list")
+    text = get_field(record, "prompt", str, None) or get_field(record, "text", str)
+    code = get_field(record, "code", str)
+    tests = get_strings(record, "test_list")
     if not tests:
         raise BadField("test_list", "is empty")
-    every_test = "\n".join([*tests, *texts(record, "challenge_test_list", [])])
-    parsed("test_list", every_test)
-    setup = parsed("test_setup_code", field(record, "test_setup_code", str, ""))
+    every_test = "\n".join([*tests, *get_strings(record, "challenge_test_list", [])])
+    parse_field("test_list", every_test)
+    setup = parse_field("test_setup_code", get_field(record, "test_setup_code", str, ""))
     imports = [node for node in setup if isinstance(node, ast.Import | ast.ImportFrom)]
     others = [node for node in setup if node not in imports]  # may use what the code defines
     return FunctionTask(
-        name=f"mbpp/{identifier(record)}",
+        name=f"mbpp/{record_id(record)}",
         entry_point=_entry_point(tests, code),
         statement=f"{text.strip()}\n\nFor example:\n\n{tests[0]}",
-        helper=field(record, "helper", str, ""),
+        helper=get_field(record, "helper", str, ""),
         public=tests[:1],
         tests=every_test,
-        prelude="\n".join([*texts(record, "test_imports", []), *map(ast.unparse, imports)]),
+        prelude="\n".join([*get_strings(record, "test_imports", []), *map(ast.unparse, imports)]),
         setup="\n".join(map(ast.unparse, others)),
         solution=(code,),
     )
@@ -83,10 +83,10 @@ class MBPP(TwoWriters):
     public_set = PublicSet(
         hub_id="google-research-datasets/mbpp",
         hub_args=("sanitized",),
-        read=read,
+        read=parse_record,
         sample=SAMPLES / "mbpp.jsonl",
     )
 
 
 raw_env = MBPP
-env, parallel_env = public_forms(MBPP)
+env, parallel_env = make_env_fns(MBPP)

@@ -21,7 +21,7 @@ from llmzoo.sandbox import syntax
 RIGHT_SHARE = 0.4  # of an amateur's answers
 
 
-def split(
+def split_solution(
     source: str, entry_point: str, is_needed: Callable[[str, str], bool] | None = None
 ) -> tuple[str, str]:
     """A solution as the sources of ``aux`` and of the rest.
@@ -49,14 +49,14 @@ def split(
     working: list[tuple[str, str]] = []
     for expression in _movable(function):
         helper, main = _extract_function(function, expression)
-        if scoring.does_work(main, [HELPER]) and scoring.uses(main, HELPER) == ["used"]:
+        if scoring.does_work(main, [HELPER]) and scoring.find_uses(main, HELPER) == ["used"]:
             working.append((helper, rest_with(main)))
             if is_needed is None or is_needed(*working[-1]):
                 return working[-1]
     return working[0] if working else (helper, rest_with(main))
 
 
-def agree(main: str, entry_point: str, helpers: Sequence[str]) -> str:
+def join_helpers(main: str, entry_point: str, helpers: Sequence[str]) -> str:
     """``main`` for several helpers with the same contract: a result counts if all of them return it."""
     others = [name for name in helpers if name != HELPER]
     if not others:
@@ -75,12 +75,12 @@ def agree(main: str, entry_point: str, helpers: Sequence[str]) -> str:
     return ast.unparse(tree)
 
 
-def renamed(helper: str, name: str) -> str:
+def rename_function(helper: str, name: str) -> str:
     """The helper's source under another name."""
     return re.sub(rf"\b{HELPER}\b", name, helper)
 
 
-def amateur(source: str, rng: random.Random) -> str:
+def add_slips(source: str, rng: random.Random) -> str:
     """``source`` with one slip, or two; four times in ten, with none."""
     if rng.random() < RIGHT_SHARE:
         return source

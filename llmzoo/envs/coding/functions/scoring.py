@@ -78,7 +78,7 @@ class Facts:
     asks: float = 0.0
 
 
-def facts(
+def collect_facts(
     functions: Mapping[str, Function], helpers: Sequence[str], entry_point: str, *, parses: float
 ) -> Facts:
     """The facts about a program's top-level ``functions``."""
@@ -87,11 +87,11 @@ def facts(
     main = functions.get(entry_point)
     if main is None:
         return Facts(helper=helper, parses=parses)
-    uses_of = [kinds for kinds in (uses(main, name) for name in written) if kinds]
+    uses_of = [kinds for kinds in (find_uses(main, name) for name in written) if kinds]
     return Facts(
         helper=helper,
         main=True,
-        asks=sum(bool(uses(main, name)) for name in helpers) / len(helpers),
+        asks=sum(bool(find_uses(main, name)) for name in helpers) / len(helpers),
         parses=parses,
         calls=len(uses_of) / len(helpers),
         beyond=bool(uses_of) and does_work(main, helpers),
@@ -99,7 +99,7 @@ def facts(
     )
 
 
-def without_idle(facts: Facts, needed: Sequence[str], helpers: Sequence[str]) -> Facts:
+def discount_idle_helpers(facts: Facts, needed: Sequence[str], helpers: Sequence[str]) -> Facts:
     """The facts where only the helpers in ``needed`` count as used."""
     share = len(needed) / len(helpers)
     return replace(
@@ -110,7 +110,7 @@ def without_idle(facts: Facts, needed: Sequence[str], helpers: Sequence[str]) ->
     )
 
 
-def parts(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float]:
+def reward_components(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float]:
     """The named parts. ``passed``: the worth of the passed tests, from 0 to 1."""
     worth = {
         "helper": facts.helper,
@@ -124,7 +124,7 @@ def parts(facts: Facts, passed: float, scale: Scale = "unit") -> dict[str, float
     return {name: weight * worth[name] or 0.0 for name, weight in WEIGHTS[scale].items()}  # no -0.0
 
 
-def earned(share: float, floor: float) -> float:
+def score_tests(share: float, floor: float) -> float:
     """The worth of a share of passed tests when a constant passes ``floor``: the square of the share
     beyond it. Guesses that pass a few tests earn little beside a program that passes most.
 
@@ -136,7 +136,7 @@ def earned(share: float, floor: float) -> float:
 
 def returns_value(function: Function) -> bool:
     """Whether the function itself, not a function nested in it, returns or yields something."""
-    for node in _alive(function.body, enter=False):
+    for node in _live_nodes(function.body, enter=False):
         if isinstance(node, ast.Return) and node.value is not None:
             if not (isinstance(node.value, ast.Constant) and node.value.value is None):
                 return True
@@ -145,15 +145,15 @@ def returns_value(function: Function) -> bool:
     return False
 
 
-def uses(function: Function, name: str) -> list[str]:
+def find_uses(function: Function, name: str) -> list[str]:
     """How the function uses ``name``: "used" or "ignored" for each occurrence.
 
     A use is a call or a mention (``map(aux, items)``). It is ignored if the call is a statement, or
     if its value goes into a variable that nothing reads. A function that binds the name itself
     (argument, assignment, nested definition) does not use the helper.
     """
-    nodes = list(_alive(function.body))
-    if name in _bound(function, nodes):
+    nodes = list(_live_nodes(function.body))
+    if name in _bound_names(function, nodes):
         return []
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     ignored: set[ast.AST] = set()
@@ -179,7 +179,7 @@ def does_work(function: Function, helpers: Sequence[str]) -> bool:
     constants, or a call of anything but a helper or a plain conversion such as ``list(x)``.
     Assertions, annotations, docstrings and statements that cannot be reached are none.
     """
-    for node in _alive(function.body):
+    for node in _live_nodes(function.body):
         if isinstance(node, _WORK):
             operands = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
             if not all(isinstance(operand, ast.Constant) for operand in operands):
@@ -191,7 +191,7 @@ def does_work(function: Function, helpers: Sequence[str]) -> bool:
     return False
 
 
-def _alive(body: Sequence[ast.AST], *, enter: bool = True) -> Iterator[ast.AST]:
+def _live_nodes(body: Sequence[ast.AST], *, enter: bool = True) -> Iterator[ast.AST]:
     """The nodes that can run, without assertions and annotations; with ``enter`` those of nested
     functions too. Code behind a return or in a dead branch on a constant cannot run."""
     waiting: list[ast.AST] = list(reversed(_until_exit(body)))
@@ -229,7 +229,7 @@ def _until_exit(body: Sequence[ast.AST]) -> list[ast.AST]:
     return kept
 
 
-def _bound(function: Function, nodes: Sequence[ast.AST]) -> set[str]:
+def _bound_names(function: Function, nodes: Sequence[ast.AST]) -> set[str]:
     """The names that a function binds itself."""
     arguments = [n for n in ast.walk(function.args) if isinstance(n, ast.arg)]
     bound = {a.arg for a in [*arguments, *(n for n in nodes if isinstance(n, ast.arg))]}

@@ -48,7 +48,7 @@ class FunctionTask:
         """The tests that pay: those that nobody is shown, or all tests if none are left, or if one
         constant passes those that are left.
         """
-        return _hidden(self.tests, self.public, self.entry_point)
+        return _hidden_tests(self.tests, self.public, self.entry_point)
 
     @property
     def floor(self) -> float:
@@ -85,7 +85,7 @@ def stub(signature: str, doc: str, examples: Sequence[tuple[str, str]]) -> str:
     return f'def {signature}:\n    """{textwrap.indent(text, "    ").strip()}\n    """\n'
 
 
-def parsed(name: str, source: str) -> list[ast.stmt]:
+def parse_field(name: str, source: str) -> list[ast.stmt]:
     """The statements of a record's field; raises ``BadField`` for a field that is no program."""
     try:
         return syntax.parse(source).body
@@ -93,7 +93,7 @@ def parsed(name: str, source: str) -> list[ast.stmt]:
         raise BadField(name, f"is no program: {error}") from error
 
 
-def examples(statement: str, entry_point: str) -> tuple[str, ...]:
+def example_asserts(statement: str, entry_point: str) -> tuple[str, ...]:
     """The examples of a docstring (``>>> call`` and its value below) as assert statements."""
     asserts = []
     for call, value in _EXAMPLE.findall(statement):
@@ -108,7 +108,7 @@ def examples(statement: str, entry_point: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _hidden(tests: str, public: tuple[str, ...], entry_point: str) -> str:
+def _hidden_tests(tests: str, public: tuple[str, ...], entry_point: str) -> str:
     tree = syntax.parse(tests)
     shown = {_canonical(node, entry_point) for text in public for node in syntax.parse(text).body}
     body = _statements(tree)

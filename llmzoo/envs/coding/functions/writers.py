@@ -18,9 +18,9 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions import oracle, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical, contract
-from llmzoo.envs.settings import one_of
+from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
-from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError, NoSolutionError
 from llmzoo.sandbox.results import Limits, Verdict
 
@@ -39,7 +39,7 @@ def {name}(*values, **named):
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class WritingState:
     """The state of an episode.
 
     ``last``: each agent's last program, or its answer if no program could be read. ``feedback``: what
@@ -87,10 +87,10 @@ class TwoWriters(TextEnv):
     ):
         if not 1 <= num_agents <= MAX_AGENTS:
             raise ConfigError(f"num_agents must be from 1 to {MAX_AGENTS}, got {num_agents}")
-        one_of("feedback", feedback, told.KINDS)
-        one_of("reward", reward, ("unit", "paper"))
-        one_of("signature", signature, (None, "free", "agreed"))
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("feedback", feedback, told.KINDS)
+        check_choice("reward", reward, ("unit", "paper"))
+        check_choice("signature", signature, (None, "free", "agreed"))
+        check_choice("prompt", prompt, ("full", "terse"))
         if reviewer is not None and feedback != "expert":
             raise ConfigError(f"a reviewer is heard with feedback='expert' only, not {feedback!r}")
         helpers = [f"helper_{number}" for number in range(num_agents - 1)]
@@ -110,53 +110,58 @@ class TwoWriters(TextEnv):
         self.scale = reward
         self.agreed = (signature or self.default_signature) == "agreed"
         self._limits = Limits(time_limit=time_limit)
-        self.episode: Play
+        self.episode: WritingState
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
         """The tasks of a split."""
         loaded = self.public_set.load(source, on_bad_record)
-        return loaded.those(_has_verdict, asked=False).listed(canonical, split)
+        return loaded.filter_tasks(_has_verdict, asked=False).listed(canonical, split)
 
     # TextEnv's side
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Play(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = WritingState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        return described(self.tasks, canonical(task), task)
+        return describe_task(self.tasks, canonical(task), task)
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         play, task = self.episode, self.episode.task
-        written, errors, parses = self._read_all(texts)
+        agent_programs, errors, parses = self._parse_completions(texts)
         functions: dict[str, ast.FunctionDef] = {}
-        for source in written.values():
+        for source in agent_programs.values():
             functions |= programs.functions(source)
-        facts = scoring.facts(functions, self.helpers, task.entry_point, parses=parses)
-        program = programs.merge(*written.values()) if facts.main else ""
+        facts = scoring.collect_facts(functions, self.helpers, task.entry_point, parses=parses)
+        program = programs.merge(*agent_programs.values()) if facts.main else ""
         verdict = self._judge(program, task.hidden)
         share = verdict.passed / verdict.total if verdict and verdict.total else 0.0
         if self.scale == "unit":
-            share = scoring.earned(share, task.floor)
+            share = scoring.score_tests(share, task.floor)
             if share and facts.calls and verdict is not None:
-                needed = self._needed([*written.values()], verdict)
-                facts = scoring.without_idle(facts, needed, self.helpers)
-        parts = scoring.parts(facts, share, self.scale)
+                needed = self._find_needed_helpers([*agent_programs.values()], verdict)
+                facts = scoring.discount_idle_helpers(facts, needed, self.helpers)
+        parts = scoring.reward_components(facts, share, self.scale)
         whole = self._judge(program, task.tests) if verdict and verdict.ok else None
         self.success = whole is not None and whole.ok
         done = self.success and sum(parts.values()) > scoring.FULL[self.scale] - 1e-9
-        heard: dict[str, str] = {}
+        agent_feedback: dict[str, str] = {}
         if not done and self.turn + 1 < self.max_turns:
             tests = "" if self.feedback == "plain" else "\n".join(task.public)
             public = self._judge(program, tests)
-            heard = self._hear(told.Round(task, written, errors, facts, public))
-        if verdict is not None and judging.trouble(
+            agent_feedback = self._make_feedback(
+                told.Round(task, agent_programs, errors, facts, public)
+            )
+        if verdict is not None and judging.failure_reason(
             verdict
         ):  # of hidden tests: no agent hears of it
-            why = judging.trouble(verdict)
+            why = judging.failure_reason(verdict)
             errors = {agent: errors.get(agent, why) for agent in self.possible_agents}
-        last = {a: told.cut(written[a] or texts[a], told.MAX_PROGRAM_CHARS) for a in written}
-        self.episode = replace(play, last=last, feedback=heard, parts=parts)
+        last = {
+            a: told.truncate(agent_programs[a] or texts[a], told.MAX_PROGRAM_CHARS)
+            for a in agent_programs
+        }
+        self.episode = replace(play, last=last, feedback=agent_feedback, parts=parts)
         paid = {name: worth - play.parts.get(name, 0.0) for name, worth in parts.items()}
         return Outcome(team=paid, done=done, errors=errors)
 
@@ -164,10 +169,10 @@ class TwoWriters(TextEnv):
         return self._solution(agent, str)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        return self._solution(agent, lambda source: oracle.amateur(source, rng))
+        return self._solution(agent, lambda source: oracle.add_slips(source, rng))
 
     def prompt(self, agent: str) -> str:
-        return self._terse(agent) if self.prompt_style == "terse" else self._full(agent)
+        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     # A round
 
@@ -179,7 +184,9 @@ class TwoWriters(TextEnv):
             return [self.episode.task.entry_point]
         return [self.helpers[self.possible_agents.index(agent)]]
 
-    def _read_all(self, texts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str], float]:
+    def _parse_completions(
+        self, texts: Mapping[str, str]
+    ) -> tuple[dict[str, str], dict[str, str], float]:
         """Each agent's program ("" if none can be read), what is wrong with it, and the share of the
         agents whose program parses."""
         written = dict.fromkeys(self.possible_agents, "")
@@ -191,12 +198,12 @@ class TwoWriters(TextEnv):
                 written[agent] = self._read(agent, text)
             except programs.NoProgram as error:
                 errors[agent] = f"malformed: {error}"
-                parses += scoring.ATTEMPT * programs.begins(text, duties)
+                parses += scoring.ATTEMPT * programs.begins_definition(text, duties)
                 continue
             parses += 1.0
             defined = programs.functions(written[agent])
             missing = [name for name in duties if name not in defined]
-            left_out = programs.left_out(text)
+            left_out = programs.left_out_reason(text)
             if missing:
                 errors[agent] = f"missing: no function {' and no function '.join(missing)} in it"
             elif left_out:
@@ -207,7 +214,7 @@ class TwoWriters(TextEnv):
         """The program in an answer, without the functions of other agents; raises ``NoProgram``."""
         own = self._duties(agent)
         others = {*self.helpers, self.episode.task.entry_point} - {*own}
-        program = programs.without(programs.extract(text, own), others)
+        program = programs.remove_definitions(programs.extract(text, own), others)
         programs.merge(program)  # raises for a program that cannot be merged
         return program
 
@@ -218,40 +225,40 @@ class TwoWriters(TextEnv):
         whole = f"{task.setup}\n{tests}".strip()
         return judging.check(program, whole, task.entry_point, task.prelude, self._limits)
 
-    def _without(self, helper: str, sources: Sequence[str]) -> Verdict | None:
+    def _judge_without_helper(self, helper: str, sources: Sequence[str]) -> Verdict | None:
         """The verdict of the hidden tests on the merged sources with a helper that returns None: a
         mention such as ``0 if aux else 1`` does not use a helper."""
-        others = [programs.without(source, {helper}) for source in sources]
+        others = [programs.remove_definitions(source, {helper}) for source in sources]
         program = programs.merge(_IDLE_HELPER.format(name=helper), *others)
         return self._judge(program, self.episode.task.hidden)
 
-    def _needed(self, sources: Sequence[str], verdict: Verdict) -> list[str]:
+    def _find_needed_helpers(self, sources: Sequence[str], verdict: Verdict) -> list[str]:
         """The helpers without which the program passes fewer hidden tests."""
-        without = {helper: self._without(helper, sources) for helper in self.helpers}
+        without = {helper: self._judge_without_helper(helper, sources) for helper in self.helpers}
         return [name for name, idle in without.items() if not idle or idle.passed < verdict.passed]
 
     def _tests_need(self, helper: str, main: str) -> bool:
         """Whether a known solution, divided into ``helper`` and ``main``, fails a hidden test when
         its helper returns None."""
-        idle = self._without(HELPER, [helper, main])
+        idle = self._judge_without_helper(HELPER, [helper, main])
         return idle is None or not idle.ok
 
-    def _hear(self, played: told.Round) -> dict[str, str]:
+    def _make_feedback(self, played: told.Round) -> dict[str, str]:
         """The feedback of each agent."""
-        heard = {}
+        agent_feedback = {}
         for agent in self.possible_agents:
             if self.feedback == "plain":
                 text = "improve your program"
             elif self.feedback == "passed":
-                text = told.passed(played)
+                text = told.passed_summary(played)
             elif self.feedback == "diagnostics":
                 text = told.diagnostics(played, agent)
             elif self.reviewer is None:
                 text = told.hints(played, agent)
             else:
                 text = self.reviewer(told.review(played, agent), agent)
-            heard[agent] = told.cut(text, told.MAX_CHARS)
-        return heard
+            agent_feedback[agent] = told.truncate(text, told.MAX_CHARS)
+        return agent_feedback
 
     def _solution(self, agent: str, treat: Callable[[str], str]) -> str:
         """The agent's part of the reference solution, each function passed through ``treat``."""
@@ -261,16 +268,18 @@ class TwoWriters(TextEnv):
         if len(task.solution) == 2:
             helper, main = task.solution
         else:
-            helper, main = oracle.split(task.solution[0], task.entry_point, self._tests_need)
+            helper, main = oracle.split_solution(
+                task.solution[0], task.entry_point, self._tests_need
+            )
         if len(self.possible_agents) == 1:
             return f"{treat(helper)}\n{treat(main)}"
         if agent == self.possible_agents[-1]:
-            return treat(oracle.agree(main, task.entry_point, self.helpers))
-        return treat(oracle.renamed(helper, self._duties(agent)[0]))
+            return treat(oracle.join_helpers(main, task.entry_point, self.helpers))
+        return treat(oracle.rename_function(helper, self._duties(agent)[0]))
 
     # Prompts
 
-    def _full(self, agent: str) -> str:
+    def _full_prompt(self, agent: str) -> str:
         play = self.episode
         entry_point = play.task.entry_point
         name = self._duties(agent)[-1]

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from llmzoo.envs.debate.judge.words import content, stems, words
+from llmzoo.envs.debate.judge.words import content_stems, stems, words
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|nor|neither|cannot|nobody|none|hardly|scarcely|far from|fail(?:s|ed)? to|"
@@ -42,7 +42,7 @@ ALIKE = 3  # words in common that make two texts be about the same
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
+class Denial:
     """Stems: ``heads`` are denied, ``scope`` holds all words that a negation governs."""
 
     heads: frozenset[str]
@@ -55,32 +55,32 @@ def denies(text: str) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def denied(text: str) -> Denied:
+def find_denials(text: str) -> Denial:
     """What ``text``, in small letters, denies."""
     if _STATEMENT_FALSE.search(text):
         everything = stems(words(text))
-        return Denied(everything, everything)
+        return Denial(everything, everything)
     heads: set[str] = set()
     scope: set[str] = set()
     kept = _NO_NEGATION.sub(lambda match: "_" * len(match.group()), text)
     for match in _NEGATION.finditer(kept):
         end = _SCOPE_END.search(kept, match.end())
-        governed = content(words(kept[match.end() : end.start() if end else len(kept)]))
+        governed = content_stems(words(kept[match.end() : end.start() if end else len(kept)]))
         governed = [stem for stem in governed if stem not in _LIGHT]
         heads.update(governed[:1])
         scope.update(governed)
-    return Denied(frozenset(heads), frozenset(scope))
+    return Denial(frozenset(heads), frozenset(scope))
 
 
-def denied_throughout(text: str) -> float:
+def negated_verb_share(text: str) -> float:
     """The share of auxiliary verbs that are negated: people who argue negate a third at most."""
     negations = _VERB.findall(text)
     return sum(map(bool, negations)) / max(FEW, len(negations))
 
 
-def turned(text: str, given: str) -> bool:
+def is_negation_of(text: str, given: str) -> bool:
     """Whether one of two texts, in small letters, denies what the other one asserts."""
-    one, two = denied(text), denied(given)
+    one, two = find_denials(text), find_denials(given)
     return bool(
         one.heads & (stems(words(given)) - two.scope)
         or two.heads & (stems(words(text)) - one.scope)

@@ -17,17 +17,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmzoo.endpoints import Endpoint, connect, endpoint_of
+from llmzoo.endpoints import Endpoint, endpoint_from_settings, make_client
 from llmzoo.envs.debate.judge.rules import Scores
-from llmzoo.envs.debate.tasks import SIDES, Debate, other
+from llmzoo.envs.debate.tasks import SIDES, Debate, other_side
 from llmzoo.errors import ConfigError, ServiceError
-from llmzoo.thoughts import answer_in
+from llmzoo.thoughts import strip_thoughts
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 ATTEMPTS = 2
-MOST = 10.0
+MAX_SCORE = 10.0
 MAX_REPLY_TOKENS = 200
 
 RUBRIC = """You judge a debate between side A and side B. Give each side a score from 0 to 10 for:
@@ -46,7 +46,7 @@ Answer with one JSON object and nothing else: {"A": 6.5, "B": 4}"""
 Judge = Callable[[Debate], Mapping[str, float]]  # gives each side a score from 0 to 1
 
 
-def chosen(
+def make_judge(
     judge: Literal["rules", "endpoint"] | Judge, endpoint: Endpoint | Mapping[str, Any] | None
 ) -> Judge | None:
     """The judge to ask at the end; None for the rules."""
@@ -59,16 +59,16 @@ def chosen(
             raise ConfigError(f"judge must be 'rules', 'endpoint' or a function, got {judge!r}")
         return judge
     if isinstance(endpoint, Mapping):
-        endpoint = endpoint_of(endpoint)
+        endpoint = endpoint_from_settings(endpoint)
     if endpoint is None:
         raise ConfigError("judge='endpoint' needs endpoint={'model': ..., 'base_url': ...}")
     if not isinstance(endpoint, Endpoint):
         raise ConfigError(f"endpoint must be an Endpoint or its arguments, got {endpoint!r}")
-    connect(endpoint).close()  # shows a missing package or key before the first debate
+    make_client(endpoint).close()  # shows a missing package or key before the first debate
     return EndpointJudge(endpoint)
 
 
-def checked(scores: Mapping[str, float]) -> Scores:
+def validate_scores(scores: Mapping[str, float]) -> Scores:
     """A judge's answer as scores with one part."""
     try:
         valid = set(scores) == set(SIDES) and all(0.0 <= scores[side] <= 1.0 for side in SIDES)
@@ -87,28 +87,30 @@ class EndpointJudge:
 
     def __call__(self, debate: Debate) -> Mapping[str, float]:
         orders = [self._ask(debate, first) for first in SIDES]
-        return {side: sum(order[side] for order in orders) / (2 * MOST) for side in SIDES}
+        return {side: sum(order[side] for order in orders) / (2 * MAX_SCORE) for side in SIDES}
 
     def _ask(self, debate: Debate, first: str) -> Mapping[str, float]:
         """The scores, from 0 to 10, with the side ``first`` as A."""
         problem = ""
-        with connect(self.endpoint) as client:
+        with make_client(self.endpoint) as client:
             for _ in range(ATTEMPTS):
-                answer, problem = _answer(client, self.endpoint, written(debate, first))
-                scores = parse(answer)
+                answer, problem = _request_answer(
+                    client, self.endpoint, format_debate(debate, first)
+                )
+                scores = parse_scores(answer)
                 if scores is not None:
-                    return {first: scores["A"], other(first): scores["B"]}
+                    return {first: scores["A"], other_side(first): scores["B"]}
         raise ServiceError(
             f"the judge {self.endpoint.model} gave no scores in {ATTEMPTS} attempts "
             f"({problem or 'not the JSON object asked for'})"
         )
 
 
-def written(debate: Debate, first: str) -> str:
+def format_debate(debate: Debate, first: str) -> str:
     """The debate as the model reads it, with the side ``first`` as A."""
-    called = {first: "A", other(first): "B"}
+    called = {first: "A", other_side(first): "B"}
     lines = [f"Motion: {debate.topic.motion}"]
-    for side in (first, other(first)):
+    for side in (first, other_side(first)):
         brief = debate.topic.brief(side)
         stand = "for" if side == "pro" else "against"
         lines += ["", f"Side {called[side]} is {stand} the motion. Its brief: {brief.position}"]
@@ -119,7 +121,7 @@ def written(debate: Debate, first: str) -> str:
     return "\n".join([*lines, "", "The debate ends here. Your JSON object:"])
 
 
-def parse(answer: str) -> Mapping[str, float] | None:
+def parse_scores(answer: str) -> Mapping[str, float] | None:
     """``{"A": ..., "B": ...}`` with numbers from 0 to 10, fenced or not; None for anything else."""
     fenced = re.fullmatch(r"\s*```(?:json)?\s*(\{[^{}]*\})\s*```\s*", answer)
     try:
@@ -131,12 +133,12 @@ def parse(answer: str) -> Mapping[str, float] | None:
     values = scores.values()
     if any(isinstance(v, bool) or not isinstance(v, (int, float)) for v in values):
         return None
-    if not all(0 <= v <= MOST for v in values):  # false for NaN
+    if not all(0 <= v <= MAX_SCORE for v in values):  # false for NaN
         return None
     return {name: float(value) for name, value in scores.items()}
 
 
-def _answer(client: OpenAI, endpoint: Endpoint, text: str) -> tuple[str, str]:
+def _request_answer(client: OpenAI, endpoint: Endpoint, text: str) -> tuple[str, str]:
     """The model's answer and no problem, or no answer and the problem."""
     import openai
 
@@ -147,7 +149,7 @@ def _answer(client: OpenAI, endpoint: Endpoint, text: str) -> tuple[str, str]:
             temperature=0,
             max_tokens=MAX_REPLY_TOKENS,
         )
-        said = reply.choices[0].message.content
+        reply_text = reply.choices[0].message.content
     except openai.APIStatusError as error:
         if error.status_code < 500 and error.status_code not in (408, 409, 429):
             why = endpoint.refusal(error)
@@ -159,7 +161,7 @@ def _answer(client: OpenAI, endpoint: Endpoint, text: str) -> tuple[str, str]:
     # the client checks no types, so a body of another form fails when it is read
     except (ValueError, AttributeError, TypeError, IndexError, KeyError) as error:
         return "", f"no chat completion: {type(error).__name__}"
-    if not isinstance(said, str):
+    if not isinstance(reply_text, str):
         return "", "no text"
-    verdict = answer_in(said)
+    verdict = strip_thoughts(reply_text)
     return ("", "an unclosed thought") if verdict is None else (verdict, "")

@@ -28,13 +28,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from llmzoo.envs.debate.judge.denials import denied_throughout, denies
-from llmzoo.envs.debate.judge.evidence import evidence, invented, replies
-from llmzoo.envs.debate.judge.stance import asserted, given_up, stance
-from llmzoo.envs.debate.judge.style import novelty, prose, structure
+from llmzoo.envs.debate.judge.denials import denies, negated_verb_share
+from llmzoo.envs.debate.judge.evidence import find_invented_figures, score_evidence, score_replies
+from llmzoo.envs.debate.judge.stance import asserted_clauses, count_concessions, score_stance
+from llmzoo.envs.debate.judge.style import score_novelty, score_prose, score_structure
 from llmzoo.envs.debate.judge.words import Sentence, Text, sentences
 from llmzoo.envs.debate.tasks import SIDES, Debate, Speech, Topic
-from llmzoo.envs.prose import ramp
+from llmzoo.envs.prose import linear_ramp
 
 WEIGHTS: Mapping[str, float] = {
     "stance": 0.2,
@@ -44,8 +44,8 @@ WEIGHTS: Mapping[str, float] = {
     "novelty": 0.1,
     "consistency": 0.1,
 }
-UNBACKED = 0.6  # the gate of a speech without evidence
-INVENTED = 0.6  # the gate for each invented figure
+UNBACKED_FACTOR = 0.6  # the gate of a speech without evidence
+INVENTED_FACTOR = 0.6  # the gate for each invented figure
 
 Scores = Mapping[str, Mapping[str, float]]  # what each side has earned, by part
 
@@ -71,47 +71,47 @@ def judge_speech(
     topic: Topic, before: tuple[Speech, ...], speech: Speech
 ) -> tuple[Mapping[str, float], float]:
     """The parts of one speech, each from 0 to 1, and its gate."""
-    said = sentences(speech.text)
+    parsed = sentences(speech.text)
     own = [sentences(s.text) for s in before if s.side == speech.side]
     others = [sentences(s.text) for s in before if s.side != speech.side]
     heard = tuple(s.text for s in before if s.side != speech.side)
-    readable = prose(said)
+    readable = score_prose(parsed)
     if not readable:
         return dict.fromkeys(WEIGHTS, 0.0), 0.0
     last = others[-1] if others else ()
-    answered = replies(topic, speech.side, said, last)
+    answered = score_replies(topic, speech.side, parsed, last)
     parts = {
-        "stance": stance(topic, speech.side, said, last),
-        "evidence": evidence(topic, speech.side, said, own),
+        "stance": score_stance(topic, speech.side, parsed, last),
+        "evidence": score_evidence(topic, speech.side, parsed, own),
         "responsiveness": 1.0 if answered is None else answered,
-        "structure": structure(said),
-        "novelty": novelty(topic, speech.side, said, own, others),
-        "consistency": consistency(said, own),
+        "structure": score_structure(parsed),
+        "novelty": score_novelty(topic, speech.side, parsed, own, others),
+        "consistency": score_consistency(parsed, own),
     }
     gate = (
         readable
-        * ramp(parts["stance"], 0.0, 0.5)
-        * ramp(denied_throughout(speech.text.lower()), 0.75, 0.5)
+        * linear_ramp(parts["stance"], 0.0, 0.5)
+        * linear_ramp(negated_verb_share(speech.text.lower()), 0.75, 0.5)
         * parts["novelty"]
         * parts["consistency"]
-        * (UNBACKED + (1 - UNBACKED) * ramp(parts["evidence"], 0.0, 0.5))
-        * INVENTED ** len(invented(topic, said, heard))
+        * (UNBACKED_FACTOR + (1 - UNBACKED_FACTOR) * linear_ramp(parts["evidence"], 0.0, 0.5))
+        * INVENTED_FACTOR ** len(find_invented_figures(topic, parsed, heard))
     )
     return parts, gate
 
 
-def consistency(said: Text, before: Sequence[Text]) -> float:
+def score_consistency(current: Text, before: Sequence[Text]) -> float:
     """0.3 for each sentence that gives up the own case or contradicts a sentence of the side."""
-    stood = [s for speech in (*before, said) for s in speech if asserted(s)]
+    stood = [s for speech in (*before, current) for s in speech if asserted_clauses(s)]
     against = sum(
-        any(contradict(sentence, other) for other in stood)
-        for sentence in said
-        if asserted(sentence)
+        any(sentences_contradict(sentence, other) for other in stood)
+        for sentence in current
+        if asserted_clauses(sentence)
     )
-    return float(0.3 ** (given_up(said) + against))
+    return float(0.3 ** (count_concessions(current) + against))
 
 
-def contradict(one: Sentence, other: Sentence) -> bool:
+def sentences_contradict(one: Sentence, other: Sentence) -> bool:
     """Whether two sentences of one subject differ in what they deny."""
     common = len(one.stems & other.stems)
     return (

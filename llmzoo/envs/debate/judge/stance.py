@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from llmzoo.envs.debate.judge.denials import ALIKE, denies, turned
+from llmzoo.envs.debate.judge.denials import ALIKE, denies, is_negation_of
 from llmzoo.envs.debate.judge.words import (
     VOCABULARY,
     Clause,
@@ -19,11 +19,11 @@ from llmzoo.envs.debate.judge.words import (
     stems,
     words,
 )
-from llmzoo.envs.debate.tasks import Topic, other
-from llmzoo.envs.prose import ramp
+from llmzoo.envs.debate.tasks import Topic, other_side
+from llmzoo.envs.prose import linear_ramp
 
 ENOUGH = 4  # words of the own brief in a speech that keeps to its subject
-HEARD = 0.3  # the weight of a word of the other brief that the other side has just used
+HEARD_WEIGHT = 0.3  # the weight of a word of the other brief that the other side has just used
 
 _OPPONENT = (
     r"(?:my|our|the|both|these|learned|worthy) opponents?|opposing (?:side|bench|team|speaker)|"
@@ -77,24 +77,24 @@ _TURNS = re.compile(r"\b(?:but|yet|however|only|still)\b")
 
 
 @lru_cache(maxsize=512)
-def own_words(topic: Topic, side: str) -> frozenset[str]:
+def distinctive_stems(topic: Topic, side: str) -> frozenset[str]:
     """Stems that only this side's brief has: not the motion, the other brief or everyday language."""
     return (
-        subject_of(topic, side)
-        - subject_of(topic, other(side))
+        brief_stems(topic, side)
+        - brief_stems(topic, other_side(side))
         - stems(words(topic.motion.lower()))
         - EVERYDAY_STEMS
     )
 
 
 @lru_cache(maxsize=512)
-def subject_of(topic: Topic, side: str) -> frozenset[str]:
+def brief_stems(topic: Topic, side: str) -> frozenset[str]:
     """The stems of a side's brief."""
     lines = topic.brief(side).lines
     return frozenset().union(*(s.stems for line in lines for s in sentences(line)))
 
 
-def asserted(sentence: Sentence) -> tuple[Clause, ...]:
+def asserted_clauses(sentence: Sentence) -> tuple[Clause, ...]:
     """The clauses that the speaker stands for."""
     clauses = []
     reported = running = False
@@ -108,40 +108,40 @@ def asserted(sentence: Sentence) -> tuple[Clause, ...]:
     return tuple(clauses)
 
 
-def reported(sentence: Sentence) -> bool:
+def is_reported(sentence: Sentence) -> bool:
     """Whether the sentence reports or concedes something."""
-    return len(asserted(sentence)) < len(sentence.clauses)
+    return len(asserted_clauses(sentence)) < len(sentence.clauses)
 
 
 def names_opponent(text: str) -> bool:
     return _NAMES_OPPONENT.search(text) is not None
 
 
-def leaning(topic: Topic, side: str, speech: Text, last: Text = ()) -> tuple[float, int]:
+def measure_leaning(topic: Topic, side: str, speech: Text, last: Text = ()) -> tuple[float, int]:
     """The share of the own side (0 to 1) in the asserted words that only one brief has, and the number
     of different words of the own brief among them. Words of the other side's ``last`` speech count
     less against it, since an answer has to use them."""
     heard = frozenset().union(*(sentence.stems for sentence in last))
-    own, opposite = own_words(topic, side), own_words(topic, other(side))
+    own, opposite = distinctive_stems(topic, side), distinctive_stems(topic, other_side(side))
     used: set[str] = set()
     of_own = 0
     against = 0.0
-    for clause in (clause for sentence in speech for clause in asserted(sentence)):
+    for clause in (clause for sentence in speech for clause in asserted_clauses(sentence)):
         mine, theirs = clause.stems & own, clause.stems & opposite
-        if _turned(topic, side, clause):
+        if _denies_brief(topic, side, clause):
             against += len(mine)
         else:
             of_own += len(mine)
             used |= mine
         if not denies(clause.text) and not _MAYBE.search(clause.text):
-            against += len(theirs - heard) + HEARD * len(theirs & heard)
+            against += len(theirs - heard) + HEARD_WEIGHT * len(theirs & heard)
     return of_own / max(1, of_own + against), len(used)
 
 
-def stated(side: str, speech: Text) -> float:
+def stated_side(side: str, speech: Text) -> float:
     """1.0 if the speaker says that it is on this side, -1.0 for the other side, 0.0 for neither."""
-    sides = {_states(clause) for sentence in speech for clause in asserted(sentence)}
-    return -1.0 if other(side) in sides else float(side in sides)
+    sides = {_declared_side(clause) for sentence in speech for clause in asserted_clauses(sentence)}
+    return -1.0 if other_side(side) in sides else float(side in sides)
 
 
 def agrees_with_position(topic: Topic, side: str, speech: Text) -> bool:
@@ -151,11 +151,11 @@ def agrees_with_position(topic: Topic, side: str, speech: Text) -> bool:
         len(s.stems & position.stems) >= 0.5 * len(position.stems)
         and denies(s.text.lower()) == denies(position.text.lower())
         for s in speech
-        if asserted(s)
+        if asserted_clauses(s)
     )
 
 
-def given_up(speech: Text) -> int:
+def count_concessions(speech: Text) -> int:
     """The number of sentences in which the speaker gives up its own case."""
     return sum(
         match is not None and not _TURNS.search(s.text.lower(), match.end())
@@ -164,36 +164,36 @@ def given_up(speech: Text) -> int:
     )
 
 
-def stance(topic: Topic, side: str, speech: Text, last: Text = ()) -> float:
+def score_stance(topic: Topic, side: str, speech: Text, last: Text = ()) -> float:
     """Three quarters for arguing the own brief, a quarter for naming the own side."""
-    says = stated(side, speech)
+    says = stated_side(side, speech)
     if says < 0:
         return 0.0
-    share, used = leaning(topic, side, speech, last)
+    share, used = measure_leaning(topic, side, speech, last)
     named = 1.0 if says > 0 or agrees_with_position(topic, side, speech) else 0.0
-    argued = ramp(share, 0.45, 0.6) * ramp(used, 0, ENOUGH)
+    argued = linear_ramp(share, 0.45, 0.6) * linear_ramp(used, 0, ENOUGH)
     return argued * (0.75 + 0.25 * named)
 
 
-def _states(clause: Clause) -> str | None:
+def _declared_side(clause: Clause) -> str | None:
     """The side that a clause declares itself for."""
     for side, pattern in _STATES.items():
         match = pattern.search(clause.text)
         if match:
             before = " ".join(clause.text[: match.end()].split()[-8:])
             after = " ".join(clause.text[match.end() :].split()[:1])
-            return other(side) if denies(f"{before} {after}") else side
+            return other_side(side) if denies(f"{before} {after}") else side
     return None
 
 
-def _turned(topic: Topic, side: str, clause: Clause) -> bool:
+def _denies_brief(topic: Topic, side: str, clause: Clause) -> bool:
     """Whether the clause denies the part of the brief that it is about."""
-    part = max(_parts(topic, side), key=lambda part: len(clause.stems & part.stems))
+    part = max(_brief_clauses(topic, side), key=lambda part: len(clause.stems & part.stems))
     alike = len(clause.stems & part.stems) >= max(ALIKE, 0.4 * len(clause.stems))
-    return alike and turned(clause.text, part.text)
+    return alike and is_negation_of(clause.text, part.text)
 
 
 @lru_cache(maxsize=512)
-def _parts(topic: Topic, side: str) -> tuple[Clause, ...]:
+def _brief_clauses(topic: Topic, side: str) -> tuple[Clause, ...]:
     lines = topic.brief(side).lines
     return tuple(clause for line in lines for s in sentences(line) for clause in s.clauses)

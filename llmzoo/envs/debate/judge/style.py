@@ -6,19 +6,19 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from llmzoo.envs.debate.judge.stance import subject_of
+from llmzoo.envs.debate.judge.stance import brief_stems
 from llmzoo.envs.debate.judge.words import (
     FUNCTION,
     MARKERS,
     VOCABULARY,
     Sentence,
     Text,
-    content,
+    content_stems,
     sentences,
     words,
 )
 from llmzoo.envs.debate.tasks import Topic
-from llmzoo.envs.prose import Run, covered, covered_again, ramp, runs
+from llmzoo.envs.prose import NGram, linear_ramp, ngram_coverage, ngrams, repeated_ngram_share
 
 ENOUGH = 40  # words: a speech of fewer is worth less, one of 15 nothing
 COPY = 4  # words in a row that are repeated
@@ -27,27 +27,27 @@ _COMPOUND = re.compile(r"\b\w+-\w+(?:-\w+)?\b")  # "the on-call midwife" holds n
 _MARKERS = [re.compile(rf"\b(?:{'|'.join(kind)})\b") for kind in MARKERS.values()]
 
 
-def prose(speech: Text) -> float:
+def score_prose(speech: Text) -> float:
     """1.0 for a text of sentences; 0.0 for a heap of words, figures, signs or strange letters."""
-    every = _join(speech)
+    every = _join_words(speech)
     total = len(every)
     if not total:
         return 0.0
-    shaped = sum(len(s.words) for s in speech if well_shaped(s)) / total
+    shaped = sum(len(s.words) for s in speech if is_well_shaped(s)) / total
     function = sum(word in FUNCTION for word in every) / total
     plain = sum(word.isascii() for word in every) / total
     varied = len(set(every)) / total
     return (
-        ramp(total, 15, ENOUGH)
-        * ramp(shaped, 0.6, 0.9)
-        * ramp(function, 0.2, 0.3)
-        * ramp(function, 0.8, 0.65)
-        * ramp(plain, 0.8, 0.97)
-        * ramp(varied, 0.2, 0.4)
+        linear_ramp(total, 15, ENOUGH)
+        * linear_ramp(shaped, 0.6, 0.9)
+        * linear_ramp(function, 0.2, 0.3)
+        * linear_ramp(function, 0.8, 0.65)
+        * linear_ramp(plain, 0.8, 0.97)
+        * linear_ramp(varied, 0.2, 0.4)
     )
 
 
-def well_shaped(sentence: Sentence) -> bool:
+def is_well_shaped(sentence: Sentence) -> bool:
     """Four to forty-five words in a possible order, with a capital first and a stop at the end."""
     own, text = sentence.words, sentence.text.strip("\"'()[]")
     if not 4 <= len(own) <= 45 or not text.endswith((".", "!", "?")):
@@ -59,11 +59,11 @@ def well_shaped(sentence: Sentence) -> bool:
     own = words(_COMPOUND.sub("compound", text.lower()))
     if own[0] in VOCABULARY["asking"] and not text.endswith("?"):
         return False
-    possible = not any(_impossible(one, two) for one, two in itertools.pairwise(own))
+    possible = not any(_is_impossible_pair(one, two) for one, two in itertools.pairwise(own))
     return possible and (function >= 0.15 or len(own) <= 10)
 
 
-def _impossible(one: str, two: str) -> bool:
+def _is_impossible_pair(one: str, two: str) -> bool:
     return (
         (one in VOCABULARY["articles"] and two in VOCABULARY["never_after_articles"])
         or (one.isdigit() and two.isdigit())
@@ -71,34 +71,35 @@ def _impossible(one: str, two: str) -> bool:
     )
 
 
-def structure(speech: Text) -> float:
+def score_structure(speech: Text) -> float:
     """Half for three well-shaped sentences, half for two kinds of words that order the thoughts."""
-    shaped = sum(well_shaped(sentence) for sentence in speech)
+    shaped = sum(is_well_shaped(sentence) for sentence in speech)
     text = " ".join(sentence.text.lower() for sentence in speech)
     kinds = sum(pattern.search(text) is not None for pattern in _MARKERS)
-    return 0.5 * ramp(shaped, 0, 3) + 0.5 * ramp(kinds, 0, 2)
+    return 0.5 * linear_ramp(shaped, 0, 3) + 0.5 * linear_ramp(kinds, 0, 2)
 
 
-def novelty(
+def score_novelty(
     topic: Topic, side: str, speech: Text, own: Sequence[Text], others: Sequence[Text]
 ) -> float:
     """1.0 if at most 55 % repeats the side's earlier words, 20 % the speech itself, 35 % the others
     and 60 % the briefs, and one content word in seven is not of the own brief, in whatever order."""
-    said, told = _join(speech), content(_join(speech))
+    all_words = _join_words(speech)
+    stems = content_stems(all_words)
     briefs = [sentences(line) for line in (*topic.pro.lines, *topic.con.lines)]
-    given = subject_of(topic, side)
+    given = brief_stems(topic, side)
     return (
-        ramp(covered(said, _known(own, COPY), COPY), 0.85, 0.55)
-        * ramp(covered_again(said, COPY), 0.5, 0.2)
-        * ramp(covered(said, _known(others, COPY), COPY), 0.65, 0.35)
-        * ramp(covered(said, _known(briefs, QUOTE), QUOTE), 0.9, 0.6)
-        * ramp(sum(stem in given for stem in told) / max(1, len(told)), 0.97, 0.86)
+        linear_ramp(ngram_coverage(all_words, _known_runs(own, COPY), COPY), 0.85, 0.55)
+        * linear_ramp(repeated_ngram_share(all_words, COPY), 0.5, 0.2)
+        * linear_ramp(ngram_coverage(all_words, _known_runs(others, COPY), COPY), 0.65, 0.35)
+        * linear_ramp(ngram_coverage(all_words, _known_runs(briefs, QUOTE), QUOTE), 0.9, 0.6)
+        * linear_ramp(sum(stem in given for stem in stems) / max(1, len(stems)), 0.97, 0.86)
     )
 
 
-def _join(speech: Text) -> Run:
+def _join_words(speech: Text) -> NGram:
     return tuple(word for sentence in speech for word in sentence.words)
 
 
-def _known(speeches: Iterable[Text], length: int) -> set[Run]:
-    return {run for speech in speeches for run in runs(_join(speech), length)}
+def _known_runs(speeches: Iterable[Text], length: int) -> set[NGram]:
+    return {run for speech in speeches for run in ngrams(_join_words(speech), length)}

@@ -20,7 +20,7 @@ class NoVerdict(ValueError):
     """No scores could be read."""
 
 
-def parse(text: str) -> Mapping[str, float]:
+def parse_verdict(text: str) -> Mapping[str, float]:
     """The last ``{"pro": 0.7, "con": 0.4}`` in a text, or ``pro: 0.7, con: 0.4``; from 0 to 1."""
     for written in reversed(_OBJECT.findall(text)):
         try:
@@ -35,7 +35,7 @@ def parse(text: str) -> Mapping[str, float]:
     return {side: _score(side, scores[side]) for side in SIDES}
 
 
-def agreement(verdict: Mapping[str, float], right: Mapping[str, float]) -> float:
+def score_agreement(verdict: Mapping[str, float], right: Mapping[str, float]) -> float:
     """How much a verdict tells about the debate, from -1 to 0.9.
 
     0.9 x (|r| - |v - r|) - 0.1 x the error of the mean of both scores. v and r are the lead of pro in
@@ -43,12 +43,12 @@ def agreement(verdict: Mapping[str, float], right: Mapping[str, float]) -> float
     nothing, and a wrong lead costs what it would have earned. So a constant verdict earns nothing if
     both sides are ahead equally often, and the best lead is the median of the likely ones.
     """
-    said, true = _lead(verdict), _lead(right)
+    verdict_lead, true_lead = _lead(verdict), _lead(right)
     off = abs(sum(verdict[side] - right[side] for side in SIDES)) / 2
-    return 0.9 * (abs(true) - abs(said - true)) - 0.1 * off
+    return 0.9 * (abs(true_lead) - abs(verdict_lead - true_lead)) - 0.1 * off
 
 
-def better(scores: Mapping[str, float]) -> str | None:
+def leading_side(scores: Mapping[str, float]) -> str | None:
     """The side that is ahead; None for a draw."""
     margin = scores["pro"] - scores["con"]
     return None if abs(margin) < TIE else SIDES[margin < 0]

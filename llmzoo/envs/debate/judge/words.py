@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from llmzoo.envs.prose import TENS, UNITS, phrases, word_lists
+from llmzoo.envs.prose import TENS, UNITS, load_word_lists, split_phrases
 
-_LISTS = word_lists(Path(__file__).parent / "vocabulary.ini")
+_LISTS = load_word_lists(Path(__file__).parent / "vocabulary.ini")
 VOCABULARY = {
     name: frozenset(words.split())
     for section in ("words", "order")
     for name, words in _LISTS[section].items()
 }
-MARKERS = {name: phrases(text) for name, text in _LISTS["markers"].items()}
+MARKERS = {name: split_phrases(text) for name, text in _LISTS["markers"].items()}
 FUNCTION = VOCABULARY["function"]
 SMALL = 10  # figures up to this are part of ordinary speech ("two reasons", "1.")
 _ENDINGS = [
@@ -109,7 +109,7 @@ def _clause(text: str, *, conceded: bool = False, goes_on: bool = False) -> Clau
     return Clause(text, words(text), conceded, goes_on)
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """``text`` with straight quotes, without accents, Markdown, zero-width and format characters."""
     decomposed = unicodedata.normalize("NFKD", text)
     kept = "".join(c for c in decomposed if unicodedata.category(c) not in ("Mn", "Cf"))
@@ -124,15 +124,15 @@ def words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4_096)
 def sentences(text: str) -> Text:
-    parts = (part.strip() for part in _SENTENCE_END.split(plain(text)))
+    parts = (part.strip() for part in _SENTENCE_END.split(normalize(text)))
     return tuple(Sentence(part, own) for part in parts if (own := words(part)))
 
 
-def content(of: tuple[str, ...]) -> list[str]:
+def content_stems(tokens: tuple[str, ...]) -> list[str]:
     """Stems of the words that tell the subject, in order."""
     return [
         stem(word)
-        for word in of
+        for word in tokens
         if len(word) > 2
         and not word.startswith(_DIGITS)
         and word not in FUNCTION
@@ -141,8 +141,8 @@ def content(of: tuple[str, ...]) -> list[str]:
     ]
 
 
-def stems(of: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(content(of))
+def stems(tokens: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(content_stems(tokens))
 
 
 @lru_cache(maxsize=16_384)
@@ -156,10 +156,10 @@ def stem(word: str) -> str:
     return word[:6]
 
 
-def figures(of: tuple[str, ...]) -> frozenset[str]:
+def figures(tokens: tuple[str, ...]) -> frozenset[str]:
     """The figures in a run of words, including those from two to ninety-nine that are spelled out."""
-    numbers = {word for word in of if word.startswith(_DIGITS)}
-    for before, word, after in zip(("", *of), of, (*of[1:], ""), strict=False):
+    numbers = {word for word in tokens if word.startswith(_DIGITS)}
+    for before, word, after in zip(("", *tokens), tokens, (*tokens[1:], ""), strict=False):
         if word in TENS:
             unit = UNITS.get(after, 0)
             numbers.add(str(TENS[word] + (unit if unit < 10 else 0)))
@@ -168,15 +168,15 @@ def figures(of: tuple[str, ...]) -> frozenset[str]:
     return frozenset(numbers)
 
 
-def quoted(of: tuple[str, ...]) -> frozenset[str]:
+def claimed_figures(tokens: tuple[str, ...]) -> frozenset[str]:
     """The figures that claim to have been counted: above ten in digits, or spelled out before
     "percent", "of" or a power of ten."""
-    numbers = {word for word in of if word.startswith(_DIGITS) and not _small(word)}
-    for i, word in enumerate(of[:-1]):
-        if (word in TENS or word in UNITS) and of[i + 1] in VOCABULARY["counted"]:
-            numbers |= figures(of[max(0, i - 1) : i + 1])
+    numbers = {word for word in tokens if word.startswith(_DIGITS) and not _is_small(word)}
+    for i, word in enumerate(tokens[:-1]):
+        if (word in TENS or word in UNITS) and tokens[i + 1] in VOCABULARY["counted"]:
+            numbers |= figures(tokens[max(0, i - 1) : i + 1])
     return frozenset(numbers)
 
 
-def _small(figure: str) -> bool:
+def _is_small(figure: str) -> bool:
     return len(figure) <= 2 and int(figure) <= SMALL

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.base import MAX_ACTION_CHARS
 from llmzoo.envs.duels.negotiation.scenarios import KINDS, Share
-from llmzoo.envs.text import Malformed, bare_line
+from llmzoo.envs.text import MalformedError, strip_markup
 
 ACCEPT = "Accept"
 _OFFER = re.compile(r"(?:[-•][ \t]+)?[ \t*_`#]*offer[ \t*_`]*:(.*)", re.IGNORECASE)
@@ -17,85 +17,89 @@ _BETWEEN = re.compile(r"(?:[\s,;.*_`]|\band\b)*", re.IGNORECASE)
 _SPACES = re.compile(r"[\s,]+")
 
 
-class Answer(NamedTuple):
+class NegotiationAnswer(NamedTuple):
     """``share``: what the player wants for itself; None accepts the last offer of the other player."""
 
     share: Share | None
     message: str = ""
 
 
-def read(text: str, pool: Share, limit: int) -> Answer:
+def parse_answer(text: str, pool: Share, limit: int) -> NegotiationAnswer:
     """The last line that begins with ``Offer:`` or consists of ``Accept``; what stands above it is the
     message, and what stands below it does not matter.
 
     ``limit``: characters of a message. Raises :class:`Malformed`.
     """
-    lines = _check(text).splitlines()
+    lines = _check_message(text).splitlines()
     for number in reversed(range(len(lines))):
-        line = bare_line(lines[number])
+        line = strip_markup(lines[number])
         offer = _OFFER.fullmatch(line)
         if offer or _ACCEPT.fullmatch(line):
             message = "\n".join(lines[:number]).strip()
             if len(message) > limit:
-                raise Malformed(f"a message of {len(message)} characters, {limit} are allowed")
-            return Answer(_share(offer[1], pool) if offer else None, message)
-    raise Malformed('it has neither a line that begins with "Offer:" nor the line "Accept"')
+                raise MalformedError(f"a message of {len(message)} characters, {limit} are allowed")
+            return NegotiationAnswer(_parse_share(offer[1], pool) if offer else None, message)
+    raise MalformedError('it has neither a line that begins with "Offer:" nor the line "Accept"')
 
 
-def read_terse(text: str, pool: Share) -> Answer:
+def parse_terse_answer(text: str, pool: Share) -> NegotiationAnswer:
     """A digit for each kind, such as ``120``, or ``accept``, and nothing else; raises :class:`Malformed`."""
-    plain = _SPACES.sub("", _check(text)).lower()
+    plain = _SPACES.sub("", _check_message(text)).lower()
     if plain == ACCEPT.lower():
-        return Answer(None)
+        return NegotiationAnswer(None)
     if not re.fullmatch("[0-9]{3}", plain):
-        raise Malformed(f"not {len(KINDS)} digits, and not accept")
+        raise MalformedError(f"not {len(KINDS)} digits, and not accept")
     books, hats, balls = map(int, plain)
-    return Answer(_within((books, hats, balls), pool))
+    return NegotiationAnswer(_check_share((books, hats, balls), pool))
 
 
-def written(share: Share) -> str:
+def format_share(share: Share) -> str:
     """A share in words: ``1 book, 2 hats``."""
-    parts = [counted(n, kind) for n, kind in zip(share, KINDS, strict=True) if n]
-    return ", ".join(parts) or counted(0, KINDS[0])
+    parts = [format_count(n, kind) for n, kind in zip(share, KINDS, strict=True) if n]
+    return ", ".join(parts) or format_count(0, KINDS[0])
 
 
-def counted(number: int, kind: str) -> str:
+def format_count(number: int, kind: str) -> str:
     return f"{number} {kind}" if number == 1 else f"{number} {kind}s"
 
 
-EXAMPLE = written((1, 1, 1))  # every pool has one thing of each kind
+EXAMPLE = format_share((1, 1, 1))  # every pool has one thing of each kind
 
 
-def digits(numbers: tuple[int, ...]) -> str:
+def format_digits(numbers: tuple[int, ...]) -> str:
     return "".join(map(str, numbers))
 
 
-def _check(text: str) -> str:
-    if len(text) > MAX_ANSWER_CHARS:
-        raise Malformed(f"it is longer than {MAX_ANSWER_CHARS} characters")
+def _check_message(text: str) -> str:
+    if len(text) > MAX_ACTION_CHARS:
+        raise MalformedError(f"it is longer than {MAX_ACTION_CHARS} characters")
     return text
 
 
-def _share(text: str, pool: Share) -> Share:
+def _parse_share(text: str, pool: Share) -> Share:
     """What an offer names, such as ``1 book and 2 hats``; a kind that it does not name is not wanted."""
     found = {}
     at = 0
     for part in _PART.finditer(text):
         kind = part[2].lower()
         if kind in found:
-            raise Malformed(f"the offer names {kind}s twice")
+            raise MalformedError(f"the offer names {kind}s twice")
         if not _BETWEEN.fullmatch(text, at, part.start()):
             break
         found[kind] = int(part[1])
         at = part.end()
     if not found or not _BETWEEN.fullmatch(text, at):
-        raise Malformed(f"an offer holds numbers of things and nothing else, such as {EXAMPLE}")
+        raise MalformedError(
+            f"an offer holds numbers of things and nothing else, such as {EXAMPLE}"
+        )
     books, hats, balls = (found.get(kind, 0) for kind in KINDS)
-    return _within((books, hats, balls), pool)
+    return _check_share((books, hats, balls), pool)
 
 
-def _within(share: Share, pool: Share) -> Share:
+def _check_share(share: Share, pool: Share) -> Share:
     for kind, wanted, there in zip(KINDS, share, pool, strict=True):
         if wanted > there:
-            raise Malformed(f"the offer takes {counted(wanted, kind)}, and there are {there}")
+            raise MalformedError(
+                f"the offer takes {format_count(wanted, kind)}, and there are {there}"
+            )
     return share

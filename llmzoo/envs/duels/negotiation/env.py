@@ -62,20 +62,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
+from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.duels.env import PLAYERS
 from llmzoo.envs.duels.negotiation import answers, oracle
-from llmzoo.envs.duels.negotiation.answers import ACCEPT, EXAMPLE, Answer, counted, digits, written
-from llmzoo.envs.duels.negotiation.scenarios import KINDS, Scenario, Share, canonical, draw
-from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quoted
-from llmzoo.envs.settings import in_range, one_of
-from llmzoo.envs.tasks import described, generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.duels.negotiation.answers import (
+    ACCEPT,
+    EXAMPLE,
+    NegotiationAnswer,
+    format_count,
+    format_digits,
+    format_share,
+)
+from llmzoo.envs.duels.negotiation.scenarios import (
+    KINDS,
+    Scenario,
+    Share,
+    canonical,
+    sample_scenario,
+)
+from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quote_message
+from llmzoo.envs.settings import check_choice, check_range
+from llmzoo.envs.tasks import describe_task, generate_tasks
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Talks:
+class NegotiationState:
     """The state of an episode.
 
     said: the answers so far with the numbers of their players; an answer is None if it was malformed.
@@ -83,11 +96,11 @@ class Talks:
     """
 
     scenario: Scenario
-    said: tuple[tuple[int, Answer | None], ...] = ()
+    said: tuple[tuple[int, NegotiationAnswer | None], ...] = ()
     division: Share | None = None
     refused: Mapping[int, str] = field(default_factory=dict)
 
-    def offer_of(self, player: int) -> Share | None:
+    def last_offer(self, player: int) -> Share | None:
         """The last offer of a player: what it wants for itself."""
         offers = [a.share for number, a in self.said if number == player and a and a.share]
         return offers[-1] if offers else None
@@ -119,10 +132,10 @@ class Negotiation(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
-        in_range("total", total, 5, 40)
-        in_range("max_turns", max_turns, 1, 20)
-        in_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
+        check_choice("prompt", prompt, ("full", "terse"))
+        check_range("total", total, 5, 40)
+        check_range("max_turns", max_turns, 1, 20)
+        check_range("message_chars", message_chars, 0, MAX_MESSAGE_CHARS)
         if illegal_penalty < 0:
             raise ConfigError(f"illegal_penalty must be 0 or more, got {illegal_penalty}")
         super().__init__(
@@ -132,17 +145,19 @@ class Negotiation(TextEnv):
         self.message_chars = message_chars
         self.illegal_penalty = illegal_penalty
         name = f"negotiation, total {total}"
-        self.tasks = generated(draw, canonical, split=split, name=name, total=total)
-        self.episode: Talks
+        self.tasks = generate_tasks(sample_scenario, canonical, split=split, name=name, total=total)
+        self.episode: NegotiationState
 
     # The walk of an episode
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Talks(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = NegotiationState(
+            self.tasks.sample(rng) if task is None else self.tasks[task]
+        )
 
     def describe(self) -> Mapping[str, Any]:
         scenario = self.episode.scenario
-        return described(self.tasks, repr(scenario), scenario)
+        return describe_task(self.tasks, repr(scenario), scenario)
 
     def play(self, agent: str, text: str) -> Outcome:
         player = PLAYERS.index(agent)
@@ -150,24 +165,24 @@ class Negotiation(TextEnv):
         refused = {number: why for number, why in state.refused.items() if number != player}
         try:
             answer = self._read(text)
-            if answer.share is None and state.offer_of(1 - player) is None:
-                raise Malformed(f"there is no offer of {PLAYERS[1 - player]} to accept")
-        except Malformed as reason:
+            if answer.share is None and state.last_offer(1 - player) is None:
+                raise MalformedError(f"there is no offer of {PLAYERS[1 - player]} to accept")
+        except MalformedError as reason:
             refused[player] = str(reason)
             self.episode = replace(state, said=(*state.said, (player, None)), refused=refused)
             parts = {agent: {"illegal": -self.illegal_penalty}}
             return Outcome(local=parts, errors={agent: f"malformed: {reason}"})
         self.episode = replace(state, said=(*state.said, (player, answer)), refused=refused)
-        return Outcome() if answer.share is not None else self._close(player)
+        return Outcome() if answer.share is not None else self._close_deal(player)
 
-    def _close(self, accepting: int) -> Outcome:
+    def _close_deal(self, accepting: int) -> Outcome:
         """Pay both players for the last offer of the other player."""
         scenario = self.episode.scenario
-        taken = self.episode.offer_of(1 - accepting)
+        taken = self.episode.last_offer(1 - accepting)
         assert taken is not None
         division = taken if accepting == 1 else scenario.rest(taken)
         self.episode = replace(self.episode, division=division)
-        self.success = scenario.efficient(division)
+        self.success = scenario.is_efficient(division)
         paid = scenario.paid(division)
         return Outcome(
             team={"joint": sum(paid) / scenario.most()},
@@ -175,11 +190,11 @@ class Negotiation(TextEnv):
             done=True,
         )
 
-    def _read(self, text: str) -> Answer:
+    def _read(self, text: str) -> NegotiationAnswer:
         pool = self.episode.scenario.pool
         if self.prompt_style == "terse":
-            return answers.read_terse(text, pool)
-        return answers.read(text, pool, self.message_chars)
+            return answers.parse_terse_answer(text, pool)
+        return answers.parse_answer(text, pool, self.message_chars)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         scenario, division = self.episode.scenario, self.episode.division
@@ -196,9 +211,9 @@ class Negotiation(TextEnv):
 
     def prompt(self, agent: str) -> str:
         player = PLAYERS.index(agent)
-        return self._terse(player) if self.prompt_style == "terse" else self._full(player)
+        return self._terse(player) if self.prompt_style == "terse" else self._full_prompt(player)
 
-    def _full(self, player: int) -> str:
+    def _full_prompt(self, player: int) -> str:
         scenario, other = self.episode.scenario, PLAYERS[1 - player]
         parts = [
             f"You are {PLAYERS[player]}. You and {other} divide {self._things()}.",
@@ -210,7 +225,7 @@ class Negotiation(TextEnv):
         ]
         if self.episode.division is not None:
             return "\n\n".join([*parts, "The negotiation is over."])
-        left = [self._left(number) for number in (player, 1 - player)]
+        left = [self._answers_left(number) for number in (player, 1 - player)]
         if not left[0]:
             return "\n\n".join([*parts, "You have no answers left."])
         parts += [f"Answers left: you {left[0]}, {other} {left[1]}."]
@@ -219,7 +234,7 @@ class Negotiation(TextEnv):
         how = f'End with a line "Offer: {EXAMPLE}" that names what you want for yourself; {other} gets the rest.'
         if self.message_chars:
             how = f"You may write to {other} first, at most {self.message_chars} characters. {how}"
-        if self.episode.offer_of(1 - player) is not None:
+        if self.episode.last_offer(1 - player) is not None:
             how += f' Or end with the line "{ACCEPT}", if you take the last offer of {other}.'
         return "\n\n".join([*parts, how])
 
@@ -233,29 +248,29 @@ class Negotiation(TextEnv):
             elif answer.share is None:
                 lines += [f"{name}: accepted"]
             else:
-                rest = written(self.episode.scenario.rest(answer.share))
+                rest = format_share(self.episode.scenario.rest(answer.share))
                 to = PLAYERS[1 - number] if number == player else "you"
-                lines += [f"{name}: {written(answer.share)}, and {rest} for {to}"]
+                lines += [f"{name}: {format_share(answer.share)}, and {rest} for {to}"]
             if answer is not None and answer.message:
-                lines += [quoted(answer.message)]
+                lines += [quote_message(answer.message)]
         return ["The offers so far:", *lines] if lines else ["No offer has been made."]
 
     def _terse(self, player: int) -> str:
         state = self.episode
         pool, worths = (
-            digits(state.scenario.pool),
+            format_digits(state.scenario.pool),
             " ".join(map(str, state.scenario.worths[player])),
         )
-        lines = [f"divide {player} pool {pool} worth {worths} left {self._left(player)}"]
+        lines = [f"divide {player} pool {pool} worth {worths} left {self._answers_left(player)}"]
         for number, answer in state.said:
-            told = "refused" if answer is None else "accept"
+            action = "refused" if answer is None else "accept"
             if answer is not None and answer.share is not None:
-                told = digits(answer.share)
-            lines += [f"{'I' if number == player else 'you'} {told}"]
+                action = format_digits(answer.share)
+            lines += [f"{'I' if number == player else 'you'} {action}"]
         return "\n".join([*lines, "answer "])
 
     def _things(self) -> str:
-        books, hats, balls = map(counted, self.episode.scenario.pool, KINDS)
+        books, hats, balls = map(format_count, self.episode.scenario.pool, KINDS)
         return f"{books}, {hats} and {balls}"
 
     def _worths(self, player: int) -> str:
@@ -263,7 +278,7 @@ class Negotiation(TextEnv):
         book, hat, ball = (f"a {kind} is worth {worth}" for kind, worth in worths)
         return f"To you, {book}, {hat} and {ball}."
 
-    def _left(self, player: int) -> int:
+    def _answers_left(self, player: int) -> int:
         return self.max_turns - self.episode.answered(player)
 
     # For people and scripts
@@ -279,23 +294,23 @@ class Negotiation(TextEnv):
     def amateur(self, agent: str, rng: random.Random) -> str:
         return self._written(oracle.amateur(self._view(agent), rng))
 
-    def _view(self, agent: str) -> oracle.View:
+    def _view(self, agent: str) -> oracle.NegotiationView:
         player = PLAYERS.index(agent)
-        asked = self.episode.offer_of(1 - player)
+        asked = self.episode.last_offer(1 - player)
         scenario = self.episode.scenario
-        return oracle.View(
+        return oracle.NegotiationView(
             scenario,
             player,
             None if asked is None else scenario.rest(asked),
-            self._left(player),
+            self._answers_left(player),
             self.max_turns,
         )
 
     def _written(self, share: Share | None) -> str:
         if self.prompt_style == "terse":
-            return ACCEPT.lower() if share is None else digits(share)
-        return ACCEPT if share is None else f"Offer: {written(share)}"
+            return ACCEPT.lower() if share is None else format_digits(share)
+        return ACCEPT if share is None else f"Offer: {format_share(share)}"
 
 
 raw_env = Negotiation
-env, parallel_env = public_forms(Negotiation)
+env, parallel_env = make_env_fns(Negotiation)

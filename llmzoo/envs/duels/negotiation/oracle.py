@@ -10,7 +10,7 @@ from llmzoo.envs.duels.negotiation.scenarios import Scenario, Share
 FIRST, LAST = 0.9, 0.4  # the share of everything that an amateur demands at first, and in the end
 
 
-class View(NamedTuple):
+class NegotiationView(NamedTuple):
     """``offered``: what the player would get by accepting. ``left``: its answers, this one included."""
 
     scenario: Scenario
@@ -20,10 +20,10 @@ class View(NamedTuple):
     of: int
 
 
-def expert(view: View) -> Share | None:
+def expert(view: NegotiationView) -> Share | None:
     """The division with the largest product of worths; knows what things are worth to both."""
     scenario, player = view.scenario, view.player
-    fair = scenario.fair() if player == 0 else scenario.rest(scenario.fair())
+    fair = scenario.fair_division() if player == 0 else scenario.rest(scenario.fair_division())
     if view.offered is not None:
         worth = scenario.worth(player, view.offered)
         if worth >= scenario.worth(player, fair) or (view.left == 1 and worth > 0):
@@ -31,7 +31,7 @@ def expert(view: View) -> Share | None:
     return fair
 
 
-def amateur(view: View, rng: random.Random) -> Share | None:
+def amateur(view: NegotiationView, rng: random.Random) -> Share | None:
     """Demands less with every answer, and knows its own worths only."""
     scenario, player = view.scenario, view.player
     passed = (view.of - view.left) / max(1, view.of - 1)

@@ -41,13 +41,13 @@ class Scenario:
 
     def shares(self) -> tuple[Share, ...]:
         """All shares of the pool."""
-        return _shares(self.pool)
+        return _possible_shares(self.pool)
 
     def paid(self, division: Share) -> tuple[int, int]:
         """What a division is worth to each player."""
         return self.worth(0, division), self.worth(1, self.rest(division))
 
-    def efficient(self, division: Share) -> bool:
+    def is_efficient(self, division: Share) -> bool:
         """Whether no other division is worth more to one player and no less to the other (Pareto)."""
         first, second = self.paid(division)
         return not any(
@@ -55,7 +55,7 @@ class Scenario:
             for a, b in map(self.paid, self.shares())
         )
 
-    def fair(self) -> Share:
+    def fair_division(self) -> Share:
         """The division with the largest product of both worths (Nash), which is efficient."""
         return max(self.shares(), key=self._fairness)
 
@@ -68,15 +68,18 @@ class Scenario:
         return first * second, first + second, division
 
 
-def draw(rng: random.Random, total: int) -> Scenario:
+def sample_scenario(rng: random.Random, total: int) -> Scenario:
     """A random scenario in which everything is worth ``total`` to each player.
 
     As in the data of Lewis et al. (arXiv 1706.05125), there are 5 to 7 things of three kinds, each kind is
     worth something to at least one of the players, and at least one kind to both.
     """
     while True:
-        pool = rng.choice(_pools())
-        first, second = rng.choice(_worths(pool, total)), rng.choice(_worths(pool, total))
+        pool = rng.choice(_possible_pools())
+        first, second = (
+            rng.choice(_possible_worths(pool, total)),
+            rng.choice(_possible_worths(pool, total)),
+        )
         both = [a and b for a, b in zip(first, second, strict=True)]
         either = [a or b for a, b in zip(first, second, strict=True)]
         if any(both) and all(either):
@@ -91,19 +94,19 @@ def canonical(scenario: Scenario) -> str:
 
 
 @lru_cache(maxsize=256)
-def _shares(pool: Share) -> tuple[Share, ...]:
+def _possible_shares(pool: Share) -> tuple[Share, ...]:
     books, hats, balls = (range(n + 1) for n in pool)
     return tuple(product(books, hats, balls))
 
 
 @lru_cache(maxsize=1)
-def _pools() -> tuple[Share, ...]:
+def _possible_pools() -> tuple[Share, ...]:
     counts = range(1, THINGS[1])
     return tuple(p for p in product(counts, counts, counts) if THINGS[0] <= sum(p) <= THINGS[1])
 
 
 @lru_cache(maxsize=256)
-def _worths(pool: Share, total: int) -> tuple[Share, ...]:
+def _possible_worths(pool: Share, total: int) -> tuple[Share, ...]:
     """The worths with which everything is worth ``total``."""
     one = range(total + 1)
     return tuple(

@@ -60,14 +60,14 @@ from __future__ import annotations
 import random
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells, halves
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.planning import PLANNER, PlanResult
 from llmzoo.envs.games.walking import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
-from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.tasks import Tasks, generate_tasks
 
 
 class PlanPath(WalkingGame[PathTask, Position]):
@@ -101,8 +101,8 @@ class PlanPath(WalkingGame[PathTask, Position]):
         if source == "generator":
             height, width = size if height is None else height, size if width is None else width
             tasks.check_arguments(height, width, density, min_distance)
-            grids = generated(
-                tasks.draw,
+            grids = generate_tasks(
+                tasks.sample_task,
                 tasks.canonical,
                 split=split,
                 name=f"plan_path {height}x{width}, density {density}, min_distance {min_distance}",
@@ -112,7 +112,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
                 min_distance=min_distance,
             )
         else:
-            grids = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
+            grids = tasks.load_tasks(source, on_bad_record).listed(tasks.canonical, split)
         super().__init__(
             grids,
             num_agents=num_agents,
@@ -144,10 +144,14 @@ class PlanPath(WalkingGame[PathTask, Position]):
         if result.world == self.episode.task.goal:
             return "goal reached: solved"
         row, column = result.world
-        at = cells.name(row, column) if self.by_cells else f"row {row + 1}, column {column + 1}"
+        at = (
+            cells.cell_name(row, column)
+            if self.uses_cell_names
+            else f"row {row + 1}, column {column + 1}"
+        )
         if result.event is None:
             return f"every move was made; it ends at {at}, not at the goal"
-        return f"{cells.hindered(*result.event)}; it ends at {at}"
+        return f"{cells.describe_blocked_move(*result.event)}; it ends at {at}"
 
     def terse_report(self, result: PlanResult[Position]) -> str:
         if result.world == self.episode.task.goal:
@@ -160,9 +164,9 @@ class PlanPath(WalkingGame[PathTask, Position]):
         return scoring.progress(self.episode.task, world)
 
     def draw(self, world: Position) -> str:
-        return scoring.draw(self.episode.task, world)
+        return scoring.draw_grid(self.episode.task, world)
 
-    def lists(self, world: Position) -> str:
+    def cell_lists(self, world: Position) -> str:
         task = self.episode.task
         walls = [
             (r, c)
@@ -172,19 +176,19 @@ class PlanPath(WalkingGame[PathTask, Position]):
         ]
         return "\n".join(
             [
-                cells.listed("walls", walls),
-                cells.listed("goal", [task.goal]),
-                cells.listed("player", [world]),
+                cells.format_cells("walls", walls),
+                cells.format_cells("goal", [task.goal]),
+                cells.format_cells("player", [world]),
             ]
         )
 
     def rules(self) -> str:
-        if self.by_cells:
+        if self.uses_cell_names:
             height, width = self.size()
             return (
                 "Task: walk from the player to the goal, each step to the cell above, below, left or right, "
                 "never into a wall or off the grid. A cell has the letter of its column and the number of its "
-                f"row, from a1 at the top left to {cells.name(height - 1, width - 1)} at the bottom right. The "
+                f"row, from a1 at the top left to {cells.cell_name(height - 1, width - 1)} at the bottom right. The "
                 "walk ends at the goal, or before the first step that is blocked; the next round begins there."
             )
         return (
@@ -195,7 +199,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
         )
 
     def answer_form(self) -> str:
-        if self.by_cells:
+        if self.uses_cell_names:
             return cells.ANSWER_FORM
         return "Answer with the moves, such as UURRD."
 
@@ -206,7 +210,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
         ties = self.ties()
         if ties is None:
             return oracle.expert(self.episode.task, self.episode.world)
-        return self.write(oracle.shortest(self.episode.task, self.episode.world, ties))
+        return self.write(oracle.random_shortest_path(self.episode.task, self.episode.world, ties))
 
     def full_amateur(self, rng: random.Random) -> str:
         return self.write(oracle.amateur(self.episode.task, self.episode.world, rng))
@@ -216,7 +220,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
         task, planner = self.episode.task, agent == PLANNER
         floor = [row.replace(tasks.START, ".").replace(tasks.GOAL, ".") for row in task.rows]
         cell, symbol = (world, "@") if planner else (task.goal, tasks.GOAL)
-        rows = halves.masked(floor, planner)
+        rows = halves.mask_rows(floor, planner)
         row, column = cell
         rows[row] = f"{rows[row][:column]}{symbol}{rows[row][column + 1 :]}"
         return "\n".join(rows)
@@ -226,15 +230,15 @@ class PlanPath(WalkingGame[PathTask, Position]):
 
     def half_expert(self, heard: str) -> str:
         world = self.episode.world
-        return oracle.from_half(self.half(PLANNER, world).split("\n"), world, heard, self.turn)
+        return oracle.plan_from_half(self.half(PLANNER, world).split("\n"), world, heard, self.turn)
 
     def half_amateur(self, heard: str, rng: random.Random) -> str:
         world = self.episode.world
-        believed = oracle.believed(self.half(PLANNER, world).split("\n"), world, heard)
-        if believed is None:
+        task = oracle.reconstruct_task(self.half(PLANNER, world).split("\n"), world, heard)
+        if task is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
-        return oracle.amateur(believed, world, rng)
+        return oracle.amateur(task, world, rng)
 
 
 raw_env = PlanPath
-env, parallel_env = public_forms(PlanPath)
+env, parallel_env = make_env_fns(PlanPath)

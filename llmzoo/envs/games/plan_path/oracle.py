@@ -37,7 +37,7 @@ def expert(task: PathTask, position: Position) -> str:
     return "".join(moves)
 
 
-def shortest(task: PathTask, position: Position, rng: random.Random) -> str:
+def random_shortest_path(task: PathTask, position: Position, rng: random.Random) -> str:
     """A shortest path: at each cell one drawn from the moves that shorten the distance to the goal."""
     moves = ""
     row, column = position
@@ -76,27 +76,29 @@ def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
     return path[:index] + path[index + 1 :] or path
 
 
-def from_half(seen: Sequence[str], position: Position, heard: str, turn: int) -> str:
+def plan_from_half(seen: Sequence[str], position: Position, heard: str, turn: int) -> str:
     """The walker's plan in the split view: a shortest path on the grid as it is :func:`believed` to be, or
     else a :func:`sweep`."""
-    task = believed(seen, position, heard)
-    return sweep(seen, position, turn) if task is None else expert(task, position)
+    task = reconstruct_task(seen, position, heard)
+    return sweep_unseen(seen, position, turn) if task is None else expert(task, position)
 
 
-def believed(seen: Sequence[str], position: Position, heard: str) -> PathTask | None:
+def reconstruct_task(seen: Sequence[str], position: Position, heard: str) -> PathTask | None:
     """The grid that the walker's half and a message give; None if they name no goal that can be reached.
 
     A message tells the other half if it holds a map. An unseen cell counts as floor.
     """
-    told = halves.read_rows(heard, len(seen), len(seen[0]), WALL + FLOOR + GOAL + halves.UNSEEN)
-    if told is None or sum(row.count(GOAL) for row in told) != 1:
+    other_rows = halves.parse_rows(
+        heard, len(seen), len(seen[0]), WALL + FLOOR + GOAL + halves.UNSEEN
+    )
+    if other_rows is None or sum(row.count(GOAL) for row in other_rows) != 1:
         return None
     rows = [
         "".join(
-            theirs if theirs == GOAL or not halves.chessboard(r, c) else mine
+            theirs if theirs == GOAL or not halves.is_planner_checkerboard_cell(r, c) else mine
             for c, (mine, theirs) in enumerate(zip(*pair, strict=True))
         ).replace(halves.UNSEEN, FLOOR)
-        for r, pair in enumerate(zip(seen, told, strict=True))
+        for r, pair in enumerate(zip(seen, other_rows, strict=True))
     ]
     row, column = position
     if rows[row][column] == GOAL:
@@ -106,7 +108,7 @@ def believed(seen: Sequence[str], position: Position, heard: str) -> PathTask | 
     return None if task.distance(position) == UNREACHABLE else task
 
 
-def sweep(seen: Sequence[str], position: Position, turn: int) -> str:
+def sweep_unseen(seen: Sequence[str], position: Position, turn: int) -> str:
     """A walk over all cells that may be floor, depth first, for a walker that knows no goal.
 
     Each turn tries the directions in another order, so that a wall met once does not stop every walk.

@@ -41,7 +41,7 @@ def progress(task: PathTask, position: Position) -> float:
     return max(0.0, (whole - task.distance(position)) / whole)
 
 
-def draw(task: PathTask, position: Position) -> str:
+def draw_grid(task: PathTask, position: Position) -> str:
     """The grid with ``@`` at ``position``; the start is floor like any other."""
     grid = task.grid.replace("S", ".")
     index = position[0] * (len(task.rows[0]) + 1) + position[1]
@@ -66,14 +66,14 @@ class PathView(MovesView):
     def board(self, state: Sequence[str]) -> Board:
         cells = [list(map(self.cells.__getitem__, row)) for row in state]
         if not any("G" in row for row in state):
-            row, column = _walker(state)
+            row, column = _find_walker(state)
             cells[row][column] = _ARRIVED
         return Board(tuple(map(tuple, cells)))
 
     def after(self, rows: Sequence[str], moves: str) -> Board:
         """The grid after a walk, and the way taken."""
         cells = [list(row) for row in self.board(rows).rows]
-        row, column = begun = _walker(rows)
+        row, column = begun = _find_walker(rows)
         for move in moves:
             down, right = row + DELTAS[move][0], column + DELTAS[move][1]
             inside = 0 <= down < len(rows) and 0 <= right < len(rows[0])
@@ -88,5 +88,5 @@ class PathView(MovesView):
         return Board(tuple(map(tuple, cells)))
 
 
-def _walker(rows: Sequence[str]) -> tuple[int, int]:
+def _find_walker(rows: Sequence[str]) -> tuple[int, int]:
     return next((number, row.index("@")) for number, row in enumerate(rows) if "@" in row)

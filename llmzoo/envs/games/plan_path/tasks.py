@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from operator import itemgetter
 
 from llmzoo.envs.games.moves import DELTAS
-from llmzoo.envs.sources import BadField, Loaded, Record, field, load_file
+from llmzoo.envs.sources import BadField, LoadedTasks, Record, get_field, load_file
 from llmzoo.errors import ConfigError
 
 WALL, FLOOR, START, GOAL = "#.SG"
@@ -86,7 +86,7 @@ def check_arguments(height: int, width: int, density: float, min_distance: int) 
         )
 
 
-def draw(
+def sample_task(
     rng: random.Random, height: int, width: int, density: float, min_distance: int
 ) -> PathTask:
     """A random grid: each cell is a wall with probability ``density``, the start is a floor cell, and the
@@ -124,14 +124,14 @@ def draw(
     )
 
 
-def load(path: str, on_bad_record: str = "error") -> Loaded[PathTask]:
+def load_tasks(path: str, on_bad_record: str = "error") -> LoadedTasks[PathTask]:
     """Grids from a file of records with the field ``grid``."""
-    return load_file(path, read, on_bad_record)
+    return load_file(path, task_from_record, on_bad_record)
 
 
-def read(record: Record) -> PathTask:
+def task_from_record(record: Record) -> PathTask:
     """The grid of a record, lines of symbols; raises ``BadField``."""
-    grid = field(record, "grid", str).strip("\n")
+    grid = get_field(record, "grid", str).strip("\n")
     rows = grid.split("\n")
     height, width = len(rows), len(rows[0])
     fits = min(height, width) >= 2 and max(height, width) <= MAX_SIDE

@@ -69,16 +69,16 @@ from __future__ import annotations
 import random
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells
 from llmzoo.envs.games.planning import PLANNER, PlanResult
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
-from llmzoo.envs.games.sokoban.levels import bits, tables_of
+from llmzoo.envs.games.sokoban.levels import build_tables, cells_in_mask
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.games.walking import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
-from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.errors import ConfigError
 
 DEFAULT_SIZE = 6
@@ -123,21 +123,21 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
             "min_pushes": min_pushes,
         }
         if source == "generator":
-            arguments = {**_DEFAULTS, **_given(generating)}
-            tasks.check(**arguments)
-            chosen = generated(
-                tasks.draw,
+            arguments = {**_DEFAULTS, **_explicit_arguments(generating)}
+            tasks.check_arguments(**arguments)
+            chosen = generate_tasks(
+                tasks.sample_task,
                 tasks.canonical,
                 split=split,
                 name=f"sokoban {_SETTINGS.format(**arguments)}",
                 **arguments,
             )
-        elif _given(generating):
+        elif _explicit_arguments(generating):
             raise ConfigError(
-                f"{', '.join(_given(generating))} are for generated levels; {source} has its own"
+                f"{', '.join(_explicit_arguments(generating))} are for generated levels; {source} has its own"
             )
         else:
-            chosen = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
+            chosen = tasks.load_tasks(source, on_bad_record).listed(tasks.canonical, split)
         super().__init__(
             chosen,
             num_agents=num_agents,
@@ -150,21 +150,21 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         )
 
     def start(self, task: SokobanTask) -> Position:
-        return scoring.start(task.level)
+        return scoring.start_position(task.level)
 
     def place(self, world: Position) -> cells.Position:
-        return divmod(world.player, tables_of(world.level).width)
+        return divmod(world.player, build_tables(world.level).width)
 
     def size(self) -> tuple[int, int]:
-        tables = tables_of(self.episode.task.level)
+        tables = build_tables(self.episode.task.level)
         return tables.height, tables.width
 
     def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
-        done = scoring.run(world, plan)
+        done = scoring.run_moves(world, plan)
         return PlanResult(done.world, done.blocked is None, done)
 
     def report(self, result: PlanResult[Position]) -> str:
-        return scoring.report(result.event, by_name=self.by_cells)
+        return scoring.report(result.event, by_name=self.uses_cell_names)
 
     def terse_report(self, result: PlanResult[Position]) -> str:
         return scoring.terse_report(result.event)
@@ -173,25 +173,27 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         return scoring.progress(world)
 
     def draw(self, world: Position) -> str:
-        return scoring.draw(world)
+        return scoring.draw_position(world)
 
-    def lists(self, world: Position) -> str:
-        tables = tables_of(world.level)
+    def cell_lists(self, world: Position) -> str:
+        tables = build_tables(world.level)
 
-        def named(label: str, mask: int) -> str:
-            return cells.listed(label, (divmod(cell, tables.width) for cell in bits(mask)))
+        def format_mask(label: str, mask: int) -> str:
+            return cells.format_cells(
+                label, (divmod(cell, tables.width) for cell in cells_in_mask(mask))
+            )
 
         return "\n".join(
             [
-                named("floor", tables.floor),
-                named("goals", tables.goals),
-                named("boxes", world.boxes),
-                named("player", 1 << world.player),
+                format_mask("floor", tables.floor),
+                format_mask("goals", tables.goals),
+                format_mask("boxes", world.boxes),
+                format_mask("player", 1 << world.player),
             ]
         )
 
     def rules(self) -> str:
-        if self.by_cells:
+        if self.uses_cell_names:
             return (
                 "Task: sokoban. Walk so that every box is pushed onto a goal, each step to the cell above, "
                 "below, left or right. A step into a box pushes it if the cell behind it is free; two boxes "
@@ -208,7 +210,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         )
 
     def answer_form(self) -> str:
-        if self.by_cells:
+        if self.uses_cell_names:
             return cells.ANSWER_FORM
         return (
             "Answer with the moves as one string of U (up), D (down), L (left) and R (right), such as "
@@ -223,28 +225,28 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         if ties is None:
             return oracle.expert(self.episode.world)
         moves = oracle.expert(self.episode.world, ties)
-        return "\n".join([*oracle.working(self.episode.world, moves), self.write(moves)])
+        return "\n".join([*oracle.explain_solution(self.episode.world, moves), self.write(moves)])
 
     def full_amateur(self, rng: random.Random) -> str:
         return self.write(oracle.amateur(self.episode.world, rng))
 
     def half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with every goal, of the planner with the player."""
-        return view.half_of(scoring.draw(world), agent == PLANNER)
+        return view.visible_half(scoring.draw_position(world), agent == PLANNER)
 
     def half_report(self, result: PlanResult[Position]) -> str:
         return scoring.brief_report(result.event)
 
     def half_expert(self, heard: str) -> str:
         seen = self.half(PLANNER, self.episode.world)
-        believed = oracle.believed(seen, heard)
-        return oracle.explore(seen, self.turn) if believed is None else oracle.expert(believed)
+        position = oracle.reconstruct_position(seen, heard)
+        return oracle.explore(seen, self.turn) if position is None else oracle.expert(position)
 
     def half_amateur(self, heard: str, rng: random.Random) -> str:
-        believed = oracle.believed(self.half(PLANNER, self.episode.world), heard)
-        if believed is None:
+        position = oracle.reconstruct_position(self.half(PLANNER, self.episode.world), heard)
+        if position is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
-        return oracle.amateur(believed, rng)
+        return oracle.amateur(position, rng)
 
 
 _SETTINGS = "{height}x{width}, boxes {boxes}, walls {walls}, min_pushes {min_pushes}"
@@ -257,9 +259,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+def _explicit_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
 raw_env = Sokoban
-env, parallel_env = public_forms(Sokoban)
+env, parallel_env = make_env_fns(Sokoban)

@@ -41,18 +41,20 @@ class LevelTables:
 
 
 @lru_cache(maxsize=4096)
-def tables_of(level: str) -> LevelTables:
+def build_tables(level: str) -> LevelTables:
     """The board of a valid level in XSB text, all lines of one length."""
     width = level.index("\n")
     cells = level.replace("\n", "")
-    walls = mask(cells, "#")
-    goals = mask(cells, ".*+")
-    player = mask(cells, "@+")
+    walls = mask_of_symbols(cells, "#")
+    goals = mask_of_symbols(cells, ".*+")
+    player = mask_of_symbols(cells, "@+")
     everything = (1 << len(cells)) - 1
-    floor = flood(player, everything & ~walls, width)
-    distances = tuple(_distances(1 << goal, floor, width, len(cells)) for goal in bits(goals))
+    floor = flood_fill(player, everything & ~walls, width)
+    distances = tuple(
+        _push_distances(1 << goal, floor, width, len(cells)) for goal in cells_in_mask(goals)
+    )
     dead = floor
-    for cell in bits(floor):
+    for cell in cells_in_mask(floor):
         if any(distance[cell] < NEVER for distance in distances):
             dead &= ~(1 << cell)
     return LevelTables(
@@ -61,7 +63,7 @@ def tables_of(level: str) -> LevelTables:
         floor=floor,
         goals=goals,
         player=player.bit_length() - 1,
-        boxes=mask(cells, "$*"),
+        boxes=mask_of_symbols(cells, "$*"),
         distances=distances,
         to_goals=tuple(zip(*distances, strict=True)),
         dead=dead,
@@ -72,12 +74,12 @@ def tables_of(level: str) -> LevelTables:
     )
 
 
-def mask(cells: str, symbols: str) -> int:
+def mask_of_symbols(cells: str, symbols: str) -> int:
     """The mask of the cells with one of ``symbols``."""
     return sum(1 << cell for cell, symbol in enumerate(cells) if symbol in symbols)
 
 
-def bits(mask: int) -> Iterator[int]:
+def cells_in_mask(mask: int) -> Iterator[int]:
     """The cells of a mask, in order."""
     while mask:
         low = mask & -mask
@@ -85,7 +87,7 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def flood(start: int, free: int, width: int) -> int:
+def flood_fill(start: int, free: int, width: int) -> int:
     """The part of ``free`` that is connected to ``start``, itself a part of ``free``."""
     while True:
         row = (start | start << 1 | start >> 1) & free
@@ -95,14 +97,14 @@ def flood(start: int, free: int, width: int) -> int:
         start = grown
 
 
-def _distances(goal: int, floor: int, width: int, cells: int) -> tuple[int, ...]:
+def _push_distances(goal: int, floor: int, width: int, cells: int) -> tuple[int, ...]:
     distances = [NEVER] * cells
     reached = layer = goal
     pushes = 0
     left, right = floor & floor << 1, floor & floor >> 1  # cells with floor beside them
     above, below = floor & floor << width, floor & floor >> width
     while layer:
-        for cell in bits(layer):
+        for cell in cells_in_mask(layer):
             distances[cell] = pushes
         # a push reversed: the box follows the player, who needs a further floor cell
         layer = (

@@ -10,7 +10,13 @@ from functools import lru_cache
 from llmzoo.envs.games import cells, halves
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.sokoban import scoring, tasks
-from llmzoo.envs.games.sokoban.levels import NEVER, LevelTables, bits, flood, tables_of
+from llmzoo.envs.games.sokoban.levels import (
+    NEVER,
+    LevelTables,
+    build_tables,
+    cells_in_mask,
+    flood_fill,
+)
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.record_files import BadRecord
@@ -29,7 +35,7 @@ def solve(
 
     ``rng``: draws among such solutions, and among the shortest walks between pushes.
     """
-    world = scoring.start(task.level) if isinstance(task, SokobanTask) else task
+    world = scoring.start_position(task.level) if isinstance(task, SokobanTask) else task
     return _solve(world, limit) if rng is None else _solution(world, limit, rng)
 
 
@@ -37,7 +43,7 @@ def expert(world: Position, rng: random.Random | None = None) -> str:
     """Moves that solve the position, or one harmless step if none are known. ``rng``: see :func:`solve`."""
     solution = solve(world, rng=rng)
     if solution is None:
-        return min("UDLR", key=lambda move: _cost_of(world, move))
+        return min("UDLR", key=lambda move: _move_cost(world, move))
     return solution[: scoring.MAX_MOVES]
 
 
@@ -53,8 +59,8 @@ def amateur(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)
         slip = rng.choice(("detour", "mistaken", "left out", "stop"))
         other = rng.choice("UDLR")
         if slip == "detour":
-            there = scoring.run(world, "".join(moves[:index])).world
-            if not _cost_of(there, other):
+            there = scoring.run_moves(world, "".join(moves[:index])).world
+            if not _move_cost(there, other):
                 moves[index:index] = [other, _OPPOSITE[other]]
         elif slip == "mistaken":
             moves[index] = other
@@ -63,15 +69,15 @@ def amateur(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)
     return "".join(moves)
 
 
-def _cost_of(world: Position, move: str) -> int:
+def _move_cost(world: Position, move: str) -> int:
     """0 for a step without a push, 1 for a push, 2 for an impossible move."""
-    done = scoring.run(world, move)
+    done = scoring.run_moves(world, move)
     return 2 if done.blocked else int(done.world.boxes != world.boxes)
 
 
-def working(world: Position, moves: str) -> list[str]:
+def explain_solution(world: Position, moves: str) -> list[str]:
     """The cells that boxes are pushed over, a line for all pushes of one box in a row."""
-    tables = tables_of(world.level)
+    tables = build_tables(world.level)
     ways: list[list[int]] = []
     player, boxes = world.player, world.boxes
     for move in moves:
@@ -82,7 +88,7 @@ def working(world: Position, moves: str) -> list[str]:
             if not ways or ways[-1][-1] != player:
                 ways.append([player])
             ways[-1].append(player + step)
-    return [cells.listed("box", (divmod(cell, tables.width) for cell in way)) for way in ways]
+    return [cells.format_cells("box", (divmod(cell, tables.width) for cell in way)) for way in ways]
 
 
 @lru_cache(maxsize=1024)
@@ -94,12 +100,15 @@ def _solution(world: Position, limit: int, rng: random.Random | None = None) -> 
     pushes = _fewest_pushes(world, limit, rng)
     if pushes is None:
         return None
-    tables = tables_of(world.level)
+    tables = build_tables(world.level)
     names = {step: move for move, step in tables.steps.items()}
     player, boxes = world.player, world.boxes
     moves = []
     for cell, step in pushes:
-        moves += [names[s] for s in _walk(player, cell - step, tables.floor & ~boxes, tables, rng)]
+        moves += [
+            names[s]
+            for s in _shortest_walk(player, cell - step, tables.floor & ~boxes, tables, rng)
+        ]
         moves.append(names[step])
         boxes ^= 1 << cell | 1 << cell + step
         player = cell
@@ -111,18 +120,18 @@ def _fewest_pushes(
 ) -> list[Push] | None:
     """A* over (boxes, top-left cell within the player's reach). ``rng``: breaks ties."""
     chance = rng.random if rng else float
-    tables = tables_of(world.level)
+    tables = build_tables(world.level)
     floor, width = tables.floor, tables.width
     steps = tuple(tables.steps.values())
 
     def state(boxes: int, player: int) -> tuple[int, int]:
-        reach = flood(player, floor & ~boxes, width)
+        reach = flood_fill(player, floor & ~boxes, width)
         return boxes, reach & -reach
 
     first = state(world.boxes, 1 << world.player)
     made: dict[tuple[int, int], int] = {first: 0}
     came: dict[tuple[int, int], tuple[tuple[int, int], Push]] = {}
-    queue = [(_least(world.level, world.boxes), 0, chance(), *first)]
+    queue = [(_min_pushes(world.level, world.boxes), 0, chance(), *first)]
     expanded = 0
     while queue and expanded < limit:
         _, back, _, boxes, corner = heapq.heappop(queue)
@@ -137,20 +146,20 @@ def _fewest_pushes(
             continue
         expanded += 1
         empty = floor & ~boxes
-        reach = flood(corner, empty, width)
+        reach = flood_fill(corner, empty, width)
         safe = empty & ~tables.dead
         for step in steps:
             if step > 0:
                 movable = boxes & reach << step & safe >> step
             else:
                 movable = boxes & reach >> -step & safe << -step
-            for cell in bits(movable):
+            for cell in cells_in_mask(movable):
                 moved = boxes ^ (1 << cell | 1 << cell + step)
                 there = state(moved, 1 << cell)
                 if pushes + 1 >= made.get(there, NEVER):
                     continue
-                left = _least(world.level, moved)
-                if left >= NEVER or scoring.lost_boxes(world.level, moved):
+                left = _min_pushes(world.level, moved)
+                if left >= NEVER or scoring.find_lost_boxes(world.level, moved):
                     continue
                 made[there] = pushes + 1
                 came[there] = here, (cell, step)
@@ -158,15 +167,15 @@ def _fewest_pushes(
     return None
 
 
-def _least(level: str, boxes: int) -> int:
+def _min_pushes(level: str, boxes: int) -> int:
     """A lower bound of the pushes to a solution; a push lowers it by at most one."""
     if boxes.bit_count() <= scoring.EXACT:
-        return scoring.pushes_left(level, boxes)
-    distances = tables_of(level).distances
-    return sum(min(distance[cell] for distance in distances) for cell in bits(boxes))
+        return scoring.min_pushes_left(level, boxes)
+    distances = build_tables(level).distances
+    return sum(min(distance[cell] for distance in distances) for cell in cells_in_mask(boxes))
 
 
-def _walk(
+def _shortest_walk(
     start: int, end: int, free: int, tables: LevelTables, rng: random.Random | None = None
 ) -> list[int]:
     """The steps of a shortest walk over ``free`` cells; there is one. ``rng``: draws among such walks."""
@@ -191,26 +200,26 @@ def _walk(
     return path[::-1]
 
 
-def believed(seen: str, heard: str) -> Position | None:
+def reconstruct_position(seen: str, heard: str) -> Position | None:
     """The position that the planner's half and a message give; None if they give no level."""
     mine = seen.split("\n")
-    told = halves.read_rows(heard, len(mine), len(mine[0]), "# .$*?")
-    if told is None:
+    other_rows = halves.parse_rows(heard, len(mine), len(mine[0]), "# .$*?")
+    if other_rows is None:
         return None
     rows = [
         "".join(
-            _together(own, theirs, halves.chessboard(r, c))
+            _merge_cell(own, theirs, halves.is_planner_checkerboard_cell(r, c))
             for c, (own, theirs) in enumerate(zip(*pair, strict=True))
         )
-        for r, pair in enumerate(zip(mine, told, strict=True))
+        for r, pair in enumerate(zip(mine, other_rows, strict=True))
     ]
     try:
-        return scoring.start(tasks.checked(rows))
+        return scoring.start_position(tasks.validate_level(rows))
     except BadRecord:
         return None
 
 
-def _together(own: str, theirs: str, planners: bool) -> str:
+def _merge_cell(own: str, theirs: str, planners: bool) -> str:
     """A cell, from the symbols that the planner and the proposer have for it."""
     goal = theirs in ".*"
     if own == "@" or planners:

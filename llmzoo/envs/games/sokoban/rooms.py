@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 
-from llmzoo.envs.games.sokoban.levels import bits, flood
+from llmzoo.envs.games.sokoban.levels import cells_in_mask, flood_fill
 
 Sides = tuple[int, int, int, int]
 
@@ -65,11 +65,11 @@ def pulls(free: int, width: int, start: Sides) -> list[Sides]:
         boxes = up | down | left | right
         if not boxes:
             return layers
-        for cell in bits(boxes & ~joined):
+        for cell in cells_in_mask(boxes & ~joined):
             box = 1 << cell
             beside = (box & up) >> width | (box & down) << width
             beside |= (box & left) >> 1 | (box & right) << 1
-            reach = flood(beside, free & ~box, width)
+            reach = flood_fill(beside, free & ~box, width)
             up |= box & reach << width
             down |= box & reach >> width
             left |= box & reach << 1
@@ -116,7 +116,7 @@ def room(rng: random.Random, height: int, width: int, walls: float) -> int:
     rest = inner & ~solid
     most = rest.bit_count()
     while 2 * rest.bit_count() > most:
-        floor = flood(rest & -rest, rest, width)
+        floor = flood_fill(rest & -rest, rest, width)
         if 2 * floor.bit_count() > most:
             return floor
         rest ^= floor
@@ -153,7 +153,7 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
     """Boxes and player (masks) after pulling every box off the goals, and some once more; or None."""
     boxes = goals
     player = any_of(rng, floor & ~boxes)
-    waiting = list(bits(boxes))
+    waiting = list(cells_in_mask(boxes))
     rng.shuffle(waiting)
     again = sum(rng.random() < 0.5 for _ in waiting)
     moved: list[int] = []
@@ -166,7 +166,7 @@ def pull_all(rng: random.Random, floor: int, goals: int, width: int) -> tuple[in
             again -= 1
         box = 1 << cell
         free = floor & ~boxes | box  # this box moves; the others are like walls
-        reach = flood(player, floor & ~boxes, width)
+        reach = flood_fill(player, floor & ~boxes, width)
         layers = pulls(free, width, sides(reach, box, width))[1:]
         pulled = None
         if layers:
@@ -200,4 +200,4 @@ def _stand(rng: random.Random, layer: Sides, cells: int, free: int, width: int) 
     beside = (box & layer[0]) >> width | (box & layer[1]) << width
     beside |= (box & layer[2]) >> 1 | (box & layer[3]) << 1
     side = any_of(rng, beside) if beside & (beside - 1) else beside
-    return box, any_of(rng, flood(side, free & ~box, width))
+    return box, any_of(rng, flood_fill(side, free & ~box, width))

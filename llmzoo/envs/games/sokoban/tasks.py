@@ -11,7 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs import record_files
-from llmzoo.envs.games.sokoban.levels import SYMBOLS, bits, flood, mask, tables_of
+from llmzoo.envs.games.sokoban.levels import (
+    SYMBOLS,
+    build_tables,
+    cells_in_mask,
+    flood_fill,
+    mask_of_symbols,
+)
 from llmzoo.envs.games.sokoban.rooms import (
     any_of,
     pull_all,
@@ -20,9 +26,9 @@ from llmzoo.envs.games.sokoban.rooms import (
     pullable_twice,
     room,
 )
-from llmzoo.envs.games.sokoban.scoring import pushes_left
+from llmzoo.envs.games.sokoban.scoring import min_pushes_left
 from llmzoo.envs.record_files import BadRecord, NamedRecord
-from llmzoo.envs.sources import BadField, Loaded, Record, load_file, texts
+from llmzoo.envs.sources import BadField, LoadedTasks, Record, get_strings, load_file
 from llmzoo.errors import ConfigError
 
 MAX_SIDE = 40
@@ -39,7 +45,9 @@ class SokobanTask:
     level: str
 
 
-def check(height: int, width: int, boxes: int, walls: float, min_pushes: int | None) -> None:
+def check_arguments(
+    height: int, width: int, boxes: int, walls: float, min_pushes: int | None
+) -> None:
     """Raise :class:`ConfigError` for impossible arguments of :func:`draw`."""
     if not (3 <= height <= MAX_SIDE and 3 <= width <= MAX_SIDE):
         raise ConfigError(
@@ -56,7 +64,7 @@ def check(height: int, width: int, boxes: int, walls: float, min_pushes: int | N
         raise ConfigError(f"min_pushes must be at least 1, got {min_pushes}")
 
 
-def draw(
+def sample_task(
     rng: random.Random,
     height: int = 6,
     width: int = 6,
@@ -92,8 +100,8 @@ def draw(
             pulled = pull_all(rng, floor, goals, width)
         if pulled is None:
             continue
-        level = _text(height, width, floor, goals, *pulled)
-        if least <= boxes or boxes == 1 or pushes_left(level, pulled[0]) >= least:
+        level = _level_text(height, width, floor, goals, *pulled)
+        if least <= boxes or boxes == 1 or min_pushes_left(level, pulled[0]) >= least:
             return SokobanTask(level)
     raise ConfigError(
         f"no {height}x{width} level with {boxes} boxes and at least {least} pushes was found; "
@@ -101,7 +109,7 @@ def draw(
     )
 
 
-def load(path: str, on_bad_record: str = "skip") -> Loaded[SokobanTask]:
+def load_tasks(path: str, on_bad_record: str = "skip") -> LoadedTasks[SokobanTask]:
     """Levels in XSB text, separated by blank lines or by lines that begin with ``;``, or records
     with the field ``level``, a text or a list of lines.
 
@@ -109,23 +117,23 @@ def load(path: str, on_bad_record: str = "skip") -> Loaded[SokobanTask]:
     checked. A bad level is skipped with a ``SkippedWarning``, or raises ``ConfigError`` if
     ``on_bad_record`` is "error"; both name its first line and what is wrong.
     """
-    return load_file(path, read, on_bad_record, records_of=_records)
+    return load_file(path, task_from_record, on_bad_record, records_of=_records)
 
 
-def read(record: Record) -> SokobanTask:
+def task_from_record(record: Record) -> SokobanTask:
     """The level of a record; raises ``BadRecord``."""
     level = record.get("level")
-    lines = level.split("\n") if isinstance(level, str) else texts(record, "level")
+    lines = level.split("\n") if isinstance(level, str) else get_strings(record, "level")
     lines = [line for line in lines if line.strip()]
     if not lines:
         raise BadField("level", "is empty")
-    return SokobanTask(checked(lines))
+    return SokobanTask(validate_level(lines))
 
 
 def _records(path: str) -> Iterator[NamedRecord]:
     """A record of each level of a file."""
     if record_files.is_record_file(path):
-        yield from record_files.read(path)
+        yield from record_files.read_records(path)
         return
     where, level = "", list[str]()
     for number, line in record_files.numbered_lines(path):
@@ -142,7 +150,7 @@ def _records(path: str) -> Iterator[NamedRecord]:
         yield where, {"level": level}
 
 
-def checked(lines: Sequence[str]) -> str:
+def validate_level(lines: Sequence[str]) -> str:
     """A level with lines of one length; raises ``BadRecord``."""
     lines = [line.rstrip().replace("-", " ").replace("_", " ") for line in lines]
     width = max(len(line) for line in lines)
@@ -150,7 +158,11 @@ def checked(lines: Sequence[str]) -> str:
     unknown = sorted(set(cells) - set(SYMBOLS))
     if unknown:
         raise BadRecord(f"unknown characters {''.join(unknown)!r}; XSB has {SYMBOLS!r}")
-    player, boxes, goals = mask(cells, "@+"), mask(cells, "$*"), mask(cells, ".*+")
+    player, boxes, goals = (
+        mask_of_symbols(cells, "@+"),
+        mask_of_symbols(cells, "$*"),
+        mask_of_symbols(cells, ".*+"),
+    )
     if player.bit_count() != 1:
         raise BadRecord(f"a level has one player (@ or +), not {player.bit_count()}")
     if not boxes or boxes.bit_count() != goals.bit_count():
@@ -166,7 +178,7 @@ def checked(lines: Sequence[str]) -> str:
         if cell % width in (0, width - 1) or not width <= cell < len(cells) - width
     )
     reach = player
-    free = ~mask(cells, "#")
+    free = ~mask_of_symbols(cells, "#")
     while not reach & edge:  # within the edge a step cannot leave the board
         grown = (reach | reach << 1 | reach >> 1 | reach << width | reach >> width) & free
         if grown == reach:
@@ -174,19 +186,19 @@ def checked(lines: Sequence[str]) -> str:
         reach = grown
     if reach & edge:
         raise BadRecord("the level is not enclosed by walls")
-    for cell in bits((boxes | goals) & ~reach):
+    for cell in cells_in_mask((boxes | goals) & ~reach):
         raise BadRecord(
             f"row {cell // width + 1} column {cell % width + 1} is walled off from the player"
         )
     return "\n".join(cells[i : i + width] for i in range(0, len(cells), width))
 
 
-def _text(height: int, width: int, floor: int, goals: int, boxes: int, player: int) -> str:
+def _level_text(height: int, width: int, floor: int, goals: int, boxes: int, player: int) -> str:
     size = height * width
     cells = list(f"{floor:0{size}b}"[::-1].replace("0", "#").replace("1", " "))
-    for cell in bits(goals):
+    for cell in cells_in_mask(goals):
         cells[cell] = "."
-    for cell in bits(boxes):
+    for cell in cells_in_mask(boxes):
         cells[cell] = "$"
     cells[player.bit_length() - 1] = "+" if player & goals else "@"
     text = "".join(cells)
@@ -200,9 +212,9 @@ def canonical(task: SokobanTask) -> str:
     layer of walls around the room is kept.
     """
     level = task.level
-    tables = tables_of(level)
+    tables = build_tables(level)
     width, floor = tables.width, tables.floor
-    reach = flood(1 << tables.player, floor & ~tables.boxes, width)
+    reach = flood_fill(1 << tables.player, floor & ~tables.boxes, width)
     cells = [
         "#"
         if not floor >> cell & 1
@@ -214,16 +226,16 @@ def canonical(task: SokobanTask) -> str:
     rows = ["".join(cells[i : i + width]) for i in range(0, len(cells), width)]
     bare = "#" * width
     rows = [row for row in rows if row != bare]  # the floor is connected: these lie outside
-    rows = _turned(rows)
+    rows = _transpose(rows)
     bare = "#" * len(rows[0])
     rows = [row for row in rows if row != bare]
     images = []
-    for image in (rows, _turned(rows)):
+    for image in (rows, _transpose(rows)):
         for lines in (image, image[::-1]):
             text = "\n".join(lines)
             images += [text, "\n".join(line[::-1] for line in lines)]
     return min(images)
 
 
-def _turned(rows: list[str]) -> list[str]:
+def _transpose(rows: list[str]) -> list[str]:
     return ["".join(column) for column in zip(*rows, strict=True)]

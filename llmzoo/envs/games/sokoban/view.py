@@ -36,7 +36,7 @@ class LevelView(MovesView):
 def _move(rows: Rows, moves: str) -> list[str]:
     """The position after ``moves``, up to the first that is impossible or until it is solved."""
     cells = [list(row) for row in rows]
-    row, column = next((r, c) for r, line in enumerate(rows) for c in _player_in(line))
+    row, column = next((r, c) for r, line in enumerate(rows) for c in _find_player(line))
     left = sum(line.count("$") for line in rows)
 
     def symbol(r: int, c: int) -> str:
@@ -62,7 +62,7 @@ def _move(rows: Rows, moves: str) -> list[str]:
     return ["".join(line) for line in cells]
 
 
-def _player_in(line: str) -> list[int]:
+def _find_player(line: str) -> list[int]:
     return [column for column in (line.find("@"), line.find("+")) if column >= 0]
 
 
@@ -70,18 +70,18 @@ _NO_GOALS, _NO_PLAYER = str.maketrans(".*+", " $@"), str.maketrans("@+", " .")
 _GOALS = frozenset(".*+")
 
 
-def half_of(drawn: str, planner: bool) -> str:
+def visible_half(drawn: str, planner: bool) -> str:
     """What an agent sees of a position in the split view.
 
     The planner sees the player and no goals, the proposer every goal and no player.
     """
     rows = drawn.split("\n")
-    kept, shown = (_NO_GOALS, "@") if planner else (_NO_PLAYER, ".")
+    kept, visible_rows = (_NO_GOALS, "@") if planner else (_NO_PLAYER, ".")
     always = frozenset("@+") if planner else _GOALS
-    seen = halves.masked([row.translate(kept) for row in rows], planner)
+    seen = halves.mask_rows([row.translate(kept) for row in rows], planner)
     return "\n".join(
         "".join(
-            shown if own == halves.UNSEEN and symbol in always else own
+            visible_rows if own == halves.UNSEEN and symbol in always else own
             for own, symbol in zip(*pair, strict=True)
         )
         for pair in zip(seen, rows, strict=True)

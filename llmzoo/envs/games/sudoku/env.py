@@ -58,14 +58,14 @@ import random
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from llmzoo.envs.base import public_forms
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.games import halves
 from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.messages import MESSAGE_CHARS
-from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.tasks import Tasks, generate_tasks
 
 
 class FilledGrid(NamedTuple):
@@ -103,8 +103,8 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         puzzles: Tasks[SudokuTask]
         least, most = tasks.clue_range(size, clues, difficulty)
         if source == "generator":
-            puzzles = generated(
-                tasks.draw,
+            puzzles = generate_tasks(
+                tasks.sample_task,
                 tasks.canonical,
                 split=split,
                 name=f"sudoku {size}x{size} with {least} to {most} clues",
@@ -112,7 +112,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
                 clues=(least, most),
             )
         else:
-            puzzles = tasks.load(source, on_bad_record).listed(tasks.canonical, split)
+            puzzles = tasks.load_tasks(source, on_bad_record).listed(tasks.canonical, split)
         super().__init__(
             puzzles,
             num_agents=num_agents,
@@ -125,20 +125,22 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         )
 
     def start(self, task: SudokuTask) -> FilledGrid:
-        return _fill(task, self._visible(task))
+        return _make_filled_grid(task, self._visible(task))
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
         if self.view == "split":
             text = text.replace(halves.UNSEEN, scoring.BLANK)
-        return scoring.parse(text, self.episode.task.size)
+        return scoring.parse_fills(text, self.episode.task.size)
 
     def carry_out(
         self, world: FilledGrid, plan: tuple[scoring.Fill, ...]
     ) -> PlanResult[FilledGrid]:
-        broken = scoring.broken_given(self._visible(self.episode.task), plan)
+        broken = scoring.find_broken_given(self._visible(self.episode.task), plan)
         if broken is not None:
             return PlanResult(world, False, broken)
-        return PlanResult(_fill(self.episode.task, scoring.fill_in(world.grid, plan)), True)
+        return PlanResult(
+            _make_filled_grid(self.episode.task, scoring.fill_in(world.grid, plan)), True
+        )
 
     def report(self, result: PlanResult[FilledGrid]) -> str:
         if result.event is not None:
@@ -146,7 +148,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             return (
                 f"row {row} column {column} is a given and cannot be changed; nothing was filled in"
             )
-        blanks, clashes = _state(result.world)
+        blanks, clashes = _blanks_and_clashes(result.world)
         if not blanks and not clashes:
             return "complete, no digit twice: solved"
         where = ", ".join(f"{kind} {number}" for kind, number in clashes) or "nowhere"
@@ -156,7 +158,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         if result.event is not None:
             row, column, _ = result.event
             return f"given {row} {column}"
-        blanks, clashes = _state(result.world)
+        blanks, clashes = _blanks_and_clashes(result.world)
         if not blanks and not clashes:
             return "solved"
         where = " ".join(f"{kind[0]}{number}" for kind, number in clashes) or "none"
@@ -166,21 +168,21 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         return scoring.progress(*world, self._visible(self.episode.task))
 
     def draw(self, world: FilledGrid) -> str:
-        drawn = scoring.rows(world.grid)
+        drawn = scoring.format_rows(world.grid)
         if world.puzzle == world.grid:
             return drawn
         givens = "givens" if self.prompt_style == "terse" else "The givens among these are:"
-        return f"{drawn}\n{givens}\n{_givens(world.puzzle)}"
+        return f"{drawn}\n{givens}\n{_givens_text(world.puzzle)}"
 
     def seen(self, world: FilledGrid) -> Board:
-        return self.prompt_view.board(view.Grids(world.puzzle, world.grid))
+        return self.prompt_view.board(view.GridPair(world.puzzle, world.grid))
 
     def write(self, plan: tuple[scoring.Fill, ...]) -> str:
         size = self.episode.task.size
-        return scoring.rows(scoring.fill_in(scoring.BLANK * (size * size), plan))
+        return scoring.format_rows(scoring.fill_in(scoring.BLANK * (size * size), plan))
 
     def rules(self) -> str:
-        return _rules(self.episode.task.size)
+        return _rules_text(self.episode.task.size)
 
     def answer_form(self) -> str:
         size = self.episode.task.size
@@ -200,27 +202,29 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
 
     def half(self, agent: str, world: FilledGrid) -> str:
         """The proposer's givens; or the planner's, and what it has filled in."""
-        lower = halves.lower(self.episode.task.size)
-        givens = scoring.rows(world.puzzle).split("\n")
+        lower = halves.lower_half(self.episode.task.size)
+        givens = scoring.format_rows(world.puzzle).split("\n")
         if agent != PLANNER:
-            return "\n".join(halves.masked(givens, False, lower))
-        unseen = "".join(halves.masked(givens, True, lower))
+            return "\n".join(halves.mask_rows(givens, False, lower))
+        unseen = "".join(halves.mask_rows(givens, True, lower))
         filled = zip(world.grid, unseen, strict=True)
-        return scoring.rows("".join(d if d != scoring.BLANK else own for d, own in filled))
+        return scoring.format_rows("".join(d if d != scoring.BLANK else own for d, own in filled))
 
     def half_report(self, result: PlanResult[FilledGrid]) -> str:
         """The report of what the planner sees: no word on the other givens, but whether it is solved."""
-        blanks, clashes = _state(result.world)
+        blanks, clashes = _blanks_and_clashes(result.world)
         if result.event is None and not blanks and not clashes and self.progress(result.world) < 1:
             return "complete, no digit twice, but not solved: a given that you do not see differs"
         return self.report(result)
 
     def half_expert(self, heard: str) -> str:
-        return scoring.rows(oracle.from_half(self._visible(self.episode.task), heard, self.turn))
+        return scoring.format_rows(
+            oracle.fill_from_half(self._visible(self.episode.task), heard, self.turn)
+        )
 
     def half_amateur(self, heard: str, rng: random.Random) -> str:
         own = self._visible(self.episode.task)
-        return oracle.amateur(SudokuTask(own, (oracle.from_half(own, heard, self.turn),)), rng)
+        return oracle.amateur(SudokuTask(own, (oracle.fill_from_half(own, heard, self.turn),)), rng)
 
     def _visible(self, task: SudokuTask) -> str:
         """The puzzle as the planner sees it."""
@@ -228,30 +232,30 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
 
 
 @lru_cache(maxsize=1024)  # the same at each step of an episode
-def _givens(puzzle: str) -> str:
-    return scoring.rows(puzzle)
+def _givens_text(puzzle: str) -> str:
+    return scoring.format_rows(puzzle)
 
 
 @lru_cache(maxsize=1024)
 def _planners_half(puzzle: str) -> str:
-    rows = scoring.rows(puzzle).split("\n")
-    return "".join(halves.masked(rows, True, halves.lower(len(rows)), scoring.BLANK))
+    rows = scoring.format_rows(puzzle).split("\n")
+    return "".join(halves.mask_rows(rows, True, halves.lower_half(len(rows)), scoring.BLANK))
 
 
-def _fill(task: SudokuTask, grid: str) -> FilledGrid:
-    return FilledGrid(task.puzzle, grid, scoring.right_cells(task.solutions, grid))
+def _make_filled_grid(task: SudokuTask, grid: str) -> FilledGrid:
+    return FilledGrid(task.puzzle, grid, scoring.count_right_cells(task.solutions, grid))
 
 
-def _state(world: FilledGrid) -> tuple[int, list[tuple[str, int]]]:
+def _blanks_and_clashes(world: FilledGrid) -> tuple[int, list[tuple[str, int]]]:
     """The number of blank cells of a grid, and the units with a digit twice."""
     blanks = world.grid.count(scoring.BLANK)
     if world.right == len(world.grid) - blanks:
         return blanks, []  # a solution with cells left out
-    return blanks, scoring.clashes(world.grid)
+    return blanks, scoring.find_clashes(world.grid)
 
 
 @cache
-def _rules(size: int) -> str:
+def _rules_text(size: int) -> str:
     side = int(size**0.5)
     return (
         f"Task: complete the {size}x{size} sudoku. Every row, every column and every "
@@ -261,4 +265,4 @@ def _rules(size: int) -> str:
 
 
 raw_env = Sudoku
-env, parallel_env = public_forms(Sudoku)
+env, parallel_env = make_env_fns(Sudoku)

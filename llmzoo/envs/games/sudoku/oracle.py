@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 
 from llmzoo.envs.games import halves
-from llmzoo.envs.games.sudoku.scoring import BLANK, rows, side_of
-from llmzoo.envs.games.sudoku.solving import solutions
+from llmzoo.envs.games.sudoku.scoring import BLANK, format_rows, grid_side
+from llmzoo.envs.games.sudoku.solving import find_solutions
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 
 
 def expert(task: SudokuTask) -> str:
     """The solution."""
-    return rows(task.solutions[0])
+    return format_rows(task.solutions[0])
 
 
 def amateur(task: SudokuTask, rng: random.Random) -> str:
@@ -28,28 +28,30 @@ def amateur(task: SudokuTask, rng: random.Random) -> str:
             cells[cell], cells[other] = cells[other], cells[cell]
         else:
             cells[cell] = str(rng.randint(1, size))
-    return rows("".join(cells))
+    return format_rows("".join(cells))
 
 
-def from_half(own: str, heard: str, turn: int) -> str:
+def fill_from_half(own: str, heard: str, turn: int) -> str:
     """A grid that agrees with the planner's half of the givens and, if that is possible, with a message.
 
     A message tells givens if it holds a grid. If several grids agree, each turn tries another one: that is
     the best guess of a planner who hears nothing.
     """
-    merged = _merge(own, heard)
-    found = solutions(merged, limit=turn + 1) or solutions(own, limit=turn + 1)
+    merged = _merge_givens(own, heard)
+    found = find_solutions(merged, limit=turn + 1) or find_solutions(own, limit=turn + 1)
     return found[min(turn, len(found) - 1)]
 
 
-def _merge(own: str, heard: str) -> str:
+def _merge_givens(own: str, heard: str) -> str:
     """The planner's givens, with those that a message tells of the other cells."""
-    size = side_of(own)
-    told = halves.read_rows(heard, size, size, "123456789"[:size] + BLANK + halves.UNSEEN)
-    if told is None:
+    size = grid_side(own)
+    received_givens = halves.parse_rows(
+        heard, size, size, "123456789"[:size] + BLANK + halves.UNSEEN
+    )
+    if received_givens is None:
         return own
-    planners = halves.lower(size)
+    planners = halves.lower_half(size)
     return "".join(
         mine if planners(*divmod(cell, size)) or theirs == halves.UNSEEN else theirs
-        for cell, (mine, theirs) in enumerate(zip(own, "".join(told), strict=True))
+        for cell, (mine, theirs) in enumerate(zip(own, "".join(received_givens), strict=True))
     )

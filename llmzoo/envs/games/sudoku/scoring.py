@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 
 SIZES = (4, 9)
 BLANK = "."
@@ -26,7 +26,7 @@ _LINES = {
 }
 
 
-def parse(text: str, size: int) -> tuple[Fill, ...]:
+def parse_fills(text: str, size: int) -> tuple[Fill, ...]:
     """The fills of an answer: of its last full grid, or of its ``[row, column, value]`` lists.
 
     A grid is ``size`` lines of ``size`` digits, lists of lists, or one run of size*size symbols. Spaces,
@@ -35,9 +35,9 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
     """
     if "```" in text:
         text = _FENCE.sub("\n", text)
-    rows = _last_grid(text, size)
+    rows = _find_last_grid(text, size)
     if rows is None:
-        fills = _listed(text, size)
+        fills = _parse_fill_lists(text, size)
     else:
         fills = tuple(
             [
@@ -48,20 +48,20 @@ def parse(text: str, size: int) -> tuple[Fill, ...]:
             ]
         )
     if not fills:
-        raise Malformed(f"no {size}x{size} grid and no list of [row, column, value] in it")
+        raise MalformedError(f"no {size}x{size} grid and no list of [row, column, value] in it")
     return fills
 
 
-def _listed(text: str, size: int) -> tuple[Fill, ...]:
+def _parse_fill_lists(text: str, size: int) -> tuple[Fill, ...]:
     """The fills of ``[row, column, value]`` lists; other lists are skipped."""
     fills = []
     seen: dict[tuple[int, int], int] = {}
     for numbers in _FILL.findall(text):
         row, column, value = map(int, numbers)
         if not (1 <= row <= size and 1 <= column <= size and 1 <= value <= size):
-            raise Malformed(f"[{row}, {column}, {value}] has a number outside 1 to {size}")
+            raise MalformedError(f"[{row}, {column}, {value}] has a number outside 1 to {size}")
         if seen.setdefault((row, column), value) != value:
-            raise Malformed(f"row {row} column {column} is given two values")
+            raise MalformedError(f"row {row} column {column} is given two values")
         fills.append((row, column, value))
     return tuple(fills)
 
@@ -73,7 +73,7 @@ def _symbols(size: int) -> tuple[frozenset[str], re.Pattern[str]]:
     return symbols, re.compile(rf"(?<!\S)[0-9._]{{{size * size}}}(?!\S)")
 
 
-def _last_grid(text: str, size: int) -> list[str] | None:
+def _find_last_grid(text: str, size: int) -> list[str] | None:
     if len(text) < size * size:
         return None
     symbols, in_one_run = _symbols(size)
@@ -114,16 +114,16 @@ def _last_grid(text: str, size: int) -> list[str] | None:
 
 def fill_in(grid: str, fills: Sequence[Fill]) -> str:
     """``grid`` with the fills written into it."""
-    size = side_of(grid)
+    size = grid_side(grid)
     cells = bytearray(grid, "ascii")
     for row, column, value in fills:
         cells[(row - 1) * size + column - 1] = _ZERO + value
     return cells.decode()
 
 
-def broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
+def find_broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
     """The first fill that would change a given of the puzzle."""
-    size = side_of(puzzle)
+    size = grid_side(puzzle)
     for row, column, value in fills:
         given = puzzle[(row - 1) * size + column - 1]
         if given not in (BLANK, str(value)):
@@ -131,10 +131,10 @@ def broken_given(puzzle: str, fills: Sequence[Fill]) -> Fill | None:
     return None
 
 
-def clashes(grid: str) -> list[tuple[str, int]]:
+def find_clashes(grid: str) -> list[tuple[str, int]]:
     """The units with a digit twice: ``("row", 1)``, ``("column", 3)``, ``("box", 2)``."""
     units = []
-    for unit, cells_of in _named_units(side_of(grid)):
+    for unit, cells_of in _unit_getters(grid_side(grid)):
         cells = cells_of(grid)
         different = len(set(cells))
         if different < len(cells) and different + max(0, cells.count(BLANK) - 1) < len(cells):
@@ -154,7 +154,9 @@ def units_of(size: int) -> tuple[tuple[int, int, int], ...]:
 
 
 @cache
-def _named_units(size: int) -> tuple[tuple[tuple[str, int], Callable[[str], tuple[str, ...]]], ...]:
+def _unit_getters(
+    size: int,
+) -> tuple[tuple[tuple[str, int], Callable[[str], tuple[str, ...]]], ...]:
     """Each unit: its name, and a function that takes its cells from a grid."""
     units = units_of(size)
     return tuple(
@@ -168,15 +170,17 @@ def _named_units(size: int) -> tuple[tuple[tuple[str, int], Callable[[str], tupl
 
 def is_solved(puzzle: str, grid: str) -> bool:
     """Whether ``grid`` is complete, breaks no rule and keeps every given. Any valid grid counts."""
-    if BLANK in grid or clashes(grid):
+    if BLANK in grid or find_clashes(grid):
         return False
     return all(given in (BLANK, digit) for given, digit in zip(puzzle, grid, strict=True))
 
 
-def right_cells(solutions: Sequence[str], grid: str) -> int:
+def count_right_cells(solutions: Sequence[str], grid: str) -> int:
     """The number of cells, givens included, in which ``grid`` agrees with the nearest solution."""
     filled = _number(grid)
-    return len(grid) - min([_unequal(filled ^ solution) for solution in _numbers(tuple(solutions))])
+    return len(grid) - min(
+        [_count_unequal(filled ^ solution) for solution in _numbers(tuple(solutions))]
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -189,7 +193,7 @@ def _number(grid: str) -> int:
     return int(grid.replace(BLANK, "0"), 16)
 
 
-def _unequal(difference: int) -> int:
+def _count_unequal(difference: int) -> int:
     """The number of cells with some bit set."""
     difference |= difference >> 2
     return ((difference | difference >> 1) & _ONES).bit_count()
@@ -208,10 +212,10 @@ def progress(puzzle: str, grid: str, right: int, shown: str) -> float:
     return max(0, min(right_fills, to_fill - 1)) / to_fill
 
 
-def rows(grid: str) -> str:
+def format_rows(grid: str) -> str:
     """A grid as lines of digits."""
-    return "\n".join(_LINES[side_of(grid)](grid))
+    return "\n".join(_LINES[grid_side(grid)](grid))
 
 
-def side_of(grid: str) -> int:
+def grid_side(grid: str) -> int:
     return 4 if len(grid) == 16 else 9

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from llmzoo.envs.games.sudoku.scoring import BLANK, side_of, units_of
+from llmzoo.envs.games.sudoku.scoring import BLANK, grid_side, units_of
 
 
 class _Grid(NamedTuple):
@@ -22,9 +22,9 @@ class _Grid(NamedTuple):
     others: tuple[int, ...]
 
 
-def solutions(puzzle: str, limit: int) -> list[str]:
+def find_solutions(puzzle: str, limit: int) -> list[str]:
     """The solutions of a puzzle, sorted; only ``limit`` of them if there are more."""
-    size = side_of(puzzle)
+    size = grid_side(puzzle)
     grid = _grid(size)
     may = [grid.every] * size  # by digit
     done = 0
@@ -32,14 +32,14 @@ def solutions(puzzle: str, limit: int) -> list[str]:
         if symbol != BLANK:
             if not may[int(symbol) - 1] >> cell & 1:
                 return []
-            _put(may, int(symbol) - 1, cell, grid)
+            _place_digit(may, int(symbol) - 1, cell, grid)
             done |= 1 << cell
     complete: list[str] = []
     _search(may, done, grid, limit, complete)
     return sorted(complete)
 
 
-def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> None:
+def _place_digit(may: list[int], digit: int, cell: int, grid: _Grid) -> None:
     """Write a digit into a cell."""
     bit = 1 << cell
     without = ~bit
@@ -51,22 +51,22 @@ def _put(may: list[int], digit: int, cell: int, grid: _Grid) -> None:
 
 def _search(may: list[int], done: int, grid: _Grid, limit: int, complete: list[str]) -> None:
     """``done``: the cells that are filled in, and whose digits are ruled out in their units."""
-    settled = _settle(may, done, grid)
+    settled = _propagate(may, done, grid)
     if settled is None:
         return
     open_cells, done = settled
     if not open_cells:
-        complete.append(_write(may, grid))
+        complete.append(_grid_text(may, grid))
         return
-    for digit, cell in _choices(may, open_cells, grid):
+    for digit, cell in _guesses(may, open_cells, grid):
         guess = may.copy()
-        _put(guess, digit, cell, grid)
+        _place_digit(guess, digit, cell, grid)
         _search(guess, done | 1 << cell, grid, limit, complete)
         if len(complete) >= limit:
             return
 
 
-def _settle(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
+def _propagate(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
     """Fill in what follows. Returns the cells with several digits left and the cells that are done, or
     None if there is no solution."""
     while True:
@@ -98,7 +98,7 @@ def _settle(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
                 if not here:
                     return None  # a digit has no cell left in a unit
                 if not here & (here - 1) and here & several:
-                    _put(may, digit, here.bit_length() - 1, grid)
+                    _place_digit(may, digit, here.bit_length() - 1, grid)
                     cells = may[digit]
                     several &= ~here
                     done |= here
@@ -106,9 +106,9 @@ def _settle(may: list[int], done: int, grid: _Grid) -> tuple[int, int] | None:
             return several, done
 
 
-def _choices(may: list[int], open_cells: int, grid: _Grid) -> list[tuple[int, int]]:
+def _guesses(may: list[int], open_cells: int, grid: _Grid) -> list[tuple[int, int]]:
     """The guesses, as few as possible: the digits of a cell, or the cells of a digit in a unit."""
-    cell, fewest = _fewest(may, open_cells)
+    cell, fewest = _most_constrained_cell(may, open_cells)
     candidates, digit = 0, 0
     if fewest > 2:
         for other, cells in enumerate(may):
@@ -122,7 +122,7 @@ def _choices(may: list[int], open_cells: int, grid: _Grid) -> list[tuple[int, in
     return [(digit, cell) for cell in range(candidates.bit_length()) if candidates >> cell & 1]
 
 
-def _fewest(may: list[int], open_cells: int) -> tuple[int, int]:
+def _most_constrained_cell(may: list[int], open_cells: int) -> tuple[int, int]:
     """An open cell with the fewest digits left, and their number."""
     at_least = [open_cells] + [0] * (
         len(may) + 1
@@ -137,7 +137,7 @@ def _fewest(may: list[int], open_cells: int) -> tuple[int, int]:
     raise AssertionError("an open cell has two digits at least")
 
 
-def _write(may: list[int], grid: _Grid) -> str:
+def _grid_text(may: list[int], grid: _Grid) -> str:
     cells = [""] * grid.every.bit_length()
     for digit, mine in enumerate(may, start=1):
         while mine:

@@ -18,7 +18,7 @@ from llmzoo.envs.games.sudoku.scoring import BLANK, units_of
 Arrangement = Callable[[str], tuple[str, ...]]  # from the text of a puzzle to the cells of an image
 
 
-def key(puzzle: str) -> str:
+def canonical_key(puzzle: str) -> str:
     """The same text for all images of a puzzle under the symmetries above.
 
     For 4x4 puzzles the key is the least image, so different classes have different keys. For 9x9
@@ -37,10 +37,10 @@ def _least_image(puzzle: str) -> str:
         for image, pattern in zip(arrangements(), patterns, strict=True)
         if pattern == first
     ]
-    return min(map(_rename, images))
+    return min(map(_rename_digits, images))
 
 
-def _rename(cells: tuple[str, ...]) -> str:
+def _rename_digits(cells: tuple[str, ...]) -> str:
     names = {BLANK: BLANK}
     for cell in cells:
         if cell not in names:
@@ -75,8 +75,8 @@ def _invariant(puzzle: str) -> str:
     colours = [int(cell != BLANK) for cell in puzzle]
     for _ in range(2):
         of_row, of_column = _with_bands(rows, colours), _with_bands(columns, colours)
-        of_box = [_bag(box, colours) for box in boxes]
-        of_digit = {digit: _bag(cells, colours) for digit, cells in digits.items()}
+        of_box = [_sorted_colours(box, colours) for box in boxes]
+        of_digit = {digit: _sorted_colours(cells, colours) for digit, cells in digits.items()}
         texts = [
             repr(
                 (
@@ -93,13 +93,13 @@ def _invariant(puzzle: str) -> str:
     return " ".join(sorted(texts))
 
 
-def _bag(cells: range | list[int], colours: list[int]) -> list[int]:
+def _sorted_colours(cells: range | list[int], colours: list[int]) -> list[int]:
     return sorted([colours[cell] for cell in cells])
 
 
 def _with_bands(lines: list[range], colours: list[int]) -> list[tuple[list[int], list[list[int]]]]:
     """For each line its colours, and those of the three lines of its band."""
-    bags = [_bag(line, colours) for line in lines]
+    bags = [_sorted_colours(line, colours) for line in lines]
     bands = [sorted(bags[start : start + 3]) for start in range(0, 9, 3)]
     return [(bag, bands[number // 3]) for number, bag in enumerate(bags)]
 

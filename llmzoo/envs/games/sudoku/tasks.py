@@ -12,10 +12,10 @@ from functools import cache
 
 from llmzoo.envs import record_files, sources
 from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, is_solved, units_of
-from llmzoo.envs.games.sudoku.solving import solutions
-from llmzoo.envs.games.sudoku.symmetry import key
+from llmzoo.envs.games.sudoku.solving import find_solutions
+from llmzoo.envs.games.sudoku.symmetry import canonical_key
 from llmzoo.envs.record_files import BadRecord, NamedRecord
-from llmzoo.envs.sources import Loaded, Record, load_file
+from llmzoo.envs.sources import LoadedTasks, Record, load_file
 from llmzoo.errors import ConfigError
 
 MAX_SOLUTIONS = 288  # the number of completed 4x4 grids, and the most solutions that are listed
@@ -55,7 +55,7 @@ def clue_range(size: int, clues: int | None, difficulty: str | None) -> tuple[in
     return CLUES[size][difficulty]
 
 
-def draw(rng: random.Random, size: int, clues: tuple[int, int]) -> SudokuTask:
+def sample_task(rng: random.Random, size: int, clues: tuple[int, int]) -> SudokuTask:
     """A puzzle with exactly one solution: cells are blanked in random order while it stays unique."""
     wanted = rng.randint(*clues)
     while True:
@@ -73,19 +73,19 @@ def draw(rng: random.Random, size: int, clues: tuple[int, int]) -> SudokuTask:
                 cells[cell] = digit
 
 
-def load(path: str, on_bad_record: str = "error") -> Loaded[SudokuTask]:
+def load_tasks(path: str, on_bad_record: str = "error") -> LoadedTasks[SudokuTask]:
     """Puzzles from a file of records with the field ``puzzle``, or from plain lines; 0 or . is a
     blank."""
-    return load_file(path, read, on_bad_record, records_of=_records)
+    return load_file(path, task_from_record, on_bad_record, records_of=_records)
 
 
-def read(record: Record) -> SudokuTask:
+def task_from_record(record: Record) -> SudokuTask:
     """The puzzle of a record; raises ``BadRecord``."""
-    puzzle = sources.field(record, "puzzle", str).strip().replace("0", BLANK)
+    puzzle = sources.get_field(record, "puzzle", str).strip().replace("0", BLANK)
     size = {16: 4, 81: 9}.get(len(puzzle))
     if size is None or not set(puzzle) <= {BLANK, *"123456789"[:size]}:
         raise BadRecord(f"not a 4x4 or 9x9 puzzle: {puzzle[:90]!r}")
-    solved = solutions(puzzle, limit=MAX_SOLUTIONS)
+    solved = find_solutions(puzzle, limit=MAX_SOLUTIONS)
     if not solved:
         raise BadRecord(f"this puzzle has no solution: {puzzle}")
     return SudokuTask(puzzle, tuple(solved))
@@ -93,20 +93,20 @@ def read(record: Record) -> SudokuTask:
 
 def _records(path: str) -> Iterator[NamedRecord]:
     if record_files.is_record_file(path):
-        yield from record_files.read(path)
+        yield from record_files.read_records(path)
         return
-    for where, line in record_files.lines(path):
+    for where, line in record_files.nonblank_lines(path):
         if isinstance(line, BadRecord):
             yield where, line
         elif line.lstrip().startswith("{"):
-            yield where, record_files.parsed(line)
+            yield where, record_files.parse_json(line)
         else:
             yield where, {"puzzle": line.strip()}
 
 
 def canonical(task: SudokuTask) -> str:
     """A text that all puzzles share which a symmetry of sudoku maps onto one another."""
-    return key(task.puzzle)
+    return canonical_key(task.puzzle)
 
 
 def solve(puzzle: str, limit: int, rng: random.Random | None = None) -> list[str]:
@@ -164,18 +164,18 @@ def solve(puzzle: str, limit: int, rng: random.Random | None = None) -> list[str
 
 def _random_grid(rng: random.Random, size: int) -> str:
     if size == 4:
-        return rng.choice(_all_4x4())
+        return rng.choice(_all_4x4_grids())
     return solve(BLANK * 81, limit=1, rng=rng)[0]
 
 
 def _is_unique(puzzle: str) -> bool:
     if len(puzzle) == 16:
         return _grids_matching(puzzle).bit_count() == 1
-    return len(solutions(puzzle, limit=2)) == 1
+    return len(find_solutions(puzzle, limit=2)) == 1
 
 
 @cache
-def _all_4x4() -> tuple[str, ...]:
+def _all_4x4_grids() -> tuple[str, ...]:
     grids = tuple(solve(BLANK * 16, limit=1000))
     assert len(grids) == MAX_SOLUTIONS
     assert all(is_solved(BLANK * 16, grid) for grid in grids)
@@ -183,17 +183,17 @@ def _all_4x4() -> tuple[str, ...]:
 
 
 @cache
-def _grids_with() -> dict[tuple[int, str], int]:
+def _masks_by_digit() -> dict[tuple[int, str], int]:
     """For each cell and digit a bit mask of the 288 grids that have it."""
     masks: dict[tuple[int, str], int] = {}
-    for number, grid in enumerate(_all_4x4()):
+    for number, grid in enumerate(_all_4x4_grids()):
         for cell, digit in enumerate(grid):
             masks[cell, digit] = masks.get((cell, digit), 0) | 1 << number
     return masks
 
 
 def _grids_matching(puzzle: str) -> int:
-    masks = _grids_with()
+    masks = _masks_by_digit()
     matching = (1 << MAX_SOLUTIONS) - 1
     for cell, digit in enumerate(puzzle):
         if digit != BLANK:

@@ -58,16 +58,16 @@ from llmzoo.envs.math.answers.comparing import is_number, same_answer
 from llmzoo.envs.math.answers.finding import (
     DOUBT_AFTER,
     LONGEST,
-    answer_in,
-    boxed,
+    extract_answer,
+    extract_boxed,
+    extract_number,
+    extract_stated_answer,
     is_prose,
-    number_in,
-    stated_in,
 )
-from llmzoo.envs.math.answers.reading import NoAnswer, read
+from llmzoo.envs.math.answers.reading import AnswerParseError, parse_answer
 from llmzoo.errors import MissingExtraError
 
-__all__ = ["boxed", "require", "same"]
+__all__ = ["answers_match", "extract_boxed", "require_mpmath"]
 
 _DECIMAL = re.compile(r"-?\d+[.,]\d+")
 _CHOICE = re.compile(r"\(?([A-Z])\)?")
@@ -76,77 +76,84 @@ _LAST_LETTER = re.compile(r"(?:\b(?:is|option|choice)\s{1,3}|\()([A-Z])\)?\W{0,5
 _OTHER_LETTER = re.compile(r"(?<![\w\\])(?:A(?! [a-z])|[B-E])(?![\w'])")
 _OPTION = re.compile(r"\s*\(?([A-Z])[).:]+\s+(\S.*)")  # a choice with what it says
 _NO_OPTION = re.compile(r"^\s*[=+*/^<>]|\b(?:no|but|neither|nor|answer)\b", re.IGNORECASE)
-_SAID = re.compile(r"(?!(?:correct|right|enough|left)$)[A-Za-z]+")
+_SINGLE_WORD = re.compile(r"(?!(?:correct|right|enough|left)$)[A-Za-z]+")
 _PLAIN = re.compile(r"-?(?:[\d.,]+(?:/\d+)?|\\frac(?:\{\d+\}\{\d+\}|\d\d))")
 
 
-def require(what: str) -> None:
+def require_mpmath(what: str) -> None:
     """Raise ``MissingExtraError`` where ``what`` needs packages that are not installed."""
     if importlib.util.find_spec("mpmath") is None:
         raise MissingExtraError(what, "math", "mpmath")
 
 
-def same(gold: str, given: str) -> bool:
+def answers_match(gold: str, given: str) -> bool:
     """Whether ``given`` is the answer ``gold``: an answer, or a text that gives one. Never raises."""
-    ours, theirs = answer_in(gold), answer_in(given)
-    return max(len(ours), len(theirs)) <= LONGEST and _same_text(ours, theirs)
+    ours, theirs = extract_answer(gold), extract_answer(given)
+    return max(len(ours), len(theirs)) <= LONGEST and _texts_match(ours, theirs)
 
 
 @lru_cache(maxsize=8192)
-def _same_text(gold: str, given: str) -> bool:
+def _texts_match(gold: str, given: str) -> bool:
     ours, theirs = clean(gold), clean(given)
     if not all(any(sign.isalnum() or sign == "∞" for sign in text) for text in (ours, theirs)):
         return False  # no letters or digits
     choice = _CHOICE.fullmatch(ours)
     if choice:
-        return ours == theirs or choice[1] in (_letter_in(given), _letter_in(theirs))
+        return ours == theirs or choice[1] in (
+            _extract_choice_letter(given),
+            _extract_choice_letter(theirs),
+        )
     option = _OPTION.fullmatch(theirs)
-    if option and _letter_in(theirs):
+    if option and _extract_choice_letter(theirs):
         theirs = option[2]
-    return ours == theirs or _same(ours, theirs) or _same_in_prose(ours, theirs, given)
+    return (
+        ours == theirs or _clean_texts_match(ours, theirs) or _matches_in_prose(ours, theirs, given)
+    )
 
 
-def _same(gold: str, given: str) -> bool:
+def _clean_texts_match(gold: str, given: str) -> bool:
     """Whether two clean texts are one answer."""
     if _DECIMAL.fullmatch(gold) and _DECIMAL.fullmatch(given) and ("," in gold) != ("," in given):
         # a comma as in most of Europe, where a decimal of the same digits is asked for
         ours, theirs = (Fraction(text.replace(",", ".")) for text in (gold, given))
         return ours == theirs and ours.denominator > 1
     try:
-        return same_answer(read(gold), read(given))
-    except NoAnswer:
+        return same_answer(parse_answer(gold), parse_answer(given))
+    except AnswerParseError:
         return False
 
 
-def _same_in_prose(gold: str, read_as: str, given: str) -> bool:
+def _matches_in_prose(gold: str, read_as: str, given: str) -> bool:
     """Whether a text in prose gives the answer, or the number; ``read_as`` is the clean text."""
     if not is_prose(given) or _is_number(read_as):
         return False
-    stated = stated_in(given)
-    told = [stated]
-    if _PLAIN.fullmatch(gold) and not (_letter_in(given) or _SAID.fullmatch(stated or "")):
-        told.append(number_in(given))
-    return any(_same(gold, clean(text)) for text in told if text)
+    stated = extract_stated_answer(given)
+    candidates = [stated]
+    if _PLAIN.fullmatch(gold) and not (
+        _extract_choice_letter(given) or _SINGLE_WORD.fullmatch(stated or "")
+    ):
+        candidates.append(extract_number(given))
+    return any(_clean_texts_match(gold, clean(text)) for text in candidates if text)
 
 
 def _is_number(text: str) -> bool:
     try:
-        return is_number(read(text))
-    except NoAnswer:
+        return is_number(parse_answer(text))
+    except AnswerParseError:
         return False
 
 
-def _letter_in(text: str) -> str | None:
+def _extract_choice_letter(text: str) -> str | None:
     """The letter of a choice that a text gives as its answer: alone, before what the choice says, or
     after "is"."""
-    option, letter, said = _OPTION.fullmatch(text), _LETTER.fullmatch(text), ""
+    option, letter, surrounding = _OPTION.fullmatch(text), _LETTER.fullmatch(text), ""
     if option:
-        letter, said = option, option[2]
-        if _NO_OPTION.search(said):
+        letter, surrounding = option, option[2]
+        if _NO_OPTION.search(surrounding):
             return None
     elif is_prose(text):
         letter = _LAST_LETTER.search(text)
-        said = text[: letter.start(1)] if letter else ""
-    if letter is None or DOUBT_AFTER.search(said) or _OTHER_LETTER.search(said):
+        surrounding = text[: letter.start(1)] if letter else ""
+    if letter is None or DOUBT_AFTER.search(surrounding) or _OTHER_LETTER.search(surrounding):
         return None
     return letter[1].upper()

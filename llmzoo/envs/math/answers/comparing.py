@@ -6,20 +6,20 @@ import re
 from collections.abc import Sequence
 
 from llmzoo.envs.math.answers import expressions, units
-from llmzoo.envs.math.answers.differences import without_points
+from llmzoo.envs.math.answers.differences import subtract_points
 from llmzoo.envs.math.answers.reading import (
-    TURNED,
+    FLIPPED_OPERATORS,
     Answer,
-    Many,
+    CompoundAnswer,
     Relation,
     Time,
     Value,
     Words,
-    bare,
-    interval,
+    as_interval,
     is_name,
     name_of,
-    read,
+    parse_answer,
+    strip_name,
 )
 
 _UNCOMPUTED = re.compile(r"\\(?:sum|prod|int|iint|lim|max|min|gcd|lcm|det|lfloor|lceil)|[«$]")
@@ -43,8 +43,8 @@ def same_answer(gold: Answer, given: Answer) -> bool:
         return True
     if isinstance(gold, Time) and isinstance(given, Time):
         return _same_time(gold, given)
-    gold, given = without_points(gold), without_points(given)
-    ours, theirs = interval(gold), interval(given)
+    gold, given = subtract_points(gold), subtract_points(given)
+    ours, theirs = as_interval(gold), as_interval(given)
     if (
         isinstance(gold, Relation)
         and isinstance(given, Relation)
@@ -53,15 +53,18 @@ def same_answer(gold: Answer, given: Answer) -> bool:
         return _same_relation(gold, given)
     gold, given = ours, theirs
     if isinstance(given, Relation):
-        return _gives(given) and same_answer(gold, read(given.sides[-1]))
+        return _states_answer(given) and same_answer(gold, parse_answer(given.sides[-1]))
     if isinstance(gold, Relation):  # an assignment, or a chain, which ends in its answer
         gives = set(gold.operators) == {"="} and (len(gold.operators) > 1 or name_of(gold))
-        return bool(gives) and same_answer(read(gold.sides[-1]), given)
-    if isinstance(gold, Many) and isinstance(given, Many):
-        return _same_many(gold, given)
-    if isinstance(gold, Many) and gold.kind in ("set", "list"):  # one value, spelled twice
+        return bool(gives) and same_answer(parse_answer(gold.sides[-1]), given)
+    if isinstance(gold, CompoundAnswer) and isinstance(given, CompoundAnswer):
+        return _same_compound(gold, given)
+    if isinstance(gold, CompoundAnswer) and gold.kind in (
+        "set",
+        "list",
+    ):  # one value, spelled twice
         return isinstance(given, Value) and all(same_answer(item, given) for item in gold.items)
-    if isinstance(given, Many) and given.kind == "set":
+    if isinstance(given, CompoundAnswer) and given.kind == "set":
         return len(given.items) == 1 and same_answer(gold, given.items[0])
     gold, given = _quotient(gold), _quotient(given)
     return isinstance(gold, Value) and isinstance(given, Value) and _same_value(gold, given)
@@ -77,7 +80,7 @@ def _words(answer: Answer) -> str:
 
 def _quotient(answer: Answer) -> Answer:
     """A ratio of two numbers as a quotient; other answers unchanged."""
-    if isinstance(answer, Many) and answer.kind == "ratio" and len(answer.items) == 2:
+    if isinstance(answer, CompoundAnswer) and answer.kind == "ratio" and len(answer.items) == 2:
         return Value("/".join(f"({_text(item)})" for item in answer.items))
     return answer
 
@@ -107,7 +110,7 @@ def _minutes(time: Time) -> int | None:
 
 def is_number(answer: Answer) -> bool:
     """Whether an answer is a number, with or without a unit."""
-    return isinstance(answer, Value) and expressions.value(_with_unit(answer).text) is not None
+    return isinstance(answer, Value) and expressions.evaluate(_with_unit(answer).text) is not None
 
 
 def _same_value(gold: Value, given: Value) -> bool:
@@ -115,10 +118,10 @@ def _same_value(gold: Value, given: Value) -> bool:
         gold = _with_unit(gold)
     if "∞" in gold.text + given.text:
         return gold.text.replace(" ", "") == given.text.replace(" ", "")
-    number = expressions.value(gold.text)
+    number = expressions.evaluate(gold.text)
     if number is not None:
         given = _with_unit(given)
-    if _conflict(gold, given):
+    if _units_conflict(gold, given):
         return False
     if gold.text == given.text and gold.percent == given.percent:
         return True
@@ -129,23 +132,23 @@ def _same_value(gold: Value, given: Value) -> bool:
         return _same_digits(based, given.text)
     if given.unit == "°" and not gold.unit and "π" in gold.text:
         given = Value(f"({given.text})*π/180")
-    other = expressions.value(given.text)
+    other = expressions.evaluate(given.text)
     if gold.percent != given.percent and number is not None and other is not None:
         ours = number / 100 if gold.percent else number
         theirs = other / 100 if given.percent else other
-        if expressions.close(ours, theirs):
+        if expressions.is_close(ours, theirs):
             return True
     return (
         expressions.same_value(gold.text, given.text)
-        or _approximates(gold.text, given.text)
-        or _approximates(given.text, gold.text)
+        or _is_approximation(gold.text, given.text)
+        or _is_approximation(given.text, gold.text)
     )
 
 
-def _conflict(gold: Value, given: Value) -> bool:
+def _units_conflict(gold: Value, given: Value) -> bool:
     """Whether both have units that differ. Other words after a number name what is counted."""
-    ours = units.known(gold.unit)
-    return ours is not None and bool(given.unit) and ours != units.known(given.unit)
+    ours = units.parse_unit(gold.unit)
+    return ours is not None and bool(given.unit) and ours != units.parse_unit(given.unit)
 
 
 def _with_unit(value: Value) -> Value:
@@ -165,11 +168,11 @@ def _same_digits(gold: re.Match[str], given: str) -> bool:
     return one == other and gold[1].casefold() == based[1].casefold()
 
 
-def _approximates(decimal: str, exact: str) -> bool:
+def _is_approximation(decimal: str, exact: str) -> bool:
     """Whether ``decimal`` rounds or truncates ``exact`` to six digits or more after the point. An exact
     number that is a decimal itself has no approximations."""
     match = _DECIMAL.fullmatch(decimal)
-    number = expressions.value(exact) if match else None
+    number = expressions.evaluate(exact) if match else None
     if match is None or number is None or not expressions.is_real(number):
         return False
     if expressions.is_decimal(number.real, _MOST_PLACES):
@@ -181,7 +184,7 @@ def _approximates(decimal: str, exact: str) -> bool:
 # Relations
 
 
-def _gives(relation: Relation) -> bool:
+def _states_answer(relation: Relation) -> bool:
     """Whether an equation gives its last side as an answer: it starts with a name, or all of its sides
     are equal.
 
@@ -194,7 +197,8 @@ def _gives(relation: Relation) -> bool:
         # work on the way may be wrong, the last side counts
         is_work = not all(map(_NUMERAL.fullmatch, steps))
         return all(
-            (is_work and expressions.value(step) is not None) or expressions.same_value(step, last)
+            (is_work and expressions.evaluate(step) is not None)
+            or expressions.same_value(step, last)
             for step in steps
         )
     return expressions.is_expression(last) and all(
@@ -208,49 +212,49 @@ def _same_relation(gold: Relation, given: Relation) -> bool:
     if name_of(gold) and name_of(given):
         names = {name_of(gold), name_of(given)}
         if len(names) == 1 or names in _FUNCTION_NAMES:
-            return _gives(given) and same_answer(bare(gold), bare(given))
+            return _states_answer(given) and same_answer(strip_name(gold), strip_name(given))
     if len(gold.operators) > 1 or len(given.operators) > 1:
         return False
     sides, other_sides = (gold.sides[0], gold.sides[1]), (given.sides[0], given.sides[1])
     factor = expressions.factor_between(sides, other_sides)
-    operator = gold.operators[0] if factor > 0 else TURNED[gold.operators[0]]
+    operator = gold.operators[0] if factor > 0 else FLIPPED_OPERATORS[gold.operators[0]]
     return factor != 0 and given.operators[0] == operator
 
 
 # Several answers
 
 
-def _same_many(gold: Many, given: Many) -> bool:
+def _same_compound(gold: CompoundAnswer, given: CompoundAnswer) -> bool:
     ours, theirs = gold.items, given.items
     kinds = {gold.kind, given.kind}
     names = {gold.name, given.name} - {""}
     if len(ours) != len(theirs) or len(names) > 1 or (names and len(kinds) > 1):
         return False
     if "ratio" in kinds:
-        return kinds == {"ratio"} and _proportional(ours, theirs)
+        return kinds == {"ratio"} and _are_proportional(ours, theirs)
     if gold.kind == "list" and given.kind == "[]":
-        return _in_any_order(ours, theirs)  # as programs print lists
+        return _match_in_any_order(ours, theirs)  # as programs print lists
     brackets = kinds - {"list", "set", "union"}
     if len(brackets) == 2 or (brackets and kinds - {"()", "list"} and len(kinds) == 2):
         return False  # (0, 1) and [0, 1], a pair and a set
     if brackets:
-        return _in_order(ours, theirs)
+        return _match_in_order(ours, theirs)
     assigned, others = list(map(name_of, ours)), list(map(name_of, theirs))
     if all(assigned) and len(set(assigned)) == len(assigned):
         if not any(others):
-            return _in_order(ours, theirs)
+            return _match_in_order(ours, theirs)
         if all(others):
-            return sorted(assigned) == sorted(others) and _in_order(
+            return sorted(assigned) == sorted(others) and _match_in_order(
                 sorted(ours, key=name_of), sorted(theirs, key=name_of)
             )
-    return _in_any_order(ours, theirs)
+    return _match_in_any_order(ours, theirs)
 
 
-def _in_order(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
-    return all(same_answer(bare(g), bare(a)) for g, a in zip(gold, given, strict=True))
+def _match_in_order(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
+    return all(same_answer(strip_name(g), strip_name(a)) for g, a in zip(gold, given, strict=True))
 
 
-def _in_any_order(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
+def _match_in_any_order(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
     left = list(given)
     for item in gold:
         match = next((i for i, other in enumerate(left) if same_answer(item, other)), None)
@@ -260,12 +264,14 @@ def _in_any_order(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
     return True
 
 
-def _proportional(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
+def _are_proportional(gold: Sequence[Answer], given: Sequence[Answer]) -> bool:
     for a, b in zip(gold, given, strict=True):
-        if isinstance(a, Value) and isinstance(b, Value) and _conflict(a, b):
+        if isinstance(a, Value) and isinstance(b, Value) and _units_conflict(a, b):
             return False
-    ours, theirs = ([expressions.value(_text(item)) for item in many] for many in (gold, given))
+    ours, theirs = ([expressions.evaluate(_text(item)) for item in many] for many in (gold, given))
     if None in ours or None in theirs or 0 in ours or 0 in theirs:
         return False
     first, other = ours[0], theirs[0]
-    return all(expressions.close(a * other, b * first) for a, b in zip(ours, theirs, strict=True))
+    return all(
+        expressions.is_close(a * other, b * first) for a, b in zip(ours, theirs, strict=True)
+    )

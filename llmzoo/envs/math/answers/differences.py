@@ -8,42 +8,46 @@ from dataclasses import replace
 from typing import Any
 
 from llmzoo.envs.math.answers import expressions
-from llmzoo.envs.math.answers.reading import Answer, Many, Value
+from llmzoo.envs.math.answers.reading import Answer, CompoundAnswer, Value
 
 _INTERVALS = ("()", "(]", "[)", "[]")
 _ENDLESS = {"∞": math.inf, "+∞": math.inf, "-∞": -math.inf}
 
 
-def without_points(answer: Answer) -> Answer:
+def subtract_points(answer: Answer) -> Answer:
     """A difference of intervals and a set of numbers as the intervals that remain; all other answers
     unchanged."""
-    if not isinstance(answer, Many) or answer.kind != "difference":
+    if not isinstance(answer, CompoundAnswer) or answer.kind != "difference":
         return answer
     first, *taken = answer.items
-    pieces = list(first.items) if isinstance(first, Many) and first.kind == "union" else [first]
+    pieces = (
+        list(first.items)
+        if isinstance(first, CompoundAnswer) and first.kind == "union"
+        else [first]
+    )
     points = [point for part in taken for point in _points(part)]
     if not points or not all(map(_is_interval, pieces)):
         return answer
     for point in points:
-        pieces = [part for piece in pieces for part in _split(piece, point)]
+        pieces = [part for piece in pieces for part in _remove_point(piece, point)]
     if not pieces:
         return answer
-    name = first.name if isinstance(first, Many) else ""
-    if len(pieces) == 1 and isinstance(pieces[0], Many):
+    name = first.name if isinstance(first, CompoundAnswer) else ""
+    if len(pieces) == 1 and isinstance(pieces[0], CompoundAnswer):
         return replace(pieces[0], name=answer.name or name)
-    return Many("union", tuple(pieces), answer.name or name)
+    return CompoundAnswer("union", tuple(pieces), answer.name or name)
 
 
 def _points(answer: Answer) -> tuple[Answer, ...]:
     """The numbers of a set; none where a member is no real number."""
-    if not isinstance(answer, Many) or answer.kind != "set":
+    if not isinstance(answer, CompoundAnswer) or answer.kind != "set":
         return ()
     return answer.items if all(_number(item) is not None for item in answer.items) else ()
 
 
 def _is_interval(answer: Answer) -> bool:
     return (
-        isinstance(answer, Many)
+        isinstance(answer, CompoundAnswer)
         and answer.kind in _INTERVALS
         and len(answer.items) == 2
         and None not in map(_number, answer.items)
@@ -57,13 +61,13 @@ def _number(answer: Answer) -> Any:
     text = answer.text.replace(" ", "")
     if text in _ENDLESS:
         return _ENDLESS[text]
-    number = expressions.value(answer.text)
+    number = expressions.evaluate(answer.text)
     return number.real if number is not None and expressions.is_real(number) else None
 
 
-def _split(piece: Answer, point: Answer) -> list[Answer]:
+def _remove_point(piece: Answer, point: Answer) -> list[Answer]:
     """What remains of an interval without a point."""
-    assert isinstance(piece, Many)
+    assert isinstance(piece, CompoundAnswer)
     opening, closing = piece.kind[0], piece.kind[1]
     low, high = piece.items
     at, start, end = map(_number, (point, low, high))
@@ -73,8 +77,11 @@ def _split(piece: Answer, point: Answer) -> list[Answer]:
         return [replace(piece, kind=kind)]
     if not start < at < end:
         return [piece]
-    return [Many(f"{opening})", (low, point)), Many(f"({closing}", (point, high))]
+    return [
+        CompoundAnswer(f"{opening})", (low, point)),
+        CompoundAnswer(f"({closing}", (point, high)),
+    ]
 
 
 def _same(one: Any, other: Any) -> bool:
-    return not math.isinf(other) and expressions.close(one, other)
+    return not math.isinf(other) and expressions.is_close(one, other)

@@ -78,7 +78,7 @@ def _mp() -> Any:
     return _local.mp
 
 
-def value(text: str) -> Number:
+def evaluate(text: str) -> Number:
     """The number that a clean text without variables spells; None for all others."""
     result = _compute(text)
     return None if result is None or result[1] else result[0]
@@ -88,7 +88,7 @@ def is_expression(text: str) -> bool:
     return _compute(text) is not None
 
 
-def close(one: Number, other: Number) -> bool:
+def is_close(one: Number, other: Number) -> bool:
     """Whether two numbers are equal in as many digits as count."""
     scale = max(_mp().one, abs(one), abs(other))
     return bool(abs(one - other) <= scale * _mp().mpf(10) ** -_NEAR)
@@ -97,11 +97,11 @@ def close(one: Number, other: Number) -> bool:
 def is_decimal(number: Number, decimals: int) -> bool:
     """Whether a number has at most so many digits after the point."""
     shifted = number * 10**decimals
-    return close(shifted, _mp().nint(shifted))
+    return is_close(shifted, _mp().nint(shifted))
 
 
 def is_real(number: Number) -> bool:
-    return close(number, number.real)
+    return is_close(number, number.real)
 
 
 def same_value(one: str, other: str) -> bool:
@@ -109,7 +109,7 @@ def same_value(one: str, other: str) -> bool:
     ours, theirs = _compute(one), _compute(other)
     if ours is None or theirs is None:
         return False
-    if theirs[1] - ours[1] - {_BASE} or not close(ours[0], theirs[0]):
+    if theirs[1] - ours[1] - {_BASE} or not is_close(ours[0], theirs[0]):
         return False
     names = ours[1] | theirs[1]
     if not names:
@@ -117,7 +117,7 @@ def same_value(one: str, other: str) -> bool:
     for number, (a, b) in enumerate(zip(_values(one, names), _values(other, names), strict=True)):
         if a is None or b is None or (number >= len(_SCALES) and not (is_real(a) and is_real(b))):
             continue
-        if not close(a, b):
+        if not is_close(a, b):
             return False
     return True
 
@@ -134,9 +134,9 @@ def factor_between(one: tuple[str, str], other: tuple[str, str]) -> float:
         if None in (left, right, other_left, other_right):
             continue
         a, b = left - right, other_left - other_right
-        if close(a, 0) or close(b, 0):
+        if is_close(a, 0) or is_close(b, 0):
             return 0.0  # holds everywhere, and says nothing
-        if not is_real(a / b) or (factor is not None and not close(factor, a / b)):
+        if not is_real(a / b) or (factor is not None and not is_close(factor, a / b)):
             return 0.0
         factor = a / b
     return 0.0 if factor is None else float(factor.real)
@@ -167,7 +167,7 @@ def _values(text: str, names: frozenset[str]) -> list[Number]:
 
 
 @lru_cache(maxsize=1024)
-def _drawn(name: str) -> int:
+def _hash_to_int(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) | 1
 
 
@@ -175,7 +175,9 @@ def _point(scale: Fraction, negated: str = "") -> Point:
     """Values between 0.3 and 2.3 times ``scale``, of which one may be negative."""
 
     def at(name: str) -> Number:
-        size = (_mp().mpf(_drawn(f"{name} {scale}")) / 2**63 + _mp().mpf(3) / 10) * scale.numerator
+        size = (
+            _mp().mpf(_hash_to_int(f"{name} {scale}")) / 2**63 + _mp().mpf(3) / 10
+        ) * scale.numerator
         return (-size if name == negated else size) / scale.denominator
 
     return at
@@ -219,13 +221,13 @@ class _Parser:
             raise NotAnExpression
 
     def sum(self) -> Number:
-        total = self.signed(self.product)
+        total = self.signed_operand(self.product)
         while sign := self.take("+", "-"):
             total, term = _check(total, _BITS), _check(self.product(), _BITS)
-            total = _flush(total + term if sign == "+" else total - term)
+            total = _round_to_zero(total + term if sign == "+" else total - term)
         return total
 
-    def signed(self, read: Callable[[], Number]) -> Number:
+    def signed_operand(self, read: Callable[[], Number]) -> Number:
         negative = False
         while sign := self.take("+", "-"):
             negative ^= sign == "-"
@@ -236,7 +238,7 @@ class _Parser:
         result, was_power = self.factor()
         while True:
             if sign := self.take("*", "/"):
-                factor = self.signed(lambda: self.factor()[0])
+                factor = self.signed_operand(lambda: self.factor()[0])
                 was_power = False
                 result = _check(result * factor) if sign == "*" else _divide(result, factor)
             elif self.begins_factor():
@@ -421,7 +423,7 @@ def _check(number: Number, bits: int = _MOST_BITS) -> Number:
     return number
 
 
-def _flush(number: Number) -> Number:
+def _round_to_zero(number: Number) -> Number:
     """``number`` as checked, or 0 if it is only a rounding error."""
     return _mp().zero if number != 0 and _mp().mag(number) < -_BITS else _check(number)
 
@@ -469,7 +471,7 @@ def _apply(function: str, inner: Number) -> Number:
     if abs(inner) > _LARGEST_ARGUMENT and not function.startswith("log"):
         raise NotAnExpression
     try:
-        return _flush(getattr(_mp(), function)(inner))
+        return _round_to_zero(getattr(_mp(), function)(inner))
     except (ValueError, ZeroDivisionError):
         raise NotAnExpression from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from llmzoo.envs.math.answers.expressions import FUNCTIONS
-from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, known
+from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, parse_unit
 
 LONGEST = 1_000  # characters of an answer; a longer one is none
 _END = 4_000  # characters at the end of a text in which an answer is looked for
@@ -20,7 +20,7 @@ _MOST_BOXES = 20
 _CLOSE = 10  # boxes with so few characters between them belong together
 _NEAR = 70  # so do those in a list
 _SEPARATOR = re.compile(r"[,;&]|\b(?:and|or)\b")
-_CORRECTED = re.compile(r"correct|wrong|mistake|wait|actually|rather|instead", re.IGNORECASE)
+_CORRECTION = re.compile(r"correct|wrong|mistake|wait|actually|rather|instead", re.IGNORECASE)
 _FORMULA = re.compile(
     r"\$\$(?P<a>[^$]{1,1000})\$\$|(?<!\\)\$(?P<b>(?:[^$\\]|\\.){1,1000})\$"
     r"|\\\[(?P<c>(?:[^\\]|\\[^\[\]]){1,1000})\\\]|\\\((?P<d>(?:[^\\]|\\[^()]){1,1000})\\\)",
@@ -31,7 +31,9 @@ _PERCENT = re.compile(r"[\s$)\\]{0,4}(?:%|percent|pct)")
 _ANCHOR = re.compile(r"(?i:answer)\s{0,3}(?:is|:|=)\s{0,3}:?|####")
 _IS = re.compile(r"(?<![A-Za-z])(?:is|are|equals|gives|get)\s{1,3}")
 _LETTERS = re.compile(r"[A-Za-z ]{1,20}")
-_SAID_OF = re.compile(r"\s{0,3}(?:is|are|equals)\s{1,3}([-\d][\d.,/]*(?:\s?\\?%)?)(?=[.\s]*$|\.\s)")
+_IS_NUMBER = re.compile(
+    r"\s{0,3}(?:is|are|equals)\s{1,3}([-\d][\d.,/]*(?:\s?\\?%)?)(?=[.\s]*$|\.\s)"
+)
 _TAG = re.compile(r"</?[A-Za-z]{2,20}>")
 _WORD = re.compile(r"(?<![\\A-Za-z{])[^\W\d_]{3,}")
 _NO_WORDS = FUNCTIONS | {"sqrt", "inf", "infinity", "mod", "and"}
@@ -65,7 +67,7 @@ DOUBT_AFTER = re.compile(
 )
 
 
-def boxed(text: str) -> str | None:
+def extract_boxed(text: str) -> str | None:
     r"""What the last ``\boxed{...}`` or ``\fbox{...}`` of ``text`` holds, its braces balanced.
 
     ``\boxed 5`` holds the word after it. ``None`` where there is no box, or where the last one is
@@ -76,7 +78,7 @@ def boxed(text: str) -> str | None:
     return None if content is None else content[0]
 
 
-def last_boxes(text: str) -> str | None:
+def extract_last_boxes(text: str) -> str | None:
     r"""What the last box holds, joined by ``;`` with those of the same enumeration before it.
 
     A box that is never closed holds the rest of its line. ``None`` where there is none.
@@ -96,7 +98,7 @@ def last_boxes(text: str) -> str | None:
         is_near = len(between) < _NEAR and _SEPARATOR.search(between)
         if (
             content is None
-            or _CORRECTED.search(between)
+            or _CORRECTION.search(between)
             or (len(between) >= _CLOSE and not is_near)
         ):
             break
@@ -119,9 +121,9 @@ def _content_of_box(text: str, start: int, end: int | None = None) -> tuple[str,
     return None
 
 
-def answer_in(text: str) -> str:
+def extract_answer(text: str) -> str:
     """The part of ``text`` that is its answer, without dollars and boxes; linear in its length."""
-    boxes = last_boxes(text)
+    boxes = extract_last_boxes(text)
     if boxes is not None:
         return boxes
     text = text[-_END:]
@@ -130,11 +132,11 @@ def answer_in(text: str) -> str:
     if formulas and anchors and anchors[-1].end() > formulas[-1].end():
         return text[anchors[-1].start() :].strip()
     if formulas and _LETTERS.fullmatch(_content(formulas[-1])):
-        said = _SAID_OF.match(text, formulas[-1].end())
-        if said is not None:  # the largest $n$ is 34
-            return said[1]
+        stated_match = _IS_NUMBER.match(text, formulas[-1].end())
+        if stated_match is not None:  # the largest $n$ is 34
+            return stated_match[1]
     if formulas:
-        return _last_formulas(text, formulas)
+        return _extract_last_formulas(text, formulas)
     if len(text) > LONGEST and is_prose(text[-LONGEST:]):
         text = text[-LONGEST:].partition(" ")[2]
     if "</" in text:
@@ -147,13 +149,13 @@ def is_prose(text: str) -> bool:
     return "####" in text or any(m[0].lower() not in _NO_WORDS for m in _WORD.finditer(text))
 
 
-def stated_in(text: str) -> str | None:
+def extract_stated_answer(text: str) -> str | None:
     """The answer that a text in prose states: all that follows "answer is", or else the last "is"."""
     anchors = list(_ANCHOR.finditer(text)) or list(_IS.finditer(text))
     return text[anchors[-1].end() :].strip(" .*") if anchors else None
 
 
-def number_in(text: str) -> str | None:
+def extract_number(text: str) -> str | None:
     """The number that a text in prose gives as its answer: the first after "answer is", or the last.
 
     None if the number is one of several, part of an expression, negated or in doubt.
@@ -174,10 +176,10 @@ def number_in(text: str) -> str | None:
     if _DOUBT_BEFORE.search(before) or DOUBT_AFTER.search(after):
         return None
     letters = re.match("[A-Za-z]+", after)  # as of 5cm, but not of 5ths
-    return chosen[1] if letters is None or known(letters[0]) else None
+    return chosen[1] if letters is None or parse_unit(letters[0]) else None
 
 
-def _last_formulas(text: str, formulas: list[re.Match[str]]) -> str:
+def _extract_last_formulas(text: str, formulas: list[re.Match[str]]) -> str:
     """The last formula and those that an "and" or a comma joins to it."""
     first = len(formulas) - 1
     while first > 0:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from llmzoo.envs.math.answers.cleaning import NEW_ROW
-from llmzoo.envs.math.answers.units import CHANGING, MULTIPLES, NO_UNITS, known
+from llmzoo.envs.math.answers.units import MULTIPLES, NO_UNITS, VALUE_CHANGING_WORDS, parse_unit
 
 _DEEPEST = 6
 _MOST_ITEMS = 60
@@ -28,7 +28,7 @@ _FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")  # of an angle in degre
 _TIME = re.compile(r"(\d{1,2}):([0-5]\d)(?::00)?(?: ?«([apAP])m»)?")
 _LETTERS = re.compile(r"[A-Za-z ]+")
 _CURRENCIES = ("$", "€", "£", "¥", "₹")
-TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠", "∈": "∈"}
+FLIPPED_OPERATORS = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≠": "≠", "∈": "∈"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class CompoundAnswer:
     """Several answers.
 
     kind: "list" (without brackets), "set", "union", "difference" (of sets), "ratio", "matrix" (of rows),
@@ -76,68 +76,70 @@ class Time:
     half: str
 
 
-Answer = Value | Words | Many | Relation | Time
+Answer = Value | Words | CompoundAnswer | Relation | Time
 
 
-class NoAnswer(ValueError):
+class AnswerParseError(ValueError):
     """A text of too many brackets or parts, or with an empty one."""
 
 
-def read(text: str, depth: int = 0) -> Answer:
+def parse_answer(text: str, depth: int = 0) -> Answer:
     """The answer in a clean text. Raises :class:`NoAnswer`."""
     text = text.strip().strip(",;").strip()
     if depth > _DEEPEST or not text:
-        raise NoAnswer
+        raise AnswerParseError
     matrix = _MATRIX.fullmatch(text)
     if matrix:
         rows = [row.split("&") for row in matrix[2].split(NEW_ROW) if row.strip()]
-        return _matrix(tuple(_all(row, "[]", depth) for row in rows))
+        return _matrix(tuple(_parse_items(row, "[]", depth) for row in rows))
     if "∓" not in text:
-        groups = split(text, ";")
+        groups = split_outside_brackets(text, ";")
         if len(groups) > 1:
-            return _group(_all(groups, "list", depth).items)
-        parts = split(text, ",")
+            return _group_assignments(_parse_items(groups, "list", depth).items)
+        parts = split_outside_brackets(text, ",")
         if len(parts) > 1:
-            return Many("list", _flat(_unnamed(_all(parts, "list", depth).items)))
+            return CompoundAnswer(
+                "list", _flatten(_drop_shared_name(_parse_items(parts, "list", depth).items))
+            )
     if "∓" in text or ("±" in text and not text.startswith(r"\{")):
         both = text.replace("±", "+").replace("∓", "-"), text.replace("±", "-").replace("∓", "+")
-        return Many("list", _flat(_all(both, "list", depth).items))
-    relation = _relation(text, depth)
+        return CompoundAnswer("list", _flatten(_parse_items(both, "list", depth).items))
+    relation = _parse_relation(text, depth)
     if relation is not None:
         return relation
     for sign, kind in (("∖", "difference"), ("∪", "union")):
-        pieces = split(text, sign)
+        pieces = split_outside_brackets(text, sign)
         if len(pieces) > 1:
-            return _all(pieces, kind, depth)
+            return _parse_items(pieces, kind, depth)
     time = _TIME.fullmatch(text)
     if time and int(time[1]) < 24:
         return Time(int(time[1]), int(time[2]), (time[3] or "").lower())
-    ratio = split(text, ":")
+    ratio = split_outside_brackets(text, ":")
     if len(ratio) > 1:
-        return Many("ratio", tuple(_leaf(part) for part in ratio))
-    return _bracket(text, depth) or _leaf(text)
+        return CompoundAnswer("ratio", tuple(_parse_leaf(part) for part in ratio))
+    return _parse_bracket(text, depth) or _parse_leaf(text)
 
 
-def _all(texts: list[str] | tuple[str, ...], kind: str, depth: int) -> Many:
-    return Many(kind, tuple(read(text, depth + 1) for text in texts))
+def _parse_items(texts: list[str] | tuple[str, ...], kind: str, depth: int) -> CompoundAnswer:
+    return CompoundAnswer(kind, tuple(parse_answer(text, depth + 1) for text in texts))
 
 
-def split(text: str, separator: str) -> list[str]:
+def split_outside_brackets(text: str, separator: str) -> list[str]:
     """The parts of ``text`` between separators outside all brackets."""
     if separator not in text:
         return [text]
     parts, start = [], 0
-    for at, sign in _outside(text):
+    for at, sign in _chars_outside_brackets(text):
         if sign == separator:
             parts.append(text[start:at])
             start = at + 1
     parts = [part.strip() for part in (*parts, text[start:])]
     if len(parts) > _MOST_ITEMS:
-        raise NoAnswer
+        raise AnswerParseError
     return parts
 
 
-def _outside(text: str) -> Iterator[tuple[int, str]]:
+def _chars_outside_brackets(text: str) -> Iterator[tuple[int, str]]:
     """The characters of ``text`` outside all brackets, each with its position."""
     depth = 0
     for match in _SIGNS.finditer(text):
@@ -152,7 +154,9 @@ def _outside(text: str) -> Iterator[tuple[int, str]]:
 
 def is_name(text: str) -> bool:
     """Whether the left side of an equation only names a quantity: ``x``, ``f(x)``, ``|AB|``, ``a_n``."""
-    if any(word[:1].lower() + word[1:] in CHANGING for word in re.findall(r"\w+", text)):
+    if any(
+        word[:1].lower() + word[1:] in VALUE_CHANGING_WORDS for word in re.findall(r"\w+", text)
+    ):
         return False
     return any(c.isalpha() for c in text) and _NAME.fullmatch(_CALL.sub("x", text)) is not None
 
@@ -164,23 +168,26 @@ def name_of(answer: Answer) -> str:
     return ""
 
 
-def bare(answer: Answer) -> Answer:
+def strip_name(answer: Answer) -> Answer:
     """The value of an assignment such as ``x = 5``; other answers unchanged."""
     if isinstance(answer, Relation) and name_of(answer):
-        return read(answer.sides[-1], _DEEPEST - 2)
+        return parse_answer(answer.sides[-1], _DEEPEST - 2)
     return answer
 
 
-def interval(answer: Answer) -> Answer:
+def as_interval(answer: Answer) -> Answer:
     """An inequality with a lone variable on one side or in the middle as an interval; other answers
     unchanged."""
     if not isinstance(answer, Relation):
         return answer
     sides, operators = answer.sides, answer.operators
-    if len(sides) == 2 and _VARIABLE.fullmatch(sides[1]) and operators[0] in TURNED:
-        sides, operators = sides[::-1], (TURNED[operators[0]],)
+    if len(sides) == 2 and _VARIABLE.fullmatch(sides[1]) and operators[0] in FLIPPED_OPERATORS:
+        sides, operators = sides[::-1], (FLIPPED_OPERATORS[operators[0]],)
     if len(sides) == 3 and set(operators) <= {">", "≥"}:
-        sides, operators = sides[::-1], tuple(TURNED[operator] for operator in operators[::-1])
+        sides, operators = (
+            sides[::-1],
+            tuple(FLIPPED_OPERATORS[operator] for operator in operators[::-1]),
+        )
     if len(sides) == 3 and _VARIABLE.fullmatch(sides[1]) and set(operators) <= {"<", "≤"}:
         ends, name = (sides[0], sides[2]), sides[1]
         kind = ("(" if operators[0] == "<" else "[") + (")" if operators[1] == "<" else "]")
@@ -192,43 +199,48 @@ def interval(answer: Answer) -> Answer:
         ends = ("-∞", sides[1]) if operators[0] in "<≤" else (sides[1], "∞")
     else:
         return answer
-    return Many(kind, tuple(read(end, _DEEPEST - 2) for end in ends), name)
+    return CompoundAnswer(kind, tuple(parse_answer(end, _DEEPEST - 2) for end in ends), name)
 
 
-def _flat(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
+def _flatten(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
     """Lists within lists, as of ``±1, ±2``, become one."""
     flat: list[Answer] = []
     for item in items:
-        flat += item.items if isinstance(item, Many) and item.kind == "list" else (item,)
+        flat += item.items if isinstance(item, CompoundAnswer) and item.kind == "list" else (item,)
     return tuple(flat)
 
 
-def _unnamed(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
+def _drop_shared_name(items: tuple[Answer, ...]) -> tuple[Answer, ...]:
     """``n = 1, 2, 3`` without the name, which all values share."""
     if name_of(items[0]) and not any(isinstance(item, Relation) for item in items[1:]):
-        return (bare(items[0]), *items[1:])
+        return (strip_name(items[0]), *items[1:])
     return items
 
 
-def _group(groups: tuple[Answer, ...]) -> Many:
+def _group_assignments(groups: tuple[Answer, ...]) -> CompoundAnswer:
     """``x = 1, y = 2; x = 3, y = 4`` is a list of tuples; ``1, 2; 3`` a list."""
-    lists = [group for group in groups if isinstance(group, Many) and group.kind == "list"]
+    lists = [
+        group for group in groups if isinstance(group, CompoundAnswer) and group.kind == "list"
+    ]
     names = {tuple(map(name_of, group.items)) for group in lists}
     if len(lists) == len(groups) and len(names) == 1 and len(set(*names)) > 1:
-        return Many("list", tuple(Many("()", tuple(map(bare, group.items))) for group in lists))
-    return Many("list", _unnamed(_flat(groups)))
+        return CompoundAnswer(
+            "list",
+            tuple(CompoundAnswer("()", tuple(map(strip_name, group.items))) for group in lists),
+        )
+    return CompoundAnswer("list", _drop_shared_name(_flatten(groups)))
 
 
-def _matrix(rows: tuple[Many, ...]) -> Many:
+def _matrix(rows: tuple[CompoundAnswer, ...]) -> CompoundAnswer:
     """Rows as a matrix; a single column is a tuple."""
     if len(rows) > 1 and all(len(row.items) == 1 for row in rows):
-        return Many("()", tuple(row.items[0] for row in rows))
-    return Many("matrix", rows)
+        return CompoundAnswer("()", tuple(row.items[0] for row in rows))
+    return CompoundAnswer("matrix", rows)
 
 
-def _relation(text: str, depth: int) -> Answer | None:
+def _parse_relation(text: str, depth: int) -> Answer | None:
     sides, operators, start = [], [], 0
-    for at, sign in _outside(text):
+    for at, sign in _chars_outside_brackets(text):
         if sign in "=≠≤≥<>≈∈":
             sides.append(text[start:at].strip())
             operators.append(sign)
@@ -239,8 +251,12 @@ def _relation(text: str, depth: int) -> Answer | None:
     if not sides[0] and operators[0] in "=≈∈":
         sides, operators = sides[1:], operators[1:]
     if operators == ["∈"]:
-        inner = read(sides[1], depth + 1)
-        if is_name(sides[0]) and isinstance(inner, Many) and inner.kind not in ("list", "ratio"):
+        inner = parse_answer(sides[1], depth + 1)
+        if (
+            is_name(sides[0])
+            and isinstance(inner, CompoundAnswer)
+            and inner.kind not in ("list", "ratio")
+        ):
             return replace(inner, name=re.sub(r"\s", "", sides[0]))
         return Relation(tuple(sides), ("∈",))
     if "≈" in operators:  # what is left of it is exact
@@ -249,13 +265,13 @@ def _relation(text: str, depth: int) -> Answer | None:
         sides = sides[: first + 1] + sides[first + 1 : first + 2] * exact
         operators = operators[:first] + ["="] * exact
     if not operators:
-        return read(sides[0], depth + 1)
+        return parse_answer(sides[0], depth + 1)
     if not all(sides) or "∈" in operators:
-        raise NoAnswer
+        raise AnswerParseError
     return Relation(tuple(sides), tuple(operators))
 
 
-def _bracket(text: str, depth: int) -> Answer | None:
+def _parse_bracket(text: str, depth: int) -> Answer | None:
     """A text in one pair of brackets."""
     is_set = text.startswith(r"\{") and text.endswith(r"\}")
     inner = text[2:-2] if is_set else text[1:-1]
@@ -268,24 +284,28 @@ def _bracket(text: str, depth: int) -> Answer | None:
         if level == 0 and match.end() < len(text):
             return None  # closed before the end: (a)(b)
     if is_set and inner.strip() in ("", r"\emptyset"):
-        raise NoAnswer
+        raise AnswerParseError
     condition = _CONDITION.match(inner) if is_set else None
     if condition is not None:
-        return read(inner[condition.end() :], depth + 1)
-    parts = split(inner, "," if len(split(inner, ",")) > 1 else ";")
+        return parse_answer(inner[condition.end() :], depth + 1)
+    parts = split_outside_brackets(
+        inner, "," if len(split_outside_brackets(inner, ",")) > 1 else ";"
+    )
     if is_set or (text[0] == "{" and len(parts) > 1):
-        return Many("set", _flat(_all(parts, "set", depth).items))
+        return CompoundAnswer("set", _flatten(_parse_items(parts, "set", depth).items))
     if len(parts) > 1:
-        rows = _all(parts, text[0] + text[-1], depth)
-        if all(isinstance(row, Many) and row.kind == rows.kind == "[]" for row in rows.items):
-            return _matrix(tuple(row for row in rows.items if isinstance(row, Many)))
+        rows = _parse_items(parts, text[0] + text[-1], depth)
+        if all(
+            isinstance(row, CompoundAnswer) and row.kind == rows.kind == "[]" for row in rows.items
+        ):
+            return _matrix(tuple(row for row in rows.items if isinstance(row, CompoundAnswer)))
         return rows
     if text[0] == "[" or text[-1] == "]":
         return Value(text)
-    return read(inner, depth + 1) if inner.strip() else None
+    return parse_answer(inner, depth + 1) if inner.strip() else None
 
 
-def _leaf(text: str) -> Answer:
+def _parse_leaf(text: str) -> Answer:
     if not text or not _WORD.sub("", text).strip(" .,:!?'\"-()"):
         return Words(text)
     text = text.removeprefix("+").strip()
@@ -294,7 +314,7 @@ def _leaf(text: str) -> Answer:
     first = next((i for i, c in enumerate(text) if c in "«°"), -1)
     degrees_of = first > 0 and text[first] == "°" and _FUNCTION.search(text)
     if first > 0 and not degrees_of and _UNIT_TAIL.fullmatch(text, first):
-        return _measure(text[:first].strip(), text[first:].strip(), percent) or Words(text)
+        return _parse_measure(text[:first].strip(), text[first:].strip(), percent) or Words(text)
     for sign in _CURRENCIES:
         if text.startswith((sign, f"-{sign}")):
             return Value(text.replace(sign, "", 1).strip(), percent, sign)
@@ -303,14 +323,14 @@ def _leaf(text: str) -> Answer:
     return Value(text, percent)
 
 
-def _measure(amount: str, unit: str, percent: bool) -> Value | None:
+def _parse_measure(amount: str, unit: str, percent: bool) -> Value | None:
     """An amount and the words after it; None where these are no unit."""
     words = re.findall(r"\w+", unit.lower())
     if words[:1] in (["squared"], ["cubed"]) or NO_UNITS.intersection(words):
         return None
     if any(word in MULTIPLES for word in words[1:]):
         return None
-    if _LETTERS.fullmatch(amount) and known(unit) is None:
+    if _LETTERS.fullmatch(amount) and parse_unit(unit) is None:
         return None  # a circle
     if words and words[0] in MULTIPLES:
         return Value(f"({amount})*{MULTIPLES[words[0]]}", percent)

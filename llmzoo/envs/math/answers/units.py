@@ -27,14 +27,14 @@ NO_UNITS = frozenset(
     sqrt reciprocal inverse inverted negated opposite reversed backwards flipped minimum maximum sign
     among etc hundredths thousandths and or either power root maybe perhaps unless other""".split()  # noqa: SIM905
 )
-CHANGING = NO_UNITS | {"twice", "thrice", "double", "triple", "any"}  # before a name
+VALUE_CHANGING_WORDS = NO_UNITS | {"twice", "thrice", "double", "triple", "any"}  # before a name
 _POWERS = {
     2: re.compile(r"(?:square|sq)[. ]+|\^?\{?2\}?$|\s+squared$"),
     3: re.compile(r"(?:cubic|cu)[. ]+|\^?\{?3\}?$|\s+cubed$"),
 }
 
 
-def known(text: str) -> tuple[str, int] | None:
+def parse_unit(text: str) -> tuple[str, int] | None:
     """Name and power of a unit such as ``cm``, ``square feet`` or ``m^3``; None for other words."""
     text = " ".join(text.replace("«", " ").replace("»", " ").strip(" .").split())
     text = text.replace(" / ", "/")

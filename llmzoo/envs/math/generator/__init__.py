@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 from llmzoo.envs.math.generator import algebra, arithmetic, word_problems
-from llmzoo.envs.math.generator.problem import Kinds
+from llmzoo.envs.math.generator.problem import WeightedKinds
 from llmzoo.envs.math.tasks import MathTask
 
-FAMILIES: dict[str, Kinds] = {
+FAMILIES: dict[str, WeightedKinds] = {
     "arithmetic": arithmetic.KINDS,
     "algebra": algebra.KINDS,
     "word_problems": word_problems.KINDS,
@@ -16,7 +16,9 @@ FAMILIES: dict[str, Kinds] = {
 LEVELS = ("easy", "medium", "hard")
 
 
-def draw(rng: random.Random, *, family: str | None = None, level: str | None = None) -> MathTask:
+def sample_task(
+    rng: random.Random, *, family: str | None = None, level: str | None = None
+) -> MathTask:
     """A task of a family and a level; ``None`` stands for any."""
     family = family or rng.choice([*FAMILIES])
     level = level or rng.choice(LEVELS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def signed_sum(terms: Sequence[tuple[int, str]]) -> str:
+def format_sum(terms: Sequence[tuple[int, str]]) -> str:
     """A sum of multiples, zeros and ones left out: ``3 x^2 - x + 5``."""
     text = ""
     for factor, name in terms:
@@ -19,11 +19,11 @@ def signed_sum(terms: Sequence[tuple[int, str]]) -> str:
     return text or "0"
 
 
-def equate(left: list[tuple[int, str]], right: int | list[tuple[int, str]]) -> str:
-    return f"{signed_sum(left)} = {right if isinstance(right, int) else signed_sum(right)}"
+def format_equation(left: list[tuple[int, str]], right: int | list[tuple[int, str]]) -> str:
+    return f"{format_sum(left)} = {right if isinstance(right, int) else format_sum(right)}"
 
 
-def tight(formula: str) -> str:
+def drop_coefficient_spaces(formula: str) -> str:
     """The notation of textbooks, without a space after a coefficient: ``3x + 5``."""
     for letter in "xyz(":
         formula = _join(formula, letter)
@@ -38,6 +38,6 @@ def _join(formula: str, letter: str) -> str:
     return joined
 
 
-def subtracted(number: int) -> str:
+def format_subtrahend(number: int) -> str:
     """A subtrahend in a program."""
     return str(number) if number >= 0 else f"({number})"

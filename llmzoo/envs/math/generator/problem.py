@@ -9,7 +9,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class MathProblem:
     """A question, its answer, a program that prints the answer, and the question in few words.
 
     Problems that differ only by a symmetry have the same ``key`` (see ``keys``). An empty key stands for
@@ -23,17 +23,17 @@ class Problem:
     key: str = ""
 
 
-Draw = Callable[[random.Random], Problem]
+SampleProblem = Callable[[random.Random], MathProblem]
 # the kinds of problem of each level, with their weights
-Kinds = Mapping[str, Sequence[tuple[Draw, int]]]
+WeightedKinds = Mapping[str, Sequence[tuple[SampleProblem, int]]]
 
 
-def ratio(value: Fraction) -> str:
+def format_ratio(value: Fraction) -> str:
     """An integer, or a fraction in lowest terms: ``3/8``."""
     return str(value)
 
 
-def decimal(value: Fraction) -> str:
+def format_decimal(value: Fraction) -> str:
     """The exact decimal of a fraction whose denominator divides a power of ten: ``2.5``."""
     decimals = 0
     while (value * 10**decimals).denominator != 1:
@@ -50,6 +50,6 @@ def nonzero(rng: random.Random, most: int, *, least: int = 1) -> int:
     return rng.choice((-1, 1)) * rng.randint(least, most)
 
 
-def counted(number: int, plural: str) -> str:
+def format_count(number: int, plural: str) -> str:
     """A number and what it counts, whose plural ends in -s: ``1 hour``, ``2 hours``."""
     return f"{number} {plural.removesuffix('s') if number == 1 else plural}"

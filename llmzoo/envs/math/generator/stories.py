@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.keys import unordered
+from llmzoo.envs.keys import sorted_key
 from llmzoo.envs.math.generator import names
-from llmzoo.envs.math.generator.problem import Draw, Problem
+from llmzoo.envs.math.generator.problem import MathProblem, SampleProblem
 
 _MANY = {2: "twice", 3: "three times", 4: "four times"}
 _PARTS = {2: "half", 3: "a third"}
@@ -35,10 +35,10 @@ class Event:
     step: str
 
 
-def story(events: int, most: int) -> Draw:
+def story(events: int, most: int) -> SampleProblem:
     """A story of so many events that starts with up to ``most`` things and asks for the final number."""
 
-    def draw(rng: random.Random) -> Problem:
+    def draw(rng: random.Random) -> MathProblem:
         name, thing = rng.choice(names.NAMES), rng.choice(names.THINGS)
         count = rng.randint(most // 4, most)
         told, terse, program = [f"{name} has {count} {thing}."], [f"has {count}"], [f"n = {count}"]
@@ -58,7 +58,7 @@ def story(events: int, most: int) -> Draw:
                 f"With how many {thing} does {name} end up?",
             )
         )
-        return Problem(
+        return MathProblem(
             " ".join([*told, question]),
             str(count),
             "\n".join([*program, "print(n)"]),
@@ -76,14 +76,14 @@ def _key(events: Sequence[str]) -> str:
         [events[0].replace("has", "plus"), *events[1:]],
         key=lambda event: event.startswith(("times", "minus 1/")),
     )
-    return ", ".join(unordered(*map(_product_sorted, run)) for _, run in runs)
+    return ", ".join(sorted_key(*map(_sort_product, run)) for _, run in runs)
 
 
-def _product_sorted(event: str) -> str:
+def _sort_product(event: str) -> str:
     """``plus 6 of 11`` and ``plus 11 of 6`` in one form."""
     start, of, each = event.partition(" of ")
     kind, count = start.split()
-    return f"{kind} {unordered(count, each)}" if of else event
+    return f"{kind} {sorted_key(count, each)}" if of else event
 
 
 _Kind = Callable[[random.Random, int], Event]

@@ -85,18 +85,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, public_forms
+from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.planning.calendar import generator, natural_plan, oracle, prompts, scoring
-from llmzoo.envs.planning.calendar.tasks import MAX_PEOPLE, MeetingTask, Slot, canonical, written
-from llmzoo.envs.planning.rounds import MessageEnv, Talk
-from llmzoo.envs.settings import in_range, one_of
-from llmzoo.envs.tasks import Tasks, described, generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.planning.calendar.tasks import (
+    MAX_PEOPLE,
+    MeetingTask,
+    Slot,
+    canonical,
+    format_slot,
+)
+from llmzoo.envs.planning.rounds import MessageEnv, MessageState
+from llmzoo.envs.settings import check_choice, check_range
+from llmzoo.envs.tasks import Tasks, describe_task, generate_tasks
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planning(Talk):
+class CalendarState(MessageState):
     """The state of an episode.
 
     proposals: of all agents, None for one that cannot be read; empty before the last round.
@@ -136,9 +142,9 @@ class Calendar(MessageEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
-        one_of("level", level, (None, *generator.LEVELS))
-        people, agents = _people_and_assistants(people, num_agents)
+        check_choice("prompt", prompt, ("full", "terse"))
+        check_choice("level", level, (None, *generator.LEVELS))
+        people, agents = _count_people_and_agents(people, num_agents)
         super().__init__(
             [f"assistant_{number}" for number in range(agents)],
             rounds=rounds,
@@ -146,19 +152,27 @@ class Calendar(MessageEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        drawn = {"level": level, "days": days, "slots": slots, "wishes": wishes, "length": length}
-        drawn |= {"opens": opens, "closes": closes}
+        generator_args = {
+            "level": level,
+            "days": days,
+            "slots": slots,
+            "wishes": wishes,
+            "length": length,
+        }
+        generator_args |= {"opens": opens, "closes": closes}
         self.prompt_style = prompt
-        self.tasks = _tasks(source, on_bad_record, split, people, drawn)
+        self.tasks = _load_tasks(source, on_bad_record, split, people, generator_args)
         self.fallback = self.tasks.fallback
-        self.episode: Planning
+        self.episode: CalendarState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Planning(task=self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = CalendarState(
+            task=self.tasks.sample(rng) if task is None else self.tasks[task]
+        )
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        shared = described(self.tasks, repr(task), task)
+        shared = describe_task(self.tasks, repr(task), task)
         return {**shared, "people": len(task.people), "days": len(task.days)}
 
     def prompt(self, agent: str) -> str:
@@ -178,36 +192,36 @@ class Calendar(MessageEnv):
 
     def board(self) -> str:
         state = self.episode
-        lines = [prompts.table(state.task), *self.said()]
+        lines = [prompts.calendar_table(state.task), *self.said()]
         for agent, slot in state.proposals.items():
-            lines += [f"{agent} proposes {written(slot) if slot else 'no time'}"]
+            lines += [f"{agent} proposes {format_slot(slot) if slot else 'no time'}"]
         return "\n".join(lines)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """What the agent proposed, and for each person whether they can come then."""
         state = self.episode
         slot = state.proposals.get(agent)
-        can = scoring.attending(slot, state.task) if slot else [False] * len(state.task.people)
+        can = scoring.attendance(slot, state.task) if slot else [False] * len(state.task.people)
         names = [person.name for person in state.task.people]
         return {
             **super().ending(agent),
-            "proposal": None if slot is None else written(slot),
+            "proposal": None if slot is None else format_slot(slot),
             "can_come": dict(zip(names, can, strict=True)),
         }
 
     def expert(self, agent: str) -> str:
         state = self.episode
         if not self.rounds:
-            return written(state.task.valid[0])
+            return format_slot(state.task.valid[0])
         own = state.task.people[self._number(agent)]
-        if self.writing:
+        if self.is_message_round:
             return oracle.expert_message(own, self.message_chars, state.task)
         return oracle.expert_proposal(own, self.heard(agent), state.task)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         own = state.task.people[self._number(agent)]
-        if self.writing:
+        if self.is_message_round:
             return oracle.amateur_message(own, self.message_chars, state.task, rng)
         heard = self.heard(agent)
         if len(self.possible_agents) == 1:
@@ -221,21 +235,21 @@ class Calendar(MessageEnv):
         errors: dict[str, str] = {}
         for number, agent in enumerate(self.possible_agents):
             try:
-                slot = scoring.read(texts[agent])
-            except Malformed as reason:
+                slot = scoring.parse_proposal(texts[agent])
+            except MalformedError as reason:
                 proposals[agent] = None
                 errors[agent] = f"malformed: {reason}"
                 continue
             proposals[agent] = slot
-            if wrong := scoring.complaint(slot, number, task):
+            if wrong := scoring.explain_error(slot, number, task):
                 errors[agent] = f"wrong: {wrong}"
         self.episode = replace(self.episode, proposals=proposals, told={})
-        team = scoring.team_parts(list(proposals.values()), task)
+        team = scoring.team_reward_components(list(proposals.values()), task)
         self.success = team["meeting"] > 0
         return Outcome(
             team=team,
             local={
-                agent: scoring.own_parts(slot, number, task)
+                agent: scoring.own_reward_components(slot, number, task)
                 for number, (agent, slot) in enumerate(proposals.items())
             },
             done=True,
@@ -246,12 +260,12 @@ class Calendar(MessageEnv):
         return self.possible_agents.index(agent)
 
 
-def _people_and_assistants(people: int | None, num_agents: int | None) -> tuple[int, int]:
+def _count_people_and_agents(people: int | None, num_agents: int | None) -> tuple[int, int]:
     """The number of people and of agents; raises ``ConfigError`` unless there is one agent, or one for each."""
     if people is None:
         people = num_agents if num_agents is not None and num_agents > 1 else 2
     agents = people if num_agents is None else num_agents
-    in_range("people", people, 2, MAX_PEOPLE)
+    check_range("people", people, 2, MAX_PEOPLE)
     if agents not in (1, people):
         raise ConfigError(
             f"num_agents must be 1, or as many as people ({people}), got {num_agents}: each agent has a "
@@ -260,22 +274,22 @@ def _people_and_assistants(people: int | None, num_agents: int | None) -> tuple[
     return people, agents
 
 
-def _tasks(
-    source: str, on_bad_record: str, split: str, people: int, drawn: Mapping[str, Any]
+def _load_tasks(
+    source: str, on_bad_record: str, split: str, people: int, generator_args: Mapping[str, Any]
 ) -> Tasks[MeetingTask]:
-    """The tasks of a split. ``drawn``: the arguments of generated tasks, None for those not given."""
-    given = {name: value for name, value in drawn.items() if value is not None}
+    """The tasks of a split. ``generator_args``: the arguments of generated tasks, None for those not given."""
+    given = {name: value for name, value in generator_args.items() if value is not None}
     if source != "generator":
         if given:
             raise ConfigError(f"{', '.join(given)} is for source='generator', got {source!r}")
-        loaded = natural_plan.load(source, on_bad_record)
-        return loaded.those(_has_people, people, asked=True).listed(canonical, split)
+        loaded = natural_plan.load_tasks(source, on_bad_record)
+        return loaded.filter_tasks(_has_people, people, asked=True).listed(canonical, split)
     level = generator.LEVELS[given.pop("level", "normal")]
     settings = {"length": None, "opens": 9, "closes": 17, **level._asdict(), **given}
     generator.check_arguments(people, **{k: v for k, v in settings.items() if k != "wishes"})
     named = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()))
-    return generated(
-        generator.draw,
+    return generate_tasks(
+        generator.sample_task,
         canonical,
         split=split,
         name=f"calendar, people {people}, {named}",
@@ -289,4 +303,4 @@ def _has_people(task: MeetingTask, people: int) -> bool:
 
 
 raw_env = Calendar
-env, parallel_env = public_forms(Calendar)
+env, parallel_env = make_env_fns(Calendar)

@@ -20,10 +20,10 @@ from llmzoo.envs.planning.calendar.tasks import (
     Slot,
     Wish,
 )
-from llmzoo.envs.settings import in_range
+from llmzoo.envs.settings import check_range
 from llmzoo.errors import ConfigError
 
-AMPLE = 3
+MAX_VALID_SLOTS = 3
 LENGTHS = (30, 60)  # minutes, one of which is drawn where no length is given
 NAMES = (
     *("Ada", "Bela", "Chidi", "Dana", "Emre", "Farah", "Goran", "Hana", "Ines", "Jonas", "Kofi"),
@@ -32,7 +32,7 @@ NAMES = (
 _MAX_TRIES = 5_000
 
 
-class Level(NamedTuple):
+class CalendarLevel(NamedTuple):
     """``slots``: the number of times that suit everyone. ``wishes``: people may have one each."""
 
     days: int
@@ -41,9 +41,9 @@ class Level(NamedTuple):
 
 
 LEVELS = {
-    "easy": Level(1, 2, False),
-    "normal": Level(2, 1, False),
-    "hard": Level(5, 1, True),
+    "easy": CalendarLevel(1, 2, False),
+    "normal": CalendarLevel(2, 1, False),
+    "hard": CalendarLevel(5, 1, True),
 }
 
 
@@ -51,8 +51,8 @@ def check_arguments(
     people: int, days: int, slots: int, length: int | None, opens: int, closes: int
 ) -> None:
     """Raises ``ConfigError`` for tasks that cannot be drawn."""
-    in_range("people", people, 2, MAX_PEOPLE)
-    in_range("days", days, 1, len(DAYS))
+    check_range("people", people, 2, MAX_PEOPLE)
+    check_range("days", days, 1, len(DAYS))
     if not 0 <= opens < closes <= 24:
         raise ConfigError(
             f"opens and closes are hours of a day, opens first; got {opens}, {closes}"
@@ -68,7 +68,7 @@ def check_arguments(
         raise ConfigError(f"slots must be at least 1, got {slots}")
 
 
-def draw(
+def sample_task(
     rng: random.Random,
     *,
     people: int,
@@ -88,16 +88,18 @@ def draw(
     starts = days * (cells - width + 1)
     chance = min(1.0, slots / starts) ** (1 / (people * width))
     for _ in range(_MAX_TRIES):
-        wanted = [_wish(rng, days, opens, closes) if wishes else None for _ in range(people)]
-        calendars = [[_bits(rng, cells, chance) for _ in range(days)] for _ in range(people)]
+        wanted = [_sample_wish(rng, days, opens, closes) if wishes else None for _ in range(people)]
+        calendars = [
+            [_sample_free_bits(rng, cells, chance) for _ in range(days)] for _ in range(people)
+        ]
         masks = [
-            [free & ~_forbidden(wish, day, opens, cells) for day, free in enumerate(calendar)]
+            [free & ~_wish_mask(wish, day, opens, cells) for day, free in enumerate(calendar)]
             for calendar, wish in zip(calendars, wanted, strict=True)
         ]
-        together = [_all(person[day] for person in masks) for day in range(days)]
-        if _starts(together, width) != slots:
+        together = [_intersect_masks(person[day] for person in masks) for day in range(days)]
+        if _count_starts(together, width) != slots:
             continue
-        if min(_starts(person, width) for person in masks) >= AMPLE * slots:
+        if min(_count_starts(person, width) for person in masks) >= MAX_VALID_SLOTS * slots:
             break
     else:
         raise ConfigError(
@@ -106,7 +108,7 @@ def draw(
         )
     return MeetingTask(
         tuple(
-            Person(name, _busy(calendar, opens, cells), () if wish is None else (wish,))
+            Person(name, _busy_slots(calendar, opens, cells), () if wish is None else (wish,))
             for name, calendar, wish in zip(
                 rng.sample(NAMES, people), calendars, wanted, strict=True
             )
@@ -118,12 +120,12 @@ def draw(
     )
 
 
-def _bits(rng: random.Random, cells: int, chance: float) -> int:
+def _sample_free_bits(rng: random.Random, cells: int, chance: float) -> int:
     """The free half hours of a day, the lowest bit first."""
     return sum(1 << cell for cell in range(cells) if rng.random() < chance)
 
 
-def _wish(rng: random.Random, days: int, opens: int, closes: int) -> Wish | None:
+def _sample_wish(rng: random.Random, days: int, opens: int, closes: int) -> Wish | None:
     """No wish in half of the draws; else "not before", "not after", or, of several days, "not on"."""
     if rng.random() < 0.5:
         return None
@@ -136,7 +138,7 @@ def _wish(rng: random.Random, days: int, opens: int, closes: int) -> Wish | None
     return Wish(None, "after", 60 * closes - shift)
 
 
-def _forbidden(wish: Wish | None, day: int, opens: int, cells: int) -> int:
+def _wish_mask(wish: Wish | None, day: int, opens: int, cells: int) -> int:
     """The half hours of a day that a wish excludes, as bits."""
     if wish is None:
         return 0
@@ -148,14 +150,14 @@ def _forbidden(wish: Wish | None, day: int, opens: int, cells: int) -> int:
     )
 
 
-def _all(masks: Iterable[int]) -> int:
+def _intersect_masks(masks: Iterable[int]) -> int:
     both = -1
     for mask in masks:
         both &= mask
     return both
 
 
-def _starts(days: Sequence[int], width: int) -> int:
+def _count_starts(days: Sequence[int], width: int) -> int:
     """The number of starts from which ``width`` half hours are free."""
     count = 0
     for free in days:
@@ -166,7 +168,7 @@ def _starts(days: Sequence[int], width: int) -> int:
     return count
 
 
-def _busy(calendar: Sequence[int], opens: int, cells: int) -> tuple[Slot, ...]:
+def _busy_slots(calendar: Sequence[int], opens: int, cells: int) -> tuple[Slot, ...]:
     """The taken half hours, joined where they touch."""
     taken: list[Slot] = []
     for day, free in zip(DAYS, calendar, strict=False):

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import record_files, sources
-from llmzoo.envs.planning.calendar.scoring import read as read_slot
+from llmzoo.envs.planning.calendar.scoring import parse_proposal as read_slot
 from llmzoo.envs.planning.calendar.tasks import DAYS, STEP, MeetingTask, Person, Slot, Wish
 from llmzoo.envs.record_files import NamedRecord
-from llmzoo.envs.sources import BadField, Loaded, PublicSet
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.sources import BadField, LoadedTasks, PublicSet
+from llmzoo.envs.text import MalformedError
 
 HUB_ID = "tuandunghcmut/natural-plan-benchmark"  # the set's own files are on GitHub
 HUB_CONFIGURATION = "normalized_calendar_scheduling"
@@ -43,32 +43,32 @@ _EARLIEST = re.compile(r"[^.]*\bat their earl(?:ie|i)st availability\.")
 _END = "Find a time that works for everyone's schedule and constraints."
 
 
-def read(record: Mapping[str, Any]) -> MeetingTask:
+def task_from_record(record: Mapping[str, Any]) -> MeetingTask:
     """The task of a record; raises ``BadField``."""
     name = "prompt_0shot" if record.get("prompt_0shot") else "prompt_5shot"
-    text = sources.field(record, name, str).rpartition("TASK:")[2].partition("SOLUTION")[0]
+    text = sources.get_field(record, name, str).rpartition("TASK:")[2].partition("SOLUTION")[0]
     head = _HEAD.search(text)
     if head is None:
         raise BadField(name, "does not say who meets, how long, and on which days")
     people = re.split(r", | and ", head[1])
     days = tuple(re.findall(_DAY, head[5]))
     lines = [line.strip() for line in text[head.end() :].splitlines() if line.strip()]
-    numbers = {person: _line_of(person, lines, name) for person in people}
-    calendars = {person: _calendar(person, lines[n], name) for person, n in numbers.items()}
-    wishes, earliest = _wishes(" ".join(lines[max(numbers.values()) + 1 :]), people, name)
+    numbers = {person: _find_line(person, lines, name) for person in people}
+    calendars = {person: _parse_busy_slots(person, lines[n], name) for person, n in numbers.items()}
+    wishes, earliest = _parse_wishes(" ".join(lines[max(numbers.values()) + 1 :]), people, name)
     task = MeetingTask(
         tuple(Person(person, calendars[person], tuple(wishes[person])) for person in people),
         days,
-        _minutes(head[3]),
-        _minutes(head[4]),
+        _parse_clock(head[3]),
+        _parse_clock(head[4]),
         _LENGTHS[head[2]],
         earliest,
     )
-    _compare(record, task)
+    _check_other_fields(record, task)
     return task
 
 
-def _line_of(person: str, lines: list[str], field: str) -> int:
+def _find_line(person: str, lines: list[str], field: str) -> int:
     """The number of the line that begins with a name; the set has "Adamhas no meetings" too."""
     begins = re.compile(rf"{re.escape(person)}(?:'s | |has )")
     for number, line in enumerate(lines):
@@ -77,7 +77,7 @@ def _line_of(person: str, lines: list[str], field: str) -> int:
     raise BadField(field, f"has no calendar of {person}")
 
 
-def _calendar(person: str, line: str, field: str) -> tuple[Slot, ...]:
+def _parse_busy_slots(person: str, line: str, field: str) -> tuple[Slot, ...]:
     """The busy times in the line of a person."""
     if _FREE.search(line):
         return ()
@@ -85,20 +85,20 @@ def _calendar(person: str, line: str, field: str) -> tuple[Slot, ...]:
     for match in _BUSY.finditer(line):
         day = match[1] or day
         if match[2]:
-            busy.append(Slot(day, _minutes(match[2]), _minutes(match[3])))
+            busy.append(Slot(day, _parse_clock(match[2]), _parse_clock(match[3])))
     if not busy:
         raise BadField(field, f"has no calendar of {person}")
     return tuple(busy)
 
 
-def _wishes(tail: str, people: list[str], field: str) -> tuple[dict[str, list[Wish]], bool]:
+def _parse_wishes(tail: str, people: list[str], field: str) -> tuple[dict[str, list[Wish]], bool]:
     """Each person's wishes, and whether the meeting must be at the earliest time."""
     wishes: dict[str, list[Wish]] = {person: [] for person in people}
     for match in _WISH.finditer(tail):
         if match[1] not in wishes:
             raise BadField(field, f"has a wish of {match[1]}, who is not invited")
         for day, side, time in re.findall(_DAY_OR_PART, match[2]):
-            wishes[match[1]].append(Wish(day, side, _minutes(time) if time else 0))
+            wishes[match[1]].append(Wish(day, side, _parse_clock(time) if time else 0))
     tail = _WISH.sub("", tail)
     earliest = bool(_EARLIEST.search(tail))
     rest = _EARLIEST.sub("", tail).replace(_END, "").strip()
@@ -107,7 +107,7 @@ def _wishes(tail: str, people: list[str], field: str) -> tuple[dict[str, list[Wi
     return wishes, earliest
 
 
-def _compare(record: Mapping[str, Any], task: MeetingTask) -> None:
+def _check_other_fields(record: Mapping[str, Any], task: MeetingTask) -> None:
     """Raise ``BadField`` where the record's other fields say something else than its text."""
     for name, value in (
         ("num_people", len(task.people)),
@@ -120,19 +120,19 @@ def _compare(record: Mapping[str, Any], task: MeetingTask) -> None:
         raise BadField("prompt_0shot", "has no work hours in which the meeting fits")
     name = "golden_plan" if "golden_plan" in record else "golden_plan_text"
     try:
-        golden = read_slot(sources.field(record, name, str))
-    except Malformed as reason:
+        golden = read_slot(sources.get_field(record, name, str))
+    except MalformedError as reason:
         raise BadField(name, f"has {reason}") from None
     if golden not in task.valid:
         raise BadField(name, "is not a time that suits everyone, as the text was read")
 
 
-def _minutes(clock: str) -> int:
+def _parse_clock(clock: str) -> int:
     hours, minutes = clock.split(":")
     return 60 * int(hours) + int(minutes)
 
 
-def records_of(path: str) -> Iterator[NamedRecord]:
+def iter_records(path: str) -> Iterator[NamedRecord]:
     """The records of a file: NATURAL PLAN's own, one object of records by id, or any file of records."""
     if path.lower().endswith(".json"):
         try:
@@ -143,19 +143,19 @@ def records_of(path: str) -> Iterator[NamedRecord]:
             for name, record in whole.items():
                 yield f"{path}:{name}", {"id": name, **record}
             return
-    yield from record_files.read(path)
+    yield from record_files.read_records(path)
 
 
-def load(source: str, on_bad_record: str) -> Loaded[MeetingTask]:
+def load_tasks(source: str, on_bad_record: str) -> LoadedTasks[MeetingTask]:
     """The tasks of "auto", "hub", "sample" or a file; raises ``ConfigError``."""
     if source not in ("auto", "hub", "sample") and record_files.is_record_file(source):
-        return sources.load_file(source, read, on_bad_record, records_of=records_of)
+        return sources.load_file(source, task_from_record, on_bad_record, records_of=iter_records)
     return PUBLIC_SET.load(source, on_bad_record)
 
 
 PUBLIC_SET = PublicSet(
     hub_id=HUB_ID,
     hub_args=(HUB_CONFIGURATION,),
-    read=read,
+    read=task_from_record,
     sample=Path(__file__).parent / "sample.jsonl",
 )

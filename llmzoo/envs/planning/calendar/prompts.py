@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Wish, clock
-from llmzoo.envs.planning.rounds import View
+from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Wish, format_clock
+from llmzoo.envs.planning.rounds import PlanningView
 
 
-class CalendarView(View[MeetingTask]):
+class CalendarView(PlanningView[MeetingTask]):
     """What an agent reads of a meeting."""
 
     @property
@@ -23,17 +23,19 @@ def full(view: CalendarView) -> str:
     """The prompt in sentences."""
     task, agent, agents = view.task, view.agent, view.agents
     names = [person.name for person in task.people]
-    lines = [_role(agent, agents, names), ""]
+    lines = [_role_line(agent, agents, names), ""]
     lines += [
-        f"The meeting: {_listed(names)}, {task.length} minutes, on {_listed(task.days, 'or')}, between "
-        f"{clock(task.opens)} and {clock(task.closes)}. It begins on the hour or half hour. It must suit "
+        f"The meeting: {_join_words(names)}, {task.length} minutes, on {_join_words(task.days, 'or')}, between "
+        f"{format_clock(task.opens)} and {format_clock(task.closes)}. It begins on the hour or half hour. It must suit "
         "everyone" + (", and it must be at the earliest time that does." if task.earliest else "."),
         "",
     ]
     for person in view.known:
-        lines += [f"When {person.name} is busy:", *_calendar(person, task)]
-        lines += [f"{person.name} does not want to meet {_wish(wish)}." for wish in person.wishes]
-    lines += [*view.said(), *view.standing(), *_asked(view), "", "Your answer:"]
+        lines += [f"When {person.name} is busy:", *_calendar_lines(person, task)]
+        lines += [
+            f"{person.name} does not want to meet {_format_wish(wish)}." for wish in person.wishes
+        ]
+    lines += [*view.said(), *view.status_lines(), *_request_lines(view), "", "Your answer:"]
     return "\n".join(lines)
 
 
@@ -44,30 +46,36 @@ def terse(view: CalendarView) -> str:
     days = " ".join(day[:3] for day in task.days)
     lines = [
         f"calendar {agents.index(agent)}{turn}",
-        f"{len(task.people)} people {task.length} min {days} {clock(task.opens)}-{clock(task.closes)}"
+        f"{len(task.people)} people {task.length} min {days} {format_clock(task.opens)}-{format_clock(task.closes)}"
         + " earliest" * task.earliest,
     ]
     for person in view.known:
         for day in task.days:
-            spans = [f"{clock(b.start)}-{clock(b.end)}" for b in person.busy if b.day == day]
+            spans = [
+                f"{format_clock(b.start)}-{format_clock(b.end)}"
+                for b in person.busy
+                if b.day == day
+            ]
             lines += [f"busy {day[:3]} {' '.join(spans)}"] if spans else []
-        lines += [f"not {_brief(wish)}" for wish in person.wishes]
-    lines += view.briefly_said()
+        lines += [f"not {_format_terse_wish(wish)}" for wish in person.wishes]
+    lines += view.terse_message_lines()
     lines += [f"not delivered {view.told}"] if view.told else []
-    lines += [f"message up to {view.limit}" if view.writing else "time"]
+    lines += [f"message up to {view.limit}" if view.is_message_round else "time"]
     return "\n".join([*lines, ""])
 
 
-def table(task: MeetingTask) -> str:
+def calendar_table(task: MeetingTask) -> str:
     """All calendars, for a person."""
-    lines = [f"A meeting of {task.length} minutes, {clock(task.opens)} to {clock(task.closes)}"]
+    lines = [
+        f"A meeting of {task.length} minutes, {format_clock(task.opens)} to {format_clock(task.closes)}"
+    ]
     for person in task.people:
-        lines += [f"{person.name}, busy:", *(f"  {line}" for line in _calendar(person, task))]
-        lines += [f"  not {_brief(wish)}" for wish in person.wishes]
+        lines += [f"{person.name}, busy:", *(f"  {line}" for line in _calendar_lines(person, task))]
+        lines += [f"  not {_format_terse_wish(wish)}" for wish in person.wishes]
     return "\n".join(lines)
 
 
-def _role(agent: str, agents: Sequence[str], names: Sequence[str]) -> str:
+def _role_line(agent: str, agents: Sequence[str], names: Sequence[str]) -> str:
     if len(agents) == 1:
         return (
             f"You are {agent}. You plan a meeting, and see the calendar of everyone who is invited."
@@ -79,12 +87,12 @@ def _role(agent: str, agents: Sequence[str], names: Sequence[str]) -> str:
     ]
     return (
         f"You are {agent}, the assistant of {names[agents.index(agent)]}. You plan a meeting "
-        f"together with {_listed(others)}. Each of you sees only the calendar of the person you assist."
+        f"together with {_join_words(others)}. Each of you sees only the calendar of the person you assist."
     )
 
 
-def _asked(view: CalendarView) -> list[str]:
-    if view.writing:
+def _request_lines(view: CalendarView) -> list[str]:
+    if view.is_message_round:
         return [
             f"Write a message to the others, of at most {view.limit} characters. They write theirs at the same "
             "time. They know only what you write. In the last round each of you proposes one "
@@ -100,23 +108,25 @@ def _asked(view: CalendarView) -> list[str]:
     ]
 
 
-def _calendar(person: Person, task: MeetingTask) -> list[str]:
+def _calendar_lines(person: Person, task: MeetingTask) -> list[str]:
     lines = []
     for day in task.days:
-        spans = [f"{clock(b.start)} - {clock(b.end)}" for b in person.busy if b.day == day]
+        spans = [
+            f"{format_clock(b.start)} - {format_clock(b.end)}" for b in person.busy if b.day == day
+        ]
         lines += [f"{day}: {', '.join(spans) or 'nothing'}"]
     return lines
 
 
-def _wish(wish: Wish) -> str:
+def _format_wish(wish: Wish) -> str:
     day = f"on {wish.day}" if wish.day else ""
-    side = f"{wish.side} {clock(wish.time)}" if wish.side else ""
+    side = f"{wish.side} {format_clock(wish.time)}" if wish.side else ""
     return " ".join(filter(None, (day, side)))
 
 
-def _brief(wish: Wish) -> str:
-    return _wish(wish).removeprefix("on ")
+def _format_terse_wish(wish: Wish) -> str:
+    return _format_wish(wish).removeprefix("on ")
 
 
-def _listed(items: Sequence[str], word: str = "and") -> str:
+def _join_words(items: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join(filter(None, (", ".join(items[:-1]), items[-1])))

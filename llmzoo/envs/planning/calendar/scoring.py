@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS
+from llmzoo.envs.base import MAX_ACTION_CHARS
 from llmzoo.envs.planning.calendar.tasks import DAYS, MeetingTask, Slot
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.text import MalformedError
 
 FORM, LENGTH, HOURS, OWN, OTHERS = 0.02, 0.02, 0.02, 0.04, 0.4
 AGREE, MEETING = 0.05, 0.95
@@ -34,27 +34,27 @@ _NOON = 12 * 60
 _FULL = {day[:3].lower(): day for day in DAYS}
 
 
-def read(text: str) -> Slot:
+def parse_proposal(text: str) -> Slot:
     """The time that an answer proposes: the one in the last line that names a time with its day.
 
     Raises :class:`Malformed` if there is none, or if that line names several.
     """
-    if len(text) > MAX_ANSWER_CHARS:
-        raise Malformed(f"answer longer than {MAX_ANSWER_CHARS} characters")
+    if len(text) > MAX_ACTION_CHARS:
+        raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
     for line in reversed(text.splitlines()):
-        found = {_slot(*match.groups()) for match in _SLOT.finditer(line)}
+        found = {_slot_from_match(*match.groups()) for match in _SLOT.finditer(line)}
         if len(found) > 1:
-            raise Malformed(f"{len(found)} times instead of one")
+            raise MalformedError(f"{len(found)} times instead of one")
         if found:
             return found.pop()
-    raise Malformed("no time such as: Monday, 9:00 - 10:00")
+    raise MalformedError("no time such as: Monday, 9:00 - 10:00")
 
 
-def _slot(day: str, *parts: str | None) -> Slot:
+def _slot_from_match(day: str, *parts: str | None) -> Slot:
     """The slot of a match: hour, minute and half of the day of both times. If only one of them names the
     half, the other is the nearest time of that name before the end, or after the start."""
     halves = [half and half.lower() for half in (parts[2], parts[5])]
-    slot = slot_of(day, *parts[:2], *parts[3:5])
+    slot = make_slot(day, *parts[:2], *parts[3:5])
     times = [
         time if half is None or time >= _NOON + 60 else time % _NOON + _NOON * (half == "p")
         for time, half in zip((slot.start, slot.end), halves, strict=True)
@@ -67,52 +67,52 @@ def _slot(day: str, *parts: str | None) -> Slot:
     return Slot(slot.day, start, end)
 
 
-def slot_of(day: str, *digits: str | None) -> Slot:
+def make_slot(day: str, *digits: str | None) -> Slot:
     """The slot of a day's name, which may be cut after three letters, and of two times, each in hours and
     minutes, which may be None."""
     hour, minute, end_hour, end_minute = (int(number or 0) for number in digits)
     return Slot(_FULL[day[:3].lower()], 60 * hour + minute, 60 * end_hour + end_minute)
 
 
-def attending(slot: Slot, task: MeetingTask) -> list[bool]:
+def attendance(slot: Slot, task: MeetingTask) -> list[bool]:
     """For each person, whether they can come; nobody to a time of the wrong length or outside work."""
-    if slot.end - slot.start != task.length or not task.open_at(slot):
+    if slot.end - slot.start != task.length or not task.is_within_hours(slot):
         return [False] * len(task.people)
-    return [person.can(slot) for person in task.people]
+    return [person.can_attend(slot) for person in task.people]
 
 
-def own_parts(slot: Slot | None, person: int, task: MeetingTask) -> dict[str, float]:
+def own_reward_components(slot: Slot | None, person: int, task: MeetingTask) -> dict[str, float]:
     """The parts of the agent of ``person`` (a number) for its proposal; None: it cannot be read."""
     if slot is None:
         return dict.fromkeys(("form", "length", "hours", "own", "others"), 0.0)
-    can = attending(slot, task)
+    can = attendance(slot, task)
     own = can.pop(person)
     return {
         "form": FORM,
         "length": LENGTH * (slot.end - slot.start == task.length),
-        "hours": HOURS * task.open_at(slot),
+        "hours": HOURS * task.is_within_hours(slot),
         "own": OWN * own,
         "others": OTHERS * own * sum(can) / len(can),
     }
 
 
-def team_parts(slots: Sequence[Slot | None], task: MeetingTask) -> dict[str, float]:
+def team_reward_components(slots: Sequence[Slot | None], task: MeetingTask) -> dict[str, float]:
     """The team's parts for the proposals of all agents."""
     first = slots[0]
     if first is None or any(slot != first for slot in slots):
         return {"agree": 0.0, "meeting": 0.0}
-    can = attending(first, task)
+    can = attendance(first, task)
     return {
         "agree": AGREE * sum(can) / len(can),
         "meeting": MEETING * (first in task.valid),
     }
 
 
-def complaint(slot: Slot, person: int, task: MeetingTask) -> str:
+def explain_error(slot: Slot, person: int, task: MeetingTask) -> str:
     """What is wrong with a proposal by what its agent knows; "" for nothing."""
     if slot.end - slot.start != task.length:
         return f"the meeting lasts {task.length} minutes"
-    if not task.open_at(slot):
+    if not task.is_within_hours(slot):
         return "outside the work hours, or not on the hour or half hour"
     own = task.people[person]
-    return "" if own.can(slot) else f"{own.name} cannot come then"
+    return "" if own.can_attend(slot) else f"{own.name} cannot come then"

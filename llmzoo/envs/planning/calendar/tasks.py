@@ -52,7 +52,7 @@ class Person:
     busy: tuple[Slot, ...]
     wishes: tuple[Wish, ...] = ()
 
-    def can(self, slot: Slot) -> bool:
+    def can_attend(self, slot: Slot) -> bool:
         """Whether the person is free at ``slot`` and no wish forbids it."""
         day, start, end = slot
         for taken_day, taken, until in self.busy:
@@ -84,10 +84,10 @@ class MeetingTask:
     @cached_property
     def valid(self) -> tuple[Slot, ...]:
         """The times that suit everyone, in order; of them only the first if ``earliest``."""
-        found = tuple(slot for slot in self.slots if all(p.can(slot) for p in self.people))
+        found = tuple(slot for slot in self.slots if all(p.can_attend(slot) for p in self.people))
         return found[:1] if self.earliest else found
 
-    def open_at(self, slot: Slot) -> bool:
+    def is_within_hours(self, slot: Slot) -> bool:
         """Whether ``slot`` lies within the work hours of a day, and begins on the hour or half hour."""
         inside = self.opens <= slot.start < slot.end <= self.closes
         return slot.day in self.days and inside and slot.start % STEP == 0
@@ -125,11 +125,11 @@ def _half_hours(person: Person, day: str, task: MeetingTask) -> str:
     return "".join(cells)
 
 
-def clock(minutes: int) -> str:
+def format_clock(minutes: int) -> str:
     """``"9:30"`` of 570."""
     return f"{minutes // 60}:{minutes % 60:02}"
 
 
-def written(slot: Slot) -> str:
+def format_slot(slot: Slot) -> str:
     """``"Monday, 9:30 - 10:00"``."""
-    return f"{slot.day}, {clock(slot.start)} - {clock(slot.end)}"
+    return f"{slot.day}, {format_clock(slot.start)} - {format_clock(slot.end)}"

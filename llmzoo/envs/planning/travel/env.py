@@ -107,8 +107,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, public_forms
-from llmzoo.envs.planning.rounds import MessageEnv, Talk
+from llmzoo.envs.base import Outcome, make_env_fns
+from llmzoo.envs.planning.rounds import MessageEnv, MessageState
 from llmzoo.envs.planning.travel import (
     generator,
     judge,
@@ -121,16 +121,16 @@ from llmzoo.envs.planning.travel import (
 from llmzoo.envs.planning.travel.plans import Day, Fields
 from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
 from llmzoo.envs.planning.travel.tasks import TripTask, canonical
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, described, generated
-from llmzoo.envs.text import Malformed
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import Tasks, describe_task, generate_tasks
+from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
 
 HALVES = (BOOKER, GUIDE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planning(Talk):
+class TravelState(MessageState):
     """The state of an episode.
 
     halves: of the plan, None for one that cannot be read; empty before the last round.
@@ -142,7 +142,7 @@ class Planning(Talk):
     @property
     def plan(self) -> list[Day]:
         """The days as far as they can be read."""
-        return plans.plan(self.halves.get(BOOKER), self.halves.get(GUIDE), self.task.days)
+        return plans.merge_halves(self.halves.get(BOOKER), self.halves.get(GUIDE), self.task.days)
 
     @property
     def whole(self) -> bool:
@@ -176,9 +176,9 @@ class Travel(MessageEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("prompt", prompt, ("full", "terse"))
-        one_of("level", level, (None, *generator.LEVELS))
-        one_of("num_agents", num_agents, (1, 2))
+        check_choice("prompt", prompt, ("full", "terse"))
+        check_choice("level", level, (None, *generator.LEVELS))
+        check_choice("num_agents", num_agents, (1, 2))
         super().__init__(
             ["planner_0"] if num_agents == 1 else ["booker_0", "guide_1"],
             rounds=rounds,
@@ -187,17 +187,24 @@ class Travel(MessageEnv):
             render_mode=render_mode,
         )
         self.prompt_style = prompt
-        drawn = {"level": level, "visits": visits, "candidates": candidates, "wishes": wishes}
-        self.tasks = _tasks(source, on_bad_record, split, drawn)
+        generator_args = {
+            "level": level,
+            "visits": visits,
+            "candidates": candidates,
+            "wishes": wishes,
+        }
+        self.tasks = _load_tasks(source, on_bad_record, split, generator_args)
         self.fallback = self.tasks.fallback
-        self.episode: Planning
+        self.episode: TravelState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Planning(task=self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = TravelState(
+            task=self.tasks.sample(rng) if task is None else self.tasks[task]
+        )
 
     def describe(self) -> Mapping[str, Any]:
         task = self.episode.task
-        shared = described(self.tasks, repr(task), task)
+        shared = describe_task(self.tasks, repr(task), task)
         return {**shared, "people": task.people, "days": task.days, "visits": task.visits}
 
     def prompt(self, agent: str) -> str:
@@ -206,11 +213,11 @@ class Travel(MessageEnv):
 
     def board(self) -> str:
         state = self.episode
-        lines = [prompts.whole(state.task), *self.said()]
+        lines = [prompts.request_and_tables(state.task), *self.said()]
         for half, fields in state.halves.items():
-            own = plans.BOOKED if half == BOOKER else plans.VISITED
+            own = plans.BOOKER_FIELDS if half == BOOKER else plans.GUIDE_FIELDS
             lines += [f"The {half}'s half:"]
-            lines += [plans.written(state.plan, own) if fields else "  cannot be read"]
+            lines += [plans.format_plan(state.plan, own) if fields else "  cannot be read"]
         return "\n".join(lines)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
@@ -219,28 +226,30 @@ class Travel(MessageEnv):
         state = self.episode
         return {
             **super().ending(agent),
-            "constraints": judge.verdicts(state.task, state.plan) if state.whole else None,
-            "cost": judge.cost(state.task, state.plan) if state.whole else None,
+            "constraints": judge.check_constraints(state.task, state.plan) if state.whole else None,
+            "cost": judge.total_cost(state.task, state.plan) if state.whole else None,
         }
 
     def expert(self, agent: str) -> str:
         task, halves = self.episode.task, self._view(agent).halves
-        if self.writing:
+        if self.is_message_round:
             return oracle.expert_message(
-                halves[0], oracle.known(task, halves[0]), self.message_chars
+                halves[0], oracle.with_known_tables(task, halves[0]), self.message_chars
             )
         if not self.rounds:
-            return plans.written(oracle.whole_plan(task), prompts.fields_of(halves))
-        return oracle.expert_plan(halves[0], oracle.known(task, halves[0]), self.heard(agent))
+            return plans.format_plan(oracle.whole_plan(task), prompts.fields_for_halves(halves))
+        return oracle.expert_plan(
+            halves[0], oracle.with_known_tables(task, halves[0]), self.heard(agent)
+        )
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         task, halves = self.episode.task, self._view(agent).halves
-        if self.writing:
-            own = oracle.known(task, halves[0])
+        if self.is_message_round:
+            own = oracle.with_known_tables(task, halves[0])
             return oracle.amateur_message(halves[0], own, self.message_chars, rng)
         if len(halves) == 2:
             return oracle.amateur_whole(task, rng)
-        own = oracle.known(task, halves[0])
+        own = oracle.with_known_tables(task, halves[0])
         return oracle.amateur_plan(halves[0], own, self.heard(agent), rng)
 
     def act(self, texts: Mapping[str, str]) -> Outcome:
@@ -251,24 +260,24 @@ class Travel(MessageEnv):
         for agent, text in texts.items():
             view = self._view(agent)
             try:
-                fields = plans.read(text, view.fields, task.days)
-            except Malformed as reason:
+                fields = plans.parse_plan(text, view.fields, task.days)
+            except MalformedError as reason:
                 errors[agent] = f"malformed: {reason}"
                 continue
             read |= dict.fromkeys(view.halves, fields)
         self.episode = replace(self.episode, halves=read, told={})
         plan = self.episode.plan
         verdicts = {
-            half: None if read[half] is None else scoring.own_verdicts(half, task, plan)
+            half: None if read[half] is None else scoring.check_own_half(half, task, plan)
             for half in HALVES
         }
-        parts = {half: scoring.own_parts(half, verdicts[half]) for half in HALVES}
+        parts = {half: scoring.own_reward_components(half, verdicts[half]) for half in HALVES}
         for agent in self.possible_agents:
-            wrong = self._complaint(agent, verdicts)
+            wrong = self._explain_error(agent, verdicts)
             if agent not in errors and wrong:
                 errors[agent] = f"wrong: {wrong}"
-        sound = all(v is not None and v["tables"] and v["complete"] for v in verdicts.values())
-        team = scoring.team_parts(task, plan if sound else None)
+        is_sound = all(v is not None and v["tables"] and v["complete"] for v in verdicts.values())
+        team = scoring.team_reward_components(task, plan if is_sound else None)
         self.success = team["plan"] > 0
         return Outcome(
             team=team,
@@ -280,11 +289,11 @@ class Travel(MessageEnv):
     def _own(self, agent: str, parts: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
         halves = self._view(agent).halves
         if len(halves) == 2:
-            return scoring.alone_parts(parts[BOOKER], parts[GUIDE])
+            return scoring.alone_reward_components(parts[BOOKER], parts[GUIDE])
         return parts[halves[0]]
 
-    def _complaint(self, agent: str, verdicts: Mapping[str, Mapping[str, bool] | None]) -> str:
-        found = (scoring.complaint(verdicts[half] or {}) for half in self._view(agent).halves)
+    def _explain_error(self, agent: str, verdicts: Mapping[str, Mapping[str, bool] | None]) -> str:
+        found = (scoring.explain_error(verdicts[half] or {}) for half in self._view(agent).halves)
         return next(filter(None, found), "")
 
     def _view(self, agent: str) -> prompts.TravelView:
@@ -300,11 +309,11 @@ class Travel(MessageEnv):
         )
 
 
-def _tasks(
-    source: str, on_bad_record: str, split: str, drawn: Mapping[str, Any]
+def _load_tasks(
+    source: str, on_bad_record: str, split: str, generator_args: Mapping[str, Any]
 ) -> Tasks[TripTask]:
-    """The tasks of a split. ``drawn``: the arguments of generated tasks, None for those not given."""
-    given = {name: value for name, value in drawn.items() if value is not None}
+    """The tasks of a split. ``generator_args``: the arguments of generated tasks, None for those not given."""
+    given = {name: value for name, value in generator_args.items() if value is not None}
     if source != "generator":
         if given:
             raise ConfigError(f"{', '.join(given)} is for source='generator', got {source!r}")
@@ -313,8 +322,10 @@ def _tasks(
     settings = {**level._asdict(), **given}
     generator.check_arguments(**settings)
     named = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()))
-    return generated(generator.draw, canonical, split=split, name=f"travel, {named}", **settings)
+    return generate_tasks(
+        generator.sample_task, canonical, split=split, name=f"travel, {named}", **settings
+    )
 
 
 raw_env = Travel
-env, parallel_env = public_forms(Travel)
+env, parallel_env = make_env_fns(Travel)

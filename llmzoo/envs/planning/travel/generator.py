@@ -37,21 +37,21 @@ from llmzoo.envs.planning.travel.tasks import (
     Transport,
     TripTask,
 )
-from llmzoo.envs.settings import in_range
+from llmzoo.envs.settings import check_range
 
 MAX_PEOPLE = 6
 NIGHTLY = (60, 110)  # dollars a person, both included
 TOTAL = (280, 320)  # a person and city, of the cheapest choice
 TICKETS = (15, 45)  # a person and leg, for the end at the origin
 GAP = 8  # by which another city is dearer for a person
-TREAT = (
+MAX_TREAT_COST = (
     9  # by which a restaurant with a cuisine that is asked for is dearer than the third cheapest
 )
 MAX_VISITS, MAX_CANDIDATES = 3, 6
 KINDS = ("rule", "room", "cuisine", "transport")
 
 
-class Level(NamedTuple):
+class TravelLevel(NamedTuple):
     """``visits``: the cities of a trip. ``candidates``: those that it may choose from. ``wishes``: how many
     of ``KINDS`` are asked for."""
 
@@ -60,17 +60,21 @@ class Level(NamedTuple):
     wishes: int
 
 
-LEVELS = {"easy": Level(1, 4, 1), "normal": Level(2, 4, 2), "hard": Level(3, 5, 4)}
+LEVELS = {
+    "easy": TravelLevel(1, 4, 1),
+    "normal": TravelLevel(2, 4, 2),
+    "hard": TravelLevel(3, 5, 4),
+}
 
 
 def check_arguments(visits: int, candidates: int, wishes: int) -> None:
     """Raises ``ConfigError`` for tasks that cannot be drawn."""
-    in_range("visits", visits, 1, MAX_VISITS)
-    in_range("candidates", candidates, visits + 1, MAX_CANDIDATES)
-    in_range("wishes", wishes, 0, len(KINDS))
+    check_range("visits", visits, 1, MAX_VISITS)
+    check_range("candidates", candidates, visits + 1, MAX_CANDIDATES)
+    check_range("wishes", wishes, 0, len(KINDS))
 
 
-def draw(rng: random.Random, *, visits: int, candidates: int, wishes: int) -> TripTask:
+def sample_task(rng: random.Random, *, visits: int, candidates: int, wishes: int) -> TripTask:
     """A trip of ``2 * visits + 1`` days to ``visits`` of ``candidates`` cities."""
     origin, *cities = rng.sample(words.TOWNS, candidates + 1)
     people = rng.randint(1, MAX_PEOPLE)
@@ -85,7 +89,7 @@ def draw(rng: random.Random, *, visits: int, candidates: int, wishes: int) -> Tr
     nightly = [rng.randint(*NIGHTLY) for _ in cities]
     fares = [rng.randint(10, 40) for _ in cities]  # for the other end of a leg
     meals = [total + GAP * (n not in right) - 2 * nightly[n] for n in range(candidates)]
-    least = visits * total + 2 * tickets + TREAT * len(wanted)
+    least = visits * total + 2 * tickets + MAX_TREAT_COST * len(wanted)
 
     ends = dict(zip((origin, *cities), (tickets, *fares), strict=True))
     lodging = [night - fare for night, fare in zip(nightly, fares, strict=True)]
@@ -101,14 +105,14 @@ def draw(rng: random.Random, *, visits: int, candidates: int, wishes: int) -> Tr
         room=room,
         cuisines=tuple(wanted),
         transport=unwanted,
-        transports=tuple(_transports(rng, ends, origin, people, unwanted, tour=visits > 1)),
-        stays=tuple(_stays(rng, cities, lodging, people, rule, room, fixed=visits > 1)),
-        restaurants=tuple(_restaurants(rng, cities, meals, wanted)),
-        sights=tuple(map(Sight, words.sights(rng, 3 * candidates), 3 * cities)),
+        transports=tuple(_sample_transports(rng, ends, origin, people, unwanted, tour=visits > 1)),
+        stays=tuple(_sample_stays(rng, cities, lodging, people, rule, room, fixed=visits > 1)),
+        restaurants=tuple(_sample_restaurants(rng, cities, meals, wanted)),
+        sights=tuple(map(Sight, words.sample_sight_names(rng, 3 * candidates), 3 * cities)),
     )
 
 
-def _transports(
+def _sample_transports(
     rng: random.Random,
     ends: dict[str, int],
     origin: str,
@@ -148,7 +152,7 @@ def _transports(
     return ways
 
 
-class _Offer(NamedTuple):
+class _StayOffer(NamedTuple):
     """A stay to make. ``night``: what it costs all people; ``kind`` of room, "" for one that suits; ``most``
     people in a room, 0 for any number."""
 
@@ -159,7 +163,7 @@ class _Offer(NamedTuple):
     most: int = 0
 
 
-def _stays(
+def _sample_stays(
     rng: random.Random,
     cities: Sequence[str],
     lodging: Sequence[int],
@@ -173,12 +177,12 @@ def _stays(
 
     ``fixed``: all that suit ask for two nights.
     """
-    names = iter(words.stays(rng, 5 * len(cities)))
+    names = iter(words.sample_stay_names(rng, 5 * len(cities)))
     others = [each for each in RULES if each != rule]
     suiting = [kind for kind in KINDS_OF_ROOM if kind not in ROOMS.get(room, ())]
     stays = []
     for city, share in zip(cities, lodging, strict=True):
-        offers = _offers(rng, people * share, people, bool(rule), suiting, fixed=fixed)
+        offers = _sample_offers(rng, people * share, people, bool(rule), suiting, fixed=fixed)
         for offer in rng.sample(offers, len(offers)):
             most = offer.most or rng.randint(1, MAX_PEOPLE)
             price = ceil(offer.night / ceil(people / most))
@@ -189,7 +193,7 @@ def _stays(
     return stays
 
 
-def _offers(
+def _sample_offers(
     rng: random.Random,
     cost: int,
     people: int,
@@ -197,35 +201,35 @@ def _offers(
     suiting: Sequence[str],
     *,
     fixed: bool,
-) -> list[_Offer]:
+) -> list[_StayOffer]:
     """Of a city: the cheapest that suits, cheaper ones that break a constraint, and dearer ones."""
     # as many in a room as lead to a price in whole dollars
     exact = [most for most in range(1, MAX_PEOPLE + 1) if cost % ceil(people / most) == 0]
     nights = 2 if fixed else rng.randint(1, 2)
     unsuited = [kind for kind in KINDS_OF_ROOM if kind not in suiting]
     if rule and (not unsuited or rng.random() < 0.5):
-        trap = _Offer(cost * rng.uniform(0.5, 0.9), rng.randint(1, 2), banned=True)
+        trap = _StayOffer(cost * rng.uniform(0.5, 0.9), rng.randint(1, 2), banned=True)
     elif unsuited:
-        trap = _Offer(cost * rng.uniform(0.5, 0.9), rng.randint(1, 2), rng.choice(unsuited))
+        trap = _StayOffer(cost * rng.uniform(0.5, 0.9), rng.randint(1, 2), rng.choice(unsuited))
     else:
-        trap = _Offer(cost * rng.uniform(0.5, 0.9), rng.randint(3, 5))
+        trap = _StayOffer(cost * rng.uniform(0.5, 0.9), rng.randint(3, 5))
     return [
-        _Offer(cost, nights, most=rng.choice(exact)),
+        _StayOffer(cost, nights, most=rng.choice(exact)),
         trap,
-        _Offer(cost * rng.uniform(0.5, 0.9), rng.randint(3, 5)),
-        _Offer(cost * rng.uniform(1.2, 1.8), nights),
+        _StayOffer(cost * rng.uniform(0.5, 0.9), rng.randint(3, 5)),
+        _StayOffer(cost * rng.uniform(1.2, 1.8), nights),
         # many small rooms: cheap for one, dear for all
-        _Offer(cost * rng.uniform(1.2, 1.6), 2, most=1),
+        _StayOffer(cost * rng.uniform(1.2, 1.6), 2, most=1),
     ]
 
 
-def _restaurants(
+def _sample_restaurants(
     rng: random.Random, cities: Sequence[str], meals: Sequence[int], wanted: Sequence[str]
 ) -> list[Restaurant]:
     """Three cheap ones in each city, together for ``meals``; one for each cuisine that is asked for; and
     dear ones."""
     per_city = 6 + len(wanted)
-    names = iter(words.restaurants(rng, per_city * len(cities)))
+    names = iter(words.sample_restaurant_names(rng, per_city * len(cities)))
     plain = [c for c in (*words.CUISINES, *words.OTHER_CUISINES) if c not in wanted]
     restaurants = []
     for city, whole in zip(cities, meals, strict=True):
@@ -233,11 +237,11 @@ def _restaurants(
         second = (whole - first) // 2 - rng.randint(0, whole // 24)
         third = whole - first - second
         costs: list[tuple[int, list[str]]] = [(cost, []) for cost in (first, second, third)]
-        costs += [(third + TREAT, [cuisine]) for cuisine in wanted]
+        costs += [(third + MAX_TREAT_COST, [cuisine]) for cuisine in wanted]
         for _ in range(3):
             # no two of those that are asked for: that would be cheaper than one each
             served = rng.sample(wanted, 1) if wanted and rng.random() < 0.5 else []
-            costs.append((third + TREAT + rng.randint(1, 40), served))
+            costs.append((third + MAX_TREAT_COST + rng.randint(1, 40), served))
         here = []
         for cost, cuisines in costs:
             served = [*cuisines, *rng.sample(plain, rng.randint(1, 3))]

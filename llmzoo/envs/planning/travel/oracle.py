@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from llmzoo.envs.planning.travel.plans import BOOKED, VISITED, Day, written
+from llmzoo.envs.planning.travel.plans import BOOKER_FIELDS, GUIDE_FIELDS, Day, format_plan
 from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
-from llmzoo.envs.planning.travel.solver import Route, Solver, Stop, booked, visited
+from llmzoo.envs.planning.travel.solver import Route, RouteStop, Solver, booker_days, guide_days
 from llmzoo.envs.planning.travel.tasks import SELF_DRIVING, TripTask
 
 NOTHING_TO_SAY = "no trip"
@@ -28,7 +28,7 @@ Costs = Mapping[Route, int]
 Meals = Mapping[tuple[str, int], int]  # by city and number of full days
 
 
-def known(task: TripTask, half: str) -> TripTask:
+def with_known_tables(task: TripTask, half: str) -> TripTask:
     """The task without the tables of the other agent."""
     if half == BOOKER:
         return replace(task, restaurants=(), sights=())
@@ -37,13 +37,13 @@ def known(task: TripTask, half: str) -> TripTask:
 
 def expert_message(half: str, task: TripTask, limit: int) -> str:
     if half == GUIDE:
-        return _join(_meals_said(task, _meals(task)), limit)
-    return _join(_routes_said(task, _costs(task)), limit)
+        return _join_within_limit(_format_meals(task, _meal_costs(task)), limit)
+    return _join_within_limit(_format_routes(task, _route_costs(task)), limit)
 
 
 def expert_plan(half: str, task: TripTask, messages: Sequence[str]) -> str:
     """A half of the plan for the cheapest route that both messages lead to."""
-    return _half(half, task, _agree(half, task, messages))
+    return _format_half(half, task, _choose_route(half, task, messages))
 
 
 def whole_plan(task: TripTask) -> list[Day]:
@@ -53,7 +53,7 @@ def whole_plan(task: TripTask) -> list[Day]:
     route = best[1] if best else next(solver.routes())
     return [
         here._replace(meals=there.meals, sights=there.sights)
-        for here, there in zip(_book(task, route), _visited(task, route), strict=True)
+        for here, there in zip(_booker_days(task, route), _guide_days(task, route), strict=True)
     ]
 
 
@@ -65,14 +65,19 @@ def amateur_message(half: str, task: TripTask, limit: int, rng: random.Random) -
         task = replace(task, people=1)
     if slip == "vague":
         return "Any city will do for me, they all look nice."
-    said = list(
-        _meals_said(task, _meals(task)) if half == GUIDE else _routes_said(task, _costs(task))
+    costs = list(
+        _format_meals(task, _meal_costs(task))
+        if half == GUIDE
+        else _format_routes(task, _route_costs(task))
     )
     if slip == "half":
-        said = rng.sample(said, (len(said) + 1) // 2)
+        costs = rng.sample(costs, (len(costs) + 1) // 2)
     if slip == "long":
-        return f"This is what I found: {_join(said, limit)}. " + "I hope that it helps. " * 100
-    return _join(said, limit)
+        return (
+            f"This is what I found: {_join_within_limit(costs, limit)}. "
+            + "I hope that it helps. " * 100
+        )
+    return _join_within_limit(costs, limit)
 
 
 def amateur_plan(half: str, task: TripTask, messages: Sequence[str], rng: random.Random) -> str:
@@ -83,62 +88,65 @@ def amateur_plan(half: str, task: TripTask, messages: Sequence[str], rng: random
         messages = ()
     if slip == "careless":
         task = replace(task, rule="", room="", cuisines=(), transport="")
-    text = _half(half, task, _agree(half, task, messages))
+    text = _format_half(half, task, _choose_route(half, task, messages))
     lines = text.splitlines()
     if slip == "short":
         lines = lines[:-1]
     if slip == "twice":
         lines[0] = re.sub(r"transport: [^;]*", f"transport: {SELF_DRIVING}", lines[0])
-        lines[0] = lines[0].replace("dinner: -", f"dinner: {_first_dinner(lines)}")
+        lines[0] = lines[0].replace("dinner: -", f"dinner: {_repeat_dinner(lines)}")
     return "\n".join(["Here is my half.", *lines])
 
 
 def amateur_whole(task: TripTask, rng: random.Random) -> str:
     """A whole plan with the mistakes of either half."""
-    messages = {half: expert_message(half, known(task, half), 10_000) for half in (BOOKER, GUIDE)}
+    messages = {
+        half: expert_message(half, with_known_tables(task, half), 10_000)
+        for half in (BOOKER, GUIDE)
+    }
     booker, guide = (
-        amateur_plan(half, known(task, half), [messages[other]], rng).splitlines()
+        amateur_plan(half, with_known_tables(task, half), [messages[other]], rng).splitlines()
         for half, other in ((BOOKER, GUIDE), (GUIDE, BOOKER))
     )
     joined = (f"{a}; {b.partition(':')[2]}" for a, b in zip(booker[1:], guide[1:], strict=False))
     return "\n".join(["Here is my plan.", *joined])
 
 
-def _half(half: str, task: TripTask, route: Route) -> str:
+def _format_half(half: str, task: TripTask, route: Route) -> str:
     if half == BOOKER:
-        return written(_book(task, route), BOOKED)
-    return written(_visited(task, route), VISITED)
+        return format_plan(_booker_days(task, route), BOOKER_FIELDS)
+    return format_plan(_guide_days(task, route), GUIDE_FIELDS)
 
 
-def _book(task: TripTask, route: Route) -> list[Day]:
-    booking = Solver(task).booking(route)
-    return booked(task, route, booking) if booking else _bare(task, route)
+def _booker_days(task: TripTask, route: Route) -> list[Day]:
+    booking = Solver(task).cheapest_booking(route)
+    return booker_days(task, route, booking) if booking else _empty_days(task, route)
 
 
-def _visited(task: TripTask, route: Route) -> list[Day]:
-    menu = Solver(task).menu(route)
-    return visited(task, route, menu.places) if menu else _bare(task, route)
+def _guide_days(task: TripTask, route: Route) -> list[Day]:
+    menu = Solver(task).cheapest_menu(route)
+    return guide_days(task, route, menu.places) if menu else _empty_days(task, route)
 
 
-def _bare(task: TripTask, route: Route) -> list[Day]:
+def _empty_days(task: TripTask, route: Route) -> list[Day]:
     """The days of a route for which nothing is found."""
     days: list[Day] = []
     here = task.origin
-    for stop in (*route, Stop(task.origin, 1)):
+    for stop in (*route, RouteStop(task.origin, 1)):
         days += [Day(len(days) + 1, (here, stop.city))]
         days += [Day(len(days) + n, (stop.city,)) for n in range(1, stop.nights)]
         here = stop.city
     return days
 
 
-def _agree(half: str, task: TripTask, messages: Sequence[str]) -> Route:
+def _choose_route(half: str, task: TripTask, messages: Sequence[str]) -> Route:
     """The cheapest route by the own tables and the last message that tells of the other's."""
-    costs, meals = (_costs(task), {}) if half == BOOKER else ({}, _meals(task))
+    costs, meals = (_route_costs(task), {}) if half == BOOKER else ({}, _meal_costs(task))
     for message in messages:
         if half == BOOKER:
-            meals = _meals_heard(task, message) or meals
+            meals = _parse_meals(task, message) or meals
         else:
-            costs = _costs_heard(task, message) or costs
+            costs = _parse_routes(task, message) or costs
     if half == BOOKER and not costs:
         return next(Solver(task).routes())
     if not costs:
@@ -166,34 +174,34 @@ def _even_routes(task: TripTask) -> list[Route]:
     ]
 
 
-def _costs(task: TripTask) -> Costs:
-    return {route: booking.cost for booking, route in Solver(task).bookings()}
+def _route_costs(task: TripTask) -> Costs:
+    return {route: booking.cost for booking, route in Solver(task).cheapest_bookings()}
 
 
-def _meals(task: TripTask) -> Meals:
+def _meal_costs(task: TripTask) -> Meals:
     solver = Solver(task)
     costs = {
-        (city, days): solver.plain_cost(city, days)
+        (city, days): solver.cheapest_meal_cost(city, days)
         for city in task.cities
         for days in range(1, task.full_days + 1)
     }
     return {key: cost for key, cost in costs.items() if cost is not None}
 
 
-def _routes_said(task: TripTask, costs: Costs) -> Iterable[str]:
+def _format_routes(task: TripTask, costs: Costs) -> Iterable[str]:
     for route, cost in costs.items():
         stops = " ".join(f"{task.cities.index(stop.city) + 1}x{stop.nights}" for stop in route)
         yield f"{stops} {cost}"
 
 
-def _meals_said(task: TripTask, meals: Meals) -> Iterable[str]:
+def _format_meals(task: TripTask, meals: Meals) -> Iterable[str]:
     for number, city in enumerate(task.cities, start=1):
         costs = [meals.get((city, days), "-") for days in range(1, task.full_days + 1)]
         if costs:
             yield f"{number}: {' '.join(map(str, costs))}"
 
 
-def _costs_heard(task: TripTask, message: str) -> Costs:
+def _parse_routes(task: TripTask, message: str) -> Costs:
     """The routes that a message lists and that are routes of the task."""
     costs: dict[Route, int] = {}
     for part in message.split(";"):
@@ -204,7 +212,7 @@ def _costs_heard(task: TripTask, message: str) -> Costs:
         numbers = [(int(a), int(b)) for a, b in _STOP.findall(stops[0])]
         if any(not 1 <= city <= len(task.cities) or nights < 1 for city, nights in numbers):
             continue
-        route = tuple(Stop(task.cities[city - 1], nights) for city, nights in numbers)
+        route = tuple(RouteStop(task.cities[city - 1], nights) for city, nights in numbers)
         cities = {stop.city for stop in route}
         whole = sum(stop.nights for stop in route) == task.days - 1
         if whole and len(cities) == len(route) == task.visits:
@@ -212,7 +220,7 @@ def _costs_heard(task: TripTask, message: str) -> Costs:
     return costs
 
 
-def _meals_heard(task: TripTask, message: str) -> Meals:
+def _parse_meals(task: TripTask, message: str) -> Meals:
     meals: dict[tuple[str, int], int] = {}
     for part in message.split(";"):
         match = _MEALS.fullmatch(part.strip())
@@ -223,7 +231,7 @@ def _meals_heard(task: TripTask, message: str) -> Meals:
     return meals
 
 
-def _join(parts: Iterable[str], limit: int) -> str:
+def _join_within_limit(parts: Iterable[str], limit: int) -> str:
     """The parts that fit into a message."""
     message = ""
     for part in parts:
@@ -234,7 +242,7 @@ def _join(parts: Iterable[str], limit: int) -> str:
     return message or NOTHING_TO_SAY[:limit]
 
 
-def _first_dinner(lines: Sequence[str]) -> str:
+def _repeat_dinner(lines: Sequence[str]) -> str:
     """A restaurant that another day has for dinner."""
     dinners = re.findall(r"dinner: ([^;]*)", "\n".join(lines))
     return next((dinner for dinner in dinners if dinner != "-"), "-")

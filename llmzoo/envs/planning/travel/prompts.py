@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from llmzoo.envs.planning.rounds import View
-from llmzoo.envs.planning.travel.plans import BOOKED, VISITED
+from llmzoo.envs.planning.rounds import PlanningView
+from llmzoo.envs.planning.travel.plans import BOOKER_FIELDS, GUIDE_FIELDS
 from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
 from llmzoo.envs.planning.travel.tasks import (
     CAR_SEATS,
@@ -17,7 +17,7 @@ from llmzoo.envs.planning.travel.tasks import (
     Transport,
     TripTask,
 )
-from llmzoo.envs.text import encodable
+from llmzoo.envs.text import replace_surrogates
 
 _EXAMPLE = {
     "city": ("CITY -> CITY", "CITY"),
@@ -34,7 +34,7 @@ _WORK = {
 }
 
 
-class TravelView(View[TripTask]):
+class TravelView(PlanningView[TripTask]):
     """What an agent reads of a trip."""
 
     @property
@@ -42,28 +42,31 @@ class TravelView(View[TripTask]):
         """Whose tables it reads and whose half it writes."""
         if len(self.agents) == 1:
             return BOOKER, GUIDE
-        return (half_of(self.agent),)
+        return (half_for_agent(self.agent),)
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields of its lines."""
-        return fields_of(self.halves)
+        return fields_for_halves(self.halves)
 
 
-def half_of(agent: str) -> str:
+def half_for_agent(agent: str) -> str:
     return agent.partition("_")[0]
 
 
-def fields_of(halves: Sequence[str]) -> tuple[str, ...]:
-    return (*(BOOKED if BOOKER in halves else ()), *(VISITED if GUIDE in halves else ()))
+def fields_for_halves(halves: Sequence[str]) -> tuple[str, ...]:
+    return (
+        *(BOOKER_FIELDS if BOOKER in halves else ()),
+        *(GUIDE_FIELDS if GUIDE in halves else ()),
+    )
 
 
 def full(view: TravelView) -> str:
     """The prompt in sentences."""
-    lines = [_role(view), "", _request(view.task), "", *_RULES, ""]
+    lines = [_role_lines(view), "", _request_lines(view.task), "", *_RULES, ""]
     lines += tables(view.task, view.halves)
-    lines += [*view.said(), *view.standing(), *_asked(view), "", "Your answer:"]
-    return encodable("\n".join(lines))
+    lines += [*view.said(), *view.status_lines(), *_answer_form_lines(view), "", "Your answer:"]
+    return replace_surrogates("\n".join(lines))
 
 
 def terse(view: TravelView) -> str:
@@ -78,10 +81,12 @@ def terse(view: TravelView) -> str:
         "; ".join(filter(None, [*wishes, *task.cuisines])) or "no wishes",
     ]
     lines += brief_tables(task, view.halves)
-    lines += view.briefly_said()
+    lines += view.terse_message_lines()
     lines += [f"not delivered {view.told}"] if view.told else []
-    lines += [f"message up to {view.limit}" if view.writing else _example(view.fields, 0, 1)]
-    return encodable("\n".join([*lines, ""]))
+    lines += [
+        f"message up to {view.limit}" if view.is_message_round else _example_line(view.fields, 0, 1)
+    ]
+    return replace_surrogates("\n".join([*lines, ""]))
 
 
 def tables(task: TripTask, halves: Sequence[str]) -> list[str]:
@@ -89,15 +94,19 @@ def tables(task: TripTask, halves: Sequence[str]) -> list[str]:
     lines = []
     if BOOKER in halves:
         lines += ["Transport (the price of a flight is per person, all other prices are per car):"]
-        for (start, end), ways in _legs(task).items():
-            lines += [f"{start} -> {end}: {'; '.join(map(_way, ways))}"]
+        for (start, end), ways in _transports_by_leg(task).items():
+            lines += [f"{start} -> {end}: {'; '.join(map(_format_transport, ways))}"]
         lines += ["", "Stays (the price is per room and night):"]
         for city in task.cities:
-            lines += [f"{city}: {_stay(stay)}" for stay in task.stays if stay.city == city]
+            lines += [f"{city}: {_format_stay(stay)}" for stay in task.stays if stay.city == city]
     if GUIDE in halves:
         lines += [""] * bool(lines) + ["Restaurants (the price of a meal is per person):"]
         for city in task.cities:
-            lines += [f"{city}: {_meal(meal)}" for meal in task.restaurants if meal.city == city]
+            lines += [
+                f"{city}: {_format_restaurant(meal)}"
+                for meal in task.restaurants
+                if meal.city == city
+            ]
         lines += ["", "Sights:"]
         for city in task.cities:
             seen = [sight.name for sight in task.sights if sight.city == city]
@@ -109,8 +118,8 @@ def brief_tables(task: TripTask, halves: Sequence[str]) -> list[str]:
     """The tables in few words."""
     lines = []
     if BOOKER in halves:
-        for (start, end), ways in _legs(task).items():
-            named = [f"{_named(way)} {way.price}" for way in ways]
+        for (start, end), ways in _transports_by_leg(task).items():
+            named = [f"{_transport_name(way)} {way.price}" for way in ways]
             lines += [f"{start} -> {end}: {'; '.join(named)}"]
         for stay in task.stays:
             forbids = "".join(f", no {rule}" for rule in stay.forbids)
@@ -127,22 +136,22 @@ def brief_tables(task: TripTask, halves: Sequence[str]) -> list[str]:
     return lines
 
 
-def whole(task: TripTask) -> str:
+def request_and_tables(task: TripTask) -> str:
     """The request and all tables, for a person."""
-    return "\n".join([_request(task), "", *tables(task, (BOOKER, GUIDE))])
+    return "\n".join([_request_lines(task), "", *tables(task, (BOOKER, GUIDE))])
 
 
-def _role(view: TravelView) -> str:
+def _role_lines(view: TravelView) -> str:
     if len(view.agents) == 1:
         return f"You are {view.agent}. You plan a trip, and see all tables."
     (half,), (other,) = view.halves, [agent for agent in view.agents if agent != view.agent]
     return (
         f"You are {view.agent}. You plan a trip together with {other}. You {_WORK[half][0]}, and {other} "
-        f"{_WORK[half_of(other)][1]}. Each of you sees only the tables for your own half of the plan."
+        f"{_WORK[half_for_agent(other)][1]}. Each of you sees only the tables for your own half of the plan."
     )
 
 
-def _request(task: TripTask) -> str:
+def _request_lines(task: TripTask) -> str:
     cities = ", ".join(f"({n}) {city}" for n, city in enumerate(task.cities, start=1))
     one = task.visits == 1
     chosen = f"{task.visits} {'city' if one else 'cities'}" + f" of {task.region}" * bool(
@@ -179,8 +188,8 @@ _RULES = (
 )
 
 
-def _asked(view: TravelView) -> list[str]:
-    if view.writing:
+def _answer_form_lines(view: TravelView) -> list[str]:
+    if view.is_message_round:
         (other,) = (agent for agent in view.agents if agent != view.agent)
         return [
             f"Write a message to {other}, of at most {view.limit} characters. {other} writes one at the same "
@@ -190,37 +199,37 @@ def _asked(view: TravelView) -> list[str]:
     what = "the plan" if len(view.agents) == 1 else "your half of the plan"
     return [
         f"Write {what}: one line for each of the {view.task.days} days, with - where there is nothing, in this form:",
-        _example(view.fields, 0, 1),
-        _example(view.fields, 1, 2),
+        _example_line(view.fields, 0, 1),
+        _example_line(view.fields, 1, 2),
     ]
 
 
-def _example(fields: Iterable[str], column: int, day: int) -> str:
+def _example_line(fields: Iterable[str], column: int, day: int) -> str:
     return f"day {day}: " + "; ".join(f"{name}: {_EXAMPLE[name][column]}" for name in fields)
 
 
-def _legs(task: TripTask) -> dict[tuple[str, str], list[Transport]]:
+def _transports_by_leg(task: TripTask) -> dict[tuple[str, str], list[Transport]]:
     legs: dict[tuple[str, str], list[Transport]] = {}
     for way in task.transports:
         legs.setdefault((way.origin, way.destination), []).append(way)
     return legs
 
 
-def _named(way: Transport) -> str:
+def _transport_name(way: Transport) -> str:
     day = f" on day {way.day}" if way.day else ""
     return f"{way.mode} {way.number}{day}" if way.mode == FLIGHT else way.mode
 
 
-def _way(way: Transport) -> str:
-    return f"{_named(way)} ${way.price}"
+def _format_transport(way: Transport) -> str:
+    return f"{_transport_name(way)} ${way.price}"
 
 
-def _stay(stay: Stay) -> str:
+def _format_stay(stay: Stay) -> str:
     nights = "1 night" if stay.nights == 1 else f"{stay.nights} nights"
     people = "1 person" if stay.people == 1 else f"{stay.people} people"
     forbids = "".join(f", no {rule}" for rule in stay.forbids)
     return f"{stay.name}: ${stay.price}, {stay.room}, for {people}, at least {nights}{forbids}"
 
 
-def _meal(meal: Restaurant) -> str:
+def _format_restaurant(meal: Restaurant) -> str:
     return f"{meal.name}: ${meal.cost}, {', '.join(meal.cuisines)}"

@@ -35,23 +35,23 @@ BOOKER, GUIDE = "booker", "guide"
 OWN = {BOOKER: OWN_BOOKER, GUIDE: OWN_GUIDE}
 
 
-def own_verdicts(half: str, task: TripTask, plan: Sequence[Day]) -> dict[str, bool]:
+def check_own_half(half: str, task: TripTask, plan: Sequence[Day]) -> dict[str, bool]:
     """For each constraint that an agent can keep by itself, whether its half keeps it."""
     if half == GUIDE:
         return {
-            "tables": judge.visited_in_tables(task, plan),
-            "complete": judge.visits_complete(task, plan),
-            **{name: holds(task, plan) for name, holds in judge.GUIDE.items()},
+            "tables": judge.has_listed_visits(task, plan),
+            "complete": judge.has_complete_visits(task, plan),
+            **{name: holds(task, plan) for name, holds in judge.GUIDE_CONSTRAINTS.items()},
         }
     return {
-        "tables": judge.booked_in_tables(task, plan),
-        "complete": judge.booking_complete(task, plan),
-        "city": judge.booked_in_city(task, plan),
-        **{name: holds(task, plan) for name, holds in judge.BOOKER.items()},
+        "tables": judge.has_listed_bookings(task, plan),
+        "complete": judge.has_complete_booking(task, plan),
+        "city": judge.has_bookings_in_city(task, plan),
+        **{name: holds(task, plan) for name, holds in judge.BOOKER_CONSTRAINTS.items()},
     }
 
 
-def own_parts(half: str, verdicts: Mapping[str, bool] | None) -> dict[str, float]:
+def own_reward_components(half: str, verdicts: Mapping[str, bool] | None) -> dict[str, float]:
     """The parts of a half; ``verdicts``: None if it cannot be read."""
     worth = OWN[half]
     if verdicts is None:
@@ -65,25 +65,27 @@ def own_parts(half: str, verdicts: Mapping[str, bool] | None) -> dict[str, float
     }
 
 
-def alone_parts(booker: Mapping[str, float], guide: Mapping[str, float]) -> dict[str, float]:
+def alone_reward_components(
+    booker: Mapping[str, float], guide: Mapping[str, float]
+) -> dict[str, float]:
     """The parts of an agent that plans alone: half of each half's."""
     names = dict.fromkeys([*booker, *guide])
     return {name: (booker.get(name, 0.0) + guide.get(name, 0.0)) / 2 for name in names}
 
 
-def team_parts(task: TripTask, plan: Sequence[Day] | None) -> dict[str, float]:
+def team_reward_components(task: TripTask, plan: Sequence[Day] | None) -> dict[str, float]:
     """The team's parts for a plan; None: a half cannot be read, or is not sound."""
     if plan is None:
         return {"together": 0.0, "budget": 0.0, "plan": 0.0}
-    share = sum(judge.fits(task, day) for day in plan) / len(plan)
+    share = sum(judge.fits_cities(task, day) for day in plan) / len(plan)
     return {
         "together": TOGETHER * share,
-        "budget": BUDGET * (share == 1 and judge.cost(task, plan) <= task.budget),
-        "plan": PLAN * all(judge.verdicts(task, plan).values()),
+        "budget": BUDGET * (share == 1 and judge.total_cost(task, plan) <= task.budget),
+        "plan": PLAN * all(judge.check_constraints(task, plan).values()),
     }
 
 
-def complaint(verdicts: Mapping[str, bool]) -> str:
+def explain_error(verdicts: Mapping[str, bool]) -> str:
     """The first constraint of its own that a half breaks, in words; "" for none."""
     for name, holds in verdicts.items():
         if not holds:

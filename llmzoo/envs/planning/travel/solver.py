@@ -18,18 +18,18 @@ from llmzoo.envs.planning.travel.tasks import (
     Stay,
     Transport,
     TripTask,
-    spoken,
+    display_name,
 )
 
 MORE_MEALS = 3  # those of the day of arrival, which may serve a cuisine
 
 
-class Stop(NamedTuple):
+class RouteStop(NamedTuple):
     city: str
     nights: int
 
 
-Route = tuple[Stop, ...]
+Route = tuple[RouteStop, ...]
 
 
 class Booking(NamedTuple):
@@ -57,37 +57,38 @@ class Solver:
     def __init__(self, task: TripTask):
         self.task = task
         self._dishes: dict[tuple[str, int], Dishes] = {}
-        self._stays: dict[Stop, Stay | None] = {}
+        self._stays: dict[RouteStop, Stay | None] = {}
 
     def routes(self) -> Iterator[Route]:
         """All routes, in the order of the task's cities."""
-        shares = list(_shares(self.task.days - 1, self.task.visits))
+        shares = list(_split_nights(self.task.days - 1, self.task.visits))
         for cities in permutations(self.task.cities, self.task.visits):
             for nights in shares:
-                yield tuple(map(Stop, cities, nights))
+                yield tuple(map(RouteStop, cities, nights))
 
-    def booking(self, route: Route) -> Booking | None:
+    def cheapest_booking(self, route: Route) -> Booking | None:
         """The cheapest transport and stays of a route; None if there are none."""
         stays = tuple(stay for stay in map(self._stay, route) if stay)
-        ways = self._ways(route) if len(stays) == len(route) else None
+        ways = self._cheapest_transports(route) if len(stays) == len(route) else None
         if ways is None:
             return None
         rents = sum(
-            self.task.rent(stay) * stop.nights for stay, stop in zip(stays, route, strict=True)
+            self.task.nightly_cost(stay) * stop.nights
+            for stay, stop in zip(stays, route, strict=True)
         )
         return Booking(rents + sum(map(self.task.fare, ways)), ways, stays)
 
-    def bookings(self) -> list[tuple[Booking, Route]]:
+    def cheapest_bookings(self) -> list[tuple[Booking, Route]]:
         """The cheapest booking of each set of cities, the cheapest first."""
         best: dict[frozenset[str], tuple[Booking, Route]] = {}
         for route in self.routes():
-            found = self.booking(route)
+            found = self.cheapest_booking(route)
             cities = frozenset(stop.city for stop in route)
             if found and (cities not in best or found.cost < best[cities][0].cost):
                 best[cities] = found, route
         return sorted(best.values(), key=lambda pair: pair[0].cost)
 
-    def menu(self, route: Route) -> Menu | None:
+    def cheapest_menu(self, route: Route) -> Menu | None:
         """The cheapest meals of a route, with the cuisines that are asked for."""
         whole = (1 << len(self.task.cuisines)) - 1
         reached: dict[int, Menu] = {0: Menu(0, ())}
@@ -102,13 +103,13 @@ class Solver:
             reached = following
         return reached.get(whole)
 
-    def plain_cost(self, city: str, full_days: int) -> int | None:
+    def cheapest_meal_cost(self, city: str, full_days: int) -> int | None:
         """Of the cheapest meals of some full days, whatever the cuisines; None if there are too few
         restaurants, or too few sights."""
         if sum(sight.city == city for sight in self.task.sights) < full_days:
             return None
         bills = sorted(
-            self.task.bill(place) for place in self.task.restaurants if place.city == city
+            self.task.meal_cost(place) for place in self.task.restaurants if place.city == city
         )
         return sum(bills[: 3 * full_days]) if len(bills) >= 3 * full_days else None
 
@@ -116,10 +117,10 @@ class Solver:
         """The least cost of a plan and its route; None if there is no plan, whatever the budget."""
         found: tuple[int, Route] | None = None
         for route in self.routes():
-            if any(self.plain_cost(stop.city, stop.nights - 1) is None for stop in route):
+            if any(self.cheapest_meal_cost(stop.city, stop.nights - 1) is None for stop in route):
                 continue
-            booking = self.booking(route)
-            menu = self.menu(route) if booking else None
+            booking = self.cheapest_booking(route)
+            menu = self.cheapest_menu(route) if booking else None
             if booking and menu and (found is None or booking.cost + menu.cost < found[0]):
                 found = booking.cost + menu.cost, route
         return found
@@ -138,7 +139,7 @@ class Solver:
             if place.city != city:
                 continue
             serves = sum(1 << n for n, c in enumerate(self.task.cuisines) if c in place.cuisines)
-            bill = self.task.bill(place)
+            bill = self.task.meal_cost(place)
             for (count, mask), (cost, places) in list(reached.items()):
                 key = count + 1, mask | serves
                 if count < most and (key not in reached or cost + bill < reached[key][0]):
@@ -149,7 +150,7 @@ class Solver:
                 best[mask] = found
         return best
 
-    def _stay(self, stop: Stop) -> Stay | None:
+    def _stay(self, stop: RouteStop) -> Stay | None:
         if stop not in self._stays:
             suiting = [
                 stay
@@ -159,10 +160,10 @@ class Solver:
                 and self.task.suits_rule(stay)
                 and self.task.suits_room(stay)
             ]
-            self._stays[stop] = min(suiting, key=self.task.rent, default=None)
+            self._stays[stop] = min(suiting, key=self.task.nightly_cost, default=None)
         return self._stays[stop]
 
-    def _ways(self, route: Route) -> tuple[Transport, ...] | None:
+    def _cheapest_transports(self, route: Route) -> tuple[Transport, ...] | None:
         """The cheapest transport: with one's own car all the way, or with flights and taxis."""
         cities = [self.task.origin, *(stop.city for stop in route), self.task.origin]
         leaving = [
@@ -185,43 +186,45 @@ class Solver:
         return min(tours, key=lambda tour: sum(map(self.task.fare, tour)), default=None)
 
 
-def booked(task: TripTask, route: Route, booking: Booking) -> list[Day]:
+def booker_days(task: TripTask, route: Route, booking: Booking) -> list[Day]:
     """The booker's half of a plan."""
     days: list[Day] = []
     here = task.origin
     for stop, way, stay in zip(route, booking.ways, booking.stays, strict=False):
-        name = spoken(stay, task.stays)
-        days += [Day(len(days) + 1, (here, stop.city), _said(way), name)]
+        name = display_name(stay, task.stays)
+        days += [Day(len(days) + 1, (here, stop.city), _format_transport(way), name)]
         days += [Day(len(days) + n, (stop.city,), "", name) for n in range(1, stop.nights)]
         here = stop.city
-    return [*days, Day(len(days) + 1, (here, task.origin), _said(booking.ways[-1]))]
+    return [*days, Day(len(days) + 1, (here, task.origin), _format_transport(booking.ways[-1]))]
 
 
-def visited(task: TripTask, route: Route, places: Sequence[Sequence[Restaurant]]) -> list[Day]:
+def guide_days(task: TripTask, route: Route, places: Sequence[Sequence[Restaurant]]) -> list[Day]:
     """The guide's half of a plan."""
     days: list[Day] = []
     for stop, restaurants in zip(route, places, strict=True):
-        names = [spoken(place, task.restaurants) for place in restaurants]
+        names = [display_name(place, task.restaurants) for place in restaurants]
         full, more = 3 * (stop.nights - 1), names[3 * (stop.nights - 1) :]
-        seen = [spoken(sight, task.sights) for sight in task.sights if sight.city == stop.city]
-        days += [Day(len(days) + 1, meals=_three(more))]
+        seen = [
+            display_name(sight, task.sights) for sight in task.sights if sight.city == stop.city
+        ]
+        days += [Day(len(days) + 1, meals=_assign_meals(more))]
         for number, first in enumerate(range(0, full, 3)):
-            meals = _three(names[first : min(first + 3, full)])
+            meals = _assign_meals(names[first : min(first + 3, full)])
             days += [Day(len(days) + 1, meals=meals, sights=tuple(seen[number : number + 1]))]
     return [*days, Day(len(days) + 1)]
 
 
-def _three(names: Sequence[str]) -> tuple[str, str, str]:
+def _assign_meals(names: Sequence[str]) -> tuple[str, str, str]:
     """Dinner first where there are fewer than three."""
     breakfast, lunch, dinner = [*[""] * (3 - len(names)), *names]
     return breakfast, lunch, dinner
 
 
-def _said(way: Transport) -> str:
+def _format_transport(way: Transport) -> str:
     return f"{way.mode} {way.number}".strip()
 
 
-def _shares(nights: int, stops: int) -> Iterator[tuple[int, ...]]:
+def _split_nights(nights: int, stops: int) -> Iterator[tuple[int, ...]]:
     """The ways to share nights among stops, at least one each."""
     for shares in product(range(1, nights + 1), repeat=stops):
         if sum(shares) == nights:

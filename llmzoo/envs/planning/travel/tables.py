@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 
 
-def rows(text: str, columns: Sequence[str]) -> list[dict[str, str]]:
+def parse_table(text: str, columns: Sequence[str]) -> list[dict[str, str]]:
     """The rows of a table with these columns, in their order; raises ``ValueError`` for another table."""
     head, *lines = [line for line in text.split("\n") if line.strip()]
-    ends = _ends(head, columns)
-    starts = [_numbers(lines), *ends]
+    ends = _column_ends(head, columns)
+    starts = [_index_width(lines), *ends]
     for line in lines:
         if any(line[end : end + 1].strip() for end in ends):
             raise ValueError(f"a row that is not aligned with the columns: {line.strip()[:80]!r}")
@@ -26,7 +26,7 @@ def rows(text: str, columns: Sequence[str]) -> list[dict[str, str]]:
     ]
 
 
-def _ends(head: str, columns: Sequence[str]) -> list[int]:
+def _column_ends(head: str, columns: Sequence[str]) -> list[int]:
     """Where each column ends."""
     place, ends = 0, []
     for name in columns:
@@ -40,7 +40,7 @@ def _ends(head: str, columns: Sequence[str]) -> list[int]:
     return ends
 
 
-def _numbers(lines: Sequence[str]) -> int:
+def _index_width(lines: Sequence[str]) -> int:
     """The width of the numbers that stand before the rows, aligned to the left; 0 if there are none."""
     numbers = [re.match(r"\d+", line) for line in lines]
     width = max((len(number[0]) for number in numbers if number), default=0)

@@ -107,11 +107,11 @@ class TripTask:
             return transport.price * self.people
         return transport.price * ceil(self.people / CAR_SEATS[transport.mode])
 
-    def rent(self, stay: Stay) -> int:
+    def nightly_cost(self, stay: Stay) -> int:
         """Of a night."""
         return stay.price * ceil(self.people / stay.people)
 
-    def bill(self, restaurant: Restaurant) -> int:
+    def meal_cost(self, restaurant: Restaurant) -> int:
         return restaurant.cost * self.people
 
     # Single constraints
@@ -129,27 +129,27 @@ class TripTask:
 
     def city(self, text: str) -> str | None:
         """The city of this name, the origin included."""
-        return self._city_names.get(folded(text))
+        return self._city_names.get(normalize_name(text))
 
     def stay(self, text: str, cities: Sequence[str]) -> Stay | None:
         """The stay of this name, in one of ``cities`` if possible, the last of them first."""
-        return _nearest(self._stay_names.get(folded(text), ()), cities)
+        return _pick_by_city(self._stay_names.get(normalize_name(text), ()), cities)
 
-    def restaurant(self, text: str, cities: Sequence[str]) -> Restaurant | None:
-        return _nearest(self._restaurant_names.get(folded(text), ()), cities)
+    def find_restaurant(self, text: str, cities: Sequence[str]) -> Restaurant | None:
+        return _pick_by_city(self._restaurant_names.get(normalize_name(text), ()), cities)
 
-    def sight(self, text: str, cities: Sequence[str]) -> Sight | None:
-        return _nearest(self._sight_names.get(folded(text), ()), cities)
+    def find_sight(self, text: str, cities: Sequence[str]) -> Sight | None:
+        return _pick_by_city(self._sight_names.get(normalize_name(text), ()), cities)
 
     def ways(self, origin: str, destination: str) -> tuple[Transport, ...]:
         return self._legs.get((origin, destination), ())
 
     def flights(self, number: str) -> tuple[Transport, ...]:
-        return self._flight_numbers.get(folded(number), ())
+        return self._flight_numbers.get(normalize_name(number), ())
 
     @cached_property
     def _city_names(self) -> dict[str, str]:
-        return {folded(city): city for city in (self.origin, *self.cities)}
+        return {normalize_name(city): city for city in (self.origin, *self.cities)}
 
     @cached_property
     def _stay_names(self) -> dict[str, tuple[Stay, ...]]:
@@ -176,18 +176,20 @@ class TripTask:
         flights: dict[str, tuple[Transport, ...]] = {}
         for way in self.transports:
             if way.mode == FLIGHT:
-                name = folded(way.number)
+                name = normalize_name(way.number)
                 flights[name] = (*flights.get(name, ()), way)
         return flights
 
 
-def folded(name: str) -> str:
+def normalize_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def spoken(place: Stay | Restaurant | Sight, others: Sequence[Stay | Restaurant | Sight]) -> str:
+def display_name(
+    place: Stay | Restaurant | Sight, others: Sequence[Stay | Restaurant | Sight]
+) -> str:
     """The name of a place, with its city if ``others`` has the name in another city too."""
-    alike = sum(folded(other.name) == folded(place.name) for other in others)
+    alike = sum(normalize_name(other.name) == normalize_name(place.name) for other in others)
     return place.name if alike == 1 else f"{place.name}, {place.city}"
 
 
@@ -195,12 +197,12 @@ def _by_name(places: Sequence[Place]) -> dict[str, tuple[Place, ...]]:
     """The places of each name, and of each name with its city; of one city only the first."""
     named: dict[str, dict[str, Place]] = {}
     for place in places:
-        for name in (folded(place.name), folded(f"{place.name}, {place.city}")):
+        for name in (normalize_name(place.name), normalize_name(f"{place.name}, {place.city}")):
             named.setdefault(name, {}).setdefault(place.city, place)
     return {name: tuple(of_city.values()) for name, of_city in named.items()}
 
 
-def _nearest(places: Sequence[Place], cities: Sequence[str]) -> Place | None:
+def _pick_by_city(places: Sequence[Place], cities: Sequence[str]) -> Place | None:
     for city in reversed(cities):
         for place in places:
             if place.city == city:
@@ -213,47 +215,52 @@ def canonical(task: TripTask) -> str:
     which rule, kind of room or cuisine is asked for, or by the direction of the trip, and for numbers of
     people and prices that lead to the same costs."""
     return min(
-        _write(task, cuisines, backwards)
+        _canonical_text(task, cuisines, backwards)
         for cuisines in permutations(task.cuisines)
         for backwards in (False, True)
     )
 
 
-def _write(task: TripTask, cuisines: Sequence[str], backwards: bool) -> str:
-    profiles = {city: _profile(task, city, cuisines, backwards) for city in task.cities}
+def _canonical_text(task: TripTask, cuisines: Sequence[str], backwards: bool) -> str:
+    profiles = {city: _city_profile(task, city, cuisines, backwards) for city in task.cities}
     ranked = sorted(task.cities, key=profiles.__getitem__)
     groups = [list(group) for _, group in groupby(ranked, key=profiles.__getitem__)]
     between = min(
-        repr([_ways(task, a, b, backwards) for a in order for b in order if a != b])
-        for order in _orders(groups)
+        repr([_usable_transports(task, a, b, backwards) for a in order for b in order if a != b])
+        for order in _city_orders(groups)
     )
     head = f"{task.days} {task.visits} {task.budget} {len(cuisines)}"
     return "|".join([head, *(profiles[city] for city in ranked), between])
 
 
-def _orders(groups: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+def _city_orders(groups: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     """The orders of the cities in which those with another profile keep theirs."""
     for chosen in product(*map(permutations, groups)):
         yield [city for group in chosen for city in group]
 
 
-def _profile(task: TripTask, city: str, cuisines: Sequence[str], backwards: bool) -> str:
+def _city_profile(task: TripTask, city: str, cuisines: Sequence[str], backwards: bool) -> str:
     stays = sorted(
-        (task.rent(s), s.nights)
+        (task.nightly_cost(s), s.nights)
         for s in task.stays
         if s.city == city and task.suits_rule(s) and task.suits_room(s)
     )
     meals = sorted(
-        (task.bill(r), [c in r.cuisines for c in cuisines])
+        (task.meal_cost(r), [c in r.cuisines for c in cuisines])
         for r in task.restaurants
         if r.city == city
     )
     sights = sum(sight.city == city for sight in task.sights)
-    there = _ways(task, task.origin, city, backwards), _ways(task, city, task.origin, backwards)
+    there = (
+        _usable_transports(task, task.origin, city, backwards),
+        _usable_transports(task, city, task.origin, backwards),
+    )
     return repr((stays, meals, sights, there))
 
 
-def _ways(task: TripTask, a: str, b: str, backwards: bool) -> list[tuple[bool, int, int]]:
+def _usable_transports(
+    task: TripTask, a: str, b: str, backwards: bool
+) -> list[tuple[bool, int, int]]:
     """Of a leg that may be used: whether one drives oneself, what it costs, and on which day."""
     if backwards:
         a, b = b, a

@@ -28,18 +28,20 @@ _SIGHTS = (
 )
 
 
-def stays(rng: random.Random, count: int) -> list[str]:
-    return _drawn(rng, count, *_STAYS)
+def sample_stay_names(rng: random.Random, count: int) -> list[str]:
+    return _sample_names(rng, count, *_STAYS)
 
 
-def restaurants(rng: random.Random, count: int) -> list[str]:
-    return _drawn(rng, count, *_RESTAURANTS)
+def sample_restaurant_names(rng: random.Random, count: int) -> list[str]:
+    return _sample_names(rng, count, *_RESTAURANTS)
 
 
-def sights(rng: random.Random, count: int) -> list[str]:
-    return _drawn(rng, count, *_SIGHTS)
+def sample_sight_names(rng: random.Random, count: int) -> list[str]:
+    return _sample_names(rng, count, *_SIGHTS)
 
 
-def _drawn(rng: random.Random, count: int, first: Sequence[str], last: Sequence[str]) -> list[str]:
+def _sample_names(
+    rng: random.Random, count: int, first: Sequence[str], last: Sequence[str]
+) -> list[str]:
     """Different names of two words."""
     return rng.sample([f"{a} {b}" for a in first for b in last], count)

@@ -19,22 +19,22 @@ from llmzoo.envs.tools.airline.database import (
     CABINS,
     INSURANCE_PRICE,
     NOW,
-    Database,
+    AirlineDatabase,
 )
 from llmzoo.envs.tools.service.tables import Record
-from llmzoo.envs.tools.service.toolset import ToolError, Toolset
+from llmzoo.envs.tools.service.toolset import CallError, Toolset
 
-Result = tuple[Database, Any]
+Result = tuple[AirlineDatabase, Any]
 Objects = Sequence[Mapping[str, Any]]
 
 _NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 _NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
-MOST_PAYMENTS = 200  # of a reservation that is cancelled, since cancelling it again turns all of them back again
+MAX_PAYMENTS = 200  # of a reservation that is cancelled, since cancelling it again turns all of them back again
 _ARITHMETIC = frozenset("0123456789+-*/(). ")
 
 
 def book_reservation(
-    data: Database,
+    data: AirlineDatabase,
     user_id: str,
     origin: str,
     destination: str,
@@ -63,34 +63,34 @@ def book_reservation(
     insurance: "yes" or "no".
     """
     user = data.named("users", user_id)
-    _one_of("flight_type", flight_type, ("one_way", "round_trip"))
-    _one_of("cabin", cabin, CABINS)
-    _one_of("insurance", insurance, ("yes", "no"))
-    people, payments = _people(passengers), _payments(payment_methods)
+    _check_choice("flight_type", flight_type, ("one_way", "round_trip"))
+    _check_choice("cabin", cabin, CABINS)
+    _check_choice("insurance", insurance, ("yes", "no"))
+    people, payments = _parse_passengers(passengers), _parse_payments(payment_methods)
     id = next((each for each in _NEW_RESERVATIONS if each not in data.reservations), None)
     if id is None:
-        raise ToolError("too many reservations were made in this call")
+        raise CallError("too many reservations were made in this call")
     price = BAG_PRICE * nonfree_baggages
     price += INSURANCE_PRICE * len(people) if insurance == "yes" else 0
     booked, after = [], data
-    for number, date in _flights(flights):
+    for number, date in _parse_flights(flights):
         flight = after.named("flights", number)
-        status = data.open_seats(data.named("flights", number), date, cabin, len(people))
-        booked.append(_leg(flight, date, status["prices"][cabin]))
+        status = data.bookable_status(data.named("flights", number), date, cabin, len(people))
+        booked.append(_make_leg(flight, date, status["prices"][cabin]))
         price += status["prices"][cabin] * len(people)
-        seats = after.on(flight, date)["available_seats"]
+        seats = after.status_on(flight, date)["available_seats"]
         left = {**seats, cabin: seats[cabin] - len(people)}
         dates = {**flight["dates"], date: {**status, "available_seats": left}}
         after = after.put("flights", flight["flight_number"], dates=dates)
     for payment in payments:
-        balance = _method(user, payment["payment_id"]).get("amount", payment["amount"])
+        balance = _payment_method(user, payment["payment_id"]).get("amount", payment["amount"])
         if balance < payment["amount"]:
-            raise ToolError(f"there is too little left on {payment['payment_id']}")
+            raise CallError(f"there is too little left on {payment['payment_id']}")
     if (paid := sum(payment["amount"] for payment in payments)) != price:
-        raise ToolError(f"the payments add up to {paid}, but the price is {price}")
+        raise CallError(f"the payments add up to {paid}, but the price is {price}")
     methods = dict(user["payment_methods"])
     for payment in payments:
-        _take(methods, payment)
+        _deduct_payment(methods, payment)
     reservation = {
         **{"reservation_id": id, "user_id": user["user_id"], "origin": origin},
         **{"destination": destination, "flight_type": flight_type, "cabin": cabin},
@@ -103,42 +103,44 @@ def book_reservation(
     return after.put("reservations", id, **reservation), reservation
 
 
-def calculate(data: Database, expression: str) -> Result:
+def calculate(data: AirlineDatabase, expression: str) -> Result:
     """Work out an expression of numbers, + - * / and parentheses, to two decimals.
 
     expression: such as "3 * (120 + 30)".
     """
     if not _ARITHMETIC.issuperset(expression):
-        raise ToolError("an expression has numbers, + - * /, points, parentheses and spaces only")
+        raise CallError("an expression has numbers, + - * /, points, parentheses and spaces only")
     try:
         return data, str(round(float(calculator.evaluate(expression)), 2))
     except (calculator.CalculationError, OverflowError) as error:
-        raise ToolError(str(error)) from error
+        raise CallError(str(error)) from error
 
 
-def cancel_reservation(data: Database, reservation_id: str) -> Result:
+def cancel_reservation(data: AirlineDatabase, reservation_id: str) -> Result:
     """Cancel a whole reservation. What was paid goes back to where it came from.
 
     reservation_id: such as "ZFA04Y".
     """
     reservation = data.named("reservations", reservation_id)
     history = reservation["payment_history"]
-    if len(history) > MOST_PAYMENTS:
-        raise ToolError(f"{reservation_id} has too many payments")
+    if len(history) > MAX_PAYMENTS:
+        raise CallError(f"{reservation_id} has too many payments")
     refunds = [{**payment, "amount": -payment["amount"]} for payment in history]
-    return _changed(data, reservation, payment_history=[*history, *refunds], status="cancelled")
+    return _update_reservation(
+        data, reservation, payment_history=[*history, *refunds], status="cancelled"
+    )
 
 
-def get_flight_status(data: Database, flight_number: str, date: str) -> Result:
+def get_flight_status(data: AirlineDatabase, flight_number: str, date: str) -> Result:
     """Look up whether a flight is available, on time, delayed, flying, landed or cancelled on a date.
 
     flight_number: such as "HAT001".
     date: YYYY-MM-DD.
     """
-    return data, data.on(data.named("flights", flight_number), date)["status"]
+    return data, data.status_on(data.named("flights", flight_number), date)["status"]
 
 
-def get_reservation_details(data: Database, reservation_id: str) -> Result:
+def get_reservation_details(data: AirlineDatabase, reservation_id: str) -> Result:
     """Show a reservation.
 
     reservation_id: such as "ZFA04Y".
@@ -146,7 +148,7 @@ def get_reservation_details(data: Database, reservation_id: str) -> Result:
     return data, data.named("reservations", reservation_id)
 
 
-def get_user_details(data: Database, user_id: str) -> Result:
+def get_user_details(data: AirlineDatabase, user_id: str) -> Result:
     """Show a user's profile: payment methods, membership, saved passengers, reservations.
 
     user_id: such as "sara_doe_496".
@@ -154,22 +156,24 @@ def get_user_details(data: Database, user_id: str) -> Result:
     return data, data.named("users", user_id)
 
 
-def list_all_airports(data: Database) -> Result:
+def list_all_airports(data: AirlineDatabase) -> Result:
     """List the airports and their cities."""
     return data, [{"iata": code, "city": city} for code, city in AIRPORTS.items()]
 
 
-def search_direct_flight(data: Database, origin: str, destination: str, date: str) -> Result:
+def search_direct_flight(data: AirlineDatabase, origin: str, destination: str, date: str) -> Result:
     """List the flights without a stop that can be booked, with their seats and prices in each cabin.
 
     origin: airport code, such as "JFK".
     destination: airport code.
     date: YYYY-MM-DD.
     """
-    return data, list(_bookable(data, date, origin, destination))
+    return data, list(_bookable_flights(data, date, origin, destination))
 
 
-def search_onestop_flight(data: Database, origin: str, destination: str, date: str) -> Result:
+def search_onestop_flight(
+    data: AirlineDatabase, origin: str, destination: str, date: str
+) -> Result:
     """List the pairs of flights with one stop that can be booked.
 
     origin: airport code, such as "JFK".
@@ -177,18 +181,18 @@ def search_onestop_flight(data: Database, origin: str, destination: str, date: s
     date: of the first flight, YYYY-MM-DD.
     """
     found: list[list[dict[str, Any]]] = []
-    for first in _bookable(data, date, origin, None):
+    for first in _bookable_flights(data, date, origin, None):
         arrival = first["scheduled_arrival_time_est"]
         then = _next_day(date) if "+1" in arrival else date
         found.extend(
             [{**first, "date": date}, {**second, "date": then}]
-            for second in _bookable(data, then, first["destination"], destination)
+            for second in _bookable_flights(data, then, first["destination"], destination)
             if second["scheduled_departure_time_est"] >= arrival
         )
     return data, found
 
 
-def send_certificate(data: Database, user_id: str, amount: int) -> Result:
+def send_certificate(data: AirlineDatabase, user_id: str, amount: int) -> Result:
     """Send a user a travel certificate.
 
     user_id: the user.
@@ -198,13 +202,13 @@ def send_certificate(data: Database, user_id: str, amount: int) -> Result:
     methods = user["payment_methods"]
     id = next((each for each in _NEW_CERTIFICATES if each not in methods), None)
     if id is None:
-        raise ToolError("too many certificates were sent in this call")
+        raise CallError("too many certificates were sent in this call")
     new = {"source": "certificate", "id": id, "amount": amount}
     after = data.put("users", user["user_id"], payment_methods={**methods, id: new})
     return after, f"{id} of {amount} dollars was sent to {user['user_id']}."
 
 
-def transfer_to_human_agents(data: Database, summary: str) -> Result:
+def transfer_to_human_agents(data: AirlineDatabase, summary: str) -> Result:
     """Hand the customer over to a human colleague. This ends the call.
 
     summary: what the customer wants and what was done.
@@ -213,7 +217,7 @@ def transfer_to_human_agents(data: Database, summary: str) -> Result:
 
 
 def update_reservation_baggages(
-    data: Database,
+    data: AirlineDatabase,
     reservation_id: str,
     total_baggages: int,
     nonfree_baggages: int,
@@ -228,15 +232,15 @@ def update_reservation_baggages(
     """
     reservation = data.named("reservations", reservation_id)
     further = max(0, nonfree_baggages - reservation["nonfree_baggages"])
-    return _changed(
-        *_charge(data, reservation, payment_id, BAG_PRICE * further),
+    return _update_reservation(
+        *_charge_reservation(data, reservation, payment_id, BAG_PRICE * further),
         total_baggages=total_baggages,
         nonfree_baggages=nonfree_baggages,
     )
 
 
 def update_reservation_flights(
-    data: Database,
+    data: AirlineDatabase,
     reservation_id: str,
     cabin: str,
     flights: list[dict[str, Any]],
@@ -250,57 +254,57 @@ def update_reservation_flights(
     flights: all flights after the change, those that stay too: [{"flight_number": ..., "date": "YYYY-MM-DD"}].
     payment_id: a gift card or credit card of the user's profile.
     """
-    _one_of("cabin", cabin, CABINS)
+    _check_choice("cabin", cabin, CABINS)
     reservation = data.named("reservations", reservation_id)
     people, legs = len(reservation["passengers"]), []
     kept = reservation["flights"] if cabin == reservation["cabin"] else []
-    for number, date in _flights(flights):
+    for number, date in _parse_flights(flights):
         flight = data.named("flights", number)
         name = flight["flight_number"]
         leg = next((e for e in kept if (e["flight_number"], e["date"]) == (name, date)), None)
         if leg is None:
-            status = data.open_seats(flight, date, cabin, people)
-            leg = _leg(flight, date, status["prices"][cabin])
+            status = data.bookable_status(flight, date, cabin, people)
+            leg = _make_leg(flight, date, status["prices"][cabin])
         legs.append(leg)
     more = sum(e["price"] for e in legs) - sum(e["price"] for e in reservation["flights"])
-    charged = _charge(data, reservation, payment_id, more * people)
-    return _changed(*charged, flights=legs, cabin=cabin)
+    charged = _charge_reservation(data, reservation, payment_id, more * people)
+    return _update_reservation(*charged, flights=legs, cabin=cabin)
 
 
 def update_reservation_passengers(
-    data: Database, reservation_id: str, passengers: list[dict[str, Any]]
+    data: AirlineDatabase, reservation_id: str, passengers: list[dict[str, Any]]
 ) -> Result:
     """Change who flies; the number of passengers stays.
 
     reservation_id: such as "ZFA04Y".
     passengers: all of them after the change: [{"first_name": ..., "last_name": ..., "dob": "YYYY-MM-DD"}].
     """
-    people = _people(passengers)
+    people = _parse_passengers(passengers)
     reservation = data.named("reservations", reservation_id)
     if len(people) != len(reservation["passengers"]):
-        raise ToolError("the number of passengers cannot change")
-    return _changed(data, reservation, passengers=people)
+        raise CallError("the number of passengers cannot change")
+    return _update_reservation(data, reservation, passengers=people)
 
 
-def _changed(data: Database, reservation: Record, **fields: Any) -> Result:
+def _update_reservation(data: AirlineDatabase, reservation: Record, **fields: Any) -> Result:
     id = reservation["reservation_id"]
     after = data.put("reservations", id, **fields)
     return after, after.reservations[id]
 
 
-def _charge(
-    data: Database, reservation: Record, payment_id: str, price: int
-) -> tuple[Database, Record]:
+def _charge_reservation(
+    data: AirlineDatabase, reservation: Record, payment_id: str, price: int
+) -> tuple[AirlineDatabase, Record]:
     """The records after a charge, or a refund if the price is negative, and the reservation's."""
     user = data.named("users", reservation["user_id"])
-    method = _method(user, payment_id)
+    method = _payment_method(user, payment_id)
     if method["source"] == "certificate":
-        raise ToolError("a certificate cannot pay for a change")
+        raise CallError("a certificate cannot pay for a change")
     if method.get("amount", price) < price:
-        raise ToolError(f"there is too little left on {payment_id}")
+        raise CallError(f"there is too little left on {payment_id}")
     payment = {"payment_id": payment_id, "amount": price}
     methods = dict(user["payment_methods"])
-    _take(methods, payment)
+    _deduct_payment(methods, payment)
     after = data.put("users", user["user_id"], payment_methods=methods)
     history = [*reservation["payment_history"], *([payment] if price else [])]
     id = reservation["reservation_id"]
@@ -308,27 +312,27 @@ def _charge(
     return after, after.reservations[id]
 
 
-def _take(methods: dict[str, Any], payment: Record) -> None:
+def _deduct_payment(methods: dict[str, Any], payment: Record) -> None:
     """Take a payment from the methods: a gift card has less, a certificate is used up."""
     id = payment["payment_id"]
     method = methods.get(id)
     if method is None:
-        raise ToolError(f"{id} can be used once only")
+        raise CallError(f"{id} can be used once only")
     if method["source"] == "gift_card" and payment["amount"]:
         methods[id] = {**method, "amount": method["amount"] - payment["amount"]}
     elif method["source"] == "certificate":
         del methods[id]
 
 
-def _method(user: Record, payment_id: str) -> Record:
+def _payment_method(user: Record, payment_id: str) -> Record:
     found: Record | None = user["payment_methods"].get(payment_id)
     if found is None:
-        raise ToolError(f"the user has no payment method {payment_id!r:.60}")
+        raise CallError(f"the user has no payment method {payment_id!r:.60}")
     return found
 
 
-def _bookable(
-    data: Database, date: str, origin: str, destination: str | None
+def _bookable_flights(
+    data: AirlineDatabase, date: str, origin: str, destination: str | None
 ) -> Iterable[dict[str, Any]]:
     """The flights from an airport, to one or to any, that can be booked on a date."""
     for flight in data.flights.values():
@@ -348,44 +352,45 @@ def _next_day(date: str) -> str:
     return str(Day.fromisoformat(date) + timedelta(days=1))
 
 
-def _leg(flight: Record, date: str, price: int) -> dict[str, Any]:
+def _make_leg(flight: Record, date: str, price: int) -> dict[str, Any]:
     names = ("flight_number", "origin", "destination")
     return {**{name: flight[name] for name in names}, "date": date, "price": price}
 
 
-def _flights(given: Objects) -> list[tuple[str, str]]:
+def _parse_flights(given: Objects) -> list[tuple[str, str]]:
     return [
-        (each["flight_number"], each["date"]) for each in _texts(given, "flight_number", "date")
+        (each["flight_number"], each["date"])
+        for each in _text_fields(given, "flight_number", "date")
     ]
 
 
-def _people(given: Objects) -> list[dict[str, str]]:
-    return _texts(given, "first_name", "last_name", "dob")
+def _parse_passengers(given: Objects) -> list[dict[str, str]]:
+    return _text_fields(given, "first_name", "last_name", "dob")
 
 
-def _payments(given: Objects) -> list[dict[str, Any]]:
+def _parse_payments(given: Objects) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for payment, each in zip(_texts(given, "payment_id"), given, strict=True):
+    for payment, each in zip(_text_fields(given, "payment_id"), given, strict=True):
         amount = each.get("amount")
         number = amount if isinstance(amount, int | float) else None
         if number is None or isinstance(amount, bool) or number != number // 1:
-            raise ToolError("a payment needs an amount, a whole number of dollars")
+            raise CallError("a payment needs an amount, a whole number of dollars")
         found.append({**payment, "amount": int(number)})
     return found
 
 
-def _texts(given: Objects, *names: str) -> list[dict[str, str]]:
+def _text_fields(given: Objects, *names: str) -> list[dict[str, str]]:
     """These fields of each object; raises ``ToolError`` if one is not a text. Others are left out."""
     for each in given:
         for name in names:
             if not isinstance(each.get(name), str):
-                raise ToolError(f"each of these objects needs {', '.join(names)} as texts")
+                raise CallError(f"each of these objects needs {', '.join(names)} as texts")
     return [{name: each[name] for name in names} for each in given]
 
 
-def _one_of(name: str, value: str, known: Sequence[str]) -> None:
+def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise ToolError(f"{name} must be one of {', '.join(known)}")
+        raise CallError(f"{name} must be one of {', '.join(known)}")
 
 
 _ALL = {
@@ -393,11 +398,11 @@ _ALL = {
     for name, value in list(globals().items())
     if inspect.isfunction(value) and value.__module__ == __name__ and not name.startswith("_")
 }
-CHANGING = frozenset(
+WRITE_TOOLS = frozenset(
     {"book_reservation", "cancel_reservation", "send_certificate"}
     | {name for name in _ALL if name.startswith("update_")}
 )
-READING = frozenset(name for name in _ALL if name.startswith(("get_", "search_")))
-TOOLS: Toolset[Database] = Toolset(
-    {"assistant": _ALL, "user": {}}, lambda data: data, most_chars=12_000
+READ_TOOLS = frozenset(name for name in _ALL if name.startswith(("get_", "search_")))
+TOOLS: Toolset[AirlineDatabase] = Toolset(
+    {"assistant": _ALL, "user": {}}, lambda data: data, max_result_chars=12_000
 )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from llmzoo.envs.tools.airline.tasks import Talk, Task
+from llmzoo.envs.tools.airline.tasks import AirlineConversation, AirlineTask
 from llmzoo.envs.tools.service.talk import STOP
 
 UNSURE = "I am not sure what you need to know."
 AGREED = "Yes, please go ahead."
-LEFT = "Then leave everything as it is."
+LEAVE_AS_IS = "Then leave everything as it is."
 THANKS = f"Thank you, that is all. {STOP}"
-MOST_SENTENCES = 6  # of one answer
+MAX_SENTENCES = 6  # of one answer
 
 _TOPICS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(words, re.IGNORECASE)
@@ -58,59 +58,61 @@ _PERSONS = tuple(
 )
 
 
-def answer(talk: Talk) -> str:
+def respond(conversation: AirlineConversation) -> str:
     """What the customer says next."""
-    message = talk.last_message("assistant")
-    question = _question(talk)
+    message = conversation.last_message_from("assistant")
+    question = _pending_question(conversation)
     if _CONFIRM.search(message) and not _REFUSED.search(message):
         return f"{AGREED} {question}".strip()
     if _REFUSED.search(message):
-        return f"{LEFT} {question}" if question else THANKS
-    if _is_done(message):
+        return f"{LEAVE_AS_IS} {question}" if question else THANKS
+    if _reports_done(message):
         return f"Thank you. {question}" if question else THANKS
     asks = _ASKS.search(message) is not None
     if _FIGURE.search(message) and not question and not asks:
-        settled = any(_REFUSED.search(e) or _is_done(e) for e in talk.messages("assistant"))
-        return THANKS if settled else f"Thank you. {AGREED}"
-    told = " ".join(told_about(talk.task, message)[:MOST_SENTENCES])
-    if told:
-        return told
-    return f"{UNSURE} {first_person(talk.task.reason) if asks else question}".strip()
+        is_settled = any(
+            _REFUSED.search(e) or _reports_done(e) for e in conversation.messages("assistant")
+        )
+        return THANKS if is_settled else f"Thank you. {AGREED}"
+    facts = " ".join(relevant_sentences(conversation.task, message)[:MAX_SENTENCES])
+    if facts:
+        return facts
+    return f"{UNSURE} {to_first_person(conversation.task.reason) if asks else question}".strip()
 
 
-def told_about(task: Task, message: str) -> list[str]:
+def relevant_sentences(task: AirlineTask, message: str) -> list[str]:
     """The sentences of a task's customer about the topics of a message."""
-    asked = {name for name, words in _TOPICS.items() if words.search(message)}
+    topics = {name for name, words in _TOPICS.items() if words.search(message)}
     found = []
     for sentence in _SENTENCES.split(f"{task.known}\n{task.instructions}"):
         about = {name for name, words in _TOPICS.items() if words.search(sentence)}
-        if about & asked and not _QUESTION.search(sentence):
-            found.append(first_person(sentence.strip()))
+        if about & topics and not _QUESTION.search(sentence):
+            found.append(to_first_person(sentence.strip()))
     return found
 
 
-def first_person(text: str) -> str:
+def to_first_person(text: str) -> str:
     """What a customer says of itself, from what it is told."""
     for words, mine in _PERSONS:
         text = words.sub(mine, text)
     return text[:1].upper() + text[1:]
 
 
-def _is_done(message: str) -> bool:
+def _reports_done(message: str) -> bool:
     """Whether a message says that something was done, and asks for nothing."""
     asks = _ASKS.search(message) and not _MORE.search(message)
     return _DONE.search(message) is not None and not asks
 
 
-def _question(talk: Talk) -> str:
+def _pending_question(conversation: AirlineConversation) -> str:
     """What the customer has to ask; "" once an answer to it has a figure."""
-    found = _QUESTION.search(talk.task.instructions)
+    found = _QUESTION.search(conversation.task.instructions)
     if found is None:
         return ""
-    asked = first_person(found[1])
-    question = f"Please tell me {asked[:1].lower()}{asked[1:]}."
+    wanted = to_first_person(found[1])
+    question = f"Please tell me {wanted[:1].lower()}{wanted[1:]}."
     waits = False
-    for side, kind, text in talk.said:
+    for side, kind, text in conversation.said:
         if kind == "message" and side == "user":
             waits = waits or question in text
         elif kind == "message" and waits and _FIGURE.search(text):

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from llmzoo.envs.tools.service.tables import Record, Tables, folded
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.tables import Record, Tables, normalize_name
+from llmzoo.envs.tools.service.toolset import CallError
 
 NOW = "2024-05-15T15:00:00"
 TODAY = NOW[:10]
@@ -34,7 +34,7 @@ AIRPORTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Database(Tables):
+class AirlineDatabase(Tables):
     """The records, each table by id."""
 
     flights: Mapping[str, Record] = field(default_factory=dict)
@@ -45,25 +45,25 @@ class Database(Tables):
         """A record whose id is this one, whatever its capitals and accents; raises ``ToolError``."""
         records: Mapping[str, Record] = getattr(self, table)
         if id not in records:
-            wanted = folded(id)
-            id = next((each for each in records if folded(each) == wanted), id)
+            normalized = normalize_name(id)
+            id = next((each for each in records if normalize_name(each) == normalized), id)
         return self.of(table, id)
 
-    def on(self, flight: Record, date: str) -> Record:
+    def status_on(self, flight: Record, date: str) -> Record:
         """A flight's status on a date; raises ``ToolError``."""
         found: Record | None = flight["dates"].get(date)
         if found is None:
-            raise ToolError(f"flight {flight['flight_number']} does not fly on {date!r:.40}")
+            raise CallError(f"flight {flight['flight_number']} does not fly on {date!r:.40}")
         return found
 
-    def open_seats(self, flight: Record, date: str, cabin: str, passengers: int) -> Record:
+    def bookable_status(self, flight: Record, date: str, cabin: str, passengers: int) -> Record:
         """A flight's status on a date on which so many can book this cabin; raises ``ToolError``."""
-        status = self.on(flight, date)
+        status = self.status_on(flight, date)
         name = f"flight {flight['flight_number']} on {date}"
         if status["status"] != "available":
-            raise ToolError(f"{name} cannot be booked: it is {status['status']}")
+            raise CallError(f"{name} cannot be booked: it is {status['status']}")
         if status["available_seats"][cabin] < passengers:
-            raise ToolError(f"{name} has too few seats in {cabin}")
+            raise CallError(f"{name} has too few seats in {cabin}")
         return status
 
 
@@ -71,12 +71,14 @@ def free_bags(membership: str, cabin: str, passengers: int) -> int:
     return FREE_BAGS[membership][cabin] * passengers
 
 
-def paid_in_all(reservation: Record) -> int:
+def total_paid(reservation: Record) -> int:
     """What was paid for a reservation so far, less what was refunded, in dollars."""
     return sum(payment["amount"] for payment in reservation["payment_history"])
 
 
-def changes(before: Database, after: Database) -> dict[tuple[str, str, str], Any]:
+def changed_fields(
+    before: AirlineDatabase, after: AirlineDatabase
+) -> dict[tuple[str, str, str], Any]:
     """The fields that differ, by table, id and name, and their values after."""
     found: dict[tuple[str, str, str], Any] = {}
     for table in ("flights", "users", "reservations"):

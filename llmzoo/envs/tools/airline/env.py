@@ -86,9 +86,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.airline import (
     customer,
     generator,
@@ -99,7 +99,7 @@ from llmzoo.envs.tools.airline import (
     tasks,
 )
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
-from llmzoo.envs.tools.airline.tasks import INTENTS, Task
+from llmzoo.envs.tools.airline.tasks import INTENTS, AirlineTask
 from llmzoo.envs.tools.service import folders
 from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.errors import ConfigError
@@ -111,16 +111,16 @@ class Airline(ServiceEnv):
     metadata: dict[str, Any] = {
         **ServiceEnv.metadata,
         "name": "airline_v0",
-        "team_parts": [*scoring.WORTH],
+        "team_parts": [*scoring.REWARD_WEIGHTS],
     }
     domain = Domain(
         toolset=TOOLS,
-        begin=tasks.begin,
+        begin=tasks.start_conversation,
         content=tasks.content,
-        parts=scoring.step_parts,
+        parts=scoring.step_rewards,
         prompt=prompts.for_agent,
-        agent=oracle.agent,
-        customer=customer.answer,
+        agent=oracle.expert_agent,
+        expert_customer=customer.respond,
         sloppy_agent=oracle.sloppy_agent,
         sloppy_customer=oracle.sloppy_customer,
     )
@@ -150,7 +150,7 @@ class Airline(ServiceEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("intent", intent, (None, *INTENTS))
+        check_choice("intent", intent, (None, *INTENTS))
         super().__init__(
             num_agents=num_agents,
             max_turns=max_turns,
@@ -159,25 +159,25 @@ class Airline(ServiceEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self.tasks = _tasks(source, on_bad_record, split, subset, intent)
+        self.tasks = _load_tasks(source, on_bad_record, split, subset, intent)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """Whether the records are as they should be, and how much of what must be said was said."""
-        said = scoring.communicated(self.episode.talk)
-        holds = self.episode.talk.world == self.episode.talk.task.end
-        told = {"said": sum(said), "to_say": len(said)}
-        return {**super().ending(agent), "database_holds": holds, **told}
+        checks = scoring.communication_checks(self.episode.conversation)
+        holds = self.episode.conversation.world == self.episode.conversation.task.end
+        counts = {"said": sum(checks), "to_say": len(checks)}
+        return {**super().ending(agent), "database_holds": holds, **counts}
 
 
-def _tasks(
+def _load_tasks(
     source: str, on_bad_record: str, split: str, subset: str | None, intent: str | None
-) -> Tasks[Task]:
+) -> Tasks[AirlineTask]:
     """The tasks of a split."""
     if source == "generator":
         if subset is not None:
             raise ConfigError("subset is for a folder of tau2-bench; source is 'generator'")
-        return generated(
-            generator.draw,
+        return generate_tasks(
+            generator.sample_task,
             tasks.canonical,
             split=split,
             name=f"airline, intent {intent}",
@@ -186,8 +186,8 @@ def _tasks(
     if intent is not None:
         raise ConfigError(f"intent is for source='generator', got {source!r}")
     loaded = records.load(source, on_bad_record)
-    return folders.chosen(loaded, source, None, subset, tasks.canonical, split)
+    return folders.select_tasks(loaded, source, None, subset, tasks.canonical, split)
 
 
 raw_env = Airline
-env, parallel_env = public_forms(Airline)
+env, parallel_env = make_env_fns(Airline)

@@ -6,13 +6,13 @@ import json
 import random
 
 from llmzoo.envs.tools.airline import people
-from llmzoo.envs.tools.airline.customer import first_person
-from llmzoo.envs.tools.airline.database import CABINS, Database
+from llmzoo.envs.tools.airline.customer import to_first_person
+from llmzoo.envs.tools.airline.database import CABINS, AirlineDatabase
 from llmzoo.envs.tools.airline.network import network
-from llmzoo.envs.tools.airline.requests import REQUESTS, Request
-from llmzoo.envs.tools.airline.tasks import Task
+from llmzoo.envs.tools.airline.requests import REQUESTS, CustomerRequest
+from llmzoo.envs.tools.airline.tasks import AirlineTask
 from llmzoo.envs.tools.service.tables import Record
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.service.toolset import ServiceCall
 
 STRANGERS = 2
 PERSONAS = (
@@ -26,67 +26,67 @@ MANNER = (
 )
 
 
-def draw(rng: random.Random, *, intent: str | None) -> Task:
+def sample_task(rng: random.Random, *, intent: str | None) -> AirlineTask:
     """A task. intent: what the customer wants, None for any."""
     weights = [weight for _, weight in REQUESTS.values()]
     goal = intent or rng.choices(tuple(REQUESTS), weights)[0]
     make = REQUESTS[goal][0]
     request = None
     while request is None:
-        owner = people.user(rng)
+        owner = people.make_user(rng)
         request = make(rng, owner)
-    booked = [request.booked] if request.booked else []
-    booked += [_other(rng, owner) for _ in range(rng.randrange(3))]
-    rng.shuffle(booked)
-    users: list[Record] = [owner, *(people.user(rng) for _ in range(STRANGERS))]
+    reservations = [request.reservation] if request.reservation else []
+    reservations += [_past_reservation(rng, owner) for _ in range(rng.randrange(3))]
+    rng.shuffle(reservations)
+    users: list[Record] = [owner, *(people.make_user(rng) for _ in range(STRANGERS))]
     for stranger in users[1:]:
-        booked.append(_other(rng, stranger))
-    return _task(goal, rng.choice(PERSONAS), request, owner, users, booked)
+        reservations.append(_past_reservation(rng, stranger))
+    return _build_task(goal, rng.choice(PERSONAS), request, owner, users, reservations)
 
 
-def _task(
+def _build_task(
     goal: str,
     persona: str,
-    request: Request,
+    request: CustomerRequest,
     owner: Record,
     users: list[Record],
-    booked: list[Record],
-) -> Task:
+    reservations: list[Record],
+) -> AirlineTask:
     owned = {
         user["user_id"]: [
-            each["reservation_id"] for each in booked if each["user_id"] == user["user_id"]
+            each["reservation_id"] for each in reservations if each["user_id"] == user["user_id"]
         ]
         for user in users
     }
-    data = Database(
+    data = AirlineDatabase(
         flights=network().flights,
         users={user["user_id"]: {**user, "reservations": owned[user["user_id"]]} for user in users},
-        reservations={each["reservation_id"]: each for each in booked},
+        reservations={each["reservation_id"]: each for each in reservations},
     )
-    looked = [Call("assistant", "get_user_details", {"user_id": owner["user_id"]})]
-    if request.booked:
-        asked = {"reservation_id": request.booked["reservation_id"]}
-        looked.append(Call("assistant", "get_reservation_details", asked))
-    who = people.called(owner["full_name"])
-    return Task(
+    lookups = [ServiceCall("assistant", "get_user_details", {"user_id": owner["user_id"]})]
+    if request.reservation:
+        arguments = {"reservation_id": request.reservation["reservation_id"]}
+        lookups.append(ServiceCall("assistant", "get_reservation_details", arguments))
+    who = people.full_name(owner["full_name"])
+    return AirlineTask(
         name="",
         goal=goal,
-        reason=request.wants,
+        reason=request.reason,
         known=f"You are {who}, and your user id is {owner['user_id']}.",
         instructions=" ".join((*request.details, MANNER)),
         persona=persona,
-        opening=f"Hello. {first_person(request.wants)}",
+        opening=f"Hello. {to_first_person(request.reason)}",
         data=data,
-        reference=(*looked, *request.calls),
+        reference=(*lookups, *request.calls),
         communicate=(str(request.figure),),
         strict=True,
-        form=_form(goal, request, owner),
+        form=_canonical_text(goal, request, owner),
     )
 
 
-def _form(goal: str, request: Request, owner: Record) -> str:
+def _canonical_text(goal: str, request: CustomerRequest, owner: Record) -> str:
     """What is wanted and what matters for it, whoever the customer is."""
-    booked = request.booked or {"flights": [], "passengers": []}
+    booked = request.reservation or {"flights": [], "passengers": []}
     names = ("cabin", "flight_type", "total_baggages", "insurance")
     about = [booked.get(name) for name in names]
     legs = [[flight["flight_number"], flight["date"]] for flight in booked["flights"]]
@@ -94,8 +94,8 @@ def _form(goal: str, request: Request, owner: Record) -> str:
     return json.dumps([*what, request.figure, request.facts])
 
 
-def _other(rng: random.Random, owner: Record) -> Record:
+def _past_reservation(rng: random.Random, owner: Record) -> Record:
     """A reservation of flights that have landed."""
     leg = rng.choice(network().by_status["landed"])
     cabin = rng.choice(CABINS)
-    return people.reservation(rng, owner, [leg], cabin, insured=rng.random() < 0.3)
+    return people.make_reservation(rng, owner, [leg], cabin, insured=rng.random() < 0.3)

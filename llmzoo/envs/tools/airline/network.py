@@ -44,7 +44,7 @@ class Network:
         flight = self.flights[leg.number]
         return flight["origin"], flight["destination"]
 
-    def departs(self, leg: Leg) -> str:
+    def departure_time(self, leg: Leg) -> str:
         return str(self.flights[leg.number]["scheduled_departure_time_est"])
 
     def bookable(self, route: tuple[str, str], date: str) -> list[Leg]:

@@ -11,16 +11,16 @@ import re
 
 from llmzoo.envs.tools.airline import customer
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
-from llmzoo.envs.tools.airline.tasks import ANY, Talk, Task
-from llmzoo.envs.tools.service.talk import STOP, TRANSFER, written
-from llmzoo.envs.tools.service.toolset import Call, ToolError
+from llmzoo.envs.tools.airline.tasks import ANY, AirlineConversation, AirlineTask
+from llmzoo.envs.tools.service.talk import STOP, TRANSFER, format_calls
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 
-RIGHT = 0.75  # how often an amateur makes no mistake
+CORRECT_RATE = 0.75  # how often an amateur makes no mistake
 _WORD = re.compile(r"[a-z0-9_-]{3,}|\d+")
 _YES = re.compile(r"\b(yes|go ahead|please do|agree|confirm|sure|okay|ok)\b", re.IGNORECASE)
 _WHO = "Thank you for calling. What is your user id?"
 _WHICH = "Which reservation is it, "
-_ASKED = {
+_QUESTIONS = {
     "booking": (
         "Which flight do you want and in which cabin, who are the passengers, how many bags, do you want insurance, "
         "and how do you pay?"
@@ -36,68 +36,76 @@ _ASKED = {
 }
 
 
-def agent(talk: Talk) -> str:
+def expert_agent(conversation: AirlineConversation) -> str:
     """The expert agent's answer."""
-    task = talk.task
-    said = talk.messages("assistant")
-    if not _knows_who(talk):
+    task = conversation.task
+    messages = conversation.messages("assistant")
+    if not _is_identified(conversation):
         return _WHO
-    asked = _ASKED[task.goal]
-    needed = customer.told_about(task, asked) if task.strict else []
-    if asked not in said or not all(_heard(talk, each) for each in needed):
-        return asked
+    question = _QUESTIONS[task.goal]
+    needed = customer.relevant_sentences(task, question) if task.strict else []
+    if question not in messages or not all(_has_heard(conversation, each) for each in needed):
+        return question
     # a look-up of tau2-bench's reference may be about a record that is only made later, or that is not there
-    if looks := [call for call in task.reads if not talk.was_made(call) and _works(talk, call)]:
-        return written(looks[:1])
+    if looks := [
+        call
+        for call in task.reads
+        if not conversation.has_call(call) and _can_run(conversation, call)
+    ]:
+        return format_calls(looks[:1])
     figures = " ".join(f"${each}" if task.strict else each for each in task.communicate)
     if not task.writes:
-        refused = "I am sorry, our rules do not allow this."
-        told = f"You have paid {figures}." if task.strict else figures
-        return f"{refused} {told if refused in ' '.join(said) or not task.strict else ''}".strip()
+        refusal = "I am sorry, our rules do not allow this."
+        answer = f"You have paid {figures}." if task.strict else figures
+        return f"{refusal} {answer if refusal in ' '.join(messages) or not task.strict else ''}".strip()
     consent = f"I can do that for you ({figures or 'as you wish'}). Shall I go ahead?"
-    made = sum(call in task.writes for call in talk.made)
-    agreed = consent in said and _YES.search(talk.last_message("user"))
-    if not made and not agreed:
+    updates_made = sum(call in task.writes for call in conversation.made)
+    agreed = consent in messages and _YES.search(conversation.last_message_from("user"))
+    if not updates_made and not agreed:
         return consent
-    if made < len(task.writes):
-        return written(task.writes[made : made + 1])
+    if updates_made < len(task.writes):
+        return format_calls(task.writes[updates_made : updates_made + 1])
     return f"It is done. {_summary(task, figures)}".strip()
 
 
-def _knows_who(talk: Talk) -> bool:
+def _is_identified(conversation: AirlineConversation) -> bool:
     """Whether the customer has said its user id, if it knows one; others are asked once."""
-    ids = [call.arguments["user_id"] for call in talk.task.reference if "user_id" in call.arguments]
-    if ids and ids[0] in talk.task.known:
-        return any(ids[0] in each for each in talk.messages("user"))
-    return _WHO in talk.messages("assistant")
+    ids = [
+        call.arguments["user_id"]
+        for call in conversation.task.reference
+        if "user_id" in call.arguments
+    ]
+    if ids and ids[0] in conversation.task.known:
+        return any(ids[0] in each for each in conversation.messages("user"))
+    return _WHO in conversation.messages("assistant")
 
 
-def _heard(talk: Talk, sentence: str) -> bool:
+def _has_heard(conversation: AirlineConversation, sentence: str) -> bool:
     """Whether the customer has said a sentence, or most of its words and all of its numbers."""
-    told = {word for each in talk.messages("user") for word in _WORD.findall(each.lower())}
+    heard = {word for each in conversation.messages("user") for word in _WORD.findall(each.lower())}
     words = set(_WORD.findall(sentence.lower()))
-    return len(words & told) >= 0.6 * len(words) and all(
-        word in told for word in words if not word.isalpha()
+    return len(words & heard) >= 0.6 * len(words) and all(
+        word in heard for word in words if not word.isalpha()
     )
 
 
-def _works(talk: Talk, call: Call) -> bool:
+def _can_run(conversation: AirlineConversation, call: ServiceCall) -> bool:
     try:
-        TOOLS.run(talk.world, call)
-    except ToolError:
+        TOOLS.run(conversation.world, call)
+    except CallError:
         return False
     return True
 
 
-def _summary(task: Task, figures: str) -> str:
+def _summary(task: AirlineTask, figures: str) -> str:
     return f"The figure is {figures}." if figures else ""
 
 
-def sloppy_agent(talk: Talk, rng: random.Random) -> str:
+def sloppy_agent(conversation: AirlineConversation, rng: random.Random) -> str:
     """The expert's answer in most cases, or a mistake: a wrong figure, doing what the rules forbid, refusing what
     they allow, a call that cannot be read or has a wrong id, vague words, or giving up."""
-    right = agent(talk)
-    if rng.random() < RIGHT:
+    right = expert_agent(conversation)
+    if rng.random() < CORRECT_RATE:
         return right
     return rng.choice(
         (
@@ -105,25 +113,25 @@ def sloppy_agent(talk: Talk, rng: random.Random) -> str:
             "I am sorry, that is not possible.",
             f"It is done. It was ${rng.randrange(50, 900)}.",
             right[: len(right) // 2] if right.startswith("<") else "",
-            written([Call("assistant", "get_user_details", {"user_id": "john_doe_1"})]),
-            written([_forbidden(talk)]),
-            written([Call("assistant", TRANSFER, {"summary": "I do not know."})]),
+            format_calls([ServiceCall("assistant", "get_user_details", {"user_id": "john_doe_1"})]),
+            format_calls([_forbidden_call(conversation)]),
+            format_calls([ServiceCall("assistant", TRANSFER, {"summary": "I do not know."})]),
         )
     )
 
 
-def _forbidden(talk: Talk) -> Call:
+def _forbidden_call(conversation: AirlineConversation) -> ServiceCall:
     """A reservation of the customer is cancelled, whatever was asked."""
-    owner = next(iter(talk.task.data.users))
-    ids = talk.world.users[owner]["reservations"] or ["ABCDEF"]
-    return Call("assistant", "cancel_reservation", {"reservation_id": ids[0]})
+    owner = next(iter(conversation.task.data.users))
+    ids = conversation.world.users[owner]["reservations"] or ["ABCDEF"]
+    return ServiceCall("assistant", "cancel_reservation", {"reservation_id": ids[0]})
 
 
-def sloppy_customer(talk: Talk, rng: random.Random) -> str:
+def sloppy_customer(conversation: AirlineConversation, rng: random.Random) -> str:
     """The scripted customer's answer in most cases, or a mistake: only its first words, knowing nothing, silence, or
     hanging up."""
-    right = customer.answer(talk)
-    if rng.random() < RIGHT:
+    right = customer.respond(conversation)
+    if rng.random() < CORRECT_RATE:
         return right
     return rng.choice(
         (

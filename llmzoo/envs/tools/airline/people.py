@@ -33,18 +33,18 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"
 Person = Mapping[str, str]
 
 
-def person(rng: random.Random) -> dict[str, str]:
+def make_person(rng: random.Random) -> dict[str, str]:
     born = f"{rng.randrange(1945, 2004)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}"
     return {"first_name": rng.choice(_FIRST), "last_name": rng.choice(_LAST), "dob": born}
 
 
-def called(each: Person) -> str:
+def full_name(each: Person) -> str:
     return f"{each['first_name']} {each['last_name']}"
 
 
-def user(rng: random.Random, membership: str | None = None) -> dict[str, Any]:
+def make_user(rng: random.Random, membership: str | None = None) -> dict[str, Any]:
     """A user without reservations."""
-    who = person(rng)
+    who = make_person(rng)
     number = rng.randrange(1_000, 10_000)
     first, last = who["first_name"], who["last_name"]
     city, state = rng.choice(_HOMES)
@@ -69,36 +69,36 @@ def user(rng: random.Random, membership: str | None = None) -> dict[str, Any]:
         "email": f"{first}.{last}{number}@mail.example".lower(),
         "dob": who["dob"],
         "payment_methods": methods,
-        "saved_passengers": [person(rng) for _ in range(rng.randrange(1, 4))],
+        "saved_passengers": [make_person(rng) for _ in range(rng.randrange(1, 4))],
         "membership": membership or rng.choice(("regular", "regular", "silver", "gold")),
         "reservations": [],
     }
 
 
-def self_of(owner: Record) -> dict[str, str]:
+def as_passenger(owner: Record) -> dict[str, str]:
     """A user as a passenger."""
     return {**owner["full_name"], "dob": owner["dob"]}
 
 
-def party(rng: random.Random, owner: Record, number: int) -> list[dict[str, str]]:
+def make_party(rng: random.Random, owner: Record, number: int) -> list[dict[str, str]]:
     """A user and saved passengers."""
-    return [self_of(owner), *owner["saved_passengers"]][:number]
+    return [as_passenger(owner), *owner["saved_passengers"]][:number]
 
 
-def method(owner: Record, source: str) -> Record | None:
+def payment_method(owner: Record, source: str) -> Record | None:
     """A user's payment method of a kind."""
     found = owner["payment_methods"].values()
     return next((each for each in found if each["source"] == source), None)
 
 
-def card(owner: Record) -> Record:
+def credit_card(owner: Record) -> Record:
     """A user's credit card, which every drawn user has."""
-    found = method(owner, "credit_card")
+    found = payment_method(owner, "credit_card")
     assert found is not None
     return found
 
 
-def reservation(
+def make_reservation(
     rng: random.Random,
     owner: Record,
     legs: Sequence[Leg],
@@ -118,7 +118,7 @@ def reservation(
                 **{"date": leg.date, "price": price},
             }
         )
-    people = party(rng, owner, rng.choice((1, 1, 2, 3)))
+    people = make_party(rng, owner, rng.choice((1, 1, 2, 3)))
     free = free_bags(owner["membership"], cabin, len(people))
     bags = rng.randrange(len(people) + 2)
     paid_bags = max(0, bags - free)
@@ -130,14 +130,14 @@ def reservation(
         **{"origin": flights[0]["origin"], "destination": flights[0]["destination"]},
         "flight_type": "round_trip" if len(legs) == 2 else "one_way",
         **{"cabin": cabin, "flights": flights, "passengers": people},
-        "payment_history": [{"payment_id": card(owner)["id"], "amount": price}],
-        "created_at": _booked_at(rng, recent),
+        "payment_history": [{"payment_id": credit_card(owner)["id"], "amount": price}],
+        "created_at": _booking_time(rng, recent),
         **{"total_baggages": bags, "nonfree_baggages": paid_bags},
         **{"insurance": "yes" if insured else "no", "status": None},
     }
 
 
-def _booked_at(rng: random.Random, recent: bool) -> str:
+def _booking_time(rng: random.Random, recent: bool) -> str:
     if recent:
         return f"{NOW[:8]}15T{rng.randrange(0, 14):02d}:{rng.randrange(60):02d}:00"
     return f"2024-05-{rng.randrange(1, 14):02d}T{rng.randrange(24):02d}:{rng.randrange(60):02d}:00"

@@ -6,29 +6,33 @@ from functools import lru_cache
 
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.database import BAG_PRICE, FREE_BAGS, INSURANCE_PRICE, NOW
-from llmzoo.envs.tools.airline.tasks import Talk
+from llmzoo.envs.tools.airline.tasks import AirlineConversation
 from llmzoo.envs.tools.service import prompts
 from llmzoo.envs.tools.service.talk import STOP
 from llmzoo.envs.tools.service.toolset import Side
 
 
-def for_agent(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
+def for_agent(side: Side, conversation: AirlineConversation, left: int, *, terse: bool) -> str:
     """The whole prompt of an agent. left: the rounds of messages that are left. terse: without the policy and what
     the tools are for."""
     if side == "user":
-        form = f"Say something ({STOP} ends the call)." if terse else prompts.stops(_SAID)
-        head = [_TERSE_CUSTOMER if terse else _CUSTOMER, *prompts.about(talk.task)]
-        return prompts.for_agent(side, talk, left, head, form)
+        form = (
+            f"Say something ({STOP} ends the call)."
+            if terse
+            else prompts.with_stop_instruction(_CUSTOMER_FORMAT)
+        )
+        head = [_TERSE_CUSTOMER if terse else _CUSTOMER, *prompts.customer_brief(conversation.task)]
+        return prompts.for_agent(side, conversation, left, head, form)
     form = prompts.TERSE_AGENT_FORMAT if terse else prompts.AGENT_FORMAT
-    return prompts.for_agent(side, talk, left, [_agent(terse)], form)
+    return prompts.for_agent(side, conversation, left, [_agent_role(terse)], form)
 
 
 @lru_cache(maxsize=2)
-def _agent(terse: bool) -> str:
+def _agent_role(terse: bool) -> str:
     return prompts.role(_TERSE_AGENT if terse else _POLICY, TOOLS, "assistant", terse=terse)
 
 
-_SAID = "Everything you write is said to the agent."
+_CUSTOMER_FORMAT = "Everything you write is said to the agent."
 _CUSTOMER = (
     "You are a customer who calls an airline. What you want is described below. You cannot see the airline's records; only "
     "the agent can look things up and change them. Tell the agent what it needs to know when it asks, and invent "

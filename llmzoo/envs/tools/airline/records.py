@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import BadField, Loaded
+from llmzoo.envs.sources import BadField, LoadedTasks
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
-from llmzoo.envs.tools.airline.customer import first_person
-from llmzoo.envs.tools.airline.database import CABINS, Database
-from llmzoo.envs.tools.airline.tasks import ANY, Task
+from llmzoo.envs.tools.airline.customer import to_first_person
+from llmzoo.envs.tools.airline.database import CABINS, AirlineDatabase
+from llmzoo.envs.tools.airline.tasks import ANY, AirlineTask
 from llmzoo.envs.tools.service import folders
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.toolset import CallError
 from llmzoo.errors import ConfigError
 
-JUDGED = frozenset({"DB", "COMMUNICATE"})
+SUPPORTED_CRITERIA = frozenset({"DB", "COMMUNICATE"})
 DATABASE = "db.json"
-_NEEDED: Mapping[str, tuple[str, ...]] = {
+_REQUIRED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "flights": (
         *("flight_number", "origin", "destination", "dates"),
         *("scheduled_departure_time_est", "scheduled_arrival_time_est"),
@@ -39,25 +39,25 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def load(source: str, on_bad_record: str) -> Loaded[Task]:
+def load(source: str, on_bad_record: str) -> LoadedTasks[AirlineTask]:
     """The tasks of a folder or file; raises ``ConfigError``."""
     return folders.load(source, [DATABASE], _reader, on_bad_record)
 
 
 @lru_cache(maxsize=8)
-def _reader(folder: Path, changed: tuple[int, ...]) -> partial[Task]:
+def _reader(folder: Path, changed: tuple[int, ...]) -> partial[AirlineTask]:
     """The reader of the records of a folder, with its database, as of the times ``changed``."""
     file = folder / DATABASE
     if not file.is_file():
         raise ConfigError(
             f"{folder} has no {DATABASE}, the airline's records that the tasks are about"
         )
-    return partial(read, data=folders.parsed(file, database_of))
+    return partial(parse_record, data=folders.parse_file(file, build_database))
 
 
-def database_of(tables: Mapping[str, Any]) -> Database:
+def build_database(tables: Mapping[str, Any]) -> AirlineDatabase:
     """The database of a file: tables of records by id. Raises ``ValueError``."""
-    for table, needed in _NEEDED.items():
+    for table, needed in _REQUIRED_FIELDS.items():
         for id, record in tables[table].items():
             if missing := [name for name in needed if name not in record]:
                 raise ValueError(f"{id} of {table} has no {missing[0]}")
@@ -68,36 +68,38 @@ def database_of(tables: Mapping[str, Any]) -> Database:
             if status["status"] == "available" and not all({*CABINS} <= {*each} for each in seats):
                 raise ValueError(f"{id} on {day} has not the seats and prices of every cabin")
     booked = {id: {"status": None, **each} for id, each in tables["reservations"].items()}
-    return Database(flights=tables["flights"], users=tables["users"], reservations=booked)
+    return AirlineDatabase(flights=tables["flights"], users=tables["users"], reservations=booked)
 
 
-def read(record: Mapping[str, Any], *, data: Database) -> Task:
+def parse_record(record: Mapping[str, Any], *, data: AirlineDatabase) -> AirlineTask:
     """The task of a record; raises ``BadField``."""
-    told = folders.told(record)
+    script = folders.read_customer_script(record)
     for name, value in (record.get("initial_state") or {}).items():
         if value:
             raise BadField("initial_state", f"has {name}, which is not played")
-    criteria = sources.field(record, "evaluation_criteria", dict)
-    basis = folders.basis(criteria, JUDGED)
+    criteria = sources.get_field(record, "evaluation_criteria", dict)
+    basis = folders.read_reward_basis(criteria, SUPPORTED_CRITERIA)
     if "DB" not in basis:
         raise BadField("reward_basis", "must have DB")
-    actions = tuple(folders.action(e, TOOLS) for e in folders.objects(criteria, "actions"))
-    said = sources.texts(criteria, "communicate_info", []) if "COMMUNICATE" in basis else ()
+    actions = tuple(
+        folders.read_reference_call(e, TOOLS) for e in folders.read_objects(criteria, "actions")
+    )
+    info = sources.get_strings(criteria, "communicate_info", []) if "COMMUNICATE" in basis else ()
     unknown = record["user_scenario"]["instructions"].get("unknown_info") or ""
-    told = told._replace(known=f"{told.known}\n{unknown}".strip())
-    task = Task(
-        name=sources.identifier(record),
+    script = script._replace(known=f"{script.known}\n{unknown}".strip())
+    task = AirlineTask(
+        name=sources.record_id(record),
         goal=ANY,
-        **told._asdict(),
-        opening=f"Hello. {first_person(' '.join(told.reason.split()))}",
+        **script._asdict(),
+        opening=f"Hello. {to_first_person(' '.join(script.reason.split()))}",
         data=data,
         reference=actions,
-        communicate=said,
+        communicate=info,
         strict=False,
-        form=json.dumps([*told, [call.written() for call in actions], said]),
+        form=json.dumps([*script, [call.written() for call in actions], info]),
     )
     try:
         _ = task.end
-    except ToolError as error:
+    except CallError as error:
         raise BadField("actions", f"cannot be played: {error}") from error
     return task

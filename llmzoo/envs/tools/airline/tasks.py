@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
-from llmzoo.envs.tools.airline.agent_tools import CHANGING, READING, TOOLS
-from llmzoo.envs.tools.airline.database import Database
+from llmzoo.envs.tools.airline.agent_tools import READ_TOOLS, TOOLS, WRITE_TOOLS
+from llmzoo.envs.tools.airline.database import AirlineDatabase
 from llmzoo.envs.tools.service import talk
-from llmzoo.envs.tools.service.talk import Entry
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.service.talk import ConversationEntry
+from llmzoo.envs.tools.service.toolset import ServiceCall
 
 INTENTS = (
     *("booking", "cancellation", "change", "cabin", "baggage", "passengers", "insurance"),
@@ -18,11 +18,11 @@ INTENTS = (
 )
 ANY = "any"  # the intent of a record of tau2-bench
 
-Talk = talk.Talk["Task", Database]
+AirlineConversation = talk.ServiceConversation["AirlineTask", AirlineDatabase]
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class AirlineTask:
     """A task.
 
     goal: the intent. reason, known, instructions, persona: what the customer reads. opening: what the customer
@@ -38,38 +38,40 @@ class Task:
     instructions: str
     persona: str
     opening: str
-    data: Database
-    reference: tuple[Call, ...]
+    data: AirlineDatabase
+    reference: tuple[ServiceCall, ...]
     communicate: tuple[str, ...]
     strict: bool
     form: str
 
     @property
-    def reads(self) -> tuple[Call, ...]:
+    def reads(self) -> tuple[ServiceCall, ...]:
         """What the reference looks up."""
-        return tuple(call for call in self.reference if call.name in READING)
+        return tuple(call for call in self.reference if call.name in READ_TOOLS)
 
     @property
-    def writes(self) -> tuple[Call, ...]:
+    def writes(self) -> tuple[ServiceCall, ...]:
         """What the reference changes."""
-        return tuple(call for call in self.reference if call.name in CHANGING)
+        return tuple(call for call in self.reference if call.name in WRITE_TOOLS)
 
     @cached_property
-    def end(self) -> Database:
+    def end(self) -> AirlineDatabase:
         """The records after the reference's calls."""
         return TOOLS.after(self.data, self.writes)
 
 
-def begin(task: Task) -> Talk:
-    return Talk(task, task.data, (Entry("user", "message", task.opening),))
+def start_conversation(task: AirlineTask) -> AirlineConversation:
+    return AirlineConversation(
+        task, task.data, (ConversationEntry("user", "message", task.opening),)
+    )
 
 
-def canonical(task: Task) -> str:
+def canonical(task: AirlineTask) -> str:
     return task.form
 
 
-def content(task: Task) -> str:
+def content(task: AirlineTask) -> str:
     """All of a task but its name and the records."""
     calls = [call.written() for call in task.reference]
-    told = [task.reason, task.known, task.instructions, task.persona]
-    return json.dumps([told, calls, task.communicate])
+    customer_texts = [task.reason, task.known, task.instructions, task.persona]
+    return json.dumps([customer_texts, calls, task.communicate])

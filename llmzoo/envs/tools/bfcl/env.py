@@ -70,22 +70,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import described
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import describe_task
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
-from llmzoo.envs.tools.bfcl.tasks import CallRequest, Truth
+from llmzoo.envs.tools.bfcl.tasks import AcceptedCall, CallRequest
 from llmzoo.envs.tools.call_syntax import ToolCall
 
 AGENTS = ("caller_0", "caller_1")
 
 _MAX_ANSWER_SHOWN = 2_000
-_NOTHING = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
+_NO_REWARD = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class BFCLState:
     """The state of an episode: each agent's last answer, its feedback, and its reward parts so far."""
 
     request: CallRequest
@@ -112,8 +112,8 @@ class BFCL(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
-        one_of("prompt", prompt, ("full",))
+        check_choice("num_agents", num_agents, (1, 2))
+        check_choice("prompt", prompt, ("full",))
         super().__init__(
             list(AGENTS[:num_agents]),
             simultaneous=True,
@@ -121,21 +121,21 @@ class BFCL(TextEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        one_of("category", category, (None, *tasks.CATEGORIES))
+        check_choice("category", category, (None, *tasks.CATEGORIES))
         loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
         if category is not None:
-            loaded = loaded.those(_is_of_category, category, asked=True)
+            loaded = loaded.filter_tasks(_is_of_category, category, asked=True)
         self.tasks = loaded.listed(tasks.canonical, split)
         self.fallback = self.tasks.fallback
-        self.episode: Calling
+        self.episode: BFCLState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = Calling(self.tasks.sample(rng) if task is None else self.tasks[task])
+        self.episode = BFCLState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def describe(self) -> Mapping[str, Any]:
         request = self.episode.request
         return {
-            **described(self.tasks, tasks.content(request), request),
+            **describe_task(self.tasks, tasks.content(request), request),
             "category": request.category,
         }
 
@@ -146,44 +146,49 @@ class BFCL(TextEnv):
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
             try:
-                written[agent] = reading.read(texts[agent])
+                written[agent] = reading.parse_calls(texts[agent])
             except reading.NoCalls as reason:
                 errors[agent] = f"malformed: {reason}"
                 continue
-            wrong = [scoring.complaint(call, request) for call in written[agent]]
+            wrong = [scoring.find_schema_error(call, request) for call in written[agent]]
             if any(wrong):
                 errors[agent] = f"wrong: {next(filter(None, wrong))}"
-        together = [call for calls in written.values() for call in calls]
-        self.success = len(written) == len(texts) and scoring.all_right(together, request)
-        parts = {agent: self._own_parts(agent, written, together) for agent in self.possible_agents}
-        self.episode = Calling(request, dict(texts), errors, parts)
-        paid = {
+        all_calls = [call for calls in written.values() for call in calls]
+        self.success = len(written) == len(texts) and scoring.is_exact_match(all_calls, request)
+        components = {
+            agent: self._agent_reward_components(agent, written, all_calls)
+            for agent in self.possible_agents
+        }
+        self.episode = BFCLState(request, dict(texts), errors, components)
+        step_rewards = {
             agent: {
-                name: worth - before.parts.get(agent, _NOTHING)[name]
-                for name, worth in parts[agent].items()
+                name: worth - before.parts.get(agent, _NO_REWARD)[name]
+                for name, worth in components[agent].items()
             }
             for agent in self.possible_agents
         }
         return Outcome(
             team=float(self.success),  # success ends the episode, so it is paid once
-            local=paid,
+            local=step_rewards,
             done=self.success,
             errors=errors,
         )
 
-    def _own_parts(
-        self, agent: str, written: Mapping[str, Sequence[ToolCall]], together: Sequence[ToolCall]
+    def _agent_reward_components(
+        self, agent: str, written: Mapping[str, Sequence[ToolCall]], all_calls: Sequence[ToolCall]
     ) -> Mapping[str, float]:
         """An agent's own reward parts. An agent without a call to write is paid for the whole list, since
         ``[]`` would otherwise always earn the full reward."""
         if agent not in written:
-            return _NOTHING
-        due = self.due(agent)
-        if due:
-            return scoring.own_parts(written[agent], due, self.episode.request)
-        return scoring.own_parts(together, self.episode.request.truths, self.episode.request)
+            return _NO_REWARD
+        assigned = self.assigned_calls(agent)
+        if assigned:
+            return scoring.agent_reward_components(written[agent], assigned, self.episode.request)
+        return scoring.agent_reward_components(
+            all_calls, self.episode.request.truths, self.episode.request
+        )
 
-    def due(self, agent: str) -> Sequence[Truth]:
+    def assigned_calls(self, agent: str) -> Sequence[AcceptedCall]:
         """The right calls that an agent should write."""
         truths = self.episode.request.truths
         half = (len(truths) + 1) // 2
@@ -192,25 +197,27 @@ class BFCL(TextEnv):
         return truths[:half] if agent == AGENTS[0] else truths[half:]
 
     def expert(self, agent: str) -> str:
-        return oracle.expert(self.due(agent), self.episode.request)
+        return oracle.expert(self.assigned_calls(agent), self.episode.request)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        return oracle.amateur(self.due(agent), self.episode.request, rng)
+        return oracle.noisy_expert(self.assigned_calls(agent), self.episode.request, rng)
 
     def prompt(self, agent: str) -> str:
-        calling = self.episode
-        request = calling.request
+        state = self.episode
+        request = state.request
         alone = len(self.possible_agents) == 1
         lines = [_ALONE if alone else _ROLES[agent], "", "The functions:", ""]
         lines += [function.text for function in request.functions.values()]
         lines += ["", "The request:", ""]
         lines += [text if role == "user" else f"[{role}] {text}" for role, text in request.messages]
-        if calling.answers:
+        if state.answers:
             lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
-            for other, answer in calling.answers.items():
+            for other, answer in state.answers.items():
                 whose = "You" if other == agent else f"The other caller, {other},"
-                lines += [f"{whose} last wrote: {encodable(cut(answer, _MAX_ANSWER_SHOWN))}"]
-            lines += [f"Feedback on yours: {calling.told.get(agent, _NO_COMPLAINT)}"]
+                lines += [
+                    f"{whose} last wrote: {replace_surrogates(truncate(answer, _MAX_ANSWER_SHOWN))}"
+                ]
+            lines += [f"Feedback on yours: {state.told.get(agent, _NO_COMPLAINT)}"]
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
 
 
@@ -233,4 +240,4 @@ _NO_COMPLAINT = "your calls are readable and fit the functions, but the calls of
 
 
 raw_env = BFCL
-env, parallel_env = public_forms(BFCL)
+env, parallel_env = make_env_fns(BFCL)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from llmzoo.envs.tools.bfcl import reading, scoring
-from llmzoo.envs.tools.bfcl.tasks import MAY_BE_LEFT_OUT, CallRequest, Truth
+from llmzoo.envs.tools.bfcl.tasks import OPTIONAL, AcceptedCall, CallRequest
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import NoSolutionError
 
@@ -19,50 +19,52 @@ def first(values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def call(truth: Truth, request: CallRequest, pick: Pick = first) -> ToolCall:
+def build_call(truth: AcceptedCall, request: CallRequest, pick: Pick = first) -> ToolCall:
     """The call that a truth describes, with the values that ``pick`` takes; a parameter for which
     it takes ``""`` is left out where it may be."""
     required = request.functions[truth.name].required
     arguments = {}
-    for name, values in truth.accepted.items():
+    for name, values in truth.accepted_values.items():
         if not values:
             raise NoSolutionError(f"{request.name}: {truth.name} accepts no value of {name}")
-        given = [value for value in values if value != MAY_BE_LEFT_OUT]
+        given = [value for value in values if value != OPTIONAL]
         if name in required and given:
             arguments[name] = _plain(pick(given), pick)
-        elif name in required or pick(values) != MAY_BE_LEFT_OUT:
+        elif name in required or pick(values) != OPTIONAL:
             arguments[name] = _plain(pick(values), pick)
     return ToolCall(truth.name, arguments)
 
 
-def expert(truths: Sequence[Truth], request: CallRequest) -> str:
+def expert(truths: Sequence[AcceptedCall], request: CallRequest) -> str:
     """The right calls. Raises ``NoSolutionError`` if the first accepted values make no right call, or
     cannot be written."""
-    written = reading.write(tuple(call(truth, request) for truth in truths))
+    written = reading.format_calls(tuple(build_call(truth, request) for truth in truths))
     try:
-        calls = reading.read(written)
+        calls = reading.parse_calls(written)
     except reading.NoCalls as error:
         raise NoSolutionError(f"{request.name}: {written[:200]} cannot be read: {error}") from error
-    for made, truth in zip(calls, truths, strict=True):
-        if not scoring.right(made, truth, request):
-            raise NoSolutionError(f"{request.name}: {reading.write((made,))[:200]} is not right")
+    for written_call, truth in zip(calls, truths, strict=True):
+        if not scoring.is_correct_call(written_call, truth, request):
+            raise NoSolutionError(
+                f"{request.name}: {reading.format_calls((written_call,))[:200]} is not right"
+            )
     return written
 
 
-def amateur(truths: Sequence[Truth], request: CallRequest, rng: random.Random) -> str:
+def noisy_expert(truths: Sequence[AcceptedCall], request: CallRequest, rng: random.Random) -> str:
     """The right calls with a wrong value, a parameter left out, a call too many or too few, or an
     unfinished list; sometimes without a mistake."""
-    calls = [call(truth, request) for truth in truths]
+    calls = [build_call(truth, request) for truth in truths]
     slip = rng.randrange(6)
     if slip == 0:
-        calls = [_spoilt(each, rng) for each in calls]
+        calls = [_corrupt(each, rng) for each in calls]
     elif slip == 1:
         calls = [replace(each, arguments=dict(list(each.arguments.items())[1:])) for each in calls]
     elif slip == 2:
-        calls = [call(truth, request) for truth in request.truths]  # the other agent's too
+        calls = [build_call(truth, request) for truth in request.truths]  # the other agent's too
     elif slip == 3:
         calls = calls[:-1]
-    written = reading.write(tuple(calls))
+    written = reading.format_calls(tuple(calls))
     return written[: len(written) // 2] if slip == 4 else written
 
 
@@ -77,10 +79,10 @@ def _plain(value: Any, pick: Pick) -> Any:
     chosen = {
         key: pick(inner) if isinstance(inner, list) else inner for key, inner in value.items()
     }
-    return {key: _plain(inner, pick) for key, inner in chosen.items() if inner != MAY_BE_LEFT_OUT}
+    return {key: _plain(inner, pick) for key, inner in chosen.items() if inner != OPTIONAL}
 
 
-def _spoilt(right: ToolCall, rng: random.Random) -> ToolCall:
+def _corrupt(right: ToolCall, rng: random.Random) -> ToolCall:
     """A call with one value changed; a number by one."""
     if not right.arguments:
         return right

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.hub import in_reach
+from llmzoo.envs.hub import is_reachable
 from llmzoo.envs.sources import BadField, PublicSet
 from llmzoo.errors import ConfigError, MissingExtraError
 
@@ -25,7 +25,7 @@ FILES = tuple(
     for category in ("simple", "multiple", "parallel", "parallel_multiple")
 )
 CATEGORIES = ("simple", "multiple", "parallel")
-MAY_BE_LEFT_OUT = ""  # among the accepted values of a parameter
+OPTIONAL = ""  # among the accepted values of a parameter
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,11 +39,11 @@ class FunctionDescription:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Truth:
+class AcceptedCall:
     """A right call: the accepted values of each parameter."""
 
     name: str
-    accepted: Mapping[str, Sequence[Any]]
+    accepted_values: Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,7 +53,7 @@ class CallRequest:
 
     messages: tuple[tuple[str, str], ...]
     functions: Mapping[str, FunctionDescription]
-    truths: tuple[Truth, ...]
+    truths: tuple[AcceptedCall, ...]
     name: str = ""
 
     @property
@@ -65,33 +65,33 @@ class CallRequest:
 
 def canonical(request: CallRequest) -> str:
     """The words of a request. Requests with the same words are in one split, whatever the functions."""
-    said = " ".join(text for _, text in request.messages)
-    return " ".join(re.findall(r"\w+", said.lower()))
+    wording = " ".join(text for _, text in request.messages)
+    return " ".join(re.findall(r"\w+", wording.lower()))
 
 
 def content(request: CallRequest) -> str:
     """Request, functions and right calls. Tasks with the same content are one task."""
-    truths = [[truth.name, truth.accepted] for truth in request.truths]
+    truths = [[truth.name, truth.accepted_values] for truth in request.truths]
     functions = [function.text for function in request.functions.values()]
     return json.dumps([canonical(request), functions, truths], sort_keys=True)
 
 
-def read(record: Mapping[str, Any]) -> CallRequest:
+def parse_record(record: Mapping[str, Any]) -> CallRequest:
     """The task of a record; raises ``BadField``, also for BFCL's kinds that are not supported."""
     _refuse_other_kinds(record)
     functions = {}
-    for description in sources.field(record, "function", list):
-        function = _function(description)
+    for description in sources.get_field(record, "function", list):
+        function = _parse_function(description)
         functions[function.name] = function
-    truths = tuple(_truth(call) for call in sources.field(record, "ground_truth", list))
+    truths = tuple(_parse_truth(call) for call in sources.get_field(record, "ground_truth", list))
     for truth in truths:
         if truth.name not in functions:
             raise BadField("ground_truth", f"calls {truth.name}, which is not described")
     return CallRequest(
-        _messages(sources.field(record, "question", list)),
+        _parse_messages(sources.get_field(record, "question", list)),
         functions,
         truths,
-        sources.identifier(record),
+        sources.record_id(record),
     )
 
 
@@ -100,7 +100,7 @@ def _refuse_other_kinds(record: Mapping[str, Any]) -> None:
     turns, truths = record.get("question"), record.get("ground_truth")
     if (isinstance(turns, list) and len(turns) > 1) or "involved_classes" in record:
         raise BadField("question", "is of BFCL's multi_turn kind, which is not supported")
-    if truths == [] or (truths is None and "relevance" in sources.identifier(record)):
+    if truths == [] or (truths is None and "relevance" in sources.record_id(record)):
         raise BadField(
             "ground_truth", "has no call: BFCL's kinds with (ir)relevance are not supported"
         )
@@ -116,33 +116,35 @@ def _refuse_other_kinds(record: Mapping[str, Any]) -> None:
         )
 
 
-def _messages(turns: list[Any]) -> tuple[tuple[str, str], ...]:
+def _parse_messages(turns: list[Any]) -> tuple[tuple[str, str], ...]:
     if len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
         raise BadField("question", "must be a list of one turn, which is a list of messages")
-    said = []
+    parsed = []
     for message in turns[0]:
         if not isinstance(message, Mapping):
             raise BadField("question", "must hold messages of a role and a content")
-        said.append((sources.field(message, "role", str), sources.field(message, "content", str)))
-    return tuple(said)
+        parsed.append(
+            (sources.get_field(message, "role", str), sources.get_field(message, "content", str))
+        )
+    return tuple(parsed)
 
 
-def _function(description: Any) -> FunctionDescription:
+def _parse_function(description: Any) -> FunctionDescription:
     if not isinstance(description, Mapping):
         raise BadField("function", "must be a list of descriptions")
-    parameters = sources.field(description, "parameters", dict)
-    properties = sources.field(parameters, "properties", dict, {})
+    parameters = sources.get_field(description, "parameters", dict)
+    properties = sources.get_field(parameters, "properties", dict, {})
     if not all(isinstance(each, Mapping) for each in properties.values()):
         raise BadField("properties", "must describe each parameter by an object")
     return FunctionDescription(
-        sources.field(description, "name", str),
+        sources.get_field(description, "name", str),
         json.dumps(description, ensure_ascii=False),
         properties,
-        sources.texts(parameters, "required", []),
+        sources.get_strings(parameters, "required", []),
     )
 
 
-def _truth(call: Any) -> Truth:
+def _parse_truth(call: Any) -> AcceptedCall:
     if not isinstance(call, Mapping) or len(call) != 1:
         raise BadField("ground_truth", "must be a list of {function: {parameter: [values]}}")
     ((name, accepted),) = call.items()
@@ -150,7 +152,7 @@ def _truth(call: Any) -> Truth:
         isinstance(values, list) for values in accepted.values()
     ):
         raise BadField("ground_truth", f"must give {name} a list of values for each parameter")
-    return Truth(name, accepted)
+    return AcceptedCall(name, accepted)
 
 
 def hub_records() -> list[dict[str, Any]]:
@@ -159,22 +161,22 @@ def hub_records() -> list[dict[str, Any]]:
     ``datasets.load_dataset`` cannot read them, since a parameter's accepted values have several types.
     Raises ``ConfigError`` and ``MissingExtraError``.
     """
-    return [*both_files(FILES)]
+    return [*joined_hub_records(FILES)]
 
 
-def both_files(names: Iterable[str]) -> Iterator[dict[str, Any]]:
+def joined_hub_records(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The records of files of the hub or its cache, joined with those in ``possible_answer``. Raises
     ``ConfigError`` and ``MissingExtraError``."""
     try:
         # the library itself would try for half a minute to reach a hub that does not answer
-        cached = not in_reach()
+        cached = not is_reachable()
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"the data set {HUB_ID}", "train", error.name) from error
     for name in names:
-        yield from joined(_hub_file(name, cached), _hub_file(f"possible_answer/{name}", cached))
+        yield from join_by_id(_hub_file(name, cached), _hub_file(f"possible_answer/{name}", cached))
 
 
-def joined(
+def join_by_id(
     requests: Iterable[Mapping[str, Any]], answers: Iterable[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Records of both files, joined by id."""
@@ -189,7 +191,7 @@ def _hub_file(name: str, cached: bool) -> list[dict[str, Any]]:
 
     try:
         path = hf_hub_download(HUB_ID, name, repo_type="dataset", local_files_only=cached)
-        return list(sources.records(Path(path)))
+        return list(sources.read_shipped_records(Path(path)))
     except Exception as error:  # network, cache, schema: the library raises of every kind
         raise ConfigError(
             f"{HUB_ID} cannot be loaded from the hub ({type(error).__name__}: {error}); give "
@@ -199,7 +201,7 @@ def _hub_file(name: str, cached: bool) -> list[dict[str, Any]]:
 
 PUBLIC_SET = PublicSet(
     hub_id=HUB_ID,
-    read=read,
+    read=parse_record,
     sample=Path(__file__).parent / "sample.jsonl",
     hub_records=hub_records,
 )

@@ -16,12 +16,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
-from llmzoo.envs.tools.bfcl_multi_turn.execution import Call, World, copied, execute
-from llmzoo.envs.tools.bfcl_multi_turn.tasks import Dialogue, Given, Truth, counted, truths
+from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, World, copy_world, execute
+from llmzoo.envs.tools.bfcl_multi_turn.tasks import (
+    Dialogue,
+    ReferenceTurn,
+    ResponseCounts,
+    count_responses,
+    reference_turns,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TurnVerdict:
     """A checked turn. differs: the parts of the state that are wrong, as "API.attribute". found: the share
     of the ground truth's responses that were given. silent: no call was made."""
 
@@ -34,29 +40,31 @@ class Judged:
         return not self.differs and not self.silent and self.found == 1
 
 
-def judged(world: World, given: Given, truth: Truth, *, silent: bool) -> Judged:
-    """A turn after its last call. ``given``: the responses so far, of all turns."""
-    differs = tuple(
+def check_turn(
+    world: World, responses: ResponseCounts, truth: ReferenceTurn, *, silent: bool
+) -> TurnVerdict:
+    """A turn after its last call. ``responses``: the responses so far, of all turns."""
+    wrong_state = tuple(
         f"{name}.{attribute}"
         for name, api in truth.world.items()
-        for attribute in world[name]._differs(api)
+        for attribute in world[name]._state_differences(api)
     )
-    found = sum(min(given.get(each, 0), count) for each, count in truth.given.items())
-    return Judged(differs, found / max(sum(truth.given.values()), 1), silent)
+    found = sum(min(responses.get(each, 0), count) for each, count in truth.given.items())
+    return TurnVerdict(wrong_state, found / max(sum(truth.given.values()), 1), silent)
 
 
 def first_wrong_turn(
-    dialogue: Dialogue, steps: Sequence[Sequence[Sequence[Call]]], padding: Padding | None
+    dialogue: Dialogue, steps: Sequence[Sequence[Sequence[APICall]]], padding: Padding | None
 ) -> int | None:
     """BFCL's verdict on whole dialogues: the number of the first wrong turn, or None.
 
     ``steps``: the calls of each step of each turn. Raises ``ValueError`` for another number of turns.
     """
-    world, given = copied(dialogue.start(padding)), counted(())
-    played = zip(steps, truths(dialogue, padding), dialogue.truths, strict=True)
+    world, responses = copy_world(dialogue.start(padding)), count_responses(())
+    played = zip(steps, reference_turns(dialogue, padding), dialogue.truths, strict=True)
     for number, (turn, truth, calls) in enumerate(played):
         for step in turn:
-            given = counted(execute(step, world), given)
-        if calls and not judged(world, given, truth, silent=not any(turn)).valid:
+            responses = count_responses(execute(step, world), responses)
+        if calls and not check_turn(world, responses, truth, silent=not any(turn)).valid:
             return number
     return None

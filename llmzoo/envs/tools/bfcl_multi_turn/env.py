@@ -89,24 +89,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from llmzoo.envs.base import Outcome, TextEnv, public_forms
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.sources import Loaded
-from llmzoo.envs.tasks import described
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.sources import LoadedTasks
+from llmzoo.envs.tasks import describe_task
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.bfcl import reading
 from llmzoo.envs.tools.bfcl_multi_turn import checking, oracle, prompts, scoring, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import padding as paddings
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
-from llmzoo.envs.tools.bfcl_multi_turn.execution import Call, World, copied, execute
-from llmzoo.envs.tools.bfcl_multi_turn.prompts import ALONE, CALLER, PLANNER, Said, said
-from llmzoo.envs.tools.bfcl_multi_turn.tasks import Dialogue, Given
+from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, World, copy_world, execute
+from llmzoo.envs.tools.bfcl_multi_turn.prompts import (
+    ALONE,
+    CALLER,
+    PLANNER,
+    DialogueEntry,
+    make_entry,
+)
+from llmzoo.envs.tools.bfcl_multi_turn.tasks import Dialogue, ResponseCounts
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class DialogueState:
     """The state of an episode.
 
     world: the state of each API. given: the responses so far. turn: of the user, from 0. step: the answers
@@ -115,11 +121,11 @@ class Talk:
 
     dialogue: Dialogue
     world: World
-    given: Given = field(default_factory=dict)
+    given: ResponseCounts = field(default_factory=dict)
     turn: int = 0
     step: int = 0
     readable: bool = True
-    said: tuple[Said, ...] = ()
+    said: tuple[DialogueEntry, ...] = ()
     advice: str = ""
 
 
@@ -129,7 +135,7 @@ class BFCLMultiTurn(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "bfcl_multi_turn_v0",
-        "team_parts": [*scoring.WORTH],
+        "team_parts": [*scoring.REWARD_WEIGHTS],
         "team_and_local": False,
         "delayed_reward_agents": [PLANNER],
     }
@@ -149,15 +155,15 @@ class BFCLMultiTurn(TextEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
+        check_choice("num_agents", num_agents, (1, 2))
         for name, value in (("max_steps", max_steps), ("response_chars", response_chars)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
-        one_of("prompt", prompt, ("full",))
-        one_of("category", category, (None, *tasks.CATEGORIES))
+        check_choice("prompt", prompt, ("full",))
+        check_choice("category", category, (None, *tasks.CATEGORIES))
         loaded = tasks.load(source, on_bad_record)
-        self.padding = _padding(padding, loaded)
-        loaded = _playable(loaded, category, self.padding)
+        self.padding = _find_padding(padding, loaded)
+        loaded = _playable_dialogues(loaded, category, self.padding)
         self.tasks = loaded.listed(tasks.canonical, split)
         self.fallback = self.tasks.fallback
         self.max_steps = max_steps
@@ -169,29 +175,29 @@ class BFCLMultiTurn(TextEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self.episode: Talk
+        self.episode: DialogueState
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         dialogue = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = self._asked(Talk(dialogue, dialogue.start(self.padding)))
+        self.episode = self._asked(DialogueState(dialogue, dialogue.start(self.padding)))
 
     def describe(self) -> Mapping[str, Any]:
         dialogue = self.episode.dialogue
         return {
-            **described(self.tasks, tasks.content(dialogue), dialogue),
+            **describe_task(self.tasks, tasks.content(dialogue), dialogue),
             "category": dialogue.category,
             "user_turns": len(dialogue.turns),
         }
 
     def play(self, agent: str, text: str) -> Outcome:
         if agent == PLANNER:
-            advice = encodable(cut(text.strip(), prompts.MAX_ADVICE_CHARS))
+            advice = replace_surrogates(truncate(text.strip(), prompts.MAX_ADVICE_CHARS))
             readable = self.episode.readable and bool(advice)
             self.episode = replace(self.episode, advice=advice, readable=readable)
             return Outcome(errors={} if advice else {agent: "malformed: no advice"})
         self.episode = replace(self.episode, advice="")
         try:
-            calls = reading.read(text, unnamed="drop")
+            calls = reading.parse_calls(text, unnamed="drop")
         except reading.NoCalls as reason:
             self._say("Caller", text, prompts.MAX_ANSWER_SHOWN)
             self._say("Error", f"{reason}. This ended your turn.", 1_000)
@@ -209,113 +215,116 @@ class BFCLMultiTurn(TextEnv):
         return Outcome()
 
     def prompt(self, agent: str) -> str:
-        talk = self.episode
-        dialogue = talk.dialogue
-        later = (names for turn, names in dialogue.missed.items() if turn > talk.turn)
+        state = self.episode
+        dialogue = state.dialogue
+        later = (names for turn, names in dialogue.held_out_functions.items() if turn > state.turn)
         return prompts.for_agent(
             agent,
             apis=dialogue.apis,
             hidden=frozenset(name for names in later for name in names),
-            talk=talk.said,
-            advice=talk.advice,
-            left=self.max_steps - talk.step,
+            conversation=state.said,
+            advice=state.advice,
+            left=self.max_steps - state.step,
         )
 
     def board(self) -> str:
-        talk = self.episode
-        apis = ", ".join(talk.dialogue.apis)
-        return "\n".join([f"APIs: {apis}", *(f"{each.who}: {each.text}" for each in talk.said)])
+        state = self.episode
+        apis = ", ".join(state.dialogue.apis)
+        return "\n".join([f"APIs: {apis}", *(f"{each.who}: {each.text}" for each in state.said)])
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """How many turns of the user were right, and how many there are."""
-        talk = self.episode
-        return {**super().ending(agent), "turns_right": talk.turn + self.success}
+        state = self.episode
+        return {**super().ending(agent), "turns_right": state.turn + self.success}
 
     def expert(self, agent: str) -> str:
-        talk = self.episode
-        due = oracle.due(talk.dialogue, talk.turn, talk.step)
-        return (oracle.plan if agent == PLANNER else oracle.act)(due, talk.dialogue)
+        state = self.episode
+        calls = oracle.reference_calls(state.dialogue, state.turn, state.step)
+        return (oracle.plan if agent == PLANNER else oracle.act)(calls, state.dialogue)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        talk = self.episode
-        due = oracle.due(talk.dialogue, talk.turn, talk.step)
+        state = self.episode
+        calls = oracle.reference_calls(state.dialogue, state.turn, state.step)
         if agent == PLANNER:
-            return oracle.sloppy_plan(due, talk.dialogue, rng)
-        advice = None if agent == ALONE else talk.advice
-        return oracle.sloppy_act(due, talk.dialogue, rng, advice=advice)
+            return oracle.sloppy_plan(calls, state.dialogue, rng)
+        advice = None if agent == ALONE else state.advice
+        return oracle.sloppy_act(calls, state.dialogue, rng, advice=advice)
 
     # The talk
 
-    def _asked(self, talk: Talk) -> Talk:
+    def _asked(self, state: DialogueState) -> DialogueState:
         """The talk after the user wrote what is next."""
-        dialogue = talk.dialogue
-        text = dialogue.turns[talk.turn]
-        if brought := dialogue.missed.get(talk.turn):
-            text = f"{text} {prompts.NEW_FUNCTIONS.format(', '.join(brought))}".strip()
-        asked = said("User", text, self.response_chars)
-        return replace(talk, said=(*talk.said, asked), step=0, readable=True)
+        dialogue = state.dialogue
+        text = dialogue.turns[state.turn]
+        if new_functions := dialogue.held_out_functions.get(state.turn):
+            text = f"{text} {prompts.NEW_FUNCTIONS.format(', '.join(new_functions))}".strip()
+        entry = make_entry("User", text, self.response_chars)
+        return replace(state, said=(*state.said, entry), step=0, readable=True)
 
     def _say(self, who: str, text: str, most: int) -> None:
-        talk = self.episode
-        self.episode = replace(talk, said=(*talk.said, said(who, text, most)))
+        state = self.episode
+        self.episode = replace(state, said=(*state.said, make_entry(who, text, most)))
 
     def _call(self, calls: tuple[ToolCall, ...]) -> None:
         """Run the calls of an answer on a copy of the state."""
-        talk = self.episode
-        world = copied(talk.world)
-        responses = execute([Call(each.name, each.arguments) for each in calls], world)
+        state = self.episode
+        world = copy_world(state.world)
+        responses = execute([APICall(each.name, each.arguments) for each in calls], world)
         self.episode = replace(
-            talk, world=world, given=tasks.counted(responses, talk.given), step=talk.step + 1
+            state,
+            world=world,
+            given=tasks.count_responses(responses, state.given),
+            step=state.step + 1,
         )
         for call, response in zip(calls, responses, strict=True):
-            self._say("Call", reading.write((call,))[1:-1], self.response_chars)
+            self._say("Call", reading.format_calls((call,))[1:-1], self.response_chars)
             self._say("Response", response, self.response_chars)
 
     def _end_turn(self) -> Outcome:
         """Check the user's turn, and begin the next one unless it was wrong."""
-        talk = self.episode
-        dialogue = talk.dialogue
-        judged = None
-        if dialogue.truths[talk.turn]:
-            truth = tasks.truths(dialogue, self.padding)[talk.turn]
-            judged = checking.judged(talk.world, talk.given, truth, silent=talk.step == 0)
-        last = talk.turn == len(dialogue.turns) - 1
-        parts = scoring.turn_parts(
-            judged,
+        state = self.episode
+        dialogue = state.dialogue
+        verdict = None
+        if dialogue.truths[state.turn]:
+            truth = tasks.reference_turns(dialogue, self.padding)[state.turn]
+            verdict = checking.check_turn(state.world, state.given, truth, silent=state.step == 0)
+        last = state.turn == len(dialogue.turns) - 1
+        rewards = scoring.turn_rewards(
+            verdict,
             checked=sum(map(bool, dialogue.truths)),
             turns=len(dialogue.turns),
-            readable=talk.readable,
+            readable=state.readable,
             last=last,
         )
-        right = judged is None or judged.valid
+        right = verdict is None or verdict.valid
         self.success = right and last
         if right and not last:
-            self.episode = self._asked(replace(talk, turn=talk.turn + 1))
-        return Outcome(team=parts, done=last or not right)
+            self.episode = self._asked(replace(state, turn=state.turn + 1))
+        return Outcome(team=rewards, done=last or not right)
 
 
-def _padding(given: str | None, loaded: Loaded[Dialogue]) -> Padding | None:
+def _find_padding(given: str | None, loaded: LoadedTasks[Dialogue]) -> Padding | None:
     """What a long context adds: the sample's own, or BFCL's; None if BFCL's is not there."""
     if given is not None:
-        return paddings.read(given)
+        return paddings.load(given)
     if loaded.source == "sample":
-        return paddings.own()
+        return paddings.make_sample_padding()
     if loaded.source == "hub":
         return None
     place = Path(loaded.source)
-    found = paddings.near(place if place.is_dir() else place.parent)
-    return None if found is None else paddings.read(str(found))
+    found = paddings.find_near(place if place.is_dir() else place.parent)
+    return None if found is None else paddings.load(str(found))
 
 
-def _playable(
-    loaded: Loaded[Dialogue], category: str | None, padding: Padding | None
-) -> Loaded[Dialogue]:
+def _playable_dialogues(
+    loaded: LoadedTasks[Dialogue], category: str | None, padding: Padding | None
+) -> LoadedTasks[Dialogue]:
     """The dialogues of a category. Those of a long context are left aside without a padding; raises
     ``ConfigError`` if none remains."""
     if category is not None:
-        loaded = loaded.those(_is_of_category, category, asked=True)
+        loaded = loaded.filter_tasks(_is_of_category, category, asked=True)
     if padding is None:
-        loaded = loaded.those(_is_short, asked=False)
+        loaded = loaded.filter_tasks(_is_short, asked=False)
     if not loaded.tasks:
         why = f"{loaded.source} has no dialogue of category {category!r}"
         if loaded.left_out:
@@ -336,4 +345,4 @@ def _is_short(dialogue: Dialogue) -> bool:
 
 
 raw_env = BFCLMultiTurn
-env, parallel_env = public_forms(BFCLMultiTurn)
+env, parallel_env = make_env_fns(BFCLMultiTurn)

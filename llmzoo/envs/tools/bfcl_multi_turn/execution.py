@@ -19,7 +19,7 @@ World = Mapping[str, API]  # the state of each API of a dialogue, by the API's n
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class APICall:
     """A call. ``positional``: arguments without a name, which records have and models may not write."""
 
     name: str
@@ -27,7 +27,7 @@ class Call:
     positional: tuple[Any, ...] = ()
 
 
-def read_call(text: str) -> Call:
+def parse_call(text: str) -> APICall:
     """The call of a record, such as ``cd(folder='temp')``; raises ``ValueError``."""
     try:
         node = syntax.parse(text.strip(), mode="eval").body
@@ -35,30 +35,32 @@ def read_call(text: str) -> Call:
             named = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
             if None not in named:
                 positional = tuple(map(ast.literal_eval, node.args))
-                return Call(node.func.id, {str(name): v for name, v in named.items()}, positional)
+                return APICall(
+                    node.func.id, {str(name): v for name, v in named.items()}, positional
+                )
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
         raise ValueError(f"{text[:200]!r} is no call of literals: {error}") from error
     raise ValueError(f"{text[:200]!r} is no call of literals")
 
 
-def built(apis: Iterable[str], config: Mapping[str, Any], padding: Padding | None) -> World:
+def build_world(apis: Iterable[str], config: Mapping[str, Any], padding: Padding | None) -> World:
     """The state at the start of a dialogue. ``padding`` is given for a long context only."""
     return {name: APIS[name](copy.deepcopy(config.get(name, {})), padding) for name in apis}
 
 
-def copied(world: World) -> World:
+def copy_world(world: World) -> World:
     return {name: copy.deepcopy(api) for name, api in world.items()}
 
 
-def execute(calls: Iterable[Call], world: World) -> list[str]:
+def execute(calls: Iterable[APICall], world: World) -> list[str]:
     """The responses of calls, which change ``world``. A call that fails responds with its error."""
     return [_execute(call, world) for call in calls]
 
 
-def _execute(call: Call, world: World) -> str:
+def _execute(call: APICall, world: World) -> str:
     try:
-        result = _call(call, world)
-        written = _write(result)
+        result = _run(call, world)
+        written = _format_result(result)
     except Exception as error:  # whatever a model's arguments raise is its response
         written = f"Error during execution: {error}"
     if len(written) > MAX_RESPONSE_CHARS:
@@ -66,7 +68,7 @@ def _execute(call: Call, world: World) -> str:
     return written
 
 
-def _call(call: Call, world: World) -> Any:
+def _run(call: APICall, world: World) -> Any:
     for api in reversed(list(world.values())):
         if call.name in functions_of(type(api)):
             arguments = copy.deepcopy((call.positional, dict(call.arguments)))
@@ -74,7 +76,7 @@ def _call(call: Call, world: World) -> Any:
     raise NameError(f"name {call.name.partition('.')[0]!r} is not defined")
 
 
-def _write(result: Any) -> str:
+def _format_result(result: Any) -> str:
     if isinstance(result, str):
         return result
     if isinstance(result, dict):

@@ -10,66 +10,66 @@ from typing import Any
 from llmzoo.envs.tools.bfcl import reading
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
-from llmzoo.envs.tools.bfcl_multi_turn.execution import Call
+from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall
 from llmzoo.envs.tools.bfcl_multi_turn.tasks import Dialogue
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import NoSolutionError
 
-AT_ONCE = 12  # calls in one answer
-RIGHT = 0.7  # how often an amateur makes no mistake
+CALLS_PER_ANSWER = 12  # calls in one answer
+CORRECT_RATE = 0.7  # how often an amateur makes no mistake
 DONE = "Nothing is left to do: give the word back to the user."
 NO_CALLS = "[]"
 
 
-def due(dialogue: Dialogue, turn: int, step: int) -> Sequence[Call]:
+def reference_calls(dialogue: Dialogue, turn: int, step: int) -> Sequence[APICall]:
     """The calls of the ground truth for a step of a turn."""
-    return dialogue.truths[turn][AT_ONCE * step : AT_ONCE * (step + 1)]
+    return dialogue.truths[turn][CALLS_PER_ANSWER * step : CALLS_PER_ANSWER * (step + 1)]
 
 
-def act(calls: Sequence[Call], dialogue: Dialogue) -> str:
+def act(calls: Sequence[APICall], dialogue: Dialogue) -> str:
     """The caller's answer. Raises ``NoSolutionError`` for calls that no answer can hold."""
-    written = reading.write(tuple(_named(call, dialogue) for call in calls))
+    written = reading.format_calls(tuple(_with_named_arguments(call, dialogue) for call in calls))
     try:
-        read = reading.read(written)
+        parsed = reading.parse_calls(written)
     except reading.NoCalls as error:
         raise NoSolutionError(
             f"{dialogue.name}: {written[:200]} cannot be read: {error}"
         ) from error
-    if len(read) != len(calls):
+    if len(parsed) != len(calls):
         raise NoSolutionError(f"{dialogue.name}: {written[:200]} is read as other calls")
     return written
 
 
-def plan(calls: Sequence[Call], dialogue: Dialogue) -> str:
+def plan(calls: Sequence[APICall], dialogue: Dialogue) -> str:
     """The planner's advice."""
     return f"Call {act(calls, dialogue)[1:-1]}." if calls else DONE
 
 
-def sloppy_plan(calls: Sequence[Call], dialogue: Dialogue, rng: random.Random) -> str:
+def sloppy_plan(calls: Sequence[APICall], dialogue: Dialogue, rng: random.Random) -> str:
     """Good advice in most cases, or vague, early or empty advice."""
-    if rng.random() < RIGHT:
+    if rng.random() < CORRECT_RATE:
         return plan(calls, dialogue)
     return rng.choice(("Do what the user asks for.", DONE, ""))
 
 
 def sloppy_act(
-    calls: Sequence[Call], dialogue: Dialogue, rng: random.Random, *, advice: str | None
+    calls: Sequence[APICall], dialogue: Dialogue, rng: random.Random, *, advice: str | None
 ) -> str:
     """The right calls, or a mistake: one left out, one with a wrong value, an unfinished list, a function that
     does not exist, or nothing. Mistakes are more frequent where ``advice`` is not the expert's."""
     right = act(calls, dialogue)
     helped = advice is None or plan(calls, dialogue) in advice
-    if rng.random() < (RIGHT if helped else RIGHT / 2):
+    if rng.random() < (CORRECT_RATE if helped else CORRECT_RATE / 2):
         return right
-    named = [_named(call, dialogue) for call in calls]
-    spoilt = [
-        ToolCall(call.name, {name: _other(value) for name, value in call.arguments.items()})
+    named = [_with_named_arguments(call, dialogue) for call in calls]
+    corrupted = [
+        ToolCall(call.name, {name: _alter(value) for name, value in call.arguments.items()})
         for call in named
     ]
     return rng.choice(
         (
-            reading.write(tuple(named[:-1])),
-            reading.write(tuple(spoilt)),
+            reading.format_calls(tuple(named[:-1])),
+            reading.format_calls(tuple(corrupted)),
             right[: len(right) // 2],
             "[do_it_all()]",
             "I have done that.",
@@ -78,7 +78,7 @@ def sloppy_act(
     )
 
 
-def _named(call: Call, dialogue: Dialogue) -> ToolCall:
+def _with_named_arguments(call: APICall, dialogue: Dialogue) -> ToolCall:
     """The call with every argument named. Raises ``NoSolutionError`` if an argument has no name."""
     function = next(
         functions_of(APIS[api])[call.name]
@@ -92,5 +92,5 @@ def _named(call: Call, dialogue: Dialogue) -> ToolCall:
     return ToolCall(call.name, {**dict(given), **call.arguments})
 
 
-def _other(value: Any) -> Any:
+def _alter(value: Any) -> Any:
     return f"{value}_2" if isinstance(value, str) else value

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
-from llmzoo.envs.tools.bfcl_multi_turn.apis.base import described, functions_of
+from llmzoo.envs.tools.bfcl_multi_turn.apis.base import describe_function, functions_of
 
 PLANNER, CALLER, ALONE = "planner_0", "caller_1", "caller_0"
 
 MAX_ADVICE_CHARS = 1_500
 MAX_ANSWER_SHOWN = 2_000  # characters of an answer that had no calls
-MAX_TALK_CHARS = 500_000  # of all that was said; the earliest of it is left out
+MAX_DIALOGUE_CHARS = 500_000  # of all that was said; the earliest of it is left out
 
 NEW_FUNCTIONS = "(More functions are available now: {}. Continue with the last request.)"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DialogueEntry:
     """An entry of the talk: who, and what is shown of it."""
 
     who: str
     text: str
 
 
-def said(who: str, text: str, most: int) -> Said:
-    return Said(who, encodable(cut(text, most)))
+def make_entry(who: str, text: str, most: int) -> DialogueEntry:
+    return DialogueEntry(who, replace_surrogates(truncate(text, most)))
 
 
 def for_agent(
@@ -35,7 +35,7 @@ def for_agent(
     *,
     apis: Iterable[str],
     hidden: frozenset[str],
-    talk: Sequence[Said],
+    conversation: Sequence[DialogueEntry],
     advice: str,
     left: int,
 ) -> str:
@@ -45,9 +45,11 @@ def for_agent(
     for api in apis:
         lines += ["", APIS[api].about]
         named = (name for name in functions_of(APIS[api]) if name not in hidden)
-        lines += [(_summary if agent == PLANNER else described)(APIS[api], name) for name in named]
+        lines += [
+            (_summary if agent == PLANNER else describe_function)(APIS[api], name) for name in named
+        ]
     lines += ["", "The conversation so far:", ""]
-    shown, left_out = _last(talk)
+    shown, left_out = _last_fitting(conversation)
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]
     lines += [f"{each.who}: {each.text}" for each in shown]
@@ -66,14 +68,14 @@ def _summary(api: type, name: str) -> str:
     return f"{name}({parameters}): {' '.join(about.split())}"
 
 
-def _last(talk: Sequence[Said]) -> tuple[Sequence[Said], int]:
+def _last_fitting(entries: Sequence[DialogueEntry]) -> tuple[Sequence[DialogueEntry], int]:
     """The last entries that fit, and the number of those before them."""
-    room = MAX_TALK_CHARS
-    for number in range(len(talk) - 1, -1, -1):
-        room -= len(talk[number].text)
+    room = MAX_DIALOGUE_CHARS
+    for number in range(len(entries) - 1, -1, -1):
+        room -= len(entries[number].text)
         if room < 0:
-            return talk[number + 1 :], number + 1
-    return talk, 0
+            return entries[number + 1 :], number + 1
+    return entries, 0
 
 
 _SHARED = (

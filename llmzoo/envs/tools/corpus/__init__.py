@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from llmzoo.envs.sources import records
+from llmzoo.envs.sources import read_shipped_records
 
 FILE = Path(__file__).parent / "articles.jsonl"
 
@@ -46,4 +46,4 @@ class Article:
 @cache
 def articles() -> tuple[Article, ...]:
     """All articles, sorted by their titles, which are unique."""
-    return tuple(Article(**record) for record in records(FILE))
+    return tuple(Article(**record) for record in read_shipped_records(FILE))

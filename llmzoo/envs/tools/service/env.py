@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, described
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.tools.service import prompts, talk
-from llmzoo.envs.tools.service.talk import AnyTalk
+from llmzoo.envs.tools.service.talk import AnyConversation
 from llmzoo.envs.tools.service.toolset import Side, Toolset
 from llmzoo.errors import ConfigError
 
@@ -24,7 +24,7 @@ class Domain(NamedTuple):
     """What makes one service differ from another."""
 
     toolset: Toolset[Any]
-    begin: Callable[[Any], AnyTalk]  # the call of a task at its start
+    begin: Callable[[Any], AnyConversation]  # the call of a task at its start
     content: Callable[[Any], str]  # all of a task but its name
     # what a step pays, and what is done after it. Reads what was done before it (None: nothing was judged yet)
     # and the talk
@@ -32,22 +32,22 @@ class Domain(NamedTuple):
     prompt: Callable[..., str]  # of a side, its talk, the rounds that are left, terse=
     # the scripted players
     agent: Callable[[Any], str]
-    customer: Callable[[Any], str]
+    expert_customer: Callable[[Any], str]
     sloppy_agent: Callable[[Any, random.Random], str]
     sloppy_customer: Callable[[Any, random.Random], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class ServiceState:
     """The state of an episode.
 
     paid: what of the task was done at the last step, as the scoring counts it. again: the agent that answered
     last answers next too.
     """
 
-    talk: AnyTalk
+    conversation: AnyConversation
     paid: Any
-    again: bool = False
+    keeps_turn: bool = False
 
 
 class ServiceEnv(TextEnv):
@@ -64,7 +64,7 @@ class ServiceEnv(TextEnv):
     }
     domain: Domain
     tasks: Tasks[Any]
-    episode: Episode
+    episode: ServiceState
 
     def __init__(
         self,
@@ -76,11 +76,11 @@ class ServiceEnv(TextEnv):
         team_weight: float,
         render_mode: str | None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
+        check_choice("num_agents", num_agents, (1, 2))
         for name, value in (("max_turns", max_turns), ("max_steps", max_steps)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, got {value}")
-        one_of("prompt", prompt, ("full", "terse"))
+        check_choice("prompt", prompt, ("full", "terse"))
         super().__init__(
             [AGENT, USER][:num_agents],
             max_turns=max_turns,
@@ -91,54 +91,60 @@ class ServiceEnv(TextEnv):
         self.terse = prompt == "terse"
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
-        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        said = self.domain.begin(chosen)
-        self.episode = Episode(said, self.domain.parts(None, said)[1])
+        sampled = self.tasks.sample(rng) if task is None else self.tasks[task]
+        conversation = self.domain.begin(sampled)
+        self.episode = ServiceState(conversation, self.domain.parts(None, conversation)[1])
 
     def describe(self) -> Mapping[str, Any]:
-        task = self.episode.talk.task
-        return {**described(self.tasks, self.domain.content(task), task), "intent": task.goal}
+        task = self.episode.conversation.task
+        return {**describe_task(self.tasks, self.domain.content(task), task), "intent": task.goal}
 
     def play(self, agent: str, text: str) -> Outcome:
-        said, error = talk.answered(
-            self.episode.talk, self.domain.toolset, _SIDES[agent], text, self.max_steps
+        conversation, error = talk.apply_action(
+            self.episode.conversation, self.domain.toolset, _SIDES[agent], text, self.max_steps
         )
         malformed = error.startswith("malformed")
-        said = replace(said, answers=said.answers + 1, malformed=said.malformed + malformed)
-        again = said.steps > 0 and not said.over
-        if not again and USER not in self.possible_agents and not said.over:
-            said = self._customer(said)
-        last = not again and agent == self.possible_agents[-1]
+        conversation = replace(
+            conversation,
+            answers=conversation.answers + 1,
+            malformed=conversation.malformed + malformed,
+        )
+        keeps_turn = conversation.steps > 0 and not conversation.over
+        if not keeps_turn and USER not in self.possible_agents and not conversation.over:
+            conversation = self._run_customer(conversation)
+        last = not keeps_turn and agent == self.possible_agents[-1]
         if last and self.turn + 1 >= self.max_turns:
-            said = replace(said, over=True)
-        parts, paid = self.domain.parts(self.episode.paid, said)
-        self.success = said.over and parts[VERDICT] > 0
-        self.episode = Episode(said, paid, again)
-        return Outcome(team=parts, done=said.over, errors={agent: error} if error else {})
+            conversation = replace(conversation, over=True)
+        rewards, progress = self.domain.parts(self.episode.paid, conversation)
+        self.success = conversation.over and rewards[VERDICT] > 0
+        self.episode = ServiceState(conversation, progress, keeps_turn)
+        return Outcome(team=rewards, done=conversation.over, errors={agent: error} if error else {})
 
     def keeps_turn(self, agent: str) -> bool:
-        return self.episode.again
+        return self.episode.keeps_turn
 
     def prompt(self, agent: str) -> str:
         left = self.max_turns - self.turn
-        return self.domain.prompt(_SIDES[agent], self.episode.talk, left, terse=self.terse)
+        return self.domain.prompt(_SIDES[agent], self.episode.conversation, left, terse=self.terse)
 
     def board(self) -> str:
-        return prompts.whole(self.episode.talk)
+        return prompts.transcript(self.episode.conversation)
 
     def expert(self, agent: str) -> str:
-        player = self.domain.agent if agent == AGENT else self.domain.customer
-        return player(self.episode.talk)
+        player = self.domain.agent if agent == AGENT else self.domain.expert_customer
+        return player(self.episode.conversation)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         player = self.domain.sloppy_agent if agent == AGENT else self.domain.sloppy_customer
-        return player(self.episode.talk, rng)
+        return player(self.episode.conversation, rng)
 
-    def _customer(self, said: AnyTalk) -> AnyTalk:
+    def _run_customer(self, conversation: AnyConversation) -> AnyConversation:
         """The talk after the scripted customer's turn."""
         for _ in range(self.max_steps):
-            answer = self.domain.customer(said)
-            said, _ = talk.answered(said, self.domain.toolset, "user", answer, self.max_steps)
-            if said.over or not said.steps:
+            action = self.domain.expert_customer(conversation)
+            conversation, _ = talk.apply_action(
+                conversation, self.domain.toolset, "user", action, self.max_steps
+            )
+            if conversation.over or not conversation.steps:
                 break
-        return said
+        return conversation

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from llmzoo.envs import record_files, sources
-from llmzoo.envs.sources import BadField, Loaded
-from llmzoo.envs.tasks import Listed
-from llmzoo.envs.tools.service.toolset import Call, Toolset
+from llmzoo.envs.sources import BadField, LoadedTasks
+from llmzoo.envs.tasks import TaskList
+from llmzoo.envs.tools.service.toolset import ServiceCall, Toolset
 from llmzoo.errors import ConfigError
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ SUBSETS_FILE = "split_tasks.json"
 _BASIS = ["DB", "COMMUNICATE"]  # of a record that does not say
 
 
-class Named(Hashable, Protocol):
+class NamedTask(Hashable, Protocol):
     """A task with its id and its goal."""
 
     @property
@@ -32,10 +32,10 @@ class Named(Hashable, Protocol):
     def goal(self) -> str: ...
 
 
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=NamedTask)
 
 
-class Told(NamedTuple):
+class CustomerScript(NamedTuple):
     """What a record says to its customer, in its words."""
 
     reason: str
@@ -46,10 +46,10 @@ class Told(NamedTuple):
 
 def load(
     source: str,
-    beside: Iterable[str],
-    reader: Callable[[Path, tuple[int, ...]], Callable[[Mapping[str, Any]], T]],
+    sibling_files: Iterable[str],
+    make_reader: Callable[[Path, tuple[int, ...]], Callable[[Mapping[str, Any]], T]],
     on_bad_record: str,
-) -> Loaded[T]:
+) -> LoadedTasks[T]:
     """The tasks of a folder or file; raises ``ConfigError``.
 
     beside: names of files that the tasks are about. reader: makes a reader of records of the folder and the
@@ -61,60 +61,60 @@ def load(
         raise ConfigError(
             f"source must be 'generator', a folder with {FOLDER_FILE}, or a file of such tasks; got {source!r}"
         )
-    files = [file.parent / name for name in beside]
+    files = [file.parent / name for name in sibling_files]
     changed = tuple(each.stat().st_mtime_ns if each.is_file() else 0 for each in files)
-    return sources.load_file(str(file), reader(file.parent, changed), on_bad_record)
+    return sources.load_file(str(file), make_reader(file.parent, changed), on_bad_record)
 
 
-def chosen(
-    loaded: Loaded[N],
+def select_tasks(
+    loaded: LoadedTasks[N],
     source: str,
     intent: str | None,
     subset: str | None,
     canonical: Callable[[N], str],
     split: str,
-) -> Listed[N]:
+) -> TaskList[N]:
     """The tasks of an intent and of a subset; raises ``ConfigError`` if there is none."""
     if intent is not None:
-        loaded = loaded.those(_is_about, intent, asked=True)
+        loaded = loaded.filter_tasks(_has_goal, intent, asked=True)
     if subset is not None:
-        loaded = loaded.those(_is_named, _subset(source, subset), asked=True)
+        loaded = loaded.filter_tasks(_has_name_in, _load_subset(source, subset), asked=True)
     if not loaded.tasks:
         raise ConfigError(f"{source} has no task of intent {intent} in the subset {subset}")
     return loaded.listed(canonical, split)
 
 
-def parsed(file: Path, made: Callable[[Mapping[str, Any]], T]) -> T:
-    """What ``made`` makes of a file of TOML or JSON; raises ``ConfigError``."""
+def parse_file(file: Path, convert: Callable[[Mapping[str, Any]], T]) -> T:
+    """What ``convert`` makes of a file of TOML or JSON; raises ``ConfigError``."""
     try:
         text = file.read_text(encoding="utf-8")
-        return made(_toml(text) if file.suffix == ".toml" else json.loads(text))
+        return convert(_parse_toml(text) if file.suffix == ".toml" else json.loads(text))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
 
 
-def told(record: Mapping[str, Any]) -> Told:
+def read_customer_script(record: Mapping[str, Any]) -> CustomerScript:
     """What a record says to its customer; raises ``BadField``."""
-    scenario = sources.field(record, "user_scenario", dict)
-    given = sources.field(scenario, "instructions", dict)
-    return Told(
-        reason=sources.field(given, "reason_for_call", str),
-        known=sources.field(given, "known_info", str),
-        instructions=sources.field(given, "task_instructions", str),
+    scenario = sources.get_field(record, "user_scenario", dict)
+    instructions = sources.get_field(scenario, "instructions", dict)
+    return CustomerScript(
+        reason=sources.get_field(instructions, "reason_for_call", str),
+        known=sources.get_field(instructions, "known_info", str),
+        instructions=sources.get_field(instructions, "task_instructions", str),
         persona=scenario.get("persona") or "",
     )
 
 
-def basis(criteria: Mapping[str, Any], judged: frozenset[str]) -> frozenset[str]:
-    """By what a record is judged; raises ``BadField`` for a judge that is not in ``judged``."""
-    given = frozenset(sources.texts(criteria, "reward_basis", _BASIS))
-    if not given or not given <= judged:
-        names = ", ".join(sorted(judged))
+def read_reward_basis(criteria: Mapping[str, Any], supported: frozenset[str]) -> frozenset[str]:
+    """By what a record is judged; raises ``BadField`` for a judge that is not in ``supported``."""
+    given = frozenset(sources.get_strings(criteria, "reward_basis", _BASIS))
+    if not given or not given <= supported:
+        names = ", ".join(sorted(supported))
         raise BadField("reward_basis", f"must be of {names}; it has {', '.join(sorted(given))}")
     return given
 
 
-def objects(record: Mapping[str, Any], name: str) -> list[Any]:
+def read_objects(record: Mapping[str, Any], name: str) -> list[Any]:
     """A list of objects, or none; raises ``BadField``."""
     found = record.get(name) or []
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
@@ -122,16 +122,16 @@ def objects(record: Mapping[str, Any], name: str) -> list[Any]:
     return found
 
 
-def action(given: Mapping[str, Any], tools: Toolset[Any]) -> Call:
+def read_reference_call(record: Mapping[str, Any], tools: Toolset[Any]) -> ServiceCall:
     """A call of the reference; raises ``BadField``."""
-    side = given.get("requestor", "assistant")
-    name = sources.field(given, "name", str)
+    side = record.get("requestor", "assistant")
+    name = sources.get_field(record, "name", str)
     if name not in tools.tools.get(side, {}):
         raise BadField("actions", f"has {side} {name!r}, which is no tool")
-    return Call(side, name, sources.field(given, "arguments", dict))
+    return ServiceCall(side, name, sources.get_field(record, "arguments", dict))
 
 
-def _subset(source: str, name: str) -> frozenset[str]:
+def _load_subset(source: str, name: str) -> frozenset[str]:
     """The ids that the file of subsets beside a source lists under a name; raises ``ConfigError``."""
     place = Path(source)
     file = (place if place.is_dir() else place.parent) / SUBSETS_FILE
@@ -145,7 +145,7 @@ def _subset(source: str, name: str) -> frozenset[str]:
         raise ConfigError(f"{file} has no subset {name!r}; it has: {known}") from error
 
 
-def _toml(text: str) -> dict[str, Any]:
+def _parse_toml(text: str) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError as error:  # Python 3.10
@@ -153,9 +153,9 @@ def _toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _is_about(task: Named, intent: str) -> bool:
+def _has_goal(task: NamedTask, intent: str) -> bool:
     return task.goal == intent
 
 
-def _is_named(task: Named, names: frozenset[str]) -> bool:
+def _has_name_in(task: NamedTask, names: frozenset[str]) -> bool:
     return task.name in names

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from llmzoo.envs.tools.service.talk import STOP, AnyTalk, Entry
+from llmzoo.envs.tools.service.talk import STOP, AnyConversation, ConversationEntry
 from llmzoo.envs.tools.service.toolset import Side, Toolset, World
 
 _NAMES = {"assistant": "Agent", "user": "Customer"}
-MAX_TALK_CHARS = 200_000  # of all that is shown of the call; the earliest of it is left out
+MAX_CONVERSATION_CHARS = 200_000  # of all that is shown of the call; the earliest of it is left out
 
 CALLS = (
     'To use tools, answer with calls and nothing else: <tool_call>{"name": "...", "arguments": {...}}</tool_call>, '
@@ -20,7 +20,7 @@ TERSE_CALLS = '<tool_call>{"name": "...", "arguments": {...}}</tool_call>'
 TERSE_AGENT_FORMAT = f"Say something, or call tools: {TERSE_CALLS}"
 
 
-class Caller(Protocol):
+class CustomerProfile(Protocol):
     """What a task says of its customer; only the customer reads it."""
 
     @property
@@ -33,21 +33,23 @@ class Caller(Protocol):
     def instructions(self) -> str: ...
 
 
-def for_agent(side: Side, talk: AnyTalk, left: int, head: Sequence[str], form: str) -> str:
+def for_agent(
+    side: Side, conversation: AnyConversation, left: int, head: Sequence[str], form: str
+) -> str:
     """The whole prompt of an agent. head: its role, rules and tools. left: the rounds of messages that are left.
     form: the answer format."""
-    shown, left_out = _last(talk.of(side))
+    shown, left_out = _last_fitting(conversation.of(side))
     lines = [*head, "", "The call so far:", ""]
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]
-    lines += map(_line, shown)
+    lines += map(_format_entry, shown)
     lines += ["", f"Messages left for each side: {left}.", form, "", "Your answer:"]
     return "\n".join(lines)
 
 
-def whole(talk: AnyTalk) -> str:
+def transcript(conversation: AnyConversation) -> str:
     """The call for a person, with what each side did."""
-    return "\n".join(f"[{each.side}] {_line(each)}" for each in talk.said)
+    return "\n".join(f"[{each.side}] {_format_entry(each)}" for each in conversation.said)
 
 
 def role(rules: str, tools: Toolset[World], side: Side, *, terse: bool) -> str:
@@ -57,26 +59,28 @@ def role(rules: str, tools: Toolset[World], side: Side, *, terse: bool) -> str:
     return "\n".join([rules, "", "Your tools:", *tools.listed(side)])
 
 
-def about(task: Caller) -> list[str]:
+def customer_brief(task: CustomerProfile) -> list[str]:
     """What the customer knows and wants."""
-    told = [task.persona, task.known, f"Why you call: {task.reason}", task.instructions]
-    return ["", "About you:", *(" ".join(each.split()) for each in told if each.strip())]
+    texts = [task.persona, task.known, f"Why you call: {task.reason}", task.instructions]
+    return ["", "About you:", *(" ".join(each.split()) for each in texts if each.strip())]
 
 
-def stops(said_to: str) -> str:
+def with_stop_instruction(form: str) -> str:
     """How a customer ends the call."""
-    return f"{said_to} To end the call, write {STOP} in what you say."
+    return f"{form} To end the call, write {STOP} in what you say."
 
 
-def _line(entry: Entry) -> str:
+def _format_entry(entry: ConversationEntry) -> str:
     if entry.kind == "message":
         return f"{_NAMES[entry.side]}: {entry.text}"
     return {"call": "You called: ", "result": "Result: ", "note": "Note: "}[entry.kind] + entry.text
 
 
-def _last(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], int]:
+def _last_fitting(
+    entries: tuple[ConversationEntry, ...],
+) -> tuple[tuple[ConversationEntry, ...], int]:
     """The last entries that fit, and the number of those before them."""
-    room = MAX_TALK_CHARS
+    room = MAX_CONVERSATION_CHARS
     for number in range(len(entries) - 1, -1, -1):
         room -= len(entries[number].text)
         if room < 0:

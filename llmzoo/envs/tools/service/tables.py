@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.toolset import CallError
 
 Record = Mapping[str, Any]
-Own = TypeVar("Own", bound="Tables")
+TablesT = TypeVar("TablesT", bound="Tables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +21,17 @@ class Tables:
         """A record; raises ``ToolError``."""
         found: Record | None = getattr(self, table).get(id)
         if found is None:
-            raise ToolError(f"no {table[:-1]} has the id {id!r}")
+            raise CallError(f"no {table[:-1]} has the id {id!r}")
         return found
 
-    def put(self: Own, table: str, id: str, **fields: Any) -> Own:
+    def put(self: TablesT, table: str, id: str, **fields: Any) -> TablesT:
         """The database with changed fields of a record, or with a new record."""
         records = getattr(self, table)
         changed = {**records, id: {**records.get(id, {}), **fields}}
         return replace(self, **{table: changed})
 
 
-def folded(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name without accents and capitals."""
     apart = unicodedata.normalize("NFKD", name)
     return "".join(c for c in apart if not unicodedata.combining(c)).casefold().strip()

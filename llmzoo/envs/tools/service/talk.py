@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools import call_syntax
 from llmzoo.envs.tools.call_syntax import BadCall
-from llmzoo.envs.tools.service.toolset import Call, ToolError, Toolset
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, Toolset
 
 Task = TypeVar("Task")
 World = TypeVar("World")
@@ -21,7 +21,7 @@ TRANSFER = "transfer_to_human_agents"
 SILENCE = "(says nothing)"
 
 
-class Entry(NamedTuple):
+class ConversationEntry(NamedTuple):
     """A message, which both sides read, or a call, its result or a note, which only its own side reads."""
 
     side: str  # "assistant" or "user"
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Talk(Generic[Task, World]):
+class ServiceConversation(Generic[Task, World]):
     """The state of a call.
 
     made: the calls that were carried out. steps: the answers with calls that the side at turn has given in a
@@ -39,14 +39,14 @@ class Talk(Generic[Task, World]):
 
     task: Task
     world: World
-    said: tuple[Entry, ...]
-    made: tuple[Call, ...] = ()
+    said: tuple[ConversationEntry, ...]
+    made: tuple[ServiceCall, ...] = ()
     steps: int = 0
     answers: int = 0
     malformed: int = 0
     over: bool = False
 
-    def of(self, side: str) -> tuple[Entry, ...]:
+    def of(self, side: str) -> tuple[ConversationEntry, ...]:
         """What a side has read."""
         return tuple(each for each in self.said if each.kind == "message" or each.side == side)
 
@@ -54,10 +54,10 @@ class Talk(Generic[Task, World]):
         """What a side has said."""
         return [each.text for each in self.said if each.kind == "message" and each.side == side]
 
-    def last_message(self, side: str) -> str:
+    def last_message_from(self, side: str) -> str:
         return (self.messages(side) or [""])[-1]
 
-    def since_message(self, side: str) -> tuple[Entry, ...]:
+    def entries_since_message_from(self, side: str) -> tuple[ConversationEntry, ...]:
         """What was said and done after the last message of a side."""
         last = max(
             (n for n, e in enumerate(self.said) if e.kind == "message" and e.side == side),
@@ -65,7 +65,7 @@ class Talk(Generic[Task, World]):
         )
         return self.said[last + 1 :]
 
-    def was_made(self, wanted: Call) -> bool:
+    def has_call(self, wanted: ServiceCall) -> bool:
         """Whether a call was carried out: by its side, with at least the arguments that it has."""
         return any(
             (made.side, made.name) == (wanted.side, wanted.name)
@@ -74,48 +74,57 @@ class Talk(Generic[Task, World]):
         )
 
 
-def answered(
-    talk: Talk[Task, World], tools: Toolset[World], side: str, text: str, max_steps: int
-) -> tuple[Talk[Task, World], str]:
+def apply_action(
+    conversation: ServiceConversation[Task, World],
+    tools: Toolset[World],
+    side: str,
+    text: str,
+    max_steps: int,
+) -> tuple[ServiceConversation[Task, World], str]:
     """The talk after an answer, and what was wrong with it ("" if nothing).
 
     All that a side without tools writes is a message. ``steps`` is above 0 afterwards if the same side answers
     next.
     """
     as_calls = bool(tools.tools[side]) or len(text) > call_syntax.MAX_CHARS
-    read = call_syntax.read_calls(text) if as_calls else []
-    bad = next((each.reason for each in read if isinstance(each, BadCall)), "")
-    if not read and not text.strip():
+    parsed = call_syntax.parse_tool_calls(text) if as_calls else []
+    bad = next((each.reason for each in parsed if isinstance(each, BadCall)), "")
+    if not parsed and not text.strip():
         bad = "an empty answer"
     if bad:
-        return _passed(_note(talk, side, f"Your last answer could not be read: {bad}"), side), (
-            f"malformed: {bad}"
-        )
-    if not read:
-        return _said(talk, side, text), ""
+        return _with_silence(
+            _with_note(conversation, side, f"Your last answer could not be read: {bad}"), side
+        ), (f"malformed: {bad}")
+    if not parsed:
+        return _with_message(conversation, side, text), ""
     wrong = ""
-    for each in read:
+    for each in parsed:
         assert not isinstance(each, BadCall)
-        call = Call(side, each.name, each.arguments)
-        talk = _with(talk, Entry(side, "call", _one_line(call.written(), 400)))
+        call = ServiceCall(side, each.name, each.arguments)
+        conversation = _with_entry(
+            conversation, ConversationEntry(side, "call", _one_line(call.written(), 400))
+        )
         try:
-            world, result = tools.run(talk.world, call)
-        except ToolError as error:
+            world, result = tools.run(conversation.world, call)
+        except CallError as error:
             result = f"Error: {error}"
             wrong = wrong or f"wrong: {error}"
         else:
-            talk = replace(talk, world=world, made=(*talk.made, call))
-        talk = _with(talk, Entry(side, "result", _one_line(result, tools.most_chars)))
+            conversation = replace(conversation, world=world, made=(*conversation.made, call))
+        conversation = _with_entry(
+            conversation,
+            ConversationEntry(side, "result", _one_line(result, tools.max_result_chars)),
+        )
         if side == "assistant" and call.name == TRANSFER and not wrong:
-            return replace(talk, over=True), ""
-    if talk.steps + 1 < max_steps:
-        return replace(talk, steps=talk.steps + 1), wrong
-    return _passed(
-        _note(talk, side, "You made many calls; it is the other's turn now."), side
+            return replace(conversation, over=True), ""
+    if conversation.steps + 1 < max_steps:
+        return replace(conversation, steps=conversation.steps + 1), wrong
+    return _with_silence(
+        _with_note(conversation, side, "You made many calls; it is the other's turn now."), side
     ), wrong
 
 
-def written(calls: Iterable[Call]) -> str:
+def format_calls(calls: Iterable[ServiceCall]) -> str:
     """Calls as an agent writes them."""
     return "\n".join(
         f"<tool_call>{json.dumps({'name': c.name, 'arguments': dict(c.arguments)})}</tool_call>"
@@ -123,27 +132,39 @@ def written(calls: Iterable[Call]) -> str:
     )
 
 
-def _said(talk: Talk[Task, World], side: str, text: str) -> Talk[Task, World]:
+def _with_message(
+    conversation: ServiceConversation[Task, World], side: str, text: str
+) -> ServiceConversation[Task, World]:
     over = side == "user" and STOP in text
-    message = "\n    ".join(encodable(cut(text.strip(), MAX_MESSAGE_CHARS)).splitlines())
-    return replace(_with(talk, Entry(side, "message", message)), steps=0, over=over)
+    message = "\n    ".join(
+        replace_surrogates(truncate(text.strip(), MAX_MESSAGE_CHARS)).splitlines()
+    )
+    return replace(
+        _with_entry(conversation, ConversationEntry(side, "message", message)), steps=0, over=over
+    )
 
 
-def _passed(talk: Talk[Task, World], side: str) -> Talk[Task, World]:
+def _with_silence(
+    conversation: ServiceConversation[Task, World], side: str
+) -> ServiceConversation[Task, World]:
     """The talk after a turn in which nothing was said."""
-    return replace(_with(talk, Entry(side, "message", SILENCE)), steps=0)
+    return replace(_with_entry(conversation, ConversationEntry(side, "message", SILENCE)), steps=0)
 
 
-def _note(talk: Talk[Task, World], side: str, note: str) -> Talk[Task, World]:
-    return _with(talk, Entry(side, "note", _one_line(note, 400)))
+def _with_note(
+    conversation: ServiceConversation[Task, World], side: str, note: str
+) -> ServiceConversation[Task, World]:
+    return _with_entry(conversation, ConversationEntry(side, "note", _one_line(note, 400)))
 
 
-def _with(talk: Talk[Task, World], entry: Entry) -> Talk[Task, World]:
-    return replace(talk, said=(*talk.said, entry))
+def _with_entry(
+    conversation: ServiceConversation[Task, World], entry: ConversationEntry
+) -> ServiceConversation[Task, World]:
+    return replace(conversation, said=(*conversation.said, entry))
 
 
 def _one_line(text: str, most: int) -> str:
-    return " ".join(encodable(cut(text, most)).split())
+    return " ".join(replace_surrogates(truncate(text, most)).split())
 
 
-AnyTalk = Talk[Any, Any]
+AnyConversation = ServiceConversation[Any, Any]

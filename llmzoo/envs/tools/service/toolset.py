@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.text import replace_surrogates, truncate
 
 World = TypeVar("World")
 Side = Literal["user", "assistant"]
-Tool = Callable[..., tuple[Any, Any]]  # of a world and arguments: the world after it, and a result
+ToolFunction = Callable[
+    ..., tuple[Any, Any]
+]  # of a world and arguments: the world after it, and a result
 
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {  # by annotation, and its name for a model
     "str": ((str,), "text"),
@@ -25,12 +27,12 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {  # by annotation, and its
 }
 
 
-class ToolError(ValueError):
+class CallError(ValueError):
     """Why a call cannot be carried out; the message is the call's result."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ServiceCall:
     """A call of a tool. ``side``: who calls it."""
 
     side: str
@@ -49,21 +51,21 @@ class Toolset(Generic[World]):
     settled: what follows of itself after a call. most_chars: of a result that a model reads.
     """
 
-    tools: Mapping[str, Mapping[str, Tool]]
-    settled: Callable[[World], World]
-    most_chars: int = 4_000
+    tools: Mapping[str, Mapping[str, ToolFunction]]
+    propagate: Callable[[World], World]
+    max_result_chars: int = 4_000
 
-    def run(self, world: World, call: Call) -> tuple[World, str]:
+    def run(self, world: World, call: ServiceCall) -> tuple[World, str]:
         """The world after a call, and its result as text. Raises ``ToolError`` for a call that cannot be
         carried out, which leaves the world as it is."""
         tool = self.tools[call.side].get(call.name)
         if tool is None:
-            raise ToolError(f"there is no tool {cut(call.name, 60)!r}")
-        after, result = tool(world, **checked(tool, call))
+            raise CallError(f"there is no tool {truncate(call.name, 60)!r}")
+        after, result = tool(world, **validate_arguments(tool, call))
         text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-        return self.settled(after), cut(encodable(text), self.most_chars)
+        return self.propagate(after), truncate(replace_surrogates(text), self.max_result_chars)
 
-    def after(self, world: World, calls: Iterable[Call]) -> World:
+    def after(self, world: World, calls: Iterable[ServiceCall]) -> World:
         """The world after calls, all of which can be carried out. Raises ``ToolError``."""
         for call in calls:
             world, _ = self.run(world, call)
@@ -72,7 +74,7 @@ class Toolset(Generic[World]):
     def listed(self, side: Side) -> list[str]:
         """The tools of a side for a model: a line of JSON each, with its name, what it does and its
         arguments."""
-        return [_described(tool, name) for name, tool in self.tools[side].items()]
+        return [_describe_tool(tool, name) for name, tool in self.tools[side].items()]
 
     def signatures(self, side: Side) -> str:
         """The tools of a side in one line, with the names of their arguments."""
@@ -80,39 +82,39 @@ class Toolset(Generic[World]):
         return ", ".join(f"{name}({', '.join(parameters_of(tool))})" for name, tool in own)
 
 
-def checked(tool: Tool, call: Call) -> dict[str, Any]:
+def validate_arguments(tool: ToolFunction, call: ServiceCall) -> dict[str, Any]:
     """The arguments of a call of a tool; raises ``ToolError`` if they do not fit it."""
-    takes = parameters_of(tool)
+    parameters = parameters_of(tool)
     for name, value in call.arguments.items():
-        if name not in takes:
-            known = ", ".join(takes) or "none"
-            raise ToolError(f"{call.name} has no argument {cut(name, 60)!r}; it has: {known}")
-        kinds, called = _KINDS[str(takes[name].annotation)]
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise CallError(f"{call.name} has no argument {truncate(name, 60)!r}; it has: {known}")
+        kinds, kind_name = _KINDS[str(parameters[name].annotation)]
         items = value if isinstance(value, list) else []
         fits = isinstance(value, kinds) and not isinstance(value, bool)
         if not fits or not all(isinstance(each, dict) for each in items):
-            raise ToolError(f"{name} of {call.name} must be {called}")
-    for name, parameter in takes.items():
+            raise CallError(f"{name} of {call.name} must be {kind_name}")
+    for name, parameter in parameters.items():
         if parameter.default is parameter.empty and name not in call.arguments:
-            raise ToolError(f"{call.name} needs the argument {name}")
+            raise CallError(f"{call.name} needs the argument {name}")
     return dict(call.arguments)
 
 
 @lru_cache(maxsize=256)
-def parameters_of(tool: Tool) -> Mapping[str, inspect.Parameter]:
+def parameters_of(tool: ToolFunction) -> Mapping[str, inspect.Parameter]:
     """The arguments of a tool, without the world."""
     return dict(list(inspect.signature(tool).parameters.items())[1:])
 
 
 @lru_cache(maxsize=256)
-def _described(tool: Tool, name: str) -> str:
+def _describe_tool(tool: ToolFunction, name: str) -> str:
     about, _, rest = (inspect.getdoc(tool) or "").partition("\n\n")
-    told = dict(line.partition(": ")[::2] for line in rest.splitlines())
-    given = {
-        each: f"{_KINDS[str(parameter.annotation)][1]}: {told[each]}"
+    parameter_docs = dict(line.partition(": ")[::2] for line in rest.splitlines())
+    arguments = {
+        each: f"{_KINDS[str(parameter.annotation)][1]}: {parameter_docs[each]}"
         for each, parameter in parameters_of(tool).items()
     }
     return json.dumps(
-        {"name": name, "description": " ".join(about.split()), "arguments": given},
+        {"name": name, "description": " ".join(about.split()), "arguments": arguments},
         ensure_ascii=False,
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from llmzoo.envs.tools.service.tables import Record, folded
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.tables import Record, normalize_name
+from llmzoo.envs.tools.service.toolset import CallError
 from llmzoo.envs.tools.telecom.world import TODAY, World
 
 Result = tuple[World, Any]
@@ -24,7 +24,7 @@ _NEXT_BILL = {
     "status": "Draft",
 }
 _CYCLE_END = "2025-02-28"
-MOST_GB = 1_000_000  # of data to add at once
+MAX_GB = 1_000_000  # of data to add at once
 
 
 def get_customer_by_phone(world: World, phone_number: str) -> Result:
@@ -32,7 +32,7 @@ def get_customer_by_phone(world: World, phone_number: str) -> Result:
 
     phone_number: such as "555-010-0001".
     """
-    return world, world.data.customer_with(phone_number)
+    return world, world.data.customer_by_number(phone_number)
 
 
 def get_customer_by_id(world: World, customer_id: str) -> Result:
@@ -49,9 +49,11 @@ def get_customer_by_name(world: World, full_name: str, dob: str) -> Result:
     full_name: the whole name.
     dob: YYYY-MM-DD.
     """
-    name = folded(full_name)
+    name = normalize_name(full_name)
     found = world.data.customers.values()
-    return world, [c for c in found if folded(c["full_name"]) == name and c["date_of_birth"] == dob]
+    return world, [
+        c for c in found if normalize_name(c["full_name"]) == name and c["date_of_birth"] == dob
+    ]
 
 
 def get_details_by_id(world: World, id: str) -> Result:
@@ -61,7 +63,7 @@ def get_details_by_id(world: World, id: str) -> Result:
     """
     tables = {"L": "lines", "D": "devices", "B": "bills", "C": "customers", "P": "plans"}
     if id[:1] not in tables:
-        raise ToolError(f"an id begins with C, L, D, B or P; got {id!r:.60}")
+        raise CallError(f"an id begins with C, L, D, B or P; got {id!r:.60}")
     return world, world.data.of(tables[id[0]], id)
 
 
@@ -72,9 +74,9 @@ def suspend_line(world: World, customer_id: str, line_id: str, reason: str) -> R
     line_id: the line.
     reason: why.
     """
-    line = world.data.line_of(customer_id, line_id)
+    line = world.data.line_of_customer(customer_id, line_id)
     if line["status"] != "Active":
-        raise ToolError(f"only an active line can be suspended; {line_id} is {line['status']}")
+        raise CallError(f"only an active line can be suspended; {line_id} is {line['status']}")
     after = world.put("lines", line_id, status="Suspended", suspension_start_date=TODAY)
     return after, after.data.of("lines", line_id)
 
@@ -85,9 +87,9 @@ def resume_line(world: World, customer_id: str, line_id: str) -> Result:
     customer_id: whose line it is.
     line_id: the line.
     """
-    line = world.data.line_of(customer_id, line_id)
+    line = world.data.line_of_customer(customer_id, line_id)
     if line["status"] not in ("Suspended", "Pending Activation"):
-        raise ToolError(f"only a suspended line can be resumed; {line_id} is {line['status']}")
+        raise CallError(f"only a suspended line can be resumed; {line_id} is {line['status']}")
     after = world.put("lines", line_id, status="Active", suspension_start_date=None)
     return after, after.data.of("lines", line_id)
 
@@ -110,9 +112,9 @@ def send_payment_request(world: World, customer_id: str, bill_id: str) -> Result
     """
     customer = world.data.of("customers", customer_id)
     if world.data.bills_of(customer, "Awaiting Payment"):
-        raise ToolError("another bill of this customer is awaiting payment")
+        raise CallError("another bill of this customer is awaiting payment")
     if bill_id not in customer["bill_ids"]:
-        raise ToolError(f"customer {customer_id} has no bill {bill_id!r}")
+        raise CallError(f"customer {customer_id} has no bill {bill_id!r}")
     after = world.put("bills", bill_id, status="Awaiting Payment")
     return after, f"The customer is asked to pay bill {bill_id}."
 
@@ -123,7 +125,7 @@ def get_data_usage(world: World, customer_id: str, line_id: str) -> Result:
     customer_id: whose line it is.
     line_id: the line.
     """
-    line = world.data.line_of(customer_id, line_id)
+    line = world.data.line_of_customer(customer_id, line_id)
     return world, {
         "line_id": line_id,
         "data_used_gb": line["data_used_gb"],
@@ -139,7 +141,7 @@ def enable_roaming(world: World, customer_id: str, line_id: str) -> Result:
     customer_id: whose line it is.
     line_id: the line.
     """
-    if world.data.line_of(customer_id, line_id)["roaming_enabled"]:
+    if world.data.line_of_customer(customer_id, line_id)["roaming_enabled"]:
         return world, "Roaming was enabled already."
     return world.put("lines", line_id, roaming_enabled=True), "Roaming is enabled."
 
@@ -150,7 +152,7 @@ def disable_roaming(world: World, customer_id: str, line_id: str) -> Result:
     customer_id: whose line it is.
     line_id: the line.
     """
-    if not world.data.line_of(customer_id, line_id)["roaming_enabled"]:
+    if not world.data.line_of_customer(customer_id, line_id)["roaming_enabled"]:
         return world, "Roaming was disabled already."
     return world.put("lines", line_id, roaming_enabled=False), "Roaming is disabled."
 
@@ -170,12 +172,12 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
     line_id: the line.
     gb_amount: gigabytes.
     """
-    line = world.data.line_of(customer_id, line_id)
-    if not 0 < gb_amount < MOST_GB:
-        raise ToolError(f"the amount must be more than 0 and less than {MOST_GB}")
+    line = world.data.line_of_customer(customer_id, line_id)
+    if not 0 < gb_amount < MAX_GB:
+        raise CallError(f"the amount must be more than 0 and less than {MAX_GB}")
     charge = gb_amount * world.data.of("plans", line["plan_id"])["data_refueling_price_per_gb"]
     added = line["data_refueling_gb"] + gb_amount
-    after = _charge(
+    after = _add_charge(
         world.put("lines", line_id, data_refueling_gb=added),
         customer_id,
         charge,
@@ -184,13 +186,13 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
     return after, {"new_data_refueling_gb": added, "charge": charge}
 
 
-def _charge(world: World, customer_id: str, amount: float, what: str) -> World:
+def _add_charge(world: World, customer_id: str, amount: float, what: str) -> World:
     """The world with an item more on the customer's next bill."""
     customer = world.data.of("customers", customer_id)
     draft = next(iter(world.data.bills_of(customer, "Draft")), None)
     if draft is None:
         draft = {
-            "bill_id": _unused(world),
+            "bill_id": _unused_bill_id(world),
             "customer_id": customer_id,
             "total_due": 0.0,
             "line_items": [],
@@ -207,7 +209,7 @@ def _charge(world: World, customer_id: str, amount: float, what: str) -> World:
     return world.put("bills", draft["bill_id"], **changed)
 
 
-def _unused(world: World) -> str:
+def _unused_bill_id(world: World) -> str:
     number = 9001
     while f"B{number}" in world.data.bills:
         number += 1

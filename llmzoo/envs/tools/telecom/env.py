@@ -80,9 +80,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from llmzoo.envs.base import public_forms
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import Tasks, generated
+from llmzoo.envs.base import make_env_fns
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.service import folders
 from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.envs.tools.telecom import (
@@ -95,7 +95,7 @@ from llmzoo.envs.tools.telecom import (
     talk,
     tasks,
 )
-from llmzoo.envs.tools.telecom.tasks import GOALS, Task
+from llmzoo.envs.tools.telecom.tasks import GOALS, TelecomTask
 from llmzoo.envs.tools.telecom.toolset import TOOLS
 from llmzoo.errors import ConfigError
 
@@ -106,16 +106,16 @@ class Telecom(ServiceEnv):
     metadata: dict[str, Any] = {
         **ServiceEnv.metadata,
         "name": "telecom_v0",
-        "team_parts": [*scoring.WORTH],
+        "team_parts": [*scoring.REWARD_WEIGHTS],
     }
     domain = Domain(
         toolset=TOOLS,
-        begin=talk.begin,
+        begin=talk.start_conversation,
         content=tasks.content,
-        parts=scoring.step_parts,
+        parts=scoring.step_rewards,
         prompt=prompts.for_agent,
-        agent=oracle.agent,
-        customer=customer.answer,
+        agent=oracle.expert_agent,
+        expert_customer=customer.respond,
         sloppy_agent=oracle.sloppy_agent,
         sloppy_customer=oracle.sloppy_customer,
     )
@@ -136,7 +136,7 @@ class Telecom(ServiceEnv):
         on_bad_record: Literal["error", "skip"] = "error",
         render_mode: str | None = None,
     ):
-        one_of("intent", intent, (None, *GOALS))
+        check_choice("intent", intent, (None, *GOALS))
         super().__init__(
             num_agents=num_agents,
             max_turns=max_turns,
@@ -145,22 +145,22 @@ class Telecom(ServiceEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self.tasks = _tasks(source, on_bad_record, split, subset, intent, issues)
+        self.tasks = _load_tasks(source, on_bad_record, split, subset, intent, issues)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """How many assertions held at the end, and how many there are."""
-        held = scoring.fulfilled(self.episode.talk)
+        held = scoring.check_assertions(self.episode.conversation)
         return {**super().ending(agent), "assertions_held": sum(held), "assertions": len(held)}
 
 
-def _tasks(
+def _load_tasks(
     source: str,
     on_bad_record: str,
     split: str,
     subset: str | None,
     intent: str | None,
     number: int | None,
-) -> Tasks[Task]:
+) -> Tasks[TelecomTask]:
     """The tasks of a split."""
     if source == "generator":
         if subset is not None:
@@ -169,8 +169,8 @@ def _tasks(
         if (intent is None and not able) or (intent is not None and intent not in able):
             most = {each: max(issues.combinations(each)) for each in GOALS}
             raise ConfigError(f"issues must be from 1 to {most}, got {number}")
-        return generated(
-            issues.draw,
+        return generate_tasks(
+            issues.sample_task,
             tasks.canonical,
             split=split,
             name=f"telecom, intent {intent}, issues {number}",
@@ -180,8 +180,8 @@ def _tasks(
     if number is not None:
         raise ConfigError(f"issues is for source='generator', got {source!r}")
     loaded = records.load(source, on_bad_record)
-    return folders.chosen(loaded, source, intent, subset, tasks.canonical, split)
+    return folders.select_tasks(loaded, source, intent, subset, tasks.canonical, split)
 
 
 raw_env = Telecom
-env, parallel_env = public_forms(Telecom)
+env, parallel_env = make_env_fns(Telecom)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.toolset import CallError
 from llmzoo.envs.tools.telecom import agent_tools, phone
 from llmzoo.envs.tools.telecom.world import (
     POOR,
@@ -18,7 +18,7 @@ from llmzoo.envs.tools.telecom.world import (
     VPN,
     Phone,
     World,
-    searched,
+    search_network,
 )
 
 _LAST_MONTH = {
@@ -37,7 +37,7 @@ def _set_user_location(world: World, abroad: bool) -> World:
     return world.with_place(is_abroad=abroad)
 
 
-def _switch(tool: str, field: str, to: bool) -> Callable[[World], World]:
+def _set_switch(tool: str, field: str, to: bool) -> Callable[[World], World]:
     """Use a switch of the phone once, and again if it is not ``to`` then."""
 
     def use(world: World) -> World:
@@ -55,16 +55,16 @@ def _turn_data_on(world: World) -> World:
 
 
 def _unseat_sim_card(world: World) -> World:
-    return searched(world.with_phone(sim_card_missing=True))
+    return search_network(world.with_phone(sim_card_missing=True))
 
 
 def _lock_sim_card(world: World, mode: str) -> World:
     status = {"pin": "locked_pin", "puk": "locked_puk"}.get(mode, world.phone.sim_card_status)
-    return searched(world.with_phone(sim_card_status=status))
+    return search_network(world.with_phone(sim_card_status=status))
 
 
 def _break_apn_settings(world: World) -> World:
-    return searched(world.with_phone(apn=replace(world.phone.apn, apn_name="broken")))
+    return search_network(world.with_phone(apn=replace(world.phone.apn, apn_name="broken")))
 
 
 def _break_apn_mms_setting(world: World) -> World:
@@ -88,7 +88,7 @@ def _remove_app_permission(world: World, app_name: str, permission: str) -> Worl
 
 
 def _set_data_usage(world: World, customer_id: str, line_id: str, data_used_gb: float) -> World:
-    world.data.line_of(customer_id, line_id)
+    world.data.line_of_customer(customer_id, line_id)
     return world.put("lines", line_id, data_used_gb=data_used_gb)
 
 
@@ -98,7 +98,7 @@ def _suspend_line_for_overdue_bill(
     line, customer = world.data.of("lines", line_id), world.data.of("customers", customer_id)
     price = world.data.of("plans", line["plan_id"])["price_per_month"]
     if line["status"] != "Active" or world.data.bills_of(customer, "Overdue") or price <= 0:
-        raise ToolError("the line must be active and paid for, and its plan must have a price")
+        raise CallError("the line must be active and paid for, and its plan must have a price")
     item = {
         "description": f"Line {line_id}",
         "amount": price,
@@ -132,14 +132,14 @@ SETUP: Mapping[str, Mapping[str, Setup]] = {
         **{name: _as_setup(tool) for name, tool in phone.TOOLS.items()},
         "set_user_info": _set_user_info,
         "set_user_location": _set_user_location,
-        "turn_airplane_mode_on": _switch("toggle_airplane_mode", "airplane_mode", True),
-        "turn_airplane_mode_off": _switch("toggle_airplane_mode", "airplane_mode", False),
+        "turn_airplane_mode_on": _set_switch("toggle_airplane_mode", "airplane_mode", True),
+        "turn_airplane_mode_off": _set_switch("toggle_airplane_mode", "airplane_mode", False),
         "turn_data_on": _turn_data_on,
-        "turn_data_off": _switch("toggle_data", "data_enabled", False),
-        "turn_roaming_on": _switch("toggle_roaming", "roaming_enabled", True),
-        "turn_roaming_off": _switch("toggle_roaming", "roaming_enabled", False),
-        "turn_data_saver_mode_on": _switch("toggle_data_saver_mode", "data_saver_mode", True),
-        "turn_data_saver_mode_off": _switch("toggle_data_saver_mode", "data_saver_mode", False),
+        "turn_data_off": _set_switch("toggle_data", "data_enabled", False),
+        "turn_roaming_on": _set_switch("toggle_roaming", "roaming_enabled", True),
+        "turn_roaming_off": _set_switch("toggle_roaming", "roaming_enabled", False),
+        "turn_data_saver_mode_on": _set_switch("toggle_data_saver_mode", "data_saver_mode", True),
+        "turn_data_saver_mode_off": _set_switch("toggle_data_saver_mode", "data_saver_mode", False),
         "unseat_sim_card": _unseat_sim_card,
         "lock_sim_card": _lock_sim_card,
         "break_apn_settings": _break_apn_settings,
@@ -147,7 +147,7 @@ SETUP: Mapping[str, Mapping[str, Setup]] = {
         "set_wifi_calling": _set_wifi_calling,
         "break_vpn": _break_vpn,
         "remove_app_permission": _remove_app_permission,
-        "simulate_network_search": searched,
+        "simulate_network_search": search_network,
     },
     "assistant": {
         **{name: _as_setup(tool) for name, tool in agent_tools.TOOLS.items()},
@@ -157,7 +157,7 @@ SETUP: Mapping[str, Mapping[str, Setup]] = {
 }
 
 
-def _is(field: str) -> Callable[[World, Any], bool]:
+def _field_equals(field: str) -> Callable[[World, Any], bool]:
     """An assertion about a field of :class:`Phone`."""
     assert field in Phone.__dataclass_fields__
     return lambda world, expected_status: getattr(world.phone, field) == expected_status
@@ -178,7 +178,7 @@ def _can_send_mms(world: World, expected_status: bool) -> bool:
 
 
 def _mobile_data_status(world: World, expected_status: bool) -> bool:
-    return world.data_works == expected_status
+    return world.has_mobile_data == expected_status
 
 
 def _usage_exceeded(world: World, expected_status: bool) -> bool:
@@ -186,12 +186,12 @@ def _usage_exceeded(world: World, expected_status: bool) -> bool:
 
 
 def _is_refueled(world: World, customer_id: str, line_id: str, expected_amount: float) -> bool:
-    line = world.data.line_of(customer_id, line_id)
+    line = world.data.line_of_customer(customer_id, line_id)
     return abs(line["data_refueling_gb"] - expected_amount) < 1e-6
 
 
 def _line_status(world: World, customer_id: str, line_id: str, expected_status: str) -> bool:
-    return bool(world.data.line_of(customer_id, line_id)["status"] == expected_status)
+    return bool(world.data.line_of_customer(customer_id, line_id)["status"] == expected_status)
 
 
 def _overdue_bill_exists(world: World, customer_id: str, overdue_bill_id: str) -> bool:
@@ -207,11 +207,11 @@ def _no_overdue_bill(world: World, overdue_bill_id: str) -> bool:
 # by "user" or "assistant", and by name
 ASSERTIONS: Mapping[str, Mapping[str, Callable[..., bool]]] = {
     "user": {
-        "assert_airplane_mode_status": _is("airplane_mode"),
-        "assert_service_status": _is("network_connection_status"),
+        "assert_airplane_mode_status": _field_equals("airplane_mode"),
+        "assert_service_status": _field_equals("network_connection_status"),
         "assert_mobile_data_status": _mobile_data_status,
-        "assert_mobile_roaming_status": _is("roaming_enabled"),
-        "assert_mobile_data_saver_mode_status": _is("data_saver_mode"),
+        "assert_mobile_roaming_status": _field_equals("roaming_enabled"),
+        "assert_mobile_data_saver_mode_status": _field_equals("data_saver_mode"),
         "assert_internet_speed": _internet_speed,
         "assert_internet_not_excellent": _internet_not_excellent,
         "assert_can_send_mms": _can_send_mms,

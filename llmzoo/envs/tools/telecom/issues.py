@@ -16,12 +16,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import personas
-from llmzoo.envs.tools.telecom.records import database_of
+from llmzoo.envs.tools.telecom.records import build_database
 from llmzoo.envs.tools.telecom.talk import OPENINGS
-from llmzoo.envs.tools.telecom.tasks import GOALS, Step, Task, begun
-from llmzoo.envs.tools.telecom.world import Database
+from llmzoo.envs.tools.telecom.tasks import GOALS, ScenarioStep, TelecomTask, build_world
+from llmzoo.envs.tools.telecom.world import TelecomDatabase
 
 OVERDUE_BILL = "B1234321"
 REFUEL_GB = 2.0
@@ -47,116 +47,122 @@ class Issue:
     """setup: what breaks things. repair: the calls that repair them, None if the agent cannot. asserts: what must
     hold at the end besides what the reason to call asks for."""
 
-    setup: Callable[[Owner], Sequence[Step]]
-    repair: Callable[[Owner], Sequence[Call]] | None
-    asserts: Callable[[Owner], Sequence[Step]] = lambda owner: ()
+    setup: Callable[[Owner], Sequence[ScenarioStep]]
+    repair: Callable[[Owner], Sequence[ServiceCall]] | None
+    asserts: Callable[[Owner], Sequence[ScenarioStep]] = lambda owner: ()
 
 
-def _user(function: str, /, **arguments: Any) -> Step:
-    return Step("user", function, arguments)
+def _user_step(function: str, /, **arguments: Any) -> ScenarioStep:
+    return ScenarioStep("user", function, arguments)
 
 
-def _desk(function: str, /, **arguments: Any) -> Step:
-    return Step("assistant", function, arguments)
+def _agent_step(function: str, /, **arguments: Any) -> ScenarioStep:
+    return ScenarioStep("assistant", function, arguments)
 
 
-def _on_phone(setup: Sequence[Step], *repair: Step) -> Issue:
+def _phone_issue(setup: Sequence[ScenarioStep], *repair: ScenarioStep) -> Issue:
     """An issue that the phone alone is about."""
-    return Issue(lambda owner: setup, lambda owner: [Call(*each) for each in repair])
+    return Issue(lambda owner: setup, lambda owner: [ServiceCall(*each) for each in repair])
 
 
-def _abroad(phone_roams: bool, line_roams: bool) -> Issue:
+def _customer_abroad(phone_roams: bool, line_roams: bool) -> Issue:
     """The customer is abroad, and roaming is off on the phone, on the line, or on both."""
 
-    def setup(owner: Owner) -> list[Step]:
-        steps = [_user("set_user_location", abroad=True)]
-        steps += [_user("turn_roaming_on" if phone_roams else "turn_roaming_off")]
+    def setup(owner: Owner) -> list[ScenarioStep]:
+        steps = [_user_step("set_user_location", abroad=True)]
+        steps += [_user_step("turn_roaming_on" if phone_roams else "turn_roaming_off")]
         if line_roams:
-            return [*steps, _desk("enable_roaming", **owner.ids)]
-        return [*steps, _desk("disable_roaming", **owner.ids), _user("simulate_network_search")]
+            return [*steps, _agent_step("enable_roaming", **owner.ids)]
+        return [
+            *steps,
+            _agent_step("disable_roaming", **owner.ids),
+            _user_step("simulate_network_search"),
+        ]
 
-    def repair(owner: Owner) -> list[Call]:
-        line = [] if line_roams else [Call("assistant", "enable_roaming", owner.ids)]
-        return [*line, *([] if phone_roams else [Call("user", "toggle_roaming")])]
+    def repair(owner: Owner) -> list[ServiceCall]:
+        line = [] if line_roams else [ServiceCall("assistant", "enable_roaming", owner.ids)]
+        return [*line, *([] if phone_roams else [ServiceCall("user", "toggle_roaming")])]
 
     return Issue(setup, repair)
 
 
-def _suspend(contract_ended: bool) -> Issue:
+def _line_suspended(contract_ended: bool) -> Issue:
     """The line is suspended for a bill; the agent may lift that unless the contract has ended too."""
 
-    def setup(owner: Owner) -> list[Step]:
+    def setup(owner: Owner) -> list[ScenarioStep]:
         ended = {"new_bill_id": OVERDUE_BILL, "contract_ended": contract_ended}
         return [
-            _desk("suspend_line_for_overdue_bill", **owner.ids, **ended),
-            _user("simulate_network_search"),
+            _agent_step("suspend_line_for_overdue_bill", **owner.ids, **ended),
+            _user_step("simulate_network_search"),
         ]
 
-    def repair(owner: Owner) -> list[Call]:
+    def repair(owner: Owner) -> list[ServiceCall]:
         bill = {"customer_id": owner.customer_id, "bill_id": OVERDUE_BILL}
         return [
-            Call("assistant", "send_payment_request", bill),
-            Call("user", "make_payment"),
-            Call("assistant", "resume_line", owner.ids),
-            Call("user", "reboot_device"),
+            ServiceCall("assistant", "send_payment_request", bill),
+            ServiceCall("user", "make_payment"),
+            ServiceCall("assistant", "resume_line", owner.ids),
+            ServiceCall("user", "reboot_device"),
         ]
 
     return Issue(setup, None if contract_ended else repair)
 
 
-def _used_up() -> Issue:
-    def setup(owner: Owner) -> list[Step]:
+def _data_used_up() -> Issue:
+    def setup(owner: Owner) -> list[ScenarioStep]:
         used = {"data_used_gb": owner.data_limit_gb + OVER_GB}
-        return [_desk("set_data_usage", **owner.ids, **used)]
+        return [_agent_step("set_data_usage", **owner.ids, **used)]
 
-    def repair(owner: Owner) -> list[Call]:
-        return [Call("assistant", "refuel_data", {**owner.ids, "gb_amount": REFUEL_GB})]
+    def repair(owner: Owner) -> list[ServiceCall]:
+        return [ServiceCall("assistant", "refuel_data", {**owner.ids, "gb_amount": REFUEL_GB})]
 
-    def asserts(owner: Owner) -> list[Step]:
+    def asserts(owner: Owner) -> list[ScenarioStep]:
         expected = {"expected_amount": REFUEL_GB}
-        return [_desk("assert_data_refueling_amount", **owner.ids, **expected)]
+        return [_agent_step("assert_data_refueling_amount", **owner.ids, **expected)]
 
     return Issue(setup, repair, asserts)
 
 
-def _without(*permissions: str) -> Issue:
+def _permissions_removed(*permissions: str) -> Issue:
     """The messaging app has lost permissions."""
     named = [{"app_name": "messaging", "permission": each} for each in permissions]
-    return _on_phone(
-        [_user("remove_app_permission", **each) for each in named],
-        *(_user("grant_app_permission", **each) for each in named),
+    return _phone_issue(
+        [_user_step("remove_app_permission", **each) for each in named],
+        *(_user_step("grant_app_permission", **each) for each in named),
     )
 
 
-_RESET = (_user("reset_apn_settings"), _user("reboot_device"))
+_RESET = (_user_step("reset_apn_settings"), _user_step("reboot_device"))
 ISSUES: Mapping[str, Issue] = {
-    "airplane_mode_on": _on_phone([_user("turn_airplane_mode_on")], _user("toggle_airplane_mode")),
-    "unseat_sim_card": _on_phone([_user("unseat_sim_card")], _user("reseat_sim_card")),
-    "lock_sim_card_pin": Issue(lambda owner: [_user("lock_sim_card", mode="pin")], None),
-    "break_apn_settings": _on_phone([_user("break_apn_settings")], *_RESET),
-    "overdue_bill_suspension": _suspend(contract_ended=False),
-    "contract_end_suspension": _suspend(contract_ended=True),
-    "user_abroad_roaming_enabled_off": _abroad(phone_roams=False, line_roams=True),
-    "user_abroad_roaming_disabled_on": _abroad(phone_roams=True, line_roams=False),
-    "user_abroad_roaming_disabled_off": _abroad(phone_roams=False, line_roams=False),
-    "data_mode_off": _on_phone([_user("turn_data_off")], _user("toggle_data")),
-    "data_saver_mode_on": _on_phone(
-        [_user("turn_data_saver_mode_on")], _user("toggle_data_saver_mode")
+    "airplane_mode_on": _phone_issue(
+        [_user_step("turn_airplane_mode_on")], _user_step("toggle_airplane_mode")
     ),
-    "bad_network_preference": _on_phone(
-        [_user("set_network_mode_preference", mode="2g_only")],
-        _user("set_network_mode_preference", mode="4g_5g_preferred"),
+    "unseat_sim_card": _phone_issue([_user_step("unseat_sim_card")], _user_step("reseat_sim_card")),
+    "lock_sim_card_pin": Issue(lambda owner: [_user_step("lock_sim_card", mode="pin")], None),
+    "break_apn_settings": _phone_issue([_user_step("break_apn_settings")], *_RESET),
+    "overdue_bill_suspension": _line_suspended(contract_ended=False),
+    "contract_end_suspension": _line_suspended(contract_ended=True),
+    "user_abroad_roaming_enabled_off": _customer_abroad(phone_roams=False, line_roams=True),
+    "user_abroad_roaming_disabled_on": _customer_abroad(phone_roams=True, line_roams=False),
+    "user_abroad_roaming_disabled_off": _customer_abroad(phone_roams=False, line_roams=False),
+    "data_mode_off": _phone_issue([_user_step("turn_data_off")], _user_step("toggle_data")),
+    "data_saver_mode_on": _phone_issue(
+        [_user_step("turn_data_saver_mode_on")], _user_step("toggle_data_saver_mode")
     ),
-    "bad_vpn": _on_phone([_user("break_vpn")], _user("disconnect_vpn")),
-    "data_usage_exceeded": _used_up(),
-    "bad_wifi_calling": _on_phone(
-        [_user("set_wifi_calling", enabled=True, mms_over_wifi=True)],
-        _user("toggle_wifi_calling"),
+    "bad_network_preference": _phone_issue(
+        [_user_step("set_network_mode_preference", mode="2g_only")],
+        _user_step("set_network_mode_preference", mode="4g_5g_preferred"),
     ),
-    "break_apn_mms_setting": _on_phone([_user("break_apn_mms_setting")], *_RESET),
-    "break_app_sms_permission": _without("sms"),
-    "break_app_storage_permission": _without("storage"),
-    "break_app_both_permissions": _without("sms", "storage"),
+    "bad_vpn": _phone_issue([_user_step("break_vpn")], _user_step("disconnect_vpn")),
+    "data_usage_exceeded": _data_used_up(),
+    "bad_wifi_calling": _phone_issue(
+        [_user_step("set_wifi_calling", enabled=True, mms_over_wifi=True)],
+        _user_step("toggle_wifi_calling"),
+    ),
+    "break_apn_mms_setting": _phone_issue([_user_step("break_apn_mms_setting")], *_RESET),
+    "break_app_sms_permission": _permissions_removed("sms"),
+    "break_app_storage_permission": _permissions_removed("storage"),
+    "break_app_both_permissions": _permissions_removed("sms", "storage"),
 }
 
 _AIRPLANE, _SIM, _DATA = ("airplane_mode_on",), ("unseat_sim_card",), ("data_mode_off",)
@@ -184,7 +190,7 @@ GROUPS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], .
         ),
     ),
 }
-SHARES = {"service_issue": 0.25, "mobile_data_issue": 0.35, "mms_issue": 0.4}
+INTENT_WEIGHTS = {"service_issue": 0.25, "mobile_data_issue": 0.35, "mms_issue": 0.4}
 
 
 @cache
@@ -200,13 +206,13 @@ def combinations(intent: str) -> Mapping[int, tuple[tuple[str, ...], ...]]:
 
 
 @lru_cache(maxsize=1)
-def database() -> Database:
+def load_database() -> TelecomDatabase:
     """The carrier's records that llmzoo ships."""
     path = Path(__file__).parent / "database.json"
-    return database_of(json.loads(path.read_text(encoding="utf-8")))
+    return build_database(json.loads(path.read_text(encoding="utf-8")))
 
 
-def owners(data: Database) -> list[Owner]:
+def eligible_owners(data: TelecomDatabase) -> list[Owner]:
     """The lines that issues can be about: active, within their limit, with nothing overdue."""
     found = []
     for customer in data.customers.values():
@@ -225,48 +231,56 @@ def owners(data: Database) -> list[Owner]:
     return found
 
 
-def draw(rng: random.Random, *, intent: str | None, issues: int | None) -> Task:
+def sample_task(rng: random.Random, *, intent: str | None, issues: int | None) -> TelecomTask:
     """A task. intent: the reason to call, None for any. issues: their number, None for any."""
-    able = [each for each in SHARES if issues in (None, *combinations(each))]
-    chosen = intent or rng.choices(able, [SHARES[each] for each in able])[0]
+    eligible = [each for each in INTENT_WEIGHTS if issues in (None, *combinations(each))]
+    chosen = intent or rng.choices(eligible, [INTENT_WEIGHTS[each] for each in eligible])[0]
     counts = combinations(chosen)
     names = rng.choice(counts[rng.choice(tuple(counts)) if issues is None else issues])
-    return composed(
-        chosen, names, rng.choice(_owners()), rng.choice(tuple(personas.PERSONAS)), database()
+    return compose_task(
+        chosen,
+        names,
+        rng.choice(_shipped_owners()),
+        rng.choice(tuple(personas.PERSONAS)),
+        load_database(),
     )
 
 
 @lru_cache(maxsize=1)
-def _owners() -> tuple[Owner, ...]:
-    return tuple(owners(database()))
+def _shipped_owners() -> tuple[Owner, ...]:
+    return tuple(eligible_owners(load_database()))
 
 
-def composed(intent: str, names: Sequence[str], owner: Owner, persona: str, data: Database) -> Task:
+def compose_task(
+    intent: str, names: Sequence[str], owner: Owner, persona: str, data: TelecomDatabase
+) -> TelecomTask:
     """The task of some issues. ``names``: in the order in which things break."""
-    who = _user("set_user_info", name=owner.name, phone_number=owner.phone_number)
+    who = _user_step("set_user_info", name=owner.name, phone_number=owner.phone_number)
     setup = (who, *(step for name in names for step in ISSUES[name].setup(owner)))
-    repairs: list[Call] = []
+    repairs: list[ServiceCall] = []
     asserts = list(GOALS[intent].asserts)
-    required: tuple[Call, ...] = ()
+    required: tuple[ServiceCall, ...] = ()
     for name in names:
         issue = ISSUES[name]
         if issue.repair is None:
-            handed = Call("assistant", "transfer_to_human_agents", {"summary": "not fixable"})
-            repairs, required = [handed], (Call(handed.side, handed.name),)
+            transfer = ServiceCall(
+                "assistant", "transfer_to_human_agents", {"summary": "not fixable"}
+            )
+            repairs, required = [transfer], (ServiceCall(transfer.side, transfer.name),)
             asserts = list(GOALS[intent].fails)
             break
         repairs += issue.repair(owner)
         asserts += issue.asserts(owner)
     abroad = any(name in _ROAMING for name in names)
-    return Task(
+    return TelecomTask(
         name=f"[{intent}]{'|'.join(names)}[CUSTOMER:{owner.customer_id}][PERSONA:{persona}]",
         goal=intent,
         reason=OPENINGS[intent],
-        known=personas.known(owner.name, owner.phone_number, abroad),
+        known=personas.known_info(owner.name, owner.phone_number, abroad),
         instructions=personas.INSTRUCTIONS[intent],
         persona=personas.PERSONAS[persona],
         setup=setup,
-        world=begun(data, setup),
+        world=build_world(data, setup),
         repairs=tuple(repairs),
         required=required,
         asserts=tuple(asserts),

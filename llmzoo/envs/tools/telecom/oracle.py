@@ -8,15 +8,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from llmzoo.envs.tools.service.talk import STOP, TRANSFER, written
-from llmzoo.envs.tools.service.toolset import Call
+from llmzoo.envs.tools.service.talk import STOP, TRANSFER, format_calls
+from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import customer
-from llmzoo.envs.tools.telecom.talk import Talk
+from llmzoo.envs.tools.telecom.talk import TelecomConversation
 from llmzoo.envs.tools.telecom.tasks import GOALS
 from llmzoo.envs.tools.telecom.world import NO_SERVICE, POOR, TODAY, World
 
 REFUEL_GB = 2.0
-RIGHT = 0.75  # how often an amateur makes no mistake
+CORRECT_RATE = 0.75  # how often an amateur makes no mistake
 
 _CHECKS = {
     "service_issue": ("check_network_status", "check_sim_status", "check_apn_settings"),
@@ -32,68 +32,71 @@ _CHECKS = {
 }
 
 
-def agent(talk: Talk) -> str:
+def expert_agent(conversation: TelecomConversation) -> str:
     """The expert agent's answer."""
-    if calls := list(_look_up(talk)):
-        return written(calls)
-    if not talk.messages("assistant"):
+    if calls := list(_lookup_calls(conversation)):
+        return format_calls(calls)
+    if not conversation.messages("assistant"):
         return (
             "Thank you for calling. Where are you at the moment? Please use these on your phone and tell me what "
-            f"they show: {'; '.join(_CHECKS[talk.task.goal])}."
+            f"they show: {'; '.join(_CHECKS[conversation.task.goal])}."
         )
-    if _beyond_repair(talk.world):
-        return written(
-            [Call("assistant", TRANSFER, {"summary": "This cannot be mended on the phone."})]
+    if _is_beyond_repair(conversation.world):
+        return format_calls(
+            [ServiceCall("assistant", TRANSFER, {"summary": "This cannot be mended on the phone."})]
         )
-    if calls := list(_at_the_desk(talk.world)):
-        return written(calls)
-    steps = [*_on_the_phone(talk.world, talk.task.goal), GOALS[talk.task.goal].test]
+    if calls := list(_agent_repairs(conversation.world)):
+        return format_calls(calls)
+    steps = [
+        *_phone_steps(conversation.world, conversation.task.goal),
+        GOALS[conversation.task.goal].test,
+    ]
     return f"Please use these on your phone, in this order, and tell me what they show: {'; '.join(steps)}."
 
 
-def _look_up(talk: Talk) -> Iterator[Call]:
+def _lookup_calls(conversation: TelecomConversation) -> Iterator[ServiceCall]:
     """What the agent must know of the customer before anything else."""
-    made = {call.name for call in talk.made if call.side == "assistant"}
-    number = talk.world.place.phone_number or ""
-    owner = talk.world.data.customer_with(number)
-    line = talk.world.data.line_with(number)
+    called = {call.name for call in conversation.made if call.side == "assistant"}
+    number = conversation.world.place.phone_number or ""
+    owner = conversation.world.data.customer_by_number(number)
+    line = conversation.world.data.line_by_number(number)
     ids = {"customer_id": owner["customer_id"], "line_id": line["line_id"]}
-    if "get_customer_by_phone" not in made:
-        yield Call("assistant", "get_customer_by_phone", {"phone_number": number})
-    elif "get_details_by_id" not in made:
+    if "get_customer_by_phone" not in called:
+        yield ServiceCall("assistant", "get_customer_by_phone", {"phone_number": number})
+    elif "get_details_by_id" not in called:
         for line_id in owner["line_ids"]:
-            yield Call("assistant", "get_details_by_id", {"id": line_id})
+            yield ServiceCall("assistant", "get_details_by_id", {"id": line_id})
         owned = {"customer_id": owner["customer_id"]}
-        yield Call("assistant", "get_bills_for_customer", owned)
-    elif talk.task.goal != "service_issue" and "get_data_usage" not in made:
-        yield Call("assistant", "get_data_usage", ids)
+        yield ServiceCall("assistant", "get_bills_for_customer", owned)
+    elif conversation.task.goal != "service_issue" and "get_data_usage" not in called:
+        yield ServiceCall("assistant", "get_data_usage", ids)
 
 
-def _beyond_repair(world: World) -> bool:
-    line = world.data.line_with(world.place.phone_number or "")
+def _is_beyond_repair(world: World) -> bool:
+    line = world.data.line_by_number(world.place.phone_number or "")
     ended = (line.get("contract_end_date") or TODAY) < TODAY
     return world.phone.sim.startswith("locked") or (line["status"] == "Suspended" and ended)
 
 
-def _at_the_desk(world: World) -> Iterator[Call]:
+def _agent_repairs(world: World) -> Iterator[ServiceCall]:
     """What the agent can do now."""
     data, number = world.data, world.place.phone_number or ""
-    line, owner = data.line_with(number), data.customer_with(number)
+    line, owner = data.line_by_number(number), data.customer_by_number(number)
     ids = {"customer_id": owner["customer_id"], "line_id": line["line_id"]}
     if world.place.is_abroad and not line["roaming_enabled"]:
-        yield Call("assistant", "enable_roaming", ids)
+        yield ServiceCall("assistant", "enable_roaming", ids)
     if world.place.mobile_data_usage_exceeded:
-        yield Call("assistant", "refuel_data", {**ids, "gb_amount": REFUEL_GB})
+        yield ServiceCall("assistant", "refuel_data", {**ids, "gb_amount": REFUEL_GB})
     if line["status"] == "Suspended" and not world.place.payment_request:
         overdue = data.bills_of(owner, "Overdue")
         if overdue:
             bill = {"customer_id": owner["customer_id"], "bill_id": overdue[0]["bill_id"]}
-            yield Call("assistant", "send_payment_request", bill)
+            yield ServiceCall("assistant", "send_payment_request", bill)
         else:
-            yield Call("assistant", "resume_line", ids)
+            yield ServiceCall("assistant", "resume_line", ids)
 
 
-def _on_the_phone(world: World, goal: str) -> Iterator[str]:
+def _phone_steps(world: World, goal: str) -> Iterator[str]:
     """What the customer can do now, as the agent writes it."""
     phone = world.phone
     if world.place.payment_request:
@@ -127,31 +130,31 @@ def _on_the_phone(world: World, goal: str) -> Iterator[str]:
         yield "reboot_device"
 
 
-def sloppy_agent(talk: Talk, rng: random.Random) -> str:
+def sloppy_agent(conversation: TelecomConversation, rng: random.Random) -> str:
     """The expert's answer in most cases, or a mistake: half of the steps, a wrong one, vague words, a call that
     cannot be read or has a wrong id, or giving up."""
-    right = agent(talk)
-    if rng.random() < RIGHT:
+    right = expert_agent(conversation)
+    if rng.random() < CORRECT_RATE:
         return right
     steps = right.partition(": ")[2].rstrip(".").split("; ")
-    handed = written([Call("assistant", TRANSFER, {"summary": "I do not know."})])
+    transfer = format_calls([ServiceCall("assistant", TRANSFER, {"summary": "I do not know."})])
     return rng.choice(
         (
             f"Please use {'; '.join(steps[::2])}." if ": " in right else "One moment, please.",
             "Please use toggle_airplane_mode and then reboot_device.",
             "Is it better now?",
             right[: len(right) // 2] if right.startswith("<") else "",
-            written([Call("assistant", "get_details_by_id", {"id": "L9999"})]),
-            handed,
+            format_calls([ServiceCall("assistant", "get_details_by_id", {"id": "L9999"})]),
+            transfer,
         )
     )
 
 
-def sloppy_customer(talk: Talk, rng: random.Random) -> str:
+def sloppy_customer(conversation: TelecomConversation, rng: random.Random) -> str:
     """The scripted customer's answer in most cases, or a mistake: only the first step, words instead of steps, a
     call that cannot be read, nothing, or hanging up."""
-    right = customer.answer(talk)
-    if rng.random() < RIGHT:
+    right = customer.respond(conversation)
+    if rng.random() < CORRECT_RATE:
         return right
     return rng.choice(
         (

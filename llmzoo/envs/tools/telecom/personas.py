@@ -36,6 +36,6 @@ INSTRUCTIONS: Mapping[str, str] = {
 }
 
 
-def known(name: str, phone_number: str, abroad: bool) -> str:
+def known_info(name: str, phone_number: str, abroad: bool) -> str:
     where = "abroad, in France" if abroad else "at home, in the United States"
     return f"You are {name}, and your phone number is {phone_number}. You are {where}."

@@ -9,7 +9,7 @@ import inspect
 from dataclasses import fields, replace
 from typing import Any
 
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.toolset import CallError
 from llmzoo.envs.tools.telecom.world import (
     APN,
     MODES,
@@ -17,10 +17,10 @@ from llmzoo.envs.tools.telecom.world import (
     SEARCHING,
     VPN,
     World,
-    searched,
+    search_network,
 )
 
-Shown = tuple[World, str]
+ToolOutput = tuple[World, str]
 
 _BARS = {"none": "no signal", "poor": "1 bar", "fair": "2 bars", "good": "3 bars"}
 _NO_WIFI: dict[str, Any] = {
@@ -50,16 +50,16 @@ def status_bar(world: World) -> str:
     return f"Status bar: {', '.join([*shown, f'battery {phone.battery_level}%'])}"
 
 
-def _changed(world: World, what: str) -> Shown:
+def _with_status_bar(world: World, what: str) -> ToolOutput:
     return world, f"{what}. {status_bar(world)}"
 
 
-def check_status_bar(world: World) -> Shown:
+def check_status_bar(world: World) -> ToolOutput:
     """Look at the icons at the top of the screen: signal, mobile data, Wi-Fi, battery."""
     return world, status_bar(world)
 
 
-def check_network_status(world: World) -> Shown:
+def check_network_status(world: World) -> ToolOutput:
     """Look up airplane mode, SIM card, signal, network type, mobile data, data roaming and Wi-Fi."""
     phone = world.phone
     lines = [
@@ -76,22 +76,24 @@ def check_network_status(world: World) -> Shown:
     return world, "; ".join(lines)
 
 
-def check_network_mode_preference(world: World) -> Shown:
+def check_network_mode_preference(world: World) -> ToolOutput:
     """Look up which types of network the phone may use."""
     return world, f"Network mode: {world.phone.network_mode_preference}"
 
 
-def set_network_mode_preference(world: World, mode: str) -> Shown:
+def set_network_mode_preference(world: World, mode: str) -> ToolOutput:
     """Choose which types of network the phone may use.
 
     mode: "4g_5g_preferred", "4g_only", "3g_only" or "2g_only".
     """
     if mode not in MODES:
         return world, f"There is no mode {mode!r}. The modes are: {', '.join(MODES)}"
-    return _changed(searched(world.with_phone(network_mode_preference=mode)), f"Mode: {mode}")
+    return _with_status_bar(
+        search_network(world.with_phone(network_mode_preference=mode)), f"Mode: {mode}"
+    )
 
 
-def run_speed_test(world: World) -> Shown:
+def run_speed_test(world: World) -> ToolOutput:
     """Measure the speed of mobile data."""
     mbps, name = world.speed
     if mbps is None:
@@ -99,7 +101,7 @@ def run_speed_test(world: World) -> Shown:
     return world, f"Speed: {mbps:.2f} Mbps, {name.lower()}"
 
 
-def toggle_airplane_mode(world: World) -> Shown:
+def toggle_airplane_mode(world: World) -> ToolOutput:
     """Switch airplane mode on or off. On, it cuts every radio connection, and a VPN."""
     phone = world.phone
     if phone.airplane_mode:
@@ -110,75 +112,77 @@ def toggle_airplane_mode(world: World) -> Shown:
     else:
         dropped = {"vpn_connected": False, "vpn": None} if phone.vpn_connected else {}
         after = world.with_phone(airplane_mode=True, **_NO_WIFI, **dropped)
-    after = searched(after)
-    return _changed(after, f"Airplane mode is now {_on(after.phone.airplane_mode)}")
+    after = search_network(after)
+    return _with_status_bar(after, f"Airplane mode is now {_on(after.phone.airplane_mode)}")
 
 
-def check_sim_status(world: World) -> Shown:
+def check_sim_status(world: World) -> ToolOutput:
     """Look up whether the SIM card is active, missing, or locked with a PIN or PUK."""
     return world, f"SIM card: {world.phone.sim}"
 
 
-def reseat_sim_card(world: World) -> Shown:
+def reseat_sim_card(world: World) -> ToolOutput:
     """Take the SIM card out and put it back in."""
-    return _changed(searched(world.with_phone(sim_card_missing=False)), "The SIM card is seated")
+    return _with_status_bar(
+        search_network(world.with_phone(sim_card_missing=False)), "The SIM card is seated"
+    )
 
 
-def toggle_data(world: World) -> Shown:
+def toggle_data(world: World) -> ToolOutput:
     """Switch mobile data on or off."""
-    after = searched(world.with_phone(data_enabled=not world.phone.data_enabled))
-    return _changed(after, f"Mobile data is now {_on(after.phone.data_enabled)}")
+    after = search_network(world.with_phone(data_enabled=not world.phone.data_enabled))
+    return _with_status_bar(after, f"Mobile data is now {_on(after.phone.data_enabled)}")
 
 
-def toggle_roaming(world: World) -> Shown:
+def toggle_roaming(world: World) -> ToolOutput:
     """Switch data roaming on or off: mobile data outside the carrier's own network."""
-    after = searched(world.with_phone(roaming_enabled=not world.phone.roaming_enabled))
-    return _changed(after, f"Data roaming is now {_on(after.phone.roaming_enabled)}")
+    after = search_network(world.with_phone(roaming_enabled=not world.phone.roaming_enabled))
+    return _with_status_bar(after, f"Data roaming is now {_on(after.phone.roaming_enabled)}")
 
 
-def check_data_restriction_status(world: World) -> Shown:
+def check_data_restriction_status(world: World) -> ToolOutput:
     """Look up whether data saver mode is on."""
     return world, f"Data saver: {_on(world.phone.data_saver_mode)}"
 
 
-def toggle_data_saver_mode(world: World) -> Shown:
+def toggle_data_saver_mode(world: World) -> ToolOutput:
     """Switch data saver mode on or off. It uses less data, and is slower."""
     after = world.with_phone(data_saver_mode=not world.phone.data_saver_mode)
-    return _changed(after, f"Data saver is now {_on(after.phone.data_saver_mode)}")
+    return _with_status_bar(after, f"Data saver is now {_on(after.phone.data_saver_mode)}")
 
 
-def check_apn_settings(world: World) -> Shown:
+def check_apn_settings(world: World) -> ToolOutput:
     """Look up the access point's name and the address for picture messages (MMSC)."""
     apn = world.phone.apn
     return world, f"APN: {apn.apn_name}; MMSC: {apn.mmsc_url or 'not set'}"
 
 
-def set_apn_settings(world: World, apn_settings: dict[str, Any]) -> Shown:
+def set_apn_settings(world: World, apn_settings: dict[str, Any]) -> ToolOutput:
     """Enter settings of the access point by hand.
 
     apn_settings: any of "apn_name", "mms_apn", "mmsc_url", "mms_proxy", "mms_port".
     """
     known = {each.name for each in fields(APN)}
     if unknown := set(apn_settings) - known:
-        raise ToolError(f"there is no setting {sorted(unknown)[0]!r:.60}")
+        raise CallError(f"there is no setting {sorted(unknown)[0]!r:.60}")
     for name, value in apn_settings.items():
         kinds = {"reset_at_reboot": bool, "mms_port": int | None}.get(name, str | None)
         if not isinstance(value, kinds) or (name == "mms_port" and isinstance(value, bool)):
-            raise ToolError(f"{name} has the wrong type")
+            raise CallError(f"{name} has the wrong type")
     apn = APN(**apn_settings)
     if apn.apn_name not in ("internet", "broken"):
-        raise ToolError("apn_name can only be 'internet'")
-    return _changed(searched(world.with_phone(apn=apn)), "The settings are entered")
+        raise CallError("apn_name can only be 'internet'")
+    return _with_status_bar(search_network(world.with_phone(apn=apn)), "The settings are entered")
 
 
-def reset_apn_settings(world: World) -> Shown:
+def reset_apn_settings(world: World) -> ToolOutput:
     """Set the access point back to the carrier's defaults, at the next restart of the phone."""
     apn = replace(world.phone.apn, reset_at_reboot=True)
-    told = "The APN settings will be reset when the phone restarts"
-    return _changed(searched(world.with_phone(apn=apn)), told)
+    message = "The APN settings will be reset when the phone restarts"
+    return _with_status_bar(search_network(world.with_phone(apn=apn)), message)
 
 
-def check_wifi_status(world: World) -> Shown:
+def check_wifi_status(world: World) -> ToolOutput:
     """Look up whether Wi-Fi is on, and its network and signal."""
     phone = world.phone
     if not (phone.wifi_enabled and phone.wifi_connected):
@@ -186,27 +190,27 @@ def check_wifi_status(world: World) -> Shown:
     return world, f"Wi-Fi: on, network {phone.wifi_ssid}, signal {phone.wifi_signal_strength}"
 
 
-def toggle_wifi(world: World) -> Shown:
+def toggle_wifi(world: World) -> ToolOutput:
     """Switch Wi-Fi on or off."""
     if world.phone.airplane_mode:
-        return _changed(world, "Wi-Fi cannot be changed in airplane mode")
+        return _with_status_bar(world, "Wi-Fi cannot be changed in airplane mode")
     enabled = not world.phone.wifi_enabled
     after = world.with_phone(wifi_enabled=enabled, **({} if enabled else _NO_WIFI))
-    return _changed(after, f"Wi-Fi is now {_on(enabled)}")
+    return _with_status_bar(after, f"Wi-Fi is now {_on(enabled)}")
 
 
-def check_wifi_calling_status(world: World) -> Shown:
+def check_wifi_calling_status(world: World) -> ToolOutput:
     """Look up whether Wi-Fi calling is on."""
     return world, f"Wi-Fi calling: {_on(world.phone.wifi_calling_enabled)}"
 
 
-def toggle_wifi_calling(world: World) -> Shown:
+def toggle_wifi_calling(world: World) -> ToolOutput:
     """Switch Wi-Fi calling on or off: calls over Wi-Fi instead of the mobile network."""
     after = world.with_phone(wifi_calling_enabled=not world.phone.wifi_calling_enabled)
-    return _changed(after, f"Wi-Fi calling is now {_on(after.phone.wifi_calling_enabled)}")
+    return _with_status_bar(after, f"Wi-Fi calling is now {_on(after.phone.wifi_calling_enabled)}")
 
 
-def check_vpn_status(world: World) -> Shown:
+def check_vpn_status(world: World) -> ToolOutput:
     """Look up whether a VPN is connected, and how well its server performs."""
     vpn = world.phone.vpn
     if not world.phone.vpn_connected:
@@ -214,26 +218,28 @@ def check_vpn_status(world: World) -> Shown:
     return world, f"VPN: on, server performance {vpn.server_performance if vpn else 'unknown'}"
 
 
-def connect_vpn(world: World) -> Shown:
+def connect_vpn(world: World) -> ToolOutput:
     """Connect to the VPN."""
     if world.phone.vpn_connected:
         return world, "The VPN is connected already"
-    return _changed(world.with_phone(vpn_connected=True, vpn=VPN()), "The VPN is connected")
+    return _with_status_bar(world.with_phone(vpn_connected=True, vpn=VPN()), "The VPN is connected")
 
 
-def disconnect_vpn(world: World) -> Shown:
+def disconnect_vpn(world: World) -> ToolOutput:
     """Disconnect the VPN."""
     if not world.phone.vpn_connected:
-        return _changed(world, "There is no VPN to disconnect")
-    return _changed(world.with_phone(vpn_connected=False, vpn=None), "The VPN is disconnected")
+        return _with_status_bar(world, "There is no VPN to disconnect")
+    return _with_status_bar(
+        world.with_phone(vpn_connected=False, vpn=None), "The VPN is disconnected"
+    )
 
 
-def check_installed_apps(world: World) -> Shown:
+def check_installed_apps(world: World) -> ToolOutput:
     """List the apps."""
     return world, f"Apps: {', '.join(world.phone.apps)}"
 
 
-def check_app_status(world: World, app_name: str) -> Shown:
+def check_app_status(world: World, app_name: str) -> ToolOutput:
     """Look up an app and its permissions.
 
     app_name: such as "messaging".
@@ -241,7 +247,7 @@ def check_app_status(world: World, app_name: str) -> Shown:
     return check_app_permissions(world, app_name)
 
 
-def check_app_permissions(world: World, app_name: str) -> Shown:
+def check_app_permissions(world: World, app_name: str) -> ToolOutput:
     """Look up which permissions an app has.
 
     app_name: such as "messaging".
@@ -253,7 +259,7 @@ def check_app_permissions(world: World, app_name: str) -> Shown:
     return world, f"Permissions of {app_name}: {', '.join(granted) or 'none'}"
 
 
-def grant_app_permission(world: World, app_name: str, permission: str) -> Shown:
+def grant_app_permission(world: World, app_name: str, permission: str) -> ToolOutput:
     """Give an app a permission.
 
     app_name: such as "messaging".
@@ -261,10 +267,12 @@ def grant_app_permission(world: World, app_name: str, permission: str) -> Shown:
     """
     app, permission = world.phone.apps.get(app_name), permission.lower()
     if app is None:
-        return _changed(world, f"There is no app {app_name!r:.60}")
+        return _with_status_bar(world, f"There is no app {app_name!r:.60}")
     if permission not in app:
-        return _changed(world, f"There is no permission {permission!r:.60}")
-    return _changed(with_permission(world, app_name, permission, True), f"{permission} granted")
+        return _with_status_bar(world, f"There is no permission {permission!r:.60}")
+    return _with_status_bar(
+        with_permission(world, app_name, permission, True), f"{permission} granted"
+    )
 
 
 def with_permission(world: World, app_name: str, permission: str, given: bool) -> World:
@@ -272,18 +280,18 @@ def with_permission(world: World, app_name: str, permission: str, given: bool) -
     return world.with_phone(apps={**apps, app_name: {**apps[app_name], permission: given}})
 
 
-def can_send_mms(world: World) -> Shown:
+def can_send_mms(world: World) -> ToolOutput:
     """Try to send a picture message with the messaging app."""
     return world, f"A picture message {'can' if world.can_send_mms else 'cannot'} be sent"
 
 
-def reboot_device(world: World) -> Shown:
+def reboot_device(world: World) -> ToolOutput:
     """Restart the phone."""
     apn = APN() if world.phone.apn.reset_at_reboot else world.phone.apn
-    return _changed(searched(world.with_phone(apn=apn)), "The phone has restarted")
+    return _with_status_bar(search_network(world.with_phone(apn=apn)), "The phone has restarted")
 
 
-def check_payment_request(world: World) -> Shown:
+def check_payment_request(world: World) -> ToolOutput:
     """Look up whether the carrier asks for a payment."""
     request = world.place.payment_request
     if request is None:
@@ -291,7 +299,7 @@ def check_payment_request(world: World) -> Shown:
     return world, f"The carrier asks for {request.amount_due:.2f} USD for bill {request.bill_id}"
 
 
-def make_payment(world: World) -> Shown:
+def make_payment(world: World) -> ToolOutput:
     """Pay what the carrier asks for."""
     request = world.place.payment_request
     if request is None:

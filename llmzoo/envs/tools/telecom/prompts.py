@@ -7,16 +7,19 @@ from functools import lru_cache
 from llmzoo.envs.tools.service import prompts
 from llmzoo.envs.tools.service.talk import STOP
 from llmzoo.envs.tools.service.toolset import Side
-from llmzoo.envs.tools.telecom.talk import Talk
+from llmzoo.envs.tools.telecom.talk import TelecomConversation
 from llmzoo.envs.tools.telecom.toolset import TOOLS
 
 
-def for_agent(side: Side, talk: Talk, left: int, *, terse: bool) -> str:
+def for_agent(side: Side, conversation: TelecomConversation, left: int, *, terse: bool) -> str:
     """The whole prompt of an agent. left: the rounds of messages that are left. terse: without the manual and what
     the tools are for."""
-    head = [_role(side, terse), *(prompts.about(talk.task) if side == "user" else ())]
+    head = [
+        _role(side, terse),
+        *(prompts.customer_brief(conversation.task) if side == "user" else ()),
+    ]
     form = _TERSE_FORMATS[side] if terse else _FORMATS[side]
-    return prompts.for_agent(side, talk, left, head, form)
+    return prompts.for_agent(side, conversation, left, head, form)
 
 
 @lru_cache(maxsize=4)
@@ -27,7 +30,9 @@ def _role(side: Side, terse: bool) -> str:
 
 _FORMATS = {
     "assistant": prompts.AGENT_FORMAT,
-    "user": prompts.stops(f"{prompts.CALLS} Any other answer is said to the agent."),
+    "user": prompts.with_stop_instruction(
+        f"{prompts.CALLS} Any other answer is said to the agent."
+    ),
 }
 _TERSE_FORMATS = {
     "assistant": prompts.TERSE_AGENT_FORMAT,

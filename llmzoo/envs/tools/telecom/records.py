@@ -18,26 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.sources import BadField, Loaded
+from llmzoo.envs.sources import BadField, LoadedTasks
 from llmzoo.envs.tools.service import folders
-from llmzoo.envs.tools.service.toolset import Call, ToolError
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
-from llmzoo.envs.tools.telecom.tasks import GOALS, Step, Task, begun, holds
+from llmzoo.envs.tools.telecom.tasks import GOALS, ScenarioStep, TelecomTask, build_world, holds
 from llmzoo.envs.tools.telecom.toolset import TOOLS
-from llmzoo.envs.tools.telecom.world import APN, MODES, Database, Phone
+from llmzoo.envs.tools.telecom.world import APN, MODES, Phone, TelecomDatabase
 from llmzoo.errors import ConfigError
 
-JUDGED = frozenset({"ENV_ASSERTION", "ACTION"})
+SUPPORTED_CRITERIA = frozenset({"ENV_ASSERTION", "ACTION"})
 DATABASES, PHONES = ("db.toml", "db.json"), ("user_db.toml", "user_db.json")
 
 
-def load(source: str, on_bad_record: str) -> Loaded[Task]:
+def load(source: str, on_bad_record: str) -> LoadedTasks[TelecomTask]:
     """The tasks of a folder or file; raises ``ConfigError``."""
     return folders.load(source, (*DATABASES, *PHONES), _reader, on_bad_record)
 
 
 @lru_cache(maxsize=8)
-def _reader(folder: Path, changed: tuple[int, ...]) -> partial[Task]:
+def _reader(folder: Path, changed: tuple[int, ...]) -> partial[TelecomTask]:
     """The reader of the records of a folder, with its database and phone, as of the times ``changed``."""
     data = next((n for n in DATABASES if (folder / n).is_file()), None)
     if data is None:
@@ -46,9 +46,9 @@ def _reader(folder: Path, changed: tuple[int, ...]) -> partial[Task]:
         )
     phone = next((n for n in PHONES if (folder / n).is_file()), None)
     return partial(
-        read,
-        data=folders.parsed(folder / data, database_of),
-        phone=Phone() if phone is None else folders.parsed(folder / phone, phone_of),
+        parse_record,
+        data=folders.parse_file(folder / data, build_database),
+        phone=Phone() if phone is None else folders.parse_file(folder / phone, build_phone),
     )
 
 
@@ -58,7 +58,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "lines": {**_LINE, "status": "Pending Activation", "contract_end_date": None},
     "bills": {"line_items": [], "status": "Draft"},
 }
-_NEEDED: Mapping[str, tuple[str, ...]] = {
+_REQUIRED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "plans": ("data_limit_gb", "price_per_month", "data_refueling_price_per_gb"),
     "customers": ("full_name", "date_of_birth", "phone_number"),
     "lines": ("phone_number", "plan_id"),
@@ -67,10 +67,10 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def database_of(tables: Mapping[str, Any]) -> Database:
+def build_database(tables: Mapping[str, Any]) -> TelecomDatabase:
     """The database of a file: lists of records. Raises ``ValueError``."""
     found: dict[str, dict[str, Any]] = {}
-    for table, needed in _NEEDED.items():
+    for table, needed in _REQUIRED_FIELDS.items():
         found[table] = {}
         for given in tables.get(table, []):
             record = {**_DEFAULTS.get(table, {}), **given}
@@ -78,10 +78,10 @@ def database_of(tables: Mapping[str, Any]) -> Database:
                 if name not in record:
                     raise ValueError(f"a record of {table} has no {name}")
             found[table][record[f"{table[:-1]}_id"]] = json.loads(json.dumps(record, default=str))
-    return Database(**found)
+    return TelecomDatabase(**found)
 
 
-def phone_of(tables: Mapping[str, Any]) -> Phone:
+def build_phone(tables: Mapping[str, Any]) -> Phone:
     """The phone of a file. Raises ``ValueError`` for a field that there is not."""
     given = dict(tables.get("device", {}))
     apn = given.pop("active_apn_settings", {})
@@ -97,30 +97,32 @@ def phone_of(tables: Mapping[str, Any]) -> Phone:
     return Phone(**given)
 
 
-def read(record: Mapping[str, Any], *, data: Database, phone: Phone) -> Task:
+def parse_record(record: Mapping[str, Any], *, data: TelecomDatabase, phone: Phone) -> TelecomTask:
     """The task of a record; raises ``BadField``."""
-    name = sources.identifier(record)
-    told = folders.told(record)
-    state = sources.field(record, "initial_state", dict)
+    name = sources.record_id(record)
+    script = folders.read_customer_script(record)
+    state = sources.get_field(record, "initial_state", dict)
     for unplayed in ("initialization_data", "message_history"):
         if state.get(unplayed):
             raise BadField(unplayed, "is not played; only initialization_actions are")
-    criteria = sources.field(record, "evaluation_criteria", dict)
-    basis = folders.basis(criteria, JUDGED)
-    setup = tuple(_step(each, SETUP) for each in folders.objects(state, "initialization_actions"))
-    asserted = folders.objects(criteria, "env_assertions") if "ENV_ASSERTION" in basis else []
-    steps = [(_step(each, ASSERTIONS), each.get("assert_value", True)) for each in asserted]
-    actions = [_action(each) for each in folders.objects(criteria, "actions")]
+    criteria = sources.get_field(record, "evaluation_criteria", dict)
+    basis = folders.read_reward_basis(criteria, SUPPORTED_CRITERIA)
+    setup = tuple(
+        _parse_step(each, SETUP) for each in folders.read_objects(state, "initialization_actions")
+    )
+    asserted = folders.read_objects(criteria, "env_assertions") if "ENV_ASSERTION" in basis else []
+    steps = [(_parse_step(each, ASSERTIONS), each.get("assert_value", True)) for each in asserted]
+    actions = [_parse_action(each) for each in folders.read_objects(criteria, "actions")]
     try:
-        world = begun(data, setup, phone)
-    except (ToolError, TypeError, AttributeError) as error:
+        world = build_world(data, setup, phone)
+    except (CallError, TypeError, AttributeError) as error:
         raise BadField("initialization_actions", f"cannot be played: {error}") from error
     if world.place.phone_number is None:
         raise BadField("initialization_actions", "does not say who calls (set_user_info)")
-    task = Task(
+    task = TelecomTask(
         name=name,
-        goal=_goal(name, [step for step, _ in steps]),
-        **told._asdict(),
+        goal=_infer_goal(name, [step for step, _ in steps]),
+        **script._asdict(),
         setup=setup,
         world=world,
         repairs=tuple(call for call, _ in actions),
@@ -132,7 +134,7 @@ def read(record: Mapping[str, Any], *, data: Database, phone: Phone) -> Task:
     return task
 
 
-def _check(task: Task) -> None:
+def _check(task: TelecomTask) -> None:
     """Raise ``BadField`` for a task whose assertions or actions cannot be run."""
     try:
         for step in (*task.asserts, *task.refuted):
@@ -140,12 +142,12 @@ def _check(task: Task) -> None:
     except (TypeError, AttributeError) as error:
         raise BadField("env_assertions", f"cannot be checked: {error}") from error
     try:
-        _ = task.repaired
-    except ToolError as error:
+        _ = task.repaired_world
+    except CallError as error:
         raise BadField("actions", f"cannot be played: {error}") from error
 
 
-def _goal(name: str, asserted: Sequence[Step]) -> str:
+def _infer_goal(name: str, asserted: Sequence[ScenarioStep]) -> str:
     """The reason to call: what the id says, or else what the assertions are about."""
     found = re.match(r"\[(\w+)\]", name)
     if found and found[1] in GOALS:
@@ -157,17 +159,17 @@ def _goal(name: str, asserted: Sequence[Step]) -> str:
     return "service_issue"
 
 
-def _step(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Step:
-    side = sources.field(given, "env_type", str)
-    name = sources.field(given, "func_name", str)
+def _parse_step(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> ScenarioStep:
+    side = sources.get_field(given, "env_type", str)
+    name = sources.get_field(given, "func_name", str)
     if name not in known.get(side, {}):
         raise BadField("func_name", f"is {side} {name!r}, which is not played")
-    return Step(side, name, sources.field(given, "arguments", dict))
+    return ScenarioStep(side, name, sources.get_field(given, "arguments", dict))
 
 
-def _action(given: Mapping[str, Any]) -> tuple[Call, Call]:
+def _parse_action(given: Mapping[str, Any]) -> tuple[ServiceCall, ServiceCall]:
     """A call of the reference, and the call that must be made: with the arguments that are compared."""
-    call = folders.action(given, TOOLS)
+    call = folders.read_reference_call(given, TOOLS)
     compared = given.get("compare_args")
     kept = call.arguments if compared is None else {n: call.arguments.get(n) for n in compared}
-    return call, Call(call.side, call.name, kept)
+    return call, ServiceCall(call.side, call.name, kept)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from llmzoo.envs.tools.service import talk
-from llmzoo.envs.tools.service.talk import Entry
-from llmzoo.envs.tools.telecom.tasks import Task
+from llmzoo.envs.tools.service.talk import ConversationEntry
+from llmzoo.envs.tools.telecom.tasks import TelecomTask
 from llmzoo.envs.tools.telecom.world import World
 
-Talk = talk.Talk[Task, World]
+TelecomConversation = talk.ServiceConversation[TelecomTask, World]
 
 OPENINGS = {
     "service_issue": "My phone has had no service for some hours.",
@@ -18,7 +18,7 @@ OPENINGS = {
 }
 
 
-def begin(task: Task) -> Talk:
+def start_conversation(task: TelecomTask) -> TelecomConversation:
     who = task.world.place
     opening = f"Hello, this is {who.name}, my number is {who.phone_number}. {OPENINGS[task.goal]}"
-    return Talk(task, task.world, (Entry("user", "message", opening),))
+    return TelecomConversation(task, task.world, (ConversationEntry("user", "message", opening),))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from llmzoo.envs.tools.service.toolset import Call, ToolError
+from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.toolset import TOOLS
-from llmzoo.envs.tools.telecom.world import Database, Phone, World, synced
+from llmzoo.envs.tools.telecom.world import Phone, TelecomDatabase, World, sync_sides
 
 
-class Step(NamedTuple):
+class ScenarioStep(NamedTuple):
     """A function of :mod:`faults` and its arguments. ``side``: "user" or "assistant"."""
 
     side: str
@@ -30,8 +30,8 @@ class Goal(NamedTuple):
     """
 
     test: str
-    asserts: tuple[Step, ...]
-    fails: tuple[Step, ...] = ()
+    asserts: tuple[ScenarioStep, ...]
+    fails: tuple[ScenarioStep, ...] = ()
 
 
 _BILL = {"overdue_bill_id": "B1234321"}
@@ -39,29 +39,29 @@ GOALS: Mapping[str, Goal] = {
     "service_issue": Goal(
         "check_status_bar",
         (
-            Step("user", "assert_service_status", {"expected_status": "connected"}),
-            Step("assistant", "assert_no_overdue_bill", _BILL),
+            ScenarioStep("user", "assert_service_status", {"expected_status": "connected"}),
+            ScenarioStep("assistant", "assert_no_overdue_bill", _BILL),
         ),
-        (Step("user", "assert_service_status", {"expected_status": "no_service"}),),
+        (ScenarioStep("user", "assert_service_status", {"expected_status": "no_service"}),),
     ),
     "mobile_data_issue": Goal(
         "run_speed_test",
         (
-            Step("user", "assert_mobile_data_status", {"expected_status": True}),
-            Step(
+            ScenarioStep("user", "assert_mobile_data_status", {"expected_status": True}),
+            ScenarioStep(
                 *("user", "assert_internet_speed"),
                 {"expected_speed": 200, "expected_desc": "excellent"},
             ),
         ),
     ),
     "mms_issue": Goal(
-        "can_send_mms", (Step("user", "assert_can_send_mms", {"expected_status": True}),)
+        "can_send_mms", (ScenarioStep("user", "assert_can_send_mms", {"expected_status": True}),)
     ),
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class TelecomTask:
     """A task.
 
     goal: the reason to call, a key of ``GOALS``. reason, known, instructions, persona: what the customer reads.
@@ -76,36 +76,38 @@ class Task:
     known: str
     instructions: str
     persona: str
-    setup: tuple[Step, ...]
+    setup: tuple[ScenarioStep, ...]
     world: World
-    repairs: tuple[Call, ...]
-    required: tuple[Call, ...]
-    asserts: tuple[Step, ...]
-    refuted: tuple[Step, ...] = ()
+    repairs: tuple[ServiceCall, ...]
+    required: tuple[ServiceCall, ...]
+    asserts: tuple[ScenarioStep, ...]
+    refuted: tuple[ScenarioStep, ...] = ()
 
     @cached_property
-    def repaired(self) -> World:
+    def repaired_world(self) -> World:
         """The world after the reference's calls."""
         return TOOLS.after(self.world, self.repairs)
 
 
-def holds(world: World, step: Step) -> bool:
+def holds(world: World, step: ScenarioStep) -> bool:
     """Whether an assertion holds. One about a record that is not there does not."""
     try:
         return ASSERTIONS[step.side][step.name](world, **step.arguments)
-    except ToolError:
+    except CallError:
         return False
 
 
-def begun(data: Database, setup: Sequence[Step], phone: Phone | None = None) -> World:
+def build_world(
+    data: TelecomDatabase, setup: Sequence[ScenarioStep], phone: Phone | None = None
+) -> World:
     """The world after all steps of a setup. Raises ``ToolError``."""
     world = World(phone=phone or Phone(), data=data)
     for step in setup:
-        world = synced(SETUP[step.side][step.name](world, **step.arguments))
+        world = sync_sides(SETUP[step.side][step.name](world, **step.arguments))
     return world
 
 
-def canonical(task: Task) -> str:
+def canonical(task: TelecomTask) -> str:
     """What is wrong and what is wanted, whoever the customer is and in whatever order things broke."""
     who = {"customer_id", "line_id", "name", "phone_number", "data_used_gb"}
     steps = sorted(
@@ -116,8 +118,10 @@ def canonical(task: Task) -> str:
     return json.dumps([task.goal, steps])
 
 
-def content(task: Task) -> str:
+def content(task: TelecomTask) -> str:
     """All of a task but its name."""
-    told = [task.reason, task.known, task.instructions, task.persona]
-    asserted = [*task.asserts, *(("not", *step) for step in task.refuted)]
-    return json.dumps([told, task.setup, asserted, [c.name for c in task.required]], default=repr)
+    customer_texts = [task.reason, task.known, task.instructions, task.persona]
+    assertions = [*task.asserts, *(("not", *step) for step in task.refuted)]
+    return json.dumps(
+        [customer_texts, task.setup, assertions, [c.name for c in task.required]], default=repr
+    )

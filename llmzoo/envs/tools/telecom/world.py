@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llmzoo.envs.tools.service.tables import Record, Tables
-from llmzoo.envs.tools.service.toolset import ToolError
+from llmzoo.envs.tools.service.toolset import CallError
 
 TODAY = "2025-02-25"
 
@@ -120,7 +120,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Database(Tables):
+class TelecomDatabase(Tables):
     """The carrier's records, each table by id."""
 
     plans: Mapping[str, Record] = field(default_factory=dict)
@@ -129,27 +129,27 @@ class Database(Tables):
     bills: Mapping[str, Record] = field(default_factory=dict)
     devices: Mapping[str, Record] = field(default_factory=dict)
 
-    def line_with(self, phone_number: str) -> Record:
+    def line_by_number(self, phone_number: str) -> Record:
         """The line with a number; raises ``ToolError``."""
         wanted = digits(phone_number)
         for line in self.lines.values():
             if wanted and digits(line["phone_number"]) == wanted:
                 return line
-        raise ToolError(f"no line has the number {phone_number!r}")
+        raise CallError(f"no line has the number {phone_number!r}")
 
-    def customer_with(self, phone_number: str) -> Record:
+    def customer_by_number(self, phone_number: str) -> Record:
         """The customer whose own number this is, or who has a line with it; raises ``ToolError``."""
         wanted = digits(phone_number)
         for customer in self.customers.values():
             lines = (self.of("lines", each)["phone_number"] for each in customer["line_ids"])
             if wanted and wanted in map(digits, (customer["phone_number"], *lines)):
                 return customer
-        raise ToolError(f"no customer has the phone number {phone_number!r}")
+        raise CallError(f"no customer has the phone number {phone_number!r}")
 
-    def line_of(self, customer_id: str, line_id: str) -> Record:
+    def line_of_customer(self, customer_id: str, line_id: str) -> Record:
         """A customer's line; raises ``ToolError``."""
         if line_id not in self.of("customers", customer_id)["line_ids"]:
-            raise ToolError(f"customer {customer_id} has no line {line_id!r}")
+            raise CallError(f"customer {customer_id} has no line {line_id!r}")
         return self.of("lines", line_id)
 
     def bills_of(self, customer: Record, status: str | None = None) -> list[Record]:
@@ -161,7 +161,7 @@ class Database(Tables):
 class World:
     phone: Phone = field(default_factory=Phone)
     place: Surroundings = field(default_factory=Surroundings)
-    data: Database = field(default_factory=Database)
+    data: TelecomDatabase = field(default_factory=TelecomDatabase)
 
     def with_phone(self, **fields: Any) -> World:
         return replace(self, phone=replace(self.phone, **fields))
@@ -173,7 +173,7 @@ class World:
         return replace(self, data=self.data.put(table, id, **fields))
 
     @property
-    def data_works(self) -> bool:
+    def has_mobile_data(self) -> bool:
         """Whether the phone has mobile data."""
         phone, place = self.phone, self.place
         roams = phone.roaming_enabled and place.roaming_allowed
@@ -189,7 +189,7 @@ class World:
     @property
     def speed(self) -> tuple[float | None, str]:
         """The speed of mobile data in Mbps, None without a connection, and its name."""
-        if not self.data_works:
+        if not self.has_mobile_data:
             return None, "No Connection"
         phone = self.phone
         share = SIGNAL_SHARES[phone.network_signal_strength]
@@ -205,7 +205,7 @@ class World:
         phone = self.phone
         allowed = phone.apps.get("messaging", {})
         return (
-            self.data_works
+            self.has_mobile_data
             and phone.network_technology_connected != "2G"
             and not (phone.wifi_calling_enabled and phone.wifi_calling_mms_over_wifi)
             and phone.apn.mmsc_url is not None
@@ -218,7 +218,7 @@ def digits(number: str) -> str:
     return "".join(filter(str.isdigit, number))
 
 
-def searched(world: World) -> World:
+def search_network(world: World) -> World:
     """The world after the phone looked for a network."""
     phone, place = world.phone, world.place
     out = (
@@ -243,21 +243,21 @@ def searched(world: World) -> World:
     )
 
 
-def synced(world: World) -> World:
+def sync_sides(world: World) -> World:
     """The world after both sides took note of each other: what the line allows reaches the phone, a paid
     request the bill, and a request for payment the customer. Raises ``ToolError`` if the customer's number is
     no line's."""
     place, data = world.place, world.data
     if place.phone_number is None:
         return world
-    line = data.line_with(place.phone_number)
+    line = data.line_by_number(place.phone_number)
     allowance = data.of("plans", line["plan_id"])["data_limit_gb"] + line["data_refueling_gb"]
     request = place.payment_request
     if request is not None and request.paid:
         world = world.put("bills", request.bill_id, status="Paid")
         request = None
     if request is None:
-        customer = world.data.customer_with(place.phone_number)
+        customer = world.data.customer_by_number(place.phone_number)
         for bill in world.data.bills_of(customer, "Awaiting Payment")[:1]:
             request = PaymentRequest(bill["bill_id"], bill["total_due"])
     now = replace(

@@ -110,18 +110,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS, Outcome, TextEnv, public_forms
-from llmzoo.envs.settings import one_of
-from llmzoo.envs.tasks import described
-from llmzoo.envs.text import cut, encodable
-from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, read_answer, read_calls
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
+from llmzoo.envs.settings import check_choice
+from llmzoo.envs.tasks import describe_task
+from llmzoo.envs.text import replace_surrogates, truncate
+from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, parse_answer, parse_tool_calls
 from llmzoo.envs.tools.file_tools import GROUP as FILES
-from llmzoo.envs.tools.file_tools import folder
+from llmzoo.envs.tools.file_tools import make_folder
 from llmzoo.envs.tools.tool_use import observations, oracle, scoring
-from llmzoo.envs.tools.tool_use.observations import ALONE, EXECUTOR, PLANNER, Entry, entry
-from llmzoo.envs.tools.tool_use.questions import NeededCall, Question
-from llmzoo.envs.tools.tool_use.tasks import Own, find
-from llmzoo.envs.tools.toolbox import Given, resolve
+from llmzoo.envs.tools.tool_use.observations import (
+    ALONE,
+    EXECUTOR,
+    PLANNER,
+    ToolUseEntry,
+    make_entry,
+)
+from llmzoo.envs.tools.tool_use.questions import NeededCall, ToolQuestion
+from llmzoo.envs.tools.tool_use.tasks import TaskSource, load_questions
+from llmzoo.envs.tools.toolbox import ToolSpec, make_toolbox
 from llmzoo.errors import NoSolutionError
 
 _ALL = ("calculator", "python", "files", "search")
@@ -138,9 +144,9 @@ class ToolUseState:
     last: the executor's last answer.
     """
 
-    question: Question
+    question: ToolQuestion
     states: Mapping[str, Any]
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ToolUseEntry, ...] = ()
     asked: frozenset[str] = frozenset()
     made: frozenset[int] = frozenset()
     wasted: int = 0
@@ -156,7 +162,7 @@ class ToolUse(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "tool_use_v0",
-        "team_parts": [*scoring.PARTS],
+        "team_parts": [*scoring.REWARD_COMPONENTS],
         "team_and_local": False,
         "delayed_reward_agents": [PLANNER],
     }
@@ -164,8 +170,8 @@ class ToolUse(TextEnv):
     def __init__(
         self,
         *,
-        tools: Sequence[Given] = _ALL,
-        tasks: Own | None = None,
+        tools: Sequence[ToolSpec] = _ALL,
+        tasks: TaskSource | None = None,
         on_bad_record: Literal["error", "skip"] = "error",
         family: str | None = None,
         calls: int | None = None,
@@ -176,18 +182,18 @@ class ToolUse(TextEnv):
         split: str = "train",
         render_mode: str | None = None,
     ):
-        one_of("num_agents", num_agents, (1, 2))
-        one_of("prompt", prompt, ("full",))
+        check_choice("num_agents", num_agents, (1, 2))
+        check_choice("prompt", prompt, ("full",))
         super().__init__(
             [PLANNER, EXECUTOR] if num_agents == 2 else [ALONE],
             max_turns=max_turns,
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self.toolbox = resolve(tools)
+        self.toolbox = make_toolbox(tools)
         # programs in the sandbox are slow
         self.metadata["slow_step"] = "python" in self.toolbox.tools
-        self.tasks = find(
+        self.tasks = load_questions(
             tasks,
             family=family,
             calls=calls,
@@ -203,13 +209,13 @@ class ToolUse(TextEnv):
         question = self.tasks.sample(rng) if task is None else self.tasks[task]
         states = self.toolbox.start()
         if question.files:
-            states = {**states, FILES: folder({**states[FILES], **dict(question.files)})}
+            states = {**states, FILES: make_folder({**states[FILES], **dict(question.files)})}
         self.episode = ToolUseState(question, states)
 
     def describe(self) -> Mapping[str, Any]:
         question = self.episode.question
         return {
-            **described(self.tasks, f"{question.text}\n{question.files}", question),
+            **describe_task(self.tasks, f"{question.text}\n{question.files}", question),
             "question_family": question.family,
             "calls": len(question.steps),
         }
@@ -217,34 +223,36 @@ class ToolUse(TextEnv):
     def play(self, agent: str, text: str) -> Outcome:
         before = self.episode
         if agent == PLANNER:
-            advice = encodable(cut(text.strip(), observations.MAX_ADVICE_CHARS))
+            advice = replace_surrogates(truncate(text.strip(), observations.MAX_ADVICE_CHARS))
             self.episode = replace(before, advice=advice)
             return Outcome(errors={} if advice else {agent: "malformed: no advice"})
         answer, error = None, None
         try:
-            asked = _read(text)
-        except _NoAction as reason:
+            action = _parse_action(text)
+        except _InvalidAction as reason:
             error = f"malformed: {reason}"
-            cost = scoring.FAILED if reason.called else scoring.no_call(text, self.toolbox.tools)
-            self.episode = _wasted(before, entry(text, f"Error: {reason}"), cost)
+            cost = (
+                scoring.FAILED if reason.called else scoring.no_call_cost(text, self.toolbox.tools)
+            )
+            self.episode = _with_wasted_round(before, make_entry(text, f"Error: {reason}"), cost)
         else:
-            if isinstance(asked, str):
-                answer = asked
+            if isinstance(action, str):
+                answer = action
             else:
-                error = self._call(asked)
+                error = self._call(action)
         self.success = answer is not None and self._is_right(answer)
-        work = self.episode
+        state = self.episode
         if answer is not None and not self.success:
             lost = scoring.NO_CALL * (self.max_turns - self.turn)
-            work = replace(work, waste=work.waste + lost)
-        parts = scoring.parts(
-            needed=len(work.question.steps),
-            made=len(work.made),
-            wasted=work.wasted,
-            waste=work.waste,
+            state = replace(state, waste=state.waste + lost)
+        parts = scoring.reward_components(
+            needed=len(state.question.steps),
+            made=len(state.made),
+            wasted=state.wasted,
+            waste=state.waste,
             right=self.success,
         )
-        self.episode = replace(work, parts=parts, advice="", last=text[:MAX_ANSWER_CHARS])
+        self.episode = replace(state, parts=parts, advice="", last=text[:MAX_ACTION_CHARS])
         return Outcome(
             team={name: value - before.parts.get(name, 0.0) for name, value in parts.items()},
             done=answer is not None,
@@ -252,15 +260,15 @@ class ToolUse(TextEnv):
         )
 
     def prompt(self, agent: str) -> str:
-        work = self.episode
+        state = self.episode
         turn = min(self.turn + 1, self.max_turns)
         last = ", the last one" if turn == self.max_turns else ""
         return observations.for_agent(
             agent,
-            question=work.question.text,
+            question=state.question.text,
             tools=self._summaries if agent == PLANNER else self._schemas,
-            entries=work.entries,
-            advice=work.advice,
+            entries=state.entries,
+            advice=state.advice,
             heading=f"Round {turn} of {self.max_turns}{last}.",
         )
 
@@ -272,30 +280,30 @@ class ToolUse(TextEnv):
     def amateur(self, agent: str, rng: random.Random) -> str:
         if agent == PLANNER:
             return oracle.sloppy_plan(self._next_step(), rng)
-        work = self.episode
-        return oracle.sloppy_act(self._next_step(), work.question, work.last, rng)
+        state = self.episode
+        return oracle.sloppy_act(self._next_step(), state.question, state.last, rng)
 
     def _call(self, call: ToolCall) -> str | None:
         """Make a call; returns what was wrong with it, or None."""
-        work = self.episode
-        reply, states = self.toolbox.call(call, work.states)
+        state = self.episode
+        reply, states = self.toolbox.call(call, state.states)
         written = json.dumps([call.name, call.arguments], sort_keys=True)
-        repeated = written in work.asked
-        served: frozenset[int] = frozenset()
+        repeated = written in state.asked
+        fulfilled: frozenset[int] = frozenset()
         if reply.error is None and not repeated:
-            work = replace(work, asked=work.asked | {written})
-            served = _served(work, call, reply.text)
-        shown = entry(
+            state = replace(state, asked=state.asked | {written})
+            fulfilled = _fulfilled_calls(state, call, reply.text)
+        shown = make_entry(
             f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}",
             f"{reply.text}\n(You have made this call before.)" if repeated else reply.text,
         )
         failed = reply.error is not None or repeated
         # a user's question without tools does not say which calls are needless
-        if served or not (failed or work.question.steps):
-            work = replace(work, entries=(*work.entries, shown), made=work.made | served)
+        if fulfilled or not (failed or state.question.steps):
+            state = replace(state, entries=(*state.entries, shown), made=state.made | fulfilled)
         else:
-            work = _wasted(work, shown, scoring.FAILED if failed else scoring.NEEDLESS)
-        self.episode = replace(work, states=states)
+            state = _with_wasted_round(state, shown, scoring.FAILED if failed else scoring.NEEDLESS)
+        self.episode = replace(state, states=states)
         if reply.error is not None:
             return f"failed: {reply.error}"
         return "repeated: this call was made before" if repeated else None
@@ -307,14 +315,14 @@ class ToolUse(TextEnv):
         return scoring.is_right(target, self.episode.states[FILES].get(target.path, ""))
 
     def _next_step(self) -> NeededCall | None:
-        work = self.episode
-        left = [step for n, step in enumerate(work.question.steps) if n not in work.made]
+        state = self.episode
+        left = [step for n, step in enumerate(state.question.steps) if n not in state.made]
         if left and not left[0].shows:
             raise NoSolutionError("tool_use_v0: no player for tasks of your own that need tools")
         return left[0] if left else None
 
 
-class _NoAction(ValueError):
+class _InvalidAction(ValueError):
     """A text is neither one call nor an answer; the message says why. ``called``: it tries a call."""
 
     def __init__(self, reason: str, *, called: bool = False):
@@ -322,43 +330,48 @@ class _NoAction(ValueError):
         self.called = called
 
 
-def _read(text: str) -> ToolCall | str:
+def _parse_action(text: str) -> ToolCall | str:
     """The call in an executor's text, or its answer; raises ``_NoAction``."""
-    if len(text) > MAX_ANSWER_CHARS:
-        raise _NoAction(f"longer than {MAX_ANSWER_CHARS} characters")
-    calls, answer = read_calls(text), read_answer(text)
+    if len(text) > MAX_ACTION_CHARS:
+        raise _InvalidAction(f"longer than {MAX_ACTION_CHARS} characters")
+    calls, answer = parse_tool_calls(text), parse_answer(text)
     if len(calls) > 1:
-        raise _NoAction(f"{len(calls)} calls at once; make one, read what comes back", called=True)
+        raise _InvalidAction(
+            f"{len(calls)} calls at once; make one, read what comes back", called=True
+        )
     if calls and answer is not None:
-        raise _NoAction(
+        raise _InvalidAction(
             "a call and an answer at once; make the call, read what comes back", called=True
         )
     if calls:
         if isinstance(calls[0], BadCall):
-            raise _NoAction(calls[0].reason, called=True)
+            raise _InvalidAction(calls[0].reason, called=True)
         return calls[0]
     if not answer:
-        raise _NoAction("no call in <tool_call>...</tool_call>, no answer in <answer>...</answer>")
+        raise _InvalidAction(
+            "no call in <tool_call>...</tool_call>, no answer in <answer>...</answer>"
+        )
     return answer
 
 
-def _served(work: ToolUseState, call: ToolCall, result: str) -> frozenset[int]:
+def _fulfilled_calls(state: ToolUseState, call: ToolCall, result: str) -> frozenset[int]:
     """The needed calls that a result fulfils, without those made before. It may fulfil several that ask
     for a result, and one of those that only ask for the tool."""
-    open_steps = [(n, s) for n, s in enumerate(work.question.steps) if n not in work.made]
+    open_steps = [(n, s) for n, s in enumerate(state.question.steps) if n not in state.made]
     fits = [
         (n, step)
         for n, step in open_steps
-        if scoring.serves(step, call.name, result) and not scoring.put_in(step, call.arguments)
+        if scoring.is_needed_call(step, call.name, result)
+        and not scoring.contains_result(step, call.arguments)
     ]
     bare = [n for n, step in fits if not step.shows]
     return frozenset([n for n, step in fits if step.shows] + bare[:1])
 
 
-def _wasted(work: ToolUseState, shown: Entry, cost: float) -> ToolUseState:
-    entries = (*work.entries, shown)
-    return replace(work, entries=entries, wasted=work.wasted + 1, waste=work.waste + cost)
+def _with_wasted_round(state: ToolUseState, shown: ToolUseEntry, cost: float) -> ToolUseState:
+    entries = (*state.entries, shown)
+    return replace(state, entries=entries, wasted=state.wasted + 1, waste=state.waste + cost)
 
 
 raw_env = ToolUse
-env, parallel_env = public_forms(ToolUse)
+env, parallel_env = make_env_fns(ToolUse)

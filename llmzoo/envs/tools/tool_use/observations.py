@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llmzoo.envs.text import cut, encodable
+from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.toolbox import MAX_REPLY_CHARS, Toolbox
 
 PLANNER, EXECUTOR, ALONE = "planner_0", "executor_1", "agent_0"
@@ -40,15 +40,18 @@ _FORMAT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ToolUseEntry:
     """A round's call, or the text written instead, and its result, as they are shown."""
 
     called: str
     result: str
 
 
-def entry(called: str, result: str) -> Entry:
-    return Entry(encodable(cut(called, MAX_CALL_CHARS)), encodable(cut(result, MAX_RESULT_CHARS)))
+def make_entry(action: str, result: str) -> ToolUseEntry:
+    return ToolUseEntry(
+        replace_surrogates(truncate(action, MAX_CALL_CHARS)),
+        replace_surrogates(truncate(result, MAX_RESULT_CHARS)),
+    )
 
 
 def for_agent(
@@ -56,7 +59,7 @@ def for_agent(
     *,
     question: str,
     tools: str,
-    entries: Sequence[Entry],
+    entries: Sequence[ToolUseEntry],
     advice: str,
     heading: str,
 ) -> str:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from llmzoo.envs.tools.tool_use.questions import NeededCall, Question
+from llmzoo.envs.tools.tool_use.questions import NeededCall, ToolQuestion
 
 DONE = "done"  # the answer to a question whose result is a file
 _REASONS = {
@@ -28,19 +28,19 @@ def plan(step: NeededCall | None) -> str:
     return f"Call {tool} next, because {why}. Arguments: {json.dumps(dict(step.arguments))}"
 
 
-def act(step: NeededCall | None, question: Question) -> str:
+def act(step: NeededCall | None, question: ToolQuestion) -> str:
     """The executor's call, or its answer if no call is left."""
     if step is None:
-        return answer(DONE if question.target.path else question.target.values[0])
-    return call(step.tools[0], step.arguments)
+        return format_answer(DONE if question.target.path else question.target.values[0])
+    return format_call(step.tools[0], step.arguments)
 
 
-def call(tool: str, arguments: Mapping[str, Any]) -> str:
+def format_call(tool: str, arguments: Mapping[str, Any]) -> str:
     written = json.dumps({"name": tool, "arguments": dict(arguments)})
     return f"<tool_call>{written}</tool_call>"
 
 
-def answer(text: str) -> str:
+def format_answer(text: str) -> str:
     return f"<answer>{text}</answer>"
 
 
@@ -50,7 +50,7 @@ def sloppy_plan(step: NeededCall | None, rng: random.Random) -> str:
 
 
 def sloppy_act(
-    step: NeededCall | None, question: Question, before: str | None, rng: random.Random
+    step: NeededCall | None, question: ToolQuestion, before: str | None, rng: random.Random
 ) -> str:
     """The right call, or a mistake: an unknown tool, unfinished JSON, a guess, an answer without tags, or
     the call ``before`` again."""
@@ -59,7 +59,7 @@ def sloppy_act(
     slips = (
         right.replace('"name": "', '"name": "my_'),
         right[: 2 * len(right) // 3],
-        answer(wrong),
+        format_answer(wrong),
         f"The answer is {wrong}",
         before or right,
     )

@@ -10,7 +10,7 @@ from llmzoo.envs.tools.corpus import Article
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ExpectedAnswer:
     """The right answers.
 
     values: each of them is right.
@@ -19,7 +19,7 @@ class Target:
     """
 
     values: tuple[str, ...]
-    within: float | None = None
+    tolerance: float | None = None
     path: str | None = None
 
 
@@ -35,12 +35,12 @@ class NeededCall:
 
     tools: tuple[str, ...]
     shows: str = ""
-    within: float = 0.0
+    tolerance: float = 0.0
     arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ToolQuestion:
     """A task.
 
     content: what it is about, whatever the wording; questions with equal content are in one split.
@@ -48,19 +48,19 @@ class Question:
     """
 
     text: str
-    target: Target
+    target: ExpectedAnswer
     steps: tuple[NeededCall, ...]
     family: str
     content: str
     files: tuple[tuple[str, str], ...] = ()
 
 
-def number(value: float, within: float = 0.0) -> Target:
-    """A number; ``within`` is how far an answer may be off."""
-    return Target((plain(value),), within)
+def numeric_answer(value: float, tolerance: float = 0.0) -> ExpectedAnswer:
+    """A number; ``tolerance`` is how far an answer may be off."""
+    return ExpectedAnswer((format_number(value),), tolerance)
 
 
-def plain(value: float) -> str:
+def format_number(value: float) -> str:
     """A number in digits, without an exponent or trailing zeros."""
     return str(value) if isinstance(value, int) else f"{value:.10f}".rstrip("0").rstrip(".")
 
@@ -71,7 +71,7 @@ _COMPUTERS = ("calculator", "python")
 _UNITS = ("m", "km2", "km", "cm", "g", "marens", "years")  # the last word of some facts' names
 
 
-def look_up(article: Article, fact: str) -> NeededCall:
+def search_call(article: Article, fact: str) -> NeededCall:
     """A search that finds an article; the result shows its title."""
     about, _, unit = fact.rpartition("_")
     about = (about if unit in _UNITS else fact).replace("_", " ")
@@ -81,19 +81,19 @@ def look_up(article: Article, fact: str) -> NeededCall:
     return NeededCall(("search",), f"] {article.title}\n", arguments={"query": query})
 
 
-def calculate(expression: str, value: float, within: float = 0.0) -> NeededCall:
+def calculator_call(expression: str, value: float, tolerance: float = 0.0) -> NeededCall:
     """A calculation; any tool that computes will do."""
-    return NeededCall(_COMPUTERS, plain(value), within, {"expression": expression})
+    return NeededCall(_COMPUTERS, format_number(value), tolerance, {"expression": expression})
 
 
-def program(code: str, value: float, within: float = 0.0) -> NeededCall:
+def python_call(code: str, value: float, tolerance: float = 0.0) -> NeededCall:
     """A calculation that needs a program."""
-    return NeededCall(_COMPUTERS[::-1], plain(value), within, {"code": code})
+    return NeededCall(_COMPUTERS[::-1], format_number(value), tolerance, {"code": code})
 
 
-def read(path: str, text: str) -> NeededCall:
+def read_file_call(path: str, text: str) -> NeededCall:
     return NeededCall(("read_file",), text, arguments={"path": path})
 
 
-def write(path: str, text: str) -> NeededCall:
+def write_file_call(path: str, text: str) -> NeededCall:
     return NeededCall(("write_file",), path, arguments={"path": path, "content": text})

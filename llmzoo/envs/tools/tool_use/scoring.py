@@ -20,14 +20,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from llmzoo.envs.base import MAX_ANSWER_CHARS as MAX_TEXT_CHARS
-from llmzoo.envs.tools.tool_use.questions import NeededCall, Target
+from llmzoo.envs.base import MAX_ACTION_CHARS as MAX_TEXT_CHARS
+from llmzoo.envs.tools.tool_use.questions import ExpectedAnswer, NeededCall
 
 ANSWER, TOOLS, ECONOMY = 0.7, 0.2, 0.1
 NO_CALL, FAILED, NEEDLESS = 0.02, 0.015, 0.01  # what a wasted round costs
-BEGUN = 0.001  # how much less it costs to name a tool, and to write a brace or a tag of a call
+ATTEMPT_DISCOUNT = (
+    0.001  # how much less it costs to name a tool, and to write a brace or a tag of a call
+)
 MAX_WASTE = 0.2
-PARTS = ("answer", "tools", "economy", "waste")
+REWARD_COMPONENTS = ("answer", "tools", "economy", "waste")
 MAX_ANSWER_CHARS = 200
 
 _NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*)?\.?\d+(?:[eE][-+]?\d{1,3}(?!\d))?")
@@ -43,7 +45,9 @@ _RESULTS = (
 )
 
 
-def parts(*, needed: int, made: int, wasted: int, waste: float, right: bool) -> dict[str, float]:
+def reward_components(
+    *, needed: int, made: int, wasted: int, waste: float, right: bool
+) -> dict[str, float]:
     """The worth of a state in named parts.
 
     needed, made: the number of calls that the question needs, and how many of them were made. A
@@ -61,16 +65,16 @@ def parts(*, needed: int, made: int, wasted: int, waste: float, right: bool) -> 
     }
 
 
-def no_call(text: str, tools: Iterable[str]) -> float:
+def no_call_cost(text: str, tools: Iterable[str]) -> float:
     """The cost of a round without a readable call or answer. The more of a call there is, the less it
     costs, so that the texts of a weak model differ."""
     if len(text) > MAX_TEXT_CHARS:
         return NO_CALL
     named = any(tool in text for tool in tools)
-    return NO_CALL - BEGUN * named - BEGUN * (_MARKS.search(text) is not None)
+    return NO_CALL - ATTEMPT_DISCOUNT * named - ATTEMPT_DISCOUNT * (_MARKS.search(text) is not None)
 
 
-def is_right(target: Target, text: str) -> bool:
+def is_right(target: ExpectedAnswer, text: str) -> bool:
     """Whether ``text`` (an answer, or the content of a file) is one of the target's values.
 
     A number may have a unit or a few words around it, but no second number. A text is compared without
@@ -79,24 +83,24 @@ def is_right(target: Target, text: str) -> bool:
     text = text.strip()
     if len(text) > MAX_ANSWER_CHARS:
         return False
-    if target.within is None:
+    if target.tolerance is None:
         return _words(text) in map(_words, target.values)
-    values = numbers(text)
+    values = parse_numbers(text)
     return len(values) == 1 and any(
-        close(values[0], float(value), target.within) for value in target.values
+        is_close(values[0], float(value), target.tolerance) for value in target.values
     )
 
 
-def serves(step: NeededCall, tool: str, result: str) -> bool:
+def is_needed_call(step: NeededCall, tool: str, result: str) -> bool:
     """Whether a call of ``tool`` with this ``result`` is the needed call."""
     if tool not in step.tools:
         return False
     if _NUMBER.fullmatch(step.shows):
-        return _among(numbers(result)[-_RESULTS:], step)
+        return _contains_expected(parse_numbers(result)[-_RESULTS:], step)
     return step.shows in result
 
 
-def put_in(step: NeededCall, arguments: Mapping[str, Any]) -> bool:
+def contains_result(step: NeededCall, arguments: Mapping[str, Any]) -> bool:
     """Whether a call's arguments already contain the number that it should work out. If the expert's
     arguments contain it too, as in 400 - 200, this is False."""
     if not _NUMBER.fullmatch(step.shows):
@@ -104,19 +108,21 @@ def put_in(step: NeededCall, arguments: Mapping[str, Any]) -> bool:
     wanted = float(step.shows)
     if wanted.is_integer() and abs(wanted) < _COMMON:
         return False
-    return _among(_given(arguments), step) and not _among(_given(step.arguments), step)
+    return _contains_expected(_argument_numbers(arguments), step) and not _contains_expected(
+        _argument_numbers(step.arguments), step
+    )
 
 
-def _given(arguments: Mapping[str, Any]) -> list[float]:
-    return numbers("\n".join(value for value in arguments.values() if isinstance(value, str)))
+def _argument_numbers(arguments: Mapping[str, Any]) -> list[float]:
+    return parse_numbers("\n".join(value for value in arguments.values() if isinstance(value, str)))
 
 
-def _among(values: Iterable[float], step: NeededCall) -> bool:
+def _contains_expected(values: Iterable[float], step: NeededCall) -> bool:
     wanted = float(step.shows)
-    return any(close(each, wanted, step.within) for each in values)
+    return any(is_close(each, wanted, step.tolerance) for each in values)
 
 
-def numbers(text: str) -> list[float]:
+def parse_numbers(text: str) -> list[float]:
     """The numbers in a text, apart from digits of a unit such as km2. Commas between thousands belong
     to a number, other commas separate numbers."""
     values = []
@@ -128,8 +134,8 @@ def numbers(text: str) -> list[float]:
     return values
 
 
-def close(a: float, b: float, within: float) -> bool:
-    return abs(a - b) <= within + min(_NEAR * max(1.0, abs(b)), _NEAR_AT_MOST)
+def is_close(a: float, b: float, tolerance: float) -> bool:
+    return abs(a - b) <= tolerance + min(_NEAR * max(1.0, abs(b)), _NEAR_AT_MOST)
 
 
 def _words(text: str) -> str:

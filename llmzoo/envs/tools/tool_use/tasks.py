@@ -12,35 +12,40 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmzoo.envs import sources
-from llmzoo.envs.record_files import ENDINGS, is_record_file
-from llmzoo.envs.sources import BadField, Loaded
-from llmzoo.envs.tasks import Generated, Tasks, generated
-from llmzoo.envs.text import encodable
-from llmzoo.envs.tools.file_tools import folder
+from llmzoo.envs.record_files import SUFFIXES, is_record_file
+from llmzoo.envs.sources import BadField, LoadedTasks
+from llmzoo.envs.tasks import GeneratedTasks, Tasks, generate_tasks
+from llmzoo.envs.text import replace_surrogates
+from llmzoo.envs.tools.file_tools import make_folder
 from llmzoo.envs.tools.tool_use.families import FAMILIES, Family
-from llmzoo.envs.tools.tool_use.questions import NeededCall, Question, Target, plain
+from llmzoo.envs.tools.tool_use.questions import (
+    ExpectedAnswer,
+    NeededCall,
+    ToolQuestion,
+    format_number,
+)
 from llmzoo.errors import ConfigError, UnknownNameError
 
 _MAX_ANSWER = 1e300  # a number, so that it is finite and can be written
 
-Own = str | Sequence[Mapping[str, Any]]  # a file, or records
+TaskSource = str | Sequence[Mapping[str, Any]]  # a file, or records
 
 
-def find(
-    own: Own | None,
+def load_questions(
+    own: TaskSource | None,
     *,
     family: str | None,
     calls: int | None,
     tools: frozenset[str],
     split: str,
     on_bad_record: str = "error",
-) -> Tasks[Question]:
+) -> Tasks[ToolQuestion]:
     """The questions of a split. ``tools``: the names of the tools at hand, which must suffice."""
     if own is None:
         return _generate(family, calls, tools, split)
     if family is not None or calls is not None:
         raise ConfigError("family and calls choose among our questions; leave them out with tasks=")
-    loaded = _read(own, on_bad_record)
+    loaded = _load_own(own, on_bad_record)
     for question in loaded.tasks:
         missing = {tool for step in question.steps for tool in step.tools} - tools
         if question.files:
@@ -53,13 +58,13 @@ def find(
     return loaded.listed(content, split)
 
 
-def content(question: Question) -> str:
+def content(question: ToolQuestion) -> str:
     return question.content
 
 
 def _generate(
     family: str | None, calls: int | None, tools: frozenset[str], split: str
-) -> Generated[Question]:
+) -> GeneratedTasks[ToolQuestion]:
     if family is not None and family not in FAMILIES:
         raise UnknownNameError("family", family, FAMILIES)
     if calls not in (None, 1, 2, 3, 4):
@@ -75,57 +80,59 @@ def _generate(
             f"{', '.join(sorted(tools)) or '(none)'}; with tools of your own give tasks= too"
         )
     name = f"tool_use {' '.join(chosen)}"
-    return generated(_draw, content, split=split, name=name, families=tuple(chosen.values()))
+    return generate_tasks(
+        _sample_question, content, split=split, name=name, families=tuple(chosen.values())
+    )
 
 
-def _draw(rng: random.Random, families: Sequence[Family]) -> Question:
+def _sample_question(rng: random.Random, families: Sequence[Family]) -> ToolQuestion:
     return rng.choice(families).draw(rng)
 
 
-def _read(own: Own, on_bad_record: str) -> Loaded[Question]:
+def _load_own(own: TaskSource, on_bad_record: str) -> LoadedTasks[ToolQuestion]:
     if isinstance(own, str):
         if not is_record_file(own):
             raise ConfigError(
                 "tasks must be a list, or a file whose name ends in one of "
-                f"{', '.join(ENDINGS)}; got {own!r}"
+                f"{', '.join(SUFFIXES)}; got {own!r}"
             )
-        return sources.load_file(own, _question, on_bad_record)
+        return sources.load_file(own, _parse_question, on_bad_record)
     if isinstance(own, Mapping):
         raise ConfigError("tasks must be a list of records, got one record: put it in a list")
     numbered = ((f"tasks: {number}", record) for number, record in enumerate(own, start=1))
     return sources.parse_records(
-        numbered, _question, "own tasks", on_bad_record=on_bad_record, unique=True
+        numbered, _parse_question, "own tasks", on_bad_record=on_bad_record, unique=True
     )
 
 
-def _question(record: Mapping[str, Any]) -> Question:
-    text = sources.field(record, "question", str)
-    if encodable(text) != text:
+def _parse_question(record: Mapping[str, Any]) -> ToolQuestion:
+    text = sources.get_field(record, "question", str)
+    if replace_surrogates(text) != text:
         raise BadField("question", "holds half a character (of a surrogate pair)")
-    files = sources.field(record, "files", dict, {})
+    files = sources.get_field(record, "files", dict, {})
     if not all(isinstance(each, str) for pair in files.items() for each in pair):
         raise BadField("files", "must map paths to texts")
     try:
-        folder(files)
+        make_folder(files)
     except ConfigError as error:
         raise BadField("files", f"cannot be: {error}") from error
-    return Question(
+    return ToolQuestion(
         text=text,
-        target=_target(record.get("answer")),
-        steps=tuple(NeededCall((tool,)) for tool in sources.texts(record, "tools", [])),
+        target=_parse_target(record.get("answer")),
+        steps=tuple(NeededCall((tool,)) for tool in sources.get_strings(record, "tools", [])),
         family="own",
         content=" ".join(text.split()),
         files=tuple(files.items()),
     )
 
 
-def _target(answer: Any) -> Target:
+def _parse_target(answer: Any) -> ExpectedAnswer:
     several = answer if isinstance(answer, list) else [answer]
     if several and all(
         isinstance(each, int | float) and type(each) is not bool and abs(each) < _MAX_ANSWER
         for each in several
     ):
-        return Target(tuple(map(plain, several)), 0.0)
+        return ExpectedAnswer(tuple(map(format_number, several)), 0.0)
     if several and all(isinstance(each, str) and each.strip() for each in several):
-        return Target(tuple(several))
+        return ExpectedAnswer(tuple(several))
     raise BadField("answer", "must be a number or a text, or a list of one kind")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmzoo.sandbox.attacks.attack import Harm
-from llmzoo.sandbox.attacks.oracles import carried
+from llmzoo.sandbox.attacks.oracles import detect_carryover
 
 ATTACKS = (
     Harm(
@@ -26,7 +26,7 @@ for name in ("null", "zero", "full", "random", "urandom"):
     except OSError as error:
         print(error)
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
         rivals=False,
     ),
     Harm(
@@ -48,7 +48,7 @@ for place in (".", "/tmp", "/var/tmp", "/dev/shm", HOME):
     except OSError as error:
         print(error)
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
     ),
     Harm(
         name="module-for-the-next",
@@ -68,7 +68,7 @@ for place in (".", place, HOME + "/.local/lib/python3.11/site-packages"):
 import numbers, os, shutil
 shutil.rmtree(HOME + "/.local", ignore_errors=True) if shutil.rmtree else None
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
         note="a virtual environment has no folder of the user's own modules",
     ),
     Harm(
@@ -87,7 +87,7 @@ for word in (math.sqrt(4), json.dumps(1), random.random(), sorted([1]), os.envir
              sys.modules.get("left"), sys.path[-1]):
     leak(f"found {word}")
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
         note="it is for judges that keep an interpreter; neither rival does",
     ),
     Harm(
@@ -114,7 +114,7 @@ time.sleep(0.4)
 if threading.active_count() > 1:
     leak("found " + MARK)
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
         note="it is for judges that keep an interpreter; neither rival does",
     ),
     Harm(
@@ -136,7 +136,7 @@ for descriptor in range(3, 64):
     except (OSError, ValueError):
         pass
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
         note="what the rivals leave open is open for reading only",
     ),
 )

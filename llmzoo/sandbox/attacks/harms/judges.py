@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmzoo.sandbox.attacks.attack import Harm
-from llmzoo.sandbox.attacks.oracles import late, swollen_trainer
+from llmzoo.sandbox.attacks.oracles import detect_overrun, detect_swollen_trainer
 
 ONLY = "only the sandbox compares outside, so only it can be tried"
 
@@ -15,7 +15,7 @@ ATTACKS = (
 def answer():
     return {n * (2**61 - 1): n for n in range(1, 20000)}
 """,
-        harm=(late,),
+        harm=(detect_overrun,),
         mode="calls",
         note=ONLY,
     ),
@@ -41,7 +41,7 @@ def answer():
     value += [value, value]
     return value
 """,
-        harm=(late, swollen_trainer),
+        harm=(detect_overrun, detect_swollen_trainer),
         mode="calls",
         note=ONLY,
     ),
@@ -55,7 +55,7 @@ def answer():
         value = [value, value]
     return value
 """,
-        harm=(late, swollen_trainer),
+        harm=(detect_overrun, detect_swollen_trainer),
         mode="calls",
         note=ONLY,
     ),
@@ -66,7 +66,7 @@ def answer():
 def answer():
     return 1 << 33_000_000
 """,
-        harm=(late, swollen_trainer),
+        harm=(detect_overrun, detect_swollen_trainer),
         mode="calls",
         note=ONLY,
     ),
@@ -74,7 +74,7 @@ def answer():
         name="printed-powers",
         about="prints numbers that are short to write and long to compute with",
         program='print("1e999999999 9" + "9" * 100000)',
-        harm=(late, swollen_trainer),
+        harm=(detect_overrun, detect_swollen_trainer),
         mode="stdio",
         note=ONLY,
     ),
@@ -85,7 +85,7 @@ def answer():
 import os
 os.write(1, bytes(range(256)) * 100 + b" 1" * 10**6)
 """,
-        harm=(late, swollen_trainer),
+        harm=(detect_overrun, detect_swollen_trainer),
         mode="stdio",
         note=ONLY,
     ),

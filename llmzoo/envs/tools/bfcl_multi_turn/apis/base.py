@@ -63,7 +63,7 @@ class API:
                 vars(copied)[name] = copy.deepcopy(value, memo)
         return copied
 
-    def _differs(self, truth: API) -> list[str]:
+    def _state_differences(self, truth: API) -> list[str]:
         """The names of the parts of the state that are not as in ``truth``, an API of the same class."""
         return [
             name
@@ -82,7 +82,7 @@ def functions_of(api: type[API]) -> dict[str, Callable[..., Any]]:
 
 
 @lru_cache(maxsize=256)
-def described(api: type[API], name: str) -> str:
+def describe_function(api: type[API], name: str) -> str:
     """What a model reads about a function: JSON in the form of BFCL's descriptions.
 
     The first paragraph of the docstring describes the function, and the lines ``parameter: text`` after
@@ -90,15 +90,15 @@ def described(api: type[API], name: str) -> str:
     """
     function = functions_of(api)[name]
     first, _, rest = (inspect.getdoc(function) or "").partition("\n\n")
-    told: dict[str, str] = {}
+    parameter_docs: dict[str, str] = {}
     for line in rest.splitlines():
-        name_told, _, text = line.partition(": ")
-        told[name_told] = text
+        parameter_name, _, text = line.partition(": ")
+        parameter_docs[parameter_name] = text
     properties: dict[str, Any] = {}
     required = []
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         kind = str(parameter.annotation).removesuffix(" | None")
-        properties[parameter.name] = {**_TYPES[kind], "description": told[parameter.name]}
+        properties[parameter.name] = {**_TYPES[kind], "description": parameter_docs[parameter.name]}
         if parameter.default is parameter.empty:
             required.append(parameter.name)
         elif parameter.default is not None:

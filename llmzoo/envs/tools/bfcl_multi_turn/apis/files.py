@@ -56,7 +56,7 @@ class GorillaFileSystem(API):
         copied._tables = [dict(table) for table in self._tables]
         return copied
 
-    def _differs(self, truth: API) -> list[str]:
+    def _state_differences(self, truth: API) -> list[str]:
         assert isinstance(truth, GorillaFileSystem)
         todo, seen = [(self._root, truth._root)], set()
         while todo:
@@ -217,7 +217,7 @@ class GorillaFileSystem(API):
 
         dir_name: Name of the new directory, not a path.
         """
-        if not _allowed(dir_name):
+        if not _is_valid_name(dir_name):
             return {"error": f"mkdir: cannot create directory '{dir_name}': Invalid character"}
         if dir_name in self._here():
             return {"error": f"mkdir: cannot create directory '{dir_name}': File exists"}
@@ -229,7 +229,7 @@ class GorillaFileSystem(API):
 
         file_name: Name of the new file, with any extension; not a path.
         """
-        if not _allowed(file_name):
+        if not _is_valid_name(file_name):
             return {"error": f"touch: cannot touch '{file_name}': Invalid character"}
         if file_name in self._here():
             return {"error": f"touch: cannot touch '{file_name}': File exists"}
@@ -244,7 +244,7 @@ class GorillaFileSystem(API):
         """
         if file_name is None:
             return {"terminal_output": content}
-        if not _allowed(file_name):
+        if not _is_valid_name(file_name):
             return {"error": f"echo: cannot write to '{file_name}': Invalid character"}
         if not file_name:
             return {"terminal_output": content}
@@ -262,7 +262,7 @@ class GorillaFileSystem(API):
 
         file_name: Name of a file in the current directory, not a path.
         """
-        if not _allowed(file_name):
+        if not _is_valid_name(file_name):
             return {"error": f"cat: '{file_name}': Invalid character"}
         if file_name not in self._here():
             return {"error": f"cat: '{file_name}': No such file or directory"}
@@ -375,18 +375,18 @@ class GorillaFileSystem(API):
         source: Name of a file or directory in the current directory.
         destination: Name of a directory in the current directory, or the new name. Not a path.
         """
-        problem, item, folder = self._placing("mv", "move", source, destination)
+        problem, item, folder = self._resolve_placement("mv", "move", source, destination)
         if problem is not None:
             return problem
         here = self._here()
         if folder is None:
             here.pop(source)
-            self._put(self._current, destination, item)
+            self._place(self._current, destination, item)
             return {"result": f"'{source}' moved to '{destination}'"}
         if source in self._table(folder):
             return {"error": f"mv: cannot move '{source}' to '{destination}/{source}': File exists"}
         here.pop(source)
-        self._put(folder, source, item)
+        self._place(folder, source, item)
         return {"result": f"'{source}' moved to '{destination}/{source}'"}
 
     def rm(self, file_name: str) -> Any:
@@ -420,37 +420,37 @@ class GorillaFileSystem(API):
         source: Name of a file or directory in the current directory.
         destination: Name of a directory in the current directory, or the name of the copy. Not a path.
         """
-        problem, item, folder = self._placing("cp", "copy", source, destination)
+        problem, item, folder = self._resolve_placement("cp", "copy", source, destination)
         if problem is not None:
             return problem
         if folder is None:
-            self._put(self._current, destination, item, share=False)
+            self._place(self._current, destination, item, share=False)
             return {"result": f"'{source}' copied to '{destination}'"}
-        self._put(folder, source, item, share=False)
+        self._place(folder, source, item, share=False)
         return {"result": f"'{source}' copied to '{destination}/{source}'"}
 
-    def _placing(
+    def _resolve_placement(
         self, command: str, verb: str, source: str, destination: str
     ) -> tuple[dict[str, str] | None, Node, int | None]:
         """What is wrong with a move or a copy (None if nothing), what it places, and the directory into which
         (None: the current one, under the name of the destination)."""
         here = self._here()
-        refused = File("", "")
+        nothing = File("", "")
         if source not in here:
             wrong = f"{command}: cannot {verb} '{source}': No such file or directory"
-            return {"error": wrong}, refused, None
+            return {"error": wrong}, nothing, None
         item = self._nodes[here[source]]
         if "/" in destination:
             wrong = f"{command}: path not allowed in destination. Provide only a file or directory name."
-            return {"error": wrong}, refused, None
+            return {"error": wrong}, nothing, None
         if destination not in here:
             return None, item, None
         if isinstance(self._nodes[here[destination]], File):
             wrong = f"{command}: cannot {verb} '{source}' to '{destination}': Not a directory"
-            return {"error": wrong}, refused, None
+            return {"error": wrong}, nothing, None
         return None, item, here[destination]
 
-    def _put(self, directory: int, name: str, item: Node, *, share: bool = True) -> None:
+    def _place(self, directory: int, name: str, item: Node, *, share: bool = True) -> None:
         """Place a file, or a directory. ``share``: it has the same table of entries as the original."""
         if isinstance(item, File):
             self._add_file(directory, name, item.content)
@@ -463,5 +463,5 @@ class GorillaFileSystem(API):
         self._nodes[number] = Directory(name, directory, table)
 
 
-def _allowed(name: str) -> bool:
+def _is_valid_name(name: str) -> bool:
     return not any(character in name for character in _FORBIDDEN)

@@ -94,8 +94,8 @@ class MessageAPI(API):
         for message in reversed(self.inbox):
             if next(iter(message)) == receiver_id:
                 self.inbox.remove(message)
-                told = f"Receiver {receiver_id}'s latest message deleted successfully."
-                return {"deleted_status": True, "receiver_id": receiver_id, "message": told}
+                confirmation = f"Receiver {receiver_id}'s latest message deleted successfully."
+                return {"deleted_status": True, "receiver_id": receiver_id, "message": confirmation}
         return {"error": f"Receiver ID {receiver_id} not found."}
 
     def view_messages_sent(self) -> Any:
@@ -120,8 +120,8 @@ class MessageAPI(API):
         if user_id in self.user_map.values():
             return {"error": f"User ID '{user_id}' already exists."}
         self.user_map[user_name] = user_id
-        told = f"Contact '{user_name}' added successfully."
-        return {"added_status": True, "user_id": user_id, "message": told}
+        confirmation = f"Contact '{user_name}' added successfully."
+        return {"added_status": True, "user_id": user_id, "message": confirmation}
 
     def search_messages(self, keyword: str) -> Any:
         """Find the messages that contain a word, in capitals or not. It needs a login.

@@ -38,7 +38,7 @@ NAMES: dict[str, type] = {
 _IN_PACKAGE = "eval_checker/multi_turn_eval/func_source_code/long_context.py"
 
 
-def near(folder: Path) -> Path | None:
+def find_near(folder: Path) -> Path | None:
     """BFCL's file in or near a folder of its records; None if there is none."""
     places = (
         folder / "long_context.py",
@@ -50,7 +50,7 @@ def near(folder: Path) -> Path | None:
 
 
 @lru_cache(maxsize=4)
-def read(path: str) -> Padding:
+def load(path: str) -> Padding:
     """The padding in BFCL's file. The file is parsed and not run. Raises ``ConfigError``."""
     try:
         with warnings.catch_warnings():
@@ -77,7 +77,7 @@ def read(path: str) -> Padding:
 
 
 @lru_cache(maxsize=1)
-def own() -> Padding:
+def make_sample_padding() -> Padding:
     """A padding of the same form, drawn from a fixed seed: some 20,000 characters in all."""
     rng = random.Random("a long context")
 

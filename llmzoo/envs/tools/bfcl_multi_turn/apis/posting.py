@@ -29,7 +29,7 @@ class TwitterAPI(API):
             return None
         return {"error": f"User not authenticated. Please authenticate before {what}."}
 
-    def _unknown(self, tweet_id: int) -> dict[str, str] | None:
+    def _missing_tweet_error(self, tweet_id: int) -> dict[str, str] | None:
         if tweet_id in self.tweets:
             return None
         return {"error": f"Tweet with ID {tweet_id} not found."}
@@ -56,8 +56,8 @@ class TwitterAPI(API):
         tags: Tags, each beginning with #, if the user wants some.
         mentions: Mentioned users, each beginning with @, if the user wants some.
         """
-        if refused := self._refused("posting"):
-            return refused
+        if error := self._refused("posting"):
+            return error
         tweet = {
             "id": self.tweet_counter,
             "username": self.username,
@@ -74,8 +74,8 @@ class TwitterAPI(API):
 
         tweet_id: Number of the tweet.
         """
-        if refused := self._refused("retweeting") or self._unknown(tweet_id):
-            return refused
+        if error := self._refused("retweeting") or self._missing_tweet_error(tweet_id):
+            return error
         mine = self.retweets.setdefault(self.username, [])
         if tweet_id in mine:
             return {"retweet_status": "Already retweeted"}
@@ -88,8 +88,8 @@ class TwitterAPI(API):
         tweet_id: Number of the tweet.
         comment_content: The text of the comment.
         """
-        if refused := self._refused("commenting") or self._unknown(tweet_id):
-            return refused
+        if error := self._refused("commenting") or self._missing_tweet_error(tweet_id):
+            return error
         comment = {"username": self.username, "content": comment_content}
         self.comments.setdefault(tweet_id, []).append(comment)
         return {"comment_status": "Comment added successfully"}
@@ -100,7 +100,7 @@ class TwitterAPI(API):
         tweet_id: Number of the tweet.
         mentioned_usernames: The users.
         """
-        if unknown := self._unknown(tweet_id):
+        if unknown := self._missing_tweet_error(tweet_id):
             return unknown
         self.tweets[tweet_id]["mentions"].extend(mentioned_usernames)
         return {"mention_status": "Users mentioned successfully"}
@@ -110,8 +110,8 @@ class TwitterAPI(API):
 
         username_to_follow: Name of the user.
         """
-        if refused := self._refused("following"):
-            return refused
+        if error := self._refused("following"):
+            return error
         if username_to_follow in self.following_list:
             return {"follow_status": False}
         self.following_list.append(username_to_follow)
@@ -119,8 +119,8 @@ class TwitterAPI(API):
 
     def list_all_following(self) -> Any:
         """List the users that are followed. It needs a login."""
-        if refused := self._refused("listing following"):
-            return refused
+        if error := self._refused("listing following"):
+            return error
         return {"following_list": self.following_list}
 
     def unfollow_user(self, username_to_unfollow: str) -> Any:
@@ -128,8 +128,8 @@ class TwitterAPI(API):
 
         username_to_unfollow: Name of the user.
         """
-        if refused := self._refused("unfollowing"):
-            return refused
+        if error := self._refused("unfollowing"):
+            return error
         if username_to_unfollow not in self.following_list:
             return {"unfollow_status": False}
         self.following_list.remove(username_to_unfollow)
@@ -140,7 +140,7 @@ class TwitterAPI(API):
 
         tweet_id: Number of the tweet.
         """
-        return self._unknown(tweet_id) or self.tweets[tweet_id]
+        return self._missing_tweet_error(tweet_id) or self.tweets[tweet_id]
 
     def get_user_tweets(self, username: str) -> Any:
         """Show all tweets of a user.
@@ -166,7 +166,7 @@ class TwitterAPI(API):
 
         tweet_id: Number of the tweet.
         """
-        return self._unknown(tweet_id) or self.comments.get(tweet_id, [])
+        return self._missing_tweet_error(tweet_id) or self.comments.get(tweet_id, [])
 
     def get_user_stats(self, username: str) -> Any:
         """Count a user's tweets, retweets and followed users.

@@ -19,7 +19,7 @@ class TicketAPI(API):
         self.ticket_counter = config.get("ticket_counter", 1)
         self.current_user = config.get("current_user")
 
-    def _found(self, ticket_id: int) -> dict[str, Any] | None:
+    def _find_ticket(self, ticket_id: int) -> dict[str, Any] | None:
         return next((each for each in self.ticket_queue if each["id"] == ticket_id), None)
 
     def create_ticket(self, title: str, description: str = "", priority: int = 1) -> Any:
@@ -50,16 +50,16 @@ class TicketAPI(API):
 
         ticket_id: Number of the ticket.
         """
-        return self._found(ticket_id) or _unknown(ticket_id)
+        return self._find_ticket(ticket_id) or _missing_ticket_error(ticket_id)
 
     def close_ticket(self, ticket_id: int) -> Any:
         """Close a ticket.
 
         ticket_id: Number of the ticket.
         """
-        ticket = self._found(ticket_id)
+        ticket = self._find_ticket(ticket_id)
         if not ticket:
-            return _unknown(ticket_id)
+            return _missing_ticket_error(ticket_id)
         if ticket["status"] == "Closed":
             return {"error": f"Ticket with ID {ticket_id} is already closed."}
         ticket["status"] = "Closed"
@@ -71,9 +71,9 @@ class TicketAPI(API):
         ticket_id: Number of the ticket.
         resolution: How it was resolved.
         """
-        ticket = self._found(ticket_id)
+        ticket = self._find_ticket(ticket_id)
         if not ticket:
-            return _unknown(ticket_id)
+            return _missing_ticket_error(ticket_id)
         if ticket["status"] == "Resolved":
             return {"error": f"Ticket with ID {ticket_id} is already resolved."}
         ticket["status"] = "Resolved"
@@ -86,9 +86,9 @@ class TicketAPI(API):
         ticket_id: Number of the ticket.
         updates: New values of any of title, description, status and priority.
         """
-        ticket = self._found(ticket_id)
+        ticket = self._find_ticket(ticket_id)
         if not ticket:
-            return _unknown(ticket_id)
+            return _missing_ticket_error(ticket_id)
         wrong = [name for name in updates.keys() if name not in _FIELDS]  # noqa: SIM118 (its error)
         if wrong:
             return {"error": f"Invalid fields for update: {', '.join(wrong)}"}
@@ -130,5 +130,5 @@ class TicketAPI(API):
         return own
 
 
-def _unknown(ticket_id: int) -> dict[str, str]:
+def _missing_ticket_error(ticket_id: int) -> dict[str, str]:
     return {"error": f"Ticket with ID {ticket_id} not found."}

@@ -37,7 +37,7 @@ class TradingBot(API):
         )
         self._random = random.Random(config.get("random_seed", standard["random_seed"]))
 
-    def _booked(self, kind: str, amount: float) -> None:
+    def _record_transaction(self, kind: str, amount: float) -> None:
         """Note a transaction at a time drawn from the day after ``NOW``."""
         time = NOW + timedelta(seconds=self._random.randint(0, 24 * 60 * 60))
         self.transaction_history.append(
@@ -83,8 +83,8 @@ class TradingBot(API):
             return order
         texts = self._padding["ORDER_DETAIL_EXTENSION"]
         symbol = order["symbol"]
-        told = {name: text.replace("{symbol}", symbol) for name, text in texts.items()}
-        return {**order, "metadata": told}
+        metadata = {name: text.replace("{symbol}", symbol) for name, text in texts.items()}
+        return {**order, "metadata": metadata}
 
     def cancel_order(self, order_id: int) -> Any:
         """Cancel an order that is not completed.
@@ -152,7 +152,7 @@ class TradingBot(API):
         if amount > self.account_info["balance"]:
             return {"error": "Insufficient funds for withdrawal."}
         self.account_info["balance"] -= amount
-        self._booked("withdrawal", amount)
+        self._record_transaction("withdrawal", amount)
         return {"status": "Withdrawal successful", "new_balance": self.account_info["balance"]}
 
     def get_account_info(self) -> Any:
@@ -193,7 +193,7 @@ class TradingBot(API):
         if amount <= 0:
             return {"error": "Funding amount must be positive."}
         self.account_info["balance"] += amount
-        self._booked("deposit", amount)
+        self._record_transaction("deposit", amount)
         return {
             "status": "Account funded successfully",
             "new_balance": self.account_info["balance"],

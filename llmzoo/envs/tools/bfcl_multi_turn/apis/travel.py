@@ -122,8 +122,8 @@ class TravelAPI(API):
         """
         if self.token_expires_in is None:
             return {"error": "Token not initialized"}
-        if refused := self._refused(access_token):
-            return refused
+        if error := self._refused(access_token):
+            return error
         if card_number in self.credit_card_list:
             return {"error": "Card already registered"}
         card_id = self._drawn(12)
@@ -170,8 +170,8 @@ class TravelAPI(API):
         access_token: The token of the login.
         card_id: Id of the card.
         """
-        if refused := self._refused(access_token):
-            return refused
+        if error := self._refused(access_token):
+            return error
         if card_id not in self.credit_card_list:
             known = list(self.credit_card_list)
             return {"error": f"Card not registered. Here are a list of card_id's: {known}"}
@@ -196,7 +196,7 @@ class TravelAPI(API):
         travel_class: "economy", "business" or "first".
         """
         flight = (travel_from, travel_to, travel_date, travel_class)
-        wrong = self._refused(access_token) or self._not_bookable(card_id, *flight)
+        wrong = self._refused(access_token) or self._booking_error(card_id, *flight)
         if wrong:
             return {"booking_status": False, **wrong}
         try:
@@ -226,7 +226,7 @@ class TravelAPI(API):
             "booking_history": {} if self._padding is None else self.booking_record,
         }
 
-    def _not_bookable(
+    def _booking_error(
         self, card_id: str, travel_from: str, travel_to: str, travel_date: str, travel_class: str
     ) -> dict[str, str] | None:
         """What is wrong with a booking by its arguments alone; None if nothing."""
@@ -256,13 +256,13 @@ class TravelAPI(API):
         booking_id: Id of the booking.
         insurance_id: Id of the insurance.
         """
-        if refused := self._refused(access_token):
-            return refused
+        if error := self._refused(access_token):
+            return error
         if booking_id not in self.booking_record:
             return {"error": "Booking not found"}
         booking = self.booking_record[booking_id]
-        told = ("travel_date", "travel_from", "travel_to", "travel_class", "travel_cost")
-        lines = {name: booking[name] for name in (*told, "transaction_id")}
+        shown_fields = ("travel_date", "travel_from", "travel_to", "travel_class", "travel_cost")
+        lines = {name: booking[name] for name in (*shown_fields, "transaction_id")}
         return {"invoice": {"booking_id": booking_id, **lines}}
 
     def get_booking_history(self, access_token: str) -> Any:
@@ -282,8 +282,8 @@ class TravelAPI(API):
         access_token: The token of the login.
         booking_id: Id of the booking.
         """
-        if refused := self._refused(access_token):
-            return {"cancel_status": False, **refused}
+        if error := self._refused(access_token):
+            return {"cancel_status": False, **error}
         if booking_id not in self.booking_record:
             return {"cancel_status": False, "error": "Booking not found"}
         booking = self.booking_record[booking_id]
@@ -315,12 +315,12 @@ class TravelAPI(API):
         date_of_birth: Day of birth, as YYYY-MM-DD.
         passport_number: Number of the passport.
         """
-        wrong = self._traveller_problem(first_name, last_name, date_of_birth, passport_number)
+        wrong = self._traveller_error(first_name, last_name, date_of_birth, passport_number)
         if wrong is None:
             return {"verification_status": True}
         return {"verification_status": False, "verification_failure": wrong}
 
-    def _traveller_problem(
+    def _traveller_error(
         self, first_name: str, last_name: str, date_of_birth: str, passport_number: str
     ) -> str | None:
         if self.user_first_name != first_name or self.user_last_name != last_name:
@@ -344,8 +344,8 @@ class TravelAPI(API):
         access_token: The token of the login.
         budget_limit: The budget in dollars.
         """
-        if refused := self._refused(access_token):
-            return refused
+        if error := self._refused(access_token):
+            return error
         self.budget_limit = float(budget_limit)
         return {"budget_limit": self.budget_limit}
 

@@ -46,7 +46,9 @@ class VehicleControlAPI(API):
         self.rearLeftTirePressure = config.get("rearLeftTirePressure", 30.0)
         self.rearRightTirePressure = config.get("rearRightTirePressure", 30.0)
 
-    def _added(self, name: str, key: str, *, first: bool, result: dict[str, Any]) -> dict[str, Any]:
+    def _with_padding(
+        self, name: str, key: str, *, first: bool, result: dict[str, Any]
+    ) -> dict[str, Any]:
         """``result``, and in a long context what the padding has under ``name``, as ``key``."""
         if self._padding is None:
             return result
@@ -62,10 +64,10 @@ class VehicleControlAPI(API):
             self.engine_state = "stopped"
         if self.remainingUnlockedDoors > 0:
             unlocked = [door for door, status in self.doorStatus.items() if status == "unlocked"]
-            told = (
+            message = (
                 "All doors must be locked before starting the engine. Here are the unlocked doors: "
             )
-            return {"error": told + ", ".join(unlocked)}
+            return {"error": message + ", ".join(unlocked)}
         if self.brakePedalStatus != "pressed":
             return {"error": "Brake pedal needs to be pressed when starting the engine."}
         if self._brakePedalForce != 1000.0:
@@ -185,7 +187,9 @@ class VehicleControlAPI(API):
         }
         known = isinstance(option, str) and option in shown
         result = shown[option] if known else {"error": "Invalid option"}
-        return self._added("CAR_STATUS_METADATA_EXTENSION", "metadata", first=True, result=result)
+        return self._with_padding(
+            "CAR_STATUS_METADATA_EXTENSION", "metadata", first=True, result=result
+        )
 
     def activateParkingBrake(self, mode: str) -> Any:
         """Set the parking brake, or release it.
@@ -203,7 +207,7 @@ class VehicleControlAPI(API):
             "_slopeAngle": self._slopeAngle,
         }
         name, key = "PARKING_BRAKE_INSTRUCTION", "parkingBrakeInstruction"
-        return self._added(name, key, first=True, result=result)
+        return self._with_padding(name, key, first=True, result=result)
 
     def pressBrakePedal(self, pedalPosition: float) -> Any:
         """Press the brake pedal and hold it.
@@ -286,7 +290,9 @@ class VehicleControlAPI(API):
         for one, other, km in figures()["distances_km"]:
             if (cityA, cityB) in ((one, other), (other, one)):
                 result = {"distance": km}
-        return self._added("INTERMEDIARY_CITIES", "intermediaryCities", first=False, result=result)
+        return self._with_padding(
+            "INTERMEDIARY_CITIES", "intermediaryCities", first=False, result=result
+        )
 
     def get_zipcode_based_on_city(self, city: str) -> Any:
         """Look up the zip code of a city; "00000" if it is not known.

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from llmzoo.envs.tools.tool_use.families import file_questions, isles, journeys, numbers
-from llmzoo.envs.tools.tool_use.questions import Question
+from llmzoo.envs.tools.tool_use.questions import ToolQuestion
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """``draw`` makes a question that takes one call of each of ``tools``."""
 
-    draw: Callable[[random.Random], Question]
+    draw: Callable[[random.Random], ToolQuestion]
     tools: tuple[str, ...]
 
 

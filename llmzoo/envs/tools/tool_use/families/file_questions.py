@@ -5,7 +5,14 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from llmzoo.envs.tools.tool_use.questions import Question, calculate, number, plain, program, read
+from llmzoo.envs.tools.tool_use.questions import (
+    ToolQuestion,
+    calculator_call,
+    format_number,
+    numeric_answer,
+    python_call,
+    read_file_call,
+)
 
 _ROUNDING = 0.00501  # an answer to two decimals
 
@@ -55,7 +62,7 @@ _WORDS = [
 ]
 
 
-def bills(rng: random.Random) -> Question:
+def bills(rng: random.Random) -> ToolQuestion:
     """What was spent on one thing: ``read_file``, ``calculator``."""
     things = rng.sample(_SPENT_ON, 4)
     lines = [(rng.choice(things), rng.randrange(120, 9_000)) for _ in range(rng.randrange(8, 15))]
@@ -68,15 +75,17 @@ def bills(rng: random.Random) -> Question:
     )
     wanted = [cents for thing, cents in lines if thing == things[0]]
     result = sum(wanted) / 100
-    return Question(
+    return ToolQuestion(
         text=(
             f"The file {path} lists what a trip cost. How many marens were spent on {things[0]} "
             "altogether? Answer with the number alone."
         ),
-        target=number(result, _ROUNDING),
+        target=numeric_answer(result, _ROUNDING),
         steps=(
-            read(path, text),
-            calculate(" + ".join(plain(cents / 100) for cents in wanted), result, _ROUNDING),
+            read_file_call(path, text),
+            calculator_call(
+                " + ".join(format_number(cents / 100) for cents in wanted), result, _ROUNDING
+            ),
         ),
         family="bills",
         content=f"bills {things[0]} {sorted(lines)}",
@@ -84,7 +93,7 @@ def bills(rng: random.Random) -> Question:
     )
 
 
-def table(rng: random.Random) -> Question:
+def table(rng: random.Random) -> ToolQuestion:
     """A sum, a mean or a difference over the rows of a station: ``read_file``, ``python``."""
     name, column = rng.choice([*_TABLES.items()])
     stations = rng.sample(_STATIONS, 3)
@@ -113,13 +122,13 @@ def table(rng: random.Random) -> Question:
         )
         result = float(sum(values[first]) - sum(values[second]))
         code = f"sum(of[{first!r}]) - sum(of[{second!r}])"
-    within = _ROUNDING if kind == "mean" else 0.0
-    return Question(
+    tolerance = _ROUNDING if kind == "mean" else 0.0
+    return ToolQuestion(
         text=f"The file {path} holds a table. {asked} Answer with the number alone.",
-        target=number(result, within),
+        target=numeric_answer(result, tolerance),
         steps=(
-            read(path, text),
-            program(f"{_group(text)}\n{code}", result, within),
+            read_file_call(path, text),
+            python_call(f"{_group(text)}\n{code}", result, tolerance),
         ),
         family="table",
         content=f"table {kind} {first} {second} {sorted(rows)}",
@@ -127,7 +136,7 @@ def table(rng: random.Random) -> Question:
     )
 
 
-def words(rng: random.Random) -> Question:
+def words(rng: random.Random) -> ToolQuestion:
     """A count in a text: ``read_file``, ``python``."""
     vocabulary = rng.sample(_WORDS, rng.randrange(9, 16))
     words_drawn = [rng.choice(vocabulary) for _ in range(rng.randrange(60, 110))]
@@ -165,12 +174,12 @@ def words(rng: random.Random) -> Question:
             ),
         )
     )
-    return Question(
+    return ToolQuestion(
         text=f"Read the text in the file {path}. {asked} Answer with the number alone.",
-        target=number(result),
+        target=numeric_answer(result),
         steps=(
-            read(path, text),
-            program(f'words = """\n{text}""".split()\n{code}', result),
+            read_file_call(path, text),
+            python_call(f'words = """\n{text}""".split()\n{code}', result),
         ),
         family="words",
         content=f"words {asked} {sorted(words_drawn)}",

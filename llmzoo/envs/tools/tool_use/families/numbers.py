@@ -6,15 +6,20 @@ import random
 from bisect import bisect_left, bisect_right
 from functools import cache
 
-from llmzoo.envs.keys import commuted
-from llmzoo.envs.tools.tool_use.questions import Question, calculate, number, program
+from llmzoo.envs.keys import commutative_key
+from llmzoo.envs.tools.tool_use.questions import (
+    ToolQuestion,
+    calculator_call,
+    numeric_answer,
+    python_call,
+)
 
-Asked = tuple[str, str, int]  # the question, a program that answers it, the answer
+ProgramQuestion = tuple[str, str, int]  # the question, a program that answers it, the answer
 
 _SIEVED = 60_000
 
 
-def arithmetic(rng: random.Random) -> Question:
+def arithmetic(rng: random.Random) -> ToolQuestion:
     """An expression with large numbers: ``calculator``."""
     a, b, c = (rng.randrange(1_000, 100_000) for _ in range(3))
     small = rng.randrange(3, 400)
@@ -28,33 +33,33 @@ def arithmetic(rng: random.Random) -> Question:
             (f"{a} % {small} + {b} * {c}", a % small + b * c),
         )
     )
-    return Question(
+    return ToolQuestion(
         text=(
             f"What is {expression}? Here * is times, ^ is to the power of, and % is the remainder of a "
             "division. Answer with the number alone."
         ),
-        target=number(result),
-        steps=(calculate(expression, result),),
+        target=numeric_answer(result),
+        steps=(calculator_call(expression, result),),
         family="arithmetic",
-        content=f"arithmetic {commuted(expression)}",
+        content=f"arithmetic {commutative_key(expression)}",
     )
 
 
-def integers(rng: random.Random) -> Question:
+def integers(rng: random.Random) -> ToolQuestion:
     """A property of whole numbers: ``python``."""
     asked, code, result = rng.choice((_digit_sum, _primes, _divisible, _largest_prime, _collatz))(
         rng
     )
-    return Question(
+    return ToolQuestion(
         text=f"{asked} Answer with the number alone.",
-        target=number(result),
-        steps=(program(code, result),),
+        target=numeric_answer(result),
+        steps=(python_call(code, result),),
         family="integers",
         content=f"integers {asked}",
     )
 
 
-def _digit_sum(rng: random.Random) -> Asked:
+def _digit_sum(rng: random.Random) -> ProgramQuestion:
     base, exponent = rng.randrange(3, 100), rng.randrange(40, 200)
     return (
         f"What is the sum of the decimal digits of {base} to the power of {exponent}?",
@@ -63,7 +68,7 @@ def _digit_sum(rng: random.Random) -> Asked:
     )
 
 
-def _primes(rng: random.Random) -> Asked:
+def _primes(rng: random.Random) -> ProgramQuestion:
     low = rng.randrange(1_000, 30_000)
     high = low + rng.randrange(500, 20_000)
     return (
@@ -73,7 +78,7 @@ def _primes(rng: random.Random) -> Asked:
     )
 
 
-def _divisible(rng: random.Random) -> Asked:
+def _divisible(rng: random.Random) -> ProgramQuestion:
     a, b = sorted(rng.sample(range(3, 40), 2))  # in one order: exchanged they ask the same
     low = rng.randrange(100, 5_000)
     high = low + rng.randrange(900, 9_000)
@@ -86,7 +91,7 @@ def _divisible(rng: random.Random) -> Asked:
     )
 
 
-def _largest_prime(rng: random.Random) -> Asked:
+def _largest_prime(rng: random.Random) -> ProgramQuestion:
     # a product: a prime would be its own answer
     n = rng.randrange(2, 1_000) * rng.randrange(10**4, 10**6)
     code = (
@@ -102,7 +107,7 @@ def _largest_prime(rng: random.Random) -> Asked:
     return f"What is the largest prime factor of {n}?", code, rest
 
 
-def _collatz(rng: random.Random) -> Asked:
+def _collatz(rng: random.Random) -> ProgramQuestion:
     start = rng.randrange(1_000, 1_000_000)
     code = (
         f"n, steps = {start}, 0\nwhile n != 1:\n    n = 3 * n + 1 if n % 2 else n // 2\n    steps += 1\n"

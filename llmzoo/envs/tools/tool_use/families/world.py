@@ -74,39 +74,39 @@ def title(article: Article) -> str:
     return article.title if bare else f"the {article.title}"
 
 
-def described(article: Article, fact: str, *, of: str = "") -> str:
+def describe_fact(article: Article, fact: str, *, of: str = "") -> str:
     """``the population of Varnholt``; ``of`` replaces the subject."""
     key = article.kind, fact
     words = MEASURES.get(key) or YEARS.get(key) or NAMES[key]
     return f"the {words.format(x=of or title(article))}"
 
 
-def value(article: Article, fact: str) -> int:
+def numeric_fact(article: Article, fact: str) -> int:
     """A fact that is a number."""
     return int(article.facts[fact])
 
 
-def named(name: str) -> Article:
+def find_article(name: str) -> Article:
     """The article with a title."""
     return _titles()[name]
 
 
-def pick(rng: random.Random, kind: str, number: int = 1) -> list[Article]:
+def sample_articles(rng: random.Random, kind: str, number: int = 1) -> list[Article]:
     """``number`` articles of a kind."""
     return rng.sample(_kinds()[kind], number)
 
 
-def pick_fact(rng: random.Random, table: dict[tuple[str, str], str]) -> tuple[Article, str]:
+def sample_fact(rng: random.Random, table: dict[tuple[str, str], str]) -> tuple[Article, str]:
     """An article and one of its facts in the table, drawn evenly over all articles."""
     pairs = [key for key in table for _ in _kinds()[key[0]]]
     while True:
         kind, fact = rng.choice(pairs)
-        article = pick(rng, kind)[0]
-        if not given_away(article, fact):
+        article = sample_articles(rng, kind)[0]
+        if not is_in_title(article, fact):
             return article, fact
 
 
-def given_away(article: Article, fact: str) -> bool:
+def is_in_title(article: Article, fact: str) -> bool:
     """Whether an article's title says the fact, as in the bellbird of Ilmoor."""
     return str(article.facts[fact]) in article.title
 

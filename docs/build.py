@@ -14,7 +14,7 @@ import papers
 from environment_pages import ids, index, page, slug
 
 import llmzoo
-from llmzoo.cli.about import learner_docs
+from llmzoo.cli.reference_docs import learner_docs
 from llmzoo.learners import learner_class
 from llmzoo.records import Completion, ComponentReturns, Group
 

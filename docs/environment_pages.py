@@ -5,7 +5,7 @@ from __future__ import annotations
 from baselines import command, ids, read, split_of, table
 
 import llmzoo
-from llmzoo.cli.about import environment_arguments_table, environment_docs
+from llmzoo.cli.reference_docs import environment_arguments_table, environment_docs
 from llmzoo.evaluation.evaluate import FEW_TASKS
 
 _MOST_LINES = 40  # of an answer in a transcript

@@ -48,9 +48,9 @@ make = partial(llmzoo.from_program, solve, agents=["writer_0", "reader_1"], task
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    defaults = {"steps": 10, "tasks": 60, "seed": 0, "learner": "at_grpo", "model": "tiny"}
-    for name, value in defaults.items():
+    for name, value in {"steps": 10, "tasks": 60, "seed": 0, "learner": "at_grpo"}.items():
         parser.add_argument(f"--{name}", type=type(value), default=value)
+    parser.add_argument("--model", default="tiny")
     args = parser.parse_args()
     more = {"learner_args": {"learning_rate": 3e-4}, "temperature": 0.7, "max_new_tokens": 24}
     more |= {"policies": "lora", "seed": args.seed, "out": "runs/calculator", "model": args.model}

@@ -2,7 +2,7 @@
 
 Only plain files are read: a link could name a private file, and a pipe or device would never end.
 Files are written under a temporary name and renamed when complete, so they are there whole or not
-at all, and a link is replaced instead of followed. Temporary names begin with :data:`WRITING`.
+at all, and a link is replaced instead of followed. Temporary names begin with :data:`TEMPORARY_PREFIX`.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def iter_lines(
 
     A last line without a line break is skipped: it is still being written, or was truncated.
     ``keep_all``: the caller keeps all lines. Raises :class:`CheckpointError` for a line of more than
-    ``max_line_bytes`` bytes, and for a file of more than ``LARGEST_LOG`` bytes that is kept as a whole.
+    ``max_line_bytes`` bytes, and for a file of more than ``MAX_LOG_BYTES`` bytes that is kept as a whole.
     """
     try:
         with open_plain_file(path) as file:

@@ -28,7 +28,7 @@ SLOWLY_TESTED = (
     "llmzoo/models/fused.py",
     "llmzoo/policies/vllm/",
     "llmzoo/envs/programs/confined.py",
-    "llmzoo/envs/tools/airline/network.py",
+    "llmzoo/envs/tools/airline/flight_network.py",
     "llmzoo/envs/duels/negotiation/oracle.py",
     "llmzoo/learners/preference_losses.py",
     "llmzoo/learners/updates/dpo_reference.py",
@@ -36,7 +36,7 @@ SLOWLY_TESTED = (
 REASONS = {  # of the modules whose path begins so
     "llmzoo/__main__.py": CHILD,
     "llmzoo/sandbox/": CHILD,
-    "llmzoo/cli/serving.py": CHILD,
+    "llmzoo/cli/server_lifecycle.py": CHILD,
     "llmzoo/cli/gateway.py": CHILD,
     "llmzoo/engine/ray/update_workers.py": CHILD,
     "llmzoo/policies/template_bounds.py": "it traces lines itself, which coverage then cannot",

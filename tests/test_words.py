@@ -51,6 +51,21 @@ NAMES = {
     "own_part": "local_shard",
     "made_anew": "rebuild",
     "warned_of_others": "warn_if_cpu_contended",
+    "boards_in": "find_boards",
+    "deciding": "agents_to_act",
+    "read_calls": "parse_tool_calls",
+    "clipped_ratio": "clipped_surrogate_loss",
+    "paired_over_seeds": "paired_test_over_seeds",
+    "sampled_only": "keep_sampled",
+    "told_to_end": "install_shutdown_handler",
+    "NoPlayerError": "NoScriptedPolicyError",
+    "FlatGroupsWarning": "ZeroVarianceWarning",
+    "SkippedWarning": "SkippedRecordsWarning",
+    "Door": "AdmissionInterceptor",
+    "Lanes": "TimeoutPool",
+    "InOrder": "FastOrderEnforcingWrapper",
+    "recomputed_layers": "checkpoint_layers",
+    "plain_chat": "with_plain_chat",
 }
 # an expression that a native speaker would not write, and what says the same
 PHRASES = {

@@ -102,7 +102,7 @@ PLAIN_VALUE = Detail(
 ZERO_HEAD = Detail(
     "**Start of the critic.** A separate critic is a copy of the actor's weights with a linear head that "
     "starts at 0, so the first values are 0.",
-    "policies/values.py",
+    "policies/critic_models.py",
     "nn.init.zeros_(self.linear.weight)",
 )
 VALUE_HEAD = Detail(

@@ -177,7 +177,7 @@ EQUAL_RETURNS = Detail(
     "**Groups without differences.** A group whose returns are all equal has the advantages 0. Its "
     "answers still count in N, so many such groups make the gradient smaller. "
     '`zero_variance_groups="drop"` leaves them out and `"resample"` plays more episodes (dynamic sampling, DAPO).',
-    "learners/updates/passes.py",
+    "learners/updates/batch_training.py",
     "needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]",
 )
 ALL_COUNT = Detail(

@@ -35,7 +35,7 @@ def crossed(runs: Sequence[study.Run]) -> Iterator[tuple[study.Run, study.Run]]:
 def play(one: study.Run, other: study.Run, folder: Path) -> Row:
     """The test tasks of the first run, with its model as the first agent and the other's as the second."""
     from llmzoo import evaluate, make
-    from llmzoo.runs.players import load_policy_for_agents
+    from llmzoo.runs.named_policies import load_policy_for_agents
 
     agents = make(one.settings["env"], **one.settings.get("env_args", {})).possible_agents
     first, second = (

@@ -9,10 +9,10 @@ import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.envs.moves import MoveNaming, UnreadableError, name_moves
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import check_split
 from llmzoo.envs.turn_game import episode_seed
 from llmzoo.errors import ConfigError, NoScriptedPolicyError, UnknownNameError

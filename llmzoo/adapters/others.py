@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.policies.base import Policy, PolicyRequest, ScriptedPolicy
 from llmzoo.records import Completion
-from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 
 AnswerFunction = Callable[[str], str]  # from an observation to an answer
 Other = str | AnswerFunction | Policy

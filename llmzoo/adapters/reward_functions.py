@@ -20,8 +20,8 @@ from llmzoo.adapters.reward_calls import (
     function_name,
 )
 from llmzoo.envs.base import MAX_ACTION_CHARS, FastOrderEnforcingWrapper, Outcome, TextEnv
-from llmzoo.envs.given import TaskRow, TaskSource, load_tasks
 from llmzoo.envs.tasks import TaskList, describe_task
+from llmzoo.envs.user_tasks import TaskRow, TaskSource, load_tasks
 from llmzoo.errors import ConfigError
 
 

@@ -43,7 +43,7 @@ class ControlledAgent:
     """The agent ``agent`` of ``env``.
 
     :meth:`begin` and :meth:`act` are rollouts (:mod:`llmzoo.rollout.scheduler`) that ask for the
-    others' answers and return an :class:`Arrival`. Any number of agents can run at once.
+    others' answers and return an :class:`TurnResult`. Any number of agents can run at once.
     """
 
     def __init__(self, env: AECEnv, agent: str | None = None):
@@ -223,7 +223,7 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
         return tuple(self._run(self.step_rollout(action)))  # type: ignore[return-value]
 
     def reset_rollout(self, seed: int | None, options: dict[str, Any] | None) -> Rollout:
-        """:meth:`reset` as a rollout that returns an :class:`Arrival`."""
+        """:meth:`reset` as a rollout that returns an :class:`TurnResult`."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         super().reset(seed=seed)
@@ -236,7 +236,7 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
         return result
 
     def step_rollout(self, action: str) -> Rollout:
-        """:meth:`step` as a rollout that returns an :class:`Arrival`."""
+        """:meth:`step` as a rollout that returns an :class:`TurnResult`."""
         if not self._playing:
             raise ResetNeeded("no episode is going on: call reset() before step()")
         result: TurnResult = yield from self.agent.act(action)

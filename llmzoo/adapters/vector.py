@@ -20,7 +20,7 @@ from llmzoo.adapters.single_agent import (
     make_aec_env,
     run_env_rollouts,
 )
-from llmzoo.envs.settings import check_choice
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 
@@ -53,7 +53,7 @@ class SingleAgentVectorEnv(VectorEnv[Texts, Sequence[str | None], NDArray[Any]])
 
     Each behaves exactly as a :class:`.single_agent.SingleAgentEnv` alone. Observations and actions are
     tuples of ``num_envs`` texts of any length (arrays and lists of actions work too). Rewards are
-    float64 and endings bool, each ``[num_envs]``. Infos have the form of :func:`batched`. Policies
+    float64 and endings bool, each ``[num_envs]``. Infos have the form of :func:`batch_infos`. Policies
     answer all waiting environments in one call.
 
     ``autoreset_mode``, as Gymnasium defines it: ``NextStep`` starts the next episode at the step

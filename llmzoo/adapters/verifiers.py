@@ -27,8 +27,8 @@ from typing import Any, Literal
 from pettingzoo import AECEnv
 
 from llmzoo import registry
+from llmzoo.adapters.answered_episode import AnsweredEpisode
 from llmzoo.adapters.others import fill_other_agents, with_shared_lock
-from llmzoo.adapters.played import AnsweredEpisode
 from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
 from llmzoo.evaluation.collect import refuse_fallback
 from llmzoo.records import Completion

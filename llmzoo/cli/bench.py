@@ -12,9 +12,9 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.cli.arguments import make_run_name
-from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import CommandOptions, field_names, parse_names, parse_options, parse_seeds
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
+from llmzoo.cli.run_checks import check_run
 from llmzoo.distributed import ranks
 from llmzoo.errors import (
     ConfigError,
@@ -24,7 +24,7 @@ from llmzoo.errors import (
 )
 from llmzoo.learners import LEARNERS
 from llmzoo.runs import run_folder
-from llmzoo.runs.players import check_model
+from llmzoo.runs.named_policies import check_model
 from llmzoo.runs.run_folder import flatten
 from llmzoo.training import FitConfig
 

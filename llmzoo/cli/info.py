@@ -11,11 +11,11 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from typing import Any
 
 from llmzoo import registry
-from llmzoo.cli.about import environment_arguments_table, environment_docs, learner_docs
 from llmzoo.cli.arguments import add_cwd_to_path
+from llmzoo.cli.installed_configs import installed_folder
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, print_markdown, print_table
-from llmzoo.cli.shipped import installed_folder
+from llmzoo.cli.reference_docs import environment_arguments_table, environment_docs, learner_docs
 from llmzoo.errors import SandboxError, UnknownNameError
 from llmzoo.learners import list_learners
 from llmzoo.version import __version__

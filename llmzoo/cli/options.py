@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
-from llmzoo.cli.shipped import resolve_config_paths
+from llmzoo.cli.installed_configs import resolve_config_paths
 from llmzoo.cli.yaml_bounds import MAX_BYTES, BoundsError, check_bounds
 from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_names
 

@@ -12,7 +12,7 @@ from typing import Any
 from llmzoo.cli.arguments import PromptOptions
 from llmzoo.cli.options import check_types, parse_names, parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
-from llmzoo.cli.serving import install_shutdown_handler, port_and_token, wait_for_shutdown
+from llmzoo.cli.server_lifecycle import install_shutdown_handler, port_and_token, wait_for_shutdown
 from llmzoo.errors import ConfigError, MissingExtraError
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from llmzoo.cli.arguments import check_agent_args, make_run_name
-from llmzoo.cli.checks import check_run, check_stage_types, check_stages
 from llmzoo.cli.options import CommandOptions, field_names, parse_options, parse_seeds
 from llmzoo.cli.output import (
     EVALUATION_COLUMNS,
@@ -21,11 +20,12 @@ from llmzoo.cli.output import (
     redirect_stdout_to_stderr,
 )
 from llmzoo.cli.resuming import code_options, load_saved_settings
+from llmzoo.cli.run_checks import check_run, check_stage_types, check_stages
 from llmzoo.cli.train_seeds import train_seeds
 from llmzoo.distributed import ranks
 from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.runs import run_folder
-from llmzoo.runs.players import check_model
+from llmzoo.runs.named_policies import check_model
 from llmzoo.runs.trust import check_trusted
 from llmzoo.training import FitConfig
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from llmzoo.cli.checks import check_run
 from llmzoo.cli.options import field_names
 from llmzoo.cli.output import format_rate, print_json, print_table, redirect_stdout_to_stderr
+from llmzoo.cli.run_checks import check_run
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.runs.players import check_model
+from llmzoo.runs.named_policies import check_model
 from llmzoo.training import FitConfig
 
 if TYPE_CHECKING:

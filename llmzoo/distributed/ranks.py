@@ -131,7 +131,7 @@ def broadcast(value: Any) -> Any:
 def on_rank_zero(act: Callable[[], None]) -> None:
     """Call ``act`` on rank 0. If it raises an error of llmzoo's, every rank raises.
 
-    Rank 0 raises that error, the others :class:`FirstRankError`.
+    Rank 0 raises that error, the others :class:`RankZeroError`.
     """
     if world_size() == 1:
         act()

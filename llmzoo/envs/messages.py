@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome
-from llmzoo.envs.settings import check_range
 from llmzoo.envs.text import replace_surrogates, truncate
 
 MESSAGE_CHARS, MAX_MESSAGE_CHARS = 400, 2_000  # the default and the largest limit of a message

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from llmzoo.envs import hub, record_files
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.record_files import BadRecord, NamedRecord
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import TaskList
 from llmzoo.errors import (
     SAMPLE_RULE,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
-from llmzoo.envs.settings import check_choice
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.errors import ConfigError
 
 T = TypeVar("T", bound=Hashable)
@@ -115,7 +115,7 @@ def generate_tasks(
     name: str,
     **arguments: Any,
 ) -> GeneratedTasks[T]:
-    """The tasks that ``draw(rng, **arguments)`` makes; see :class:`Generated`."""
+    """The tasks that ``draw(rng, **arguments)`` makes; see :class:`GeneratedTasks`."""
     return GeneratedTasks(partial(draw, **arguments), canonical, split=split, name=name)
 
 

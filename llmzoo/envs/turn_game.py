@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.moves import MoveNames, UnreadableError
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import check_split
 from llmzoo.errors import ConfigError
 

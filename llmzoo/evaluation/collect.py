@@ -21,7 +21,7 @@ from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Batch, Episode
 from llmzoo.rollout.episodes import play_episodes
-from llmzoo.runs.players import display_name, load_policy_for_agents
+from llmzoo.runs.named_policies import display_name, load_policy_for_agents
 
 DEFAULT_CONCURRENCY = 256  # episodes in lockstep, on each rank
 
@@ -46,7 +46,7 @@ def collect(
 
     ``env``: an id, or a function that makes an AEC environment; then ``split`` has no effect, and
     task i is the episode of seed ``seed + i``. ``policy``: a name or a run folder as in ``llmzoo
-    eval --policy`` (:func:`llmzoo.runs.players.load_policy_for_agents`), a policy, a function ``(observation,
+    eval --policy`` (:func:`llmzoo.runs.named_policies.load_policy_for_agents`), a policy, a function ``(observation,
     agent) -> answer``, or a mapping from each agent to one of these. ``tasks``: ``"all"`` plays the
     whole split; a smaller split is played to its end. Models sample new answers in each repetition;
     scripted players depend on the seed only, and repeat theirs. ``concurrency``: episodes played at

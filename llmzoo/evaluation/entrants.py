@@ -14,7 +14,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED, run_models
 from llmzoo.policies.base import Policy
 from llmzoo.runs import run_folder
-from llmzoo.runs.players import load_policy_for_agents, refuse_stages
+from llmzoo.runs.named_policies import load_policy_for_agents, refuse_stages
 from llmzoo.runs.policy_plans import policy_kind
 
 MAX_SNAPSHOTS = 20  # checkpoints and copies of one run
@@ -115,7 +115,7 @@ def make_entrants(
 ) -> list[Entrant]:
     """The players called ``names``, each to play any of the agents ``agents``; nothing is loaded.
 
-    The settings are those of :func:`llmzoo.runs.players.load_policy_for_agents`, and go to the players that
+    The settings are those of :func:`llmzoo.runs.named_policies.load_policy_for_agents`, and go to the players that
     have such. Raises :class:`ConfigError` for a name without a player, a run that did not train all
     agents, and settings that no player has.
     """

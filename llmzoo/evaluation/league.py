@@ -69,7 +69,7 @@ def league(
     :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call again goes on there. Deal i
     is task i of the split, with seed ``seed + i``, so both orders and all pairs are dealt the same. ``snapshots``: the most
     checkpoints and copies of one run. ``settings``: sampling, chat, device and trust_remote_code of
-    :func:`llmzoo.runs.players.load_policy_for_agents`. ``ended`` is called after each game.
+    :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``ended`` is called after each game.
 
     At most two players are in memory at a time. Raises :class:`ConfigError` for an environment that has not two
     agents and for players that cannot be had, and :class:`CheckpointError` for a folder with another league.

@@ -18,7 +18,7 @@ Z95 = 1.959964
 def wilson_interval(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval of a proportion (E. B. Wilson, 1927); z=1.96 for 95%.
 
-    Both may be effective numbers, which need not be integers (:func:`clustered`).
+    Both may be effective numbers, which need not be integers (:func:`repeated_success_interval`).
     """
     if trials == 0:
         return 0.0, 1.0
@@ -88,7 +88,7 @@ def mean_returns(evaluation: Mapping[str, Any]) -> list[float]:
 
 
 def pool_success(evaluations: Sequence[Mapping[str, Any]]) -> tuple[float, tuple[float, float]]:
-    """The success rate over evaluations of the same tasks, and its interval (:func:`clustered`).
+    """The success rate over evaluations of the same tasks, and its interval (:func:`repeated_success_interval`).
 
     ``evaluations``: evaluations as written to files, with ``solved`` as a string of 0 and 1, and
     ``ids``; without ids, tasks of the same number count as the same. If one lacks ``solved``, each

@@ -1,7 +1,7 @@
 """Advantages: what each completion of a group was worth beyond a baseline.
 
 Pure functions. Those on the returns of one group take float tensors [K], and their baseline never
-looks beyond the group; :func:`whitened` takes a whole batch. The baseline that outlives a batch is
+looks beyond the group; :func:`whiten` takes a whole batch. The baseline that outlives a batch is
 in :mod:`llmzoo.learners.rae`, advantages from a critic's values in :mod:`llmzoo.learners.values`.
 """
 

@@ -50,7 +50,7 @@ def decision_to_row(decision: Decision, completion: Any) -> dict[str, Any]:
 
 
 def decision_from_row(row: Mapping[str, Any], completion: Completion) -> Decision:
-    """The decision that :func:`decision_row` wrote."""
+    """The decision that :func:`decision_to_row` wrote."""
     own = {name: row[name] for name in row if name not in _CONVERSATION_FIELDS}
     if "messages" in row:
         conversation = (tuple(row[name]) for name in _CONVERSATION_FIELDS)

@@ -22,8 +22,8 @@ from llmzoo.learners.advantages import normalize_by_std, whiten
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.rae import RoleMeans
+from llmzoo.learners.updates.batch_training import MicrobatchLoss, train_on_batch
 from llmzoo.learners.updates.credits import ScoredGroup, keep_sampled
-from llmzoo.learners.updates.passes import MicrobatchLoss, train_on_batch
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
     PolicyGradientUpdater,

@@ -49,7 +49,7 @@ def policy_gradient_loss(logprobs: Tensor, advantages: Tensor) -> Tensor:
 def truncated_importance_weight(log_ratio: Tensor, cap: float) -> Tensor:
     """min(pi / mu, cap) of each token [N, C], a constant: the weight of a token that mu sampled.
 
-    Times the loss of :func:`policy_gradient` it corrects for a sampler that is not quite the policy, with
+    Times the loss of :func:`policy_gradient_loss` it corrects for a sampler that is not quite the policy, with
     a bounded variance. ``log_ratio``: log pi - log mu. The truncated weights of the policy gradient in
     IMPALA (arXiv 1802.01561); for language models whose sampler and trainer differ, Yao et al., "Your
     Efficient RL Framework Secretly Brings You Off-Policy RL Training" (2025).
@@ -63,7 +63,7 @@ def clipped_surrogate_loss(
     """PPO's pessimistic surrogate per token [N, C]: -min(r A, clip(r, 1-low, 1+high) A).
 
     ``r = exp(log_ratio)``, of tokens or of sequences; ``advantages`` is [N] or [N, C]. At the first
-    update r is 1 and the gradient is that of :func:`policy_gradient`. PPO (arXiv 1707.06347); a
+    update r is 1 and the gradient is that of :func:`policy_gradient_loss`. PPO (arXiv 1707.06347); a
     ``high`` of its own as in DAPO (arXiv 2503.14476).
     """
     ratio = torch.exp(log_ratio)

@@ -152,7 +152,7 @@ class PackedGroups:
     ``ids`` and ``positions`` [T]: the model's input. A completion's last token predicts nothing, so
     it is left out. ``predicts`` [sum of lengths]: for each completion token, in order, the index in
     the row from which it is predicted. ``levels``: the completions by their length, see
-    :func:`levels_of`, so that a long one does not pad all others.
+    :func:`group_by_length`, so that a long one does not pad all others.
 
     A completion that another prompt goes on from, as in a conversation, is read there: the turns of
     one conversation are one text, with a completion in several places of it.

@@ -82,7 +82,7 @@ class MasterWeights:
     arXiv 1710.03740).
 
     Give ``masters`` to the optimiser. Call :meth:`gradients` before its step, or after every backward
-    pass to sum the parts of a gradient in float32 too. Call :meth:`publish` after the step. A
+    pass to sum the parts of a gradient in float32 too. Call :meth:`copy_to_model` after the step. A
     float32 or float64 parameter is its own master.
     """
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from llmzoo.models.graphs import capture_cuda_graph
+from llmzoo.models.cuda_graphs import capture_cuda_graph
 from llmzoo.models.llama_body import LlamaBody
 from llmzoo.models.sampling import sample_tokens
 from llmzoo.models.sampling_settings import Sampling

@@ -245,7 +245,7 @@ class EndpointPolicy(SamplingPolicy):
 
 @dataclass(frozen=True, slots=True)
 class ReplyChoice:
-    """One choice of a reply. ``thoughts_apart``: the server returned thoughts separately."""
+    """One choice of a reply. ``thoughts_separate``: the server returned thoughts separately."""
 
     text: str
     truncated: bool

@@ -22,6 +22,7 @@ from llmzoo.distributed import ranks, sharding
 from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
 from llmzoo.models import attention, lora
 from llmzoo.models.compiling import Compile, should_compile
+from llmzoo.models.cpu_contention import warn_if_cpu_contended
 from llmzoo.models.decode import OnFinished, SampledTokens, Sampler, sample
 from llmzoo.models.devices import resolve_device
 from llmzoo.models.divergence import DistillationTarget
@@ -49,7 +50,6 @@ from llmzoo.models.precision import (
 )
 from llmzoo.models.self_test import check_family
 from llmzoo.models.static_rows import gains_on_gpu
-from llmzoo.models.threads import warn_if_cpu_contended
 from llmzoo.policies.base import (
     NoiseKeys,
     OnComplete,
@@ -383,7 +383,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
     def states_and_head(self, groups: Sequence[Group]) -> tuple[Tensor, Tensor, Tensor | None]:
         """What is predicted before each of the groups' T tokens: states [T, H], and the weight [V, H] and
         bias [V] of the output layer, without gradients. Ranks that share a model call it with the model
-        :func:`gathered <llmzoo.distributed.sharding.gather_weights>`. The model has a ``plain_head``.
+        :func:`gathered <llmzoo.distributed.sharding.gather_weights>`. The model has a ``has_plain_head``.
         """
         head: Any = self.model.get_output_embeddings()
         with torch.no_grad():
@@ -559,7 +559,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         cancelled: Sequence[Event | None],
     ) -> None:
         """Sample K rows per prompt with the sampler, or else with the model, ``max_rows`` and prompts
-        of :data:`_PROMPT_TOKENS` at once. Prompts of one adapter are neighbours.
+        of :data:`_PROMPT_TOKENS_PER_PASS` at once. Prompts of one adapter are neighbours.
 
         A prompt's rows are passed to ``on_finished``, with its index, as soon as they are complete or
         its event in ``cancelled`` is set. Raises :class:`llmzoo.errors.OutOfMemoryError`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from llmzoo.report import style
-from llmzoo.report.drawing import plot_success
+from llmzoo.report.plotting import plot_success
 from llmzoo.report.runs import load_run
 from llmzoo.report.series import group_runs
 

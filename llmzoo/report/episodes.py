@@ -1,7 +1,7 @@
 """The episodes of ``played.jsonl``, packed for the page.
 
 Thousands of episodes are tens of megabytes of text. The page contains them compressed, in chunks of
-:data:`CHUNK` characters that the browser unpacks when needed, and an index with one row per episode
+:data:`CHUNK_CHARS` characters that the browser unpacks when needed, and an index with one row per episode
 for the list and its filters.
 """
 
@@ -33,7 +33,7 @@ SplitFn = Callable[[str], Segments]
 class RecordedEpisodes:
     """``played.jsonl`` of one run, read as it grows.
 
-    ``draw`` turns a prompt into what the page shows (:func:`drawer`). ``index`` has one row per
+    ``draw`` turns a prompt into what the page shows (:func:`make_board_splitter`). ``index`` has one row per
     episode, in the order of the file; the texts are in ``chunks``. ``unreadable`` counts the lines
     that are not episodes.
     """

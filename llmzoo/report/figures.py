@@ -12,7 +12,8 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 
 from llmzoo.report import style
-from llmzoo.report.drawing import (
+from llmzoo.report.league import plot_ratings, plot_wins
+from llmzoo.report.plotting import (
     MetricLine,
     plot_group_time,
     plot_lines,
@@ -20,7 +21,6 @@ from llmzoo.report.drawing import (
     plot_success,
     time_keys,
 )
-from llmzoo.report.league import plot_ratings, plot_wins
 from llmzoo.report.runs import Row, RunData, is_finite
 from llmzoo.report.series import RunGroup, group_runs, sort_agents
 

@@ -25,9 +25,9 @@ from llmzoo.report import svg
 from llmzoo.report.episodes import RecordedEpisodes, file_stamp, make_board_splitter, pack_index
 from llmzoo.report.figures import Plot, make_plots
 from llmzoo.report.outcomes import outcome_tables
+from llmzoo.report.run_settings import settings_table
 from llmzoo.report.runs import LEAGUE_FILE, RunData, find_runs, load_run
 from llmzoo.report.series import group_runs, sort_agents
-from llmzoo.report.settings import settings_table
 from llmzoo.report.summary import gain_findings, page_heading, run_row, summary_tiles
 from llmzoo.version import __version__
 

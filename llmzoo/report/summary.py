@@ -8,8 +8,8 @@ from typing import Any
 
 from llmzoo.evaluation.evaluate import format_task_count
 from llmzoo.report.bench import is_self_play
+from llmzoo.report.run_settings import effective_settings
 from llmzoo.report.runs import Row, RunData, is_finite
-from llmzoo.report.settings import effective_settings
 from llmzoo.training.sharpening import findings
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from llmzoo.report import style
-from llmzoo.report.drawing import row_success
+from llmzoo.report.plotting import row_success
 from llmzoo.report.runs import Row, RunData, load_run
 from llmzoo.report.series import (
     RunGroup,

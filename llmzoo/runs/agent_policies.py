@@ -12,7 +12,7 @@ from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling, SamplingPolicy
 from llmzoo.registry import is_remote
-from llmzoo.runs.players import display_name, load_policy_for_agents
+from llmzoo.runs.named_policies import display_name, load_policy_for_agents
 from llmzoo.runs.policy_plans import AgentConfig
 
 _PROMPT_OPTIONS = ("system", "chat_template_args", "thought_end")
@@ -50,7 +50,7 @@ def load_agent_policies(
 
     ``agent_args`` maps agents to fields of :class:`llmzoo.runs.policy_plans.AgentConfig`. Agents of the
     same name and prompts share a model. The other arguments are those of
-    :func:`llmzoo.runs.players.load_policy_for_agents`.
+    :func:`llmzoo.runs.named_policies.load_policy_for_agents`.
     """
     names = policy_names(agents, rest, agent_args)
     mixed = len(set(names.values())) > 1
@@ -82,7 +82,7 @@ def load_agent_policies(
 def format_policy_names(names: Mapping[str, str], loaded: Mapping[str, Policy]) -> str:
     """What evaluations call the policies: one name, or ``AGENT: NAME`` for each agent.
 
-    ``names``: of :func:`policy_names`. ``loaded``: of :func:`load_agents`.
+    ``names``: of :func:`policy_names`. ``loaded``: of :func:`load_agent_policies`.
     """
     known = {agent: display_name(name, {agent: loaded[agent]}) for agent, name in names.items()}
     if len(set(names.values())) == 1:

@@ -379,7 +379,7 @@ def use_samplers(
 
     ``sampler``: ``"transformers"`` (the policies' own models), ``"vllm"`` (in this process) or the
     address of a vLLM server, with one address per rank, separated by commas. ``args``: the fields of
-    ``ModelArgs``, ``VllmArgs`` or ``ServerArgs`` in :mod:`llmzoo.policies.vllm.config`.
+    ``TransformersArgs``, ``VllmArgs`` or ``ServerArgs`` in :mod:`llmzoo.policies.vllm.config`.
 
     Raises :class:`ConfigError` for settings that exclude each other, and
     :class:`llmzoo.models.decode.SamplerError` for a server that cannot be reached.

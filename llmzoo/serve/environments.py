@@ -15,9 +15,9 @@ from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
 from llmzoo.serve.hosting import MAX_MESSAGE_BYTES, TIME_LIMIT_BOUNDS_S
-from llmzoo.serve.lanes import TimeoutPool, TooManyAbandonedError
 from llmzoo.serve.operations import Operations, failure_outcome, outcome_from_error
 from llmzoo.serve.sessions import EnvSessions
+from llmzoo.serve.timeout_pool import TimeoutPool, TooManyAbandonedError
 from llmzoo.version import __version__
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}

@@ -15,7 +15,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.serve.door import AdmissionInterceptor
+from llmzoo.serve.admission import AdmissionInterceptor
 from llmzoo.serve.tokens import check_access
 
 DEFAULT_PORT = 50051

@@ -11,7 +11,7 @@ from llmzoo.envs.base import TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
 from llmzoo.rollout.stepping import step_each, step_joint_action
-from llmzoo.serve import descriptions, values, views
+from llmzoo.serve import descriptions, state_delta, values
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.sessions import EnvSession, EnvSessions, RequestRefusedError
@@ -114,7 +114,7 @@ class Operations:
             )
         for number in look.observe:
             observation = env.observe(_agent(session, number))
-            views.write_observation(observation, number, sight.observations.add())
+            state_delta.write_observation(observation, number, sight.observations.add())
         if look.state:
             values.write(env.state(), sight.state)
         if look.render:
@@ -200,7 +200,7 @@ def _add_view(session: EnvSession, seen: int, outcome: pb.Outcome) -> None:
     if known is not None and known.number != seen:
         known = None
     if known is None or session.stale:
-        session.seen = views.write_view(session.env, known, session.numbers, outcome.view)
+        session.seen = state_delta.write_view(session.env, known, session.numbers, outcome.view)
         session.stale = False
 
 

@@ -13,7 +13,7 @@ import grpc
 from llmzoo.errors import ConfigError
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling
-from llmzoo.serve.door import ServedCall
+from llmzoo.serve.admission import ServedCall
 from llmzoo.serve.generated import policies_pb2 as pb
 from llmzoo.serve.generated import policies_pb2_grpc
 from llmzoo.serve.hosting import MAX_MESSAGE_BYTES

@@ -118,7 +118,7 @@ class Batcher:
             return len(self._waiting)
 
     def take(self, call: PolicyCall) -> None:
-        """Queue a call. Raises :class:`Busy`."""
+        """Queue a call. Raises :class:`ServerBusyError`."""
         with self._changed:
             if self._closed:
                 raise ServerBusyError("the server is about to end")

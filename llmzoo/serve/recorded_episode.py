@@ -119,7 +119,7 @@ class RecordedEpisode:
     def end(self, result: Any, keep: Keep) -> bool:
         """End the episode, after ``keep`` has its record; whether there was anything to keep.
 
-        ``result``: what the program returned, as for :func:`outcome_of`; None ends it without a reward.
+        ``result``: what the program returned, as for :func:`parse_outcome`; None ends it without a reward.
         Raises :class:`ProgramError` for what is no result, :class:`ProgramClosed` if it has ended, and
         what ``keep`` raises; then the episode goes on.
         """

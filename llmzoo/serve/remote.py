@@ -24,7 +24,7 @@ from llmzoo.errors import (
 )
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, step_rewards
-from llmzoo.serve import remote_errors, validation, values, views
+from llmzoo.serve import remote_errors, state_delta, validation, values
 from llmzoo.serve.channel import Address, parse_address
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
@@ -118,8 +118,8 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         self._spaces = Spaces(description)
         self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
         self._asked = spec_message
-        self._now: views.ClientState | None = None  # the present state, if known
-        self._seen: views.ClientState | None = None  # the last known state
+        self._now: state_delta.ClientState | None = None  # the present state, if known
+        self._seen: state_delta.ClientState | None = None  # the last known state
         self._sight_cache: dict[Key, Any] = {}  # what else is known of the present state
         self._batch: PendingBatch | None = None  # of the session's last item
         self._batch_has_view = False  # whether that batch tells the present state
@@ -155,7 +155,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         return self._add(pb.Item(step=_steps(texts, way)))
 
     def paid(self, way: pb.Step.Way) -> Any:
-        """What the act of :meth:`add_act` paid, as ``step_each`` or ``advance`` returns it.
+        """What the act of :meth:`add_steps` paid, as ``step_each`` or ``advance`` returns it.
 
         Raises what its steps raised.
         """
@@ -283,7 +283,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         elif result.HasField("view"):
             try:
                 with validation.translate_parse_errors("a view"):
-                    self._now = views.read_view(result.view, self._seen, self.possible_agents)
+                    self._now = state_delta.read_view(result.view, self._seen, self.possible_agents)
             except RemoteError as error:
                 self._record_error(error, lost=True)
             else:
@@ -299,7 +299,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         if isinstance(result, LlmzooError) or result.HasField("status"):
             self._take(result)
 
-    def _known(self) -> views.ClientState:
+    def _known(self) -> state_delta.ClientState:
         """The present state. Asks for it if it is not known."""
         if self._now is None and self._batch_has_view:
             assert self._batch is not None
@@ -357,7 +357,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         item = pb.Item(session=session, seen=seen.number, look=_make_look(key, self._numbers))
         self._connection.add(item, partial(_store_sight, sights, key), after=None)
 
-    def _is_to_act(self, agent: str, seen: views.ClientState) -> bool:
+    def _is_to_act(self, agent: str, seen: state_delta.ClientState) -> bool:
         """Whether an agent may be asked for an answer at this state."""
         if seen.terminations.get(agent, True) or seen.truncations.get(agent, True):
             return False
@@ -403,7 +403,7 @@ def _make_look(key: Key, numbers: dict[str, int]) -> pb.Look:
 def _read_sight(sight: pb.Sight, key: Key) -> Any:
     what, _ = key
     if what == "observe":
-        return views.read_observation(sight.observations[0])
+        return state_delta.read_observation(sight.observations[0])
     if what == "expert":
         return values.read(sight.experts[0])
     return values.read({"state": sight.state, "board": sight.board, "render": sight.render}[what])

@@ -12,7 +12,7 @@ import grpc
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import FastOrderEnforcingWrapper, TextEnv
-from llmzoo.serve.views import ClientState
+from llmzoo.serve.state_delta import ClientState
 
 ID_BYTES = 16
 

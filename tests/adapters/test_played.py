@@ -6,7 +6,7 @@ import pytest
 from toy_envs import Adder, Matcher
 
 import llmzoo
-from llmzoo.adapters.played import AnsweredEpisode
+from llmzoo.adapters.answered_episode import AnsweredEpisode
 from llmzoo.policies import load
 from llmzoo.records import Completion
 from llmzoo.rollout.episodes import play_episodes

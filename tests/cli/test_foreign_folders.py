@@ -19,7 +19,7 @@ import pytest
 from llmzoo import errors
 from llmzoo.cli import main
 from llmzoo.evaluation.rescore import rescore
-from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 
 SECRET = "canary-0123456789abcdef"
 CODE = "from pathlib import Path\nPath('marker').write_text('ran')\n"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from llmzoo.cli.about import _format_hint
+from llmzoo.cli.reference_docs import _format_hint
 
 
 def test_json_is_the_contract(llmzoo):

@@ -6,7 +6,7 @@ import pytest
 from builders import build
 from pages import ROOT
 
-from llmzoo.cli.about import config_options
+from llmzoo.cli.reference_docs import config_options
 
 DOCS = ROOT / "docs"
 NAMES = [

@@ -9,7 +9,7 @@ from builders import papers
 from pages import ROOT
 
 import llmzoo
-from llmzoo.cli.about import environment_docs
+from llmzoo.cli.reference_docs import environment_docs
 from llmzoo.learners import learner_class
 
 PACKAGE = ROOT / "llmzoo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llmzoo.envs.planning.rounds import MessageEnv
+from llmzoo.envs.planning.message_env import MessageEnv
 from llmzoo.envs.tools.service.env import ServiceEnv
 
 Wrap = Callable[[str], str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.envs.settings import check_choice
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.errors import ConfigError
 
 

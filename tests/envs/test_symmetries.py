@@ -18,8 +18,8 @@ from llmzoo.envs.games.sokoban.tasks import SokobanTask
 from llmzoo.envs.games.sudoku import symmetry
 from llmzoo.envs.games.sudoku import tasks as sudoku_tasks
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
-from llmzoo.envs.keys import commutative_key, linear_system_key, normalize_row, sorted_key
 from llmzoo.envs.math import generator
+from llmzoo.envs.symmetry_keys import commutative_key, linear_system_key, normalize_row, sorted_key
 
 TRAIN_DRAWS = 6_000
 TEST_DRAWS = 300

@@ -10,7 +10,7 @@ from test_lora import bend
 from tiny_models import policy
 
 from llmzoo.errors import ConfigError
-from llmzoo.policies.values import CriticModel, ValueHead
+from llmzoo.policies.critic_models import CriticModel, ValueHead
 
 TEXTS = [(5, 6, 7), (8, 9, 10, 11, 12), (13,), (5, 6), (20, 21, 22, 23, 24, 25, 26)]
 

@@ -8,7 +8,7 @@ import torch
 from llmzoo.errors import ConfigError
 from llmzoo.models.devices import check_device, resolve_device
 from llmzoo.policies import load
-from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.training import FitConfig
 
 

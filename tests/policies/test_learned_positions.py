@@ -10,8 +10,8 @@ from test_lora import bend
 from tiny_models import tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from llmzoo.policies.critic_models import CriticModel
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.policies.values import CriticModel
 
 pytestmark = pytest.mark.usefixtures("float64")
 

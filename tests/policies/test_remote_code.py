@@ -19,7 +19,7 @@ from llmzoo.cli import main
 from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.policies import check_model, load
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.serve.policies_hosted import load_hosted
 
 CODE = """

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
-from llmzoo.models import threads
-from llmzoo.models.threads import CpuUsage, contention_warning, warn_if_cpu_contended
+from llmzoo.models import cpu_contention
+from llmzoo.models.cpu_contention import CpuUsage, contention_warning, warn_if_cpu_contended
 
 START = CpuUsage(clock=100.0, busy=50.0, stolen=3.0, own=7.0)
 
@@ -35,24 +35,24 @@ def test_what_is_said(now, cores, torch_threads, said):
 
 
 def test_a_kernel_without_counters_is_not_asked(monkeypatch, tmp_path):
-    monkeypatch.setattr(threads, "_STAT", tmp_path / "none")
-    assert threads.read_cpu_usage() is None
+    monkeypatch.setattr(cpu_contention, "_STAT", tmp_path / "none")
+    assert cpu_contention.read_cpu_usage() is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with warn_if_cpu_contended():
             pass
 
 
-@pytest.mark.skipif(not threads._STAT.exists(), reason="the kernel has no /proc/stat")
+@pytest.mark.skipif(not cpu_contention._STAT.exists(), reason="the kernel has no /proc/stat")
 def test_other_processes_are_counted(monkeypatch):
     """As many as there are cores, each of them always busy."""
-    cores = threads.os.cpu_count()
-    monkeypatch.setattr(threads.torch, "get_num_threads", lambda: max(2, cores))
+    cores = cpu_contention.os.cpu_count()
+    monkeypatch.setattr(cpu_contention.torch, "get_num_threads", lambda: max(2, cores))
     endless = "while True: pass"
     others = [subprocess.Popen([sys.executable, "-c", endless]) for _ in range(max(2, cores))]
     try:
         with pytest.warns(UserWarning, match="OMP_NUM_THREADS=1"), warn_if_cpu_contended():
-            threads.time.sleep(0.5)
+            cpu_contention.time.sleep(0.5)
     finally:
         for other in others:
             other.kill()

@@ -149,7 +149,7 @@ def test_statuses_that_pass_are_tried_again(served, monkeypatch):
     joined(served, plays, retries=1)
     _, wanted = drawn(plays)
     pauses: list[float] = []
-    monkeypatch.setattr("llmzoo.policies.vllm.wire.time.sleep", pauses.append)
+    monkeypatch.setattr("llmzoo.policies.vllm.http_client.time.sleep", pauses.append)
     served.fail_next = 1
     _, found = drawn(plays)
     assert [r.ids for a in found for r in a] == [r.ids for a in wanted for r in a]

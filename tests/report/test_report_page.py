@@ -13,9 +13,9 @@ import pytest
 from made_runs import answer, episode, evaluation, iteration, learning, make
 
 from llmzoo.report import page
-from llmzoo.report.drawing import plot_success
 from llmzoo.report.figures import make_plots, save_plots
 from llmzoo.report.page import RunReport, read_asset, write_page
+from llmzoo.report.plotting import plot_success
 from llmzoo.report.runs import load_run
 from llmzoo.report.series import group_runs
 from llmzoo.report.summary import (

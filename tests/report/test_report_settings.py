@@ -6,8 +6,8 @@ import json
 
 from made_runs import learning, make
 
+from llmzoo.report.run_settings import effective_settings, non_default_settings, settings_table
 from llmzoo.report.runs import load_run
-from llmzoo.report.settings import effective_settings, non_default_settings, settings_table
 
 
 def test_settings_that_are_not_the_defaults():

@@ -234,7 +234,7 @@ def test_agents_of_two_runs_are_played_together_once(tmp_path, monkeypatch):
     import study
     import yaml
 
-    from llmzoo.runs.players import load_policy_for_agents
+    from llmzoo.runs.named_policies import load_policy_for_agents
 
     small = {
         "seeds": [0, 1],

@@ -27,10 +27,10 @@ TESTS = Path(__file__).resolve().parents[1]
 # the watchdog that kills a process which does not end is not waited for
 SERVE = """
 import sys
-from llmzoo.cli import main, serving
+from llmzoo.cli import main, server_lifecycle
 from llmzoo.serve.hosting import RunningServer
 RunningServer.stop.__defaults__ = (float(sys.argv[1]),)
-serving.END_S = serving.AT_ONCE_S = 120.0
+server_lifecycle.END_S = server_lifecycle.AT_ONCE_S = 120.0
 sys.exit(main(["serve", "--port", "0", "--json", *sys.argv[2:]]))
 """
 
@@ -82,7 +82,7 @@ def test_a_signal_that_another_thread_receives_ends_the_wait():
     """The system may give a signal to any thread; a main thread that waited without an end slept on."""
     program = """
 import signal, threading, time
-from llmzoo.cli.serving import install_shutdown_handler, wait_for_shutdown
+from llmzoo.cli.server_lifecycle import install_shutdown_handler, wait_for_shutdown
 def send():
     time.sleep(0.1)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)

@@ -13,7 +13,7 @@ from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import ConfigError
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.settings import Chat
-from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.runs.policy_loading import load_policies, load_run_policies
 from llmzoo.runs.policy_plans import plan_policies
 from llmzoo.serve.policies_hosted import load_hosted

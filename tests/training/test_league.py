@@ -26,7 +26,7 @@ from llmzoo.evaluation.standings import League
 from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.runs import players, run_folder
+from llmzoo.runs import named_policies, run_folder
 from llmzoo.training import fit
 
 KUHN, TERSE = "kuhn_poker_v0", {"prompt": "terse", "tries": 1}
@@ -219,7 +219,7 @@ def test_a_checkpoint_of_a_run_is_a_policy_anywhere(run):
     )
     assert newest.returns == llmzoo.evaluate(KUHN, str(run), tasks=8, env_args=TERSE).returns
     assert first.policy.endswith("000000")
-    agents = players.load_policy_for_agents(
+    agents = named_policies.load_policy_for_agents(
         str(run / "opponents" / "000000"), ["player_0", "player_1"]
     )
     assert agents["player_0"] is agents["player_1"]

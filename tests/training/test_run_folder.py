@@ -29,7 +29,7 @@ from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.report.curves import plot_run
 from llmzoo.report.page import RunReport, write_page
 from llmzoo.runs import checkpoints, run_folder
-from llmzoo.runs.players import load_policy_for_agents
+from llmzoo.runs.named_policies import load_policy_for_agents
 from llmzoo.training import fit
 
 SMALL = {

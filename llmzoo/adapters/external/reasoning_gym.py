@@ -50,8 +50,8 @@ from llmzoo.adapters.external import ExternalTaskInfo
 from llmzoo.adapters.external.global_random import GlobalRandomState
 from llmzoo.adapters.external.printing import silence_prints
 from llmzoo.adapters.external.reasoning_gym_scores import REFUSED_GENERATORS, score_answer
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import GeneratedTasks, describe_task
 from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError, NoSolutionError, UnknownNameError

@@ -57,8 +57,8 @@ from llmzoo.adapters.external.verifiers_runs import (
     run_with_replies,
 )
 from llmzoo.envs import tasks as splits
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, MAX_OBSERVATION_CHARS, Outcome, TextEnv
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.errors import ConfigError, UnknownNameError
 

@@ -43,7 +43,7 @@ def parse_orders(
     """The orders of an answer. ``readers``: by verb. ``most``: orders that may be given; the others are
     refused. ``message_chars``: the longest message, 0 for none.
 
-    ``pass`` is an order to do nothing. Raises :class:`Malformed` for an answer of more than 20,000
+    ``pass`` is an order to do nothing. Raises :class:`MalformedError` for an answer of more than 20,000
     characters and for one without any order. The time is linear in the length of the text.
     """
     if len(text) > MAX_ACTION_CHARS:

@@ -19,11 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
+from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.building import orders
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.messages import MAX_MESSAGE_CHARS
-from llmzoo.envs.settings import check_choice, check_range
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.text import MalformedError, replace_surrogates
 
@@ -186,7 +186,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         return Outcome(team, local, self.success, errors)
 
     def read(self, agent: str, text: str) -> Orders:
-        """The orders of an answer; raises :class:`Malformed`."""
+        """The orders of an answer; raises :class:`MalformedError`."""
         return orders.parse_orders(
             text, self.order_readers(agent), most=self.most, message_chars=self.message_chars
         )

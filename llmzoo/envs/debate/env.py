@@ -85,6 +85,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from llmzoo.endpoints import Endpoint
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
 from llmzoo.envs.debate import briefing, oracle
 from llmzoo.envs.debate.judge import rules, verdicts
@@ -103,7 +104,6 @@ from llmzoo.envs.debate.tasks import (
     other_side,
     phase_of,
 )
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.errors import ConfigError
 

@@ -1,6 +1,6 @@
 """Exact measures of strategies in games small enough to walk through.
 
-A strategy maps an information state, as :meth:`Rules.briefly_seen` writes it, and its legal moves to a
+A strategy maps an information state, as :meth:`Rules.terse_information_text` writes it, and its legal moves to a
 probability for each move.
 
 * :func:`best_response`: the most that a player can earn against a strategy of the other.

@@ -14,11 +14,11 @@ class GameRules(Generic[S]):
     """A game in extensive form: chance, players 0 and 1, hidden cards, payments at the end.
 
     A subclass supplies the methods below. Information states are distinguished by
-    :meth:`briefly_seen`, so it holds all that the player has seen since the start.
+    :meth:`terse_information_text`, so it holds all that the player has seen since the start.
 
     name: of the game. short: its name in terse prompts. common: both players are paid alike;
     otherwise what one wins the other loses. small: its states can be walked through (:mod:`.exact`). most:
-    the most that a player is ever paid. moves_seen: :meth:`briefly_seen` shows which moves are legal, so that
+    the most that a player is ever paid. moves_seen: :meth:`terse_information_text` shows which moves are legal, so that
     terse prompts need not list them.
     """
 

@@ -49,7 +49,7 @@ def parse_walk(text: str, position: Position, limit: int = 1000) -> str:
     stand above. If there is a cell in it, everything from the first cell on has to be cells: those of a
     walk from ``position``, with it or without it, whatever punctuation stands between them. At the first
     cell that is no neighbour of the one before, the moves end with :data:`JUMP`. A line without cells is
-    read by :func:`parse_moves`. Raises :class:`Malformed` for anything else, and for more than ``limit``
+    read by :func:`parse_moves`. Raises :class:`MalformedError` for anything else, and for more than ``limit``
     steps. The time is linear in the length of the text.
     """
     line = next((line for line in reversed(text.split("\n")) if re.search(r"[^\W_]", line)), "")

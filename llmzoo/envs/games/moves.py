@@ -43,7 +43,7 @@ def parse_moves(text: str, limit: int = 1000) -> str:
        that are no English word. "up, down, left, right" alone names the directions and is no plan.
 
     So "I would go left" is no plan, and "DULL" never outweighs an ``Answer:`` line. Raises
-    :class:`Malformed` if there are no moves, or more than ``limit``. The time is linear in the length
+    :class:`MalformedError` if there are no moves, or more than ``limit``. The time is linear in the length
     of the text.
     """
     # most answers are nothing but moves, and need no search

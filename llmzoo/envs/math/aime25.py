@@ -28,7 +28,7 @@ from typing import Any
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.math.aime24 import task_from_record
-from llmzoo.envs.math.rounds import ReasoningEnv
+from llmzoo.envs.math.reasoning_env import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES
 from llmzoo.envs.sources import PublicSet
 

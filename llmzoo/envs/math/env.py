@@ -87,13 +87,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
-from llmzoo.envs.math import generator, halves, oracle, prompts
+from llmzoo.envs.math import generator, oracle, prompts, split_view
 from llmzoo.envs.math.prompts import role_of
-from llmzoo.envs.math.rounds import MathState, ReasoningEnv
+from llmzoo.envs.math.reasoning_env import MathState, ReasoningEnv
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.envs.messages import MESSAGE_CHARS, check_message_limit, quote_message
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.errors import ConfigError
 
@@ -188,7 +188,7 @@ class Math(ReasoningEnv):
         state = self.episode
         agents = self.possible_agents
         (other,) = (each for each in agents if each != agent)
-        seen = halves.visible_half(self._text(), agents.index(agent))
+        seen = split_view.visible_half(self._text(), agents.index(agent))
         own = state.heard.get(agent)
         heard = (
             quote_message(state.said[other].strip(), self.message_chars)
@@ -200,7 +200,9 @@ class Math(ReasoningEnv):
         if self.prompt_style == "terse":
             heading = f"{turn}/{self.max_turns}"
             return prompts.terse_split(seen, agent, own, heard, heading, verdict)
-        rule = halves.RULE.format(other=other, hidden=halves.HIDDEN, limit=self.message_chars)
+        rule = split_view.RULE.format(
+            other=other, hidden=split_view.HIDDEN, limit=self.message_chars
+        )
         heading = f"Round {turn} of {self.max_turns}."
         return prompts.full_split(seen, agent, agents, own, heard, heading, rule, verdict)
 
@@ -214,7 +216,9 @@ class Math(ReasoningEnv):
         if not self._knows(agent):
             index = self.possible_agents.index(agent)
             task = replace(
-                task, answer=halves.most_likely_answer(task, self.prompt_style, index), program=""
+                task,
+                answer=split_view.most_likely_answer(task, self.prompt_style, index),
+                program="",
             )
         if role_of(agent) == "tool":
             return f"# {message}\n{oracle.tool_program(task)}"
@@ -234,17 +238,17 @@ class Math(ReasoningEnv):
         )
 
     def _text(self) -> str:
-        return halves.problem_text(self.episode.task, self.prompt_style)
+        return split_view.problem_text(self.episode.task, self.prompt_style)
 
     def _expert_message(self, agent: str) -> str:
-        return halves.expert_message(self._text(), self.possible_agents.index(agent))
+        return split_view.expert_message(self._text(), self.possible_agents.index(agent))
 
     def _knows(self, agent: str) -> bool:
         """Whether an agent knows the whole problem, from its half and all that it was told last."""
         (heard,) = (text for other, text in self.episode.said.items() if other != agent)
         heard = heard[: self.message_chars]
         return (
-            halves.join_halves(self._text(), self.possible_agents.index(agent), heard)
+            split_view.join_halves(self._text(), self.possible_agents.index(agent), heard)
             == self._text()
         )
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmzoo.envs.base import make_env_fns
-from llmzoo.envs.math.rounds import ReasoningEnv
+from llmzoo.envs.math.reasoning_env import ReasoningEnv
 from llmzoo.envs.math.tasks import SAMPLES, MathTask
 from llmzoo.envs.sources import BadField, PublicSet, Record, get_field
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.given import TaskSource
 from llmzoo.envs.programs.client import CallHandler, Client
 from llmzoo.envs.programs.confined import Confined
 from llmzoo.envs.programs.env import from_program
 from llmzoo.envs.programs.errors import ProgramClosed, ProgramError
+from llmzoo.envs.user_tasks import TaskSource
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CommandLimits
 

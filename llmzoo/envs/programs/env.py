@@ -19,12 +19,12 @@ from llmzoo.envs.base import (
     Outcome,
     TextEnv,
 )
-from llmzoo.envs.given import TaskRow, TaskSource, load_tasks
 from llmzoo.envs.programs.errors import ProgramError
 from llmzoo.envs.programs.messages import ProgramCall
 from llmzoo.envs.programs.rewards import add_earlier_rewards, parse_outcome
 from llmzoo.envs.programs.running import TOGETHER, Program, ProgramRun
 from llmzoo.envs.tasks import TaskList, describe_task
+from llmzoo.envs.user_tasks import TaskRow, TaskSource, load_tasks
 from llmzoo.errors import ConfigError
 from llmzoo.spaces import Observation
 

@@ -101,13 +101,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
 from llmzoo.envs.proposing import oracle, prompts
 from llmzoo.envs.proposing.difficulty import DIFFICULTIES
 from llmzoo.envs.proposing.expressions import SIGNS
 from llmzoo.envs.proposing.puzzles import KINDS, SLIPS, ProposalRefused, Puzzle
 from llmzoo.envs.proposing.tasks import ProposeTask, canonical, make_tasks
-from llmzoo.envs.settings import check_choice, check_range
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import MalformedError, content_lines
 from llmzoo.errors import ConfigError
@@ -282,7 +282,7 @@ class Propose(TextEnv):
 
 
 def _last_line(text: str) -> str:
-    """The last line that says something, without its label and Markdown; raises :class:`Malformed` without
+    """The last line that says something, without its label and Markdown; raises :class:`MalformedError` without
     one."""
     lines = content_lines(text[: MAX_ACTION_CHARS + 1])
     last = lines[-1] if lines else ""

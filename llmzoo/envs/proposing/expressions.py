@@ -34,7 +34,7 @@ Expression = int | BinaryOperation
 
 
 def parse_expression(text: str) -> Expression:
-    """The expression that a text is; raises :class:`Malformed` for anything else."""
+    """The expression that a text is; raises :class:`MalformedError` for anything else."""
     text = text.translate(_SAME_SIGN).strip()
     if len(text) > MAX_CHARS:
         raise MalformedError(f"longer than {MAX_CHARS} characters")

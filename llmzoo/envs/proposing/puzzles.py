@@ -60,7 +60,7 @@ class Puzzle(ABC):
     @staticmethod
     @abstractmethod
     def read(text: str, rules: PuzzleRules) -> Puzzle:
-        """The puzzle that a line proposes; raises :class:`Malformed` or :class:`Refused`."""
+        """The puzzle that a line proposes; raises :class:`MalformedError` or :class:`Refused`."""
 
     @staticmethod
     @abstractmethod
@@ -78,7 +78,7 @@ class Puzzle(ABC):
 
     @abstractmethod
     def is_solved_by(self, answer: str) -> bool:
-        """Whether an answer is right; raises :class:`Malformed` if it cannot be read."""
+        """Whether an answer is right; raises :class:`MalformedError` if it cannot be read."""
 
     @abstractmethod
     def solution(self) -> str:

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.messages import NOT_DELIVERED
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.signals.code import Alphabet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.text import MalformedError
@@ -71,7 +71,7 @@ class ChainEnv(TextEnv, Generic[T]):
     # What a subclass supplies
 
     def read(self, text: str) -> Values:
-        """The values that an answer names; raises :class:`Malformed`."""
+        """The values that an answer names; raises :class:`MalformedError`."""
         raise NotImplementedError
 
     def solution(self) -> Values:

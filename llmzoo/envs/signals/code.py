@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from llmzoo.envs.settings import check_range
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.text import MalformedError, content_lines
 from llmzoo.errors import ConfigError
 
@@ -26,7 +26,7 @@ class Alphabet(NamedTuple):
 
     def read(self, text: str) -> str:
         """The message without spaces and commas: all of the text, or its only line that is one. Raises
-        :class:`Malformed`."""
+        :class:`MalformedError`."""
         message = _extract_line(text, self._fits)
         if not message:
             raise MalformedError("an empty message")
@@ -98,7 +98,7 @@ def _extract_line(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def parse_digits(text: str, length: int, base: int) -> tuple[int, ...]:
-    """The values of ``length`` digits from 1 to ``base``; raises :class:`Malformed` for any other text.
+    """The values of ``length`` digits from 1 to ``base``; raises :class:`MalformedError` for any other text.
 
     Spaces and commas between the digits do not matter, nor lines around the only one with such digits.
     """

@@ -58,8 +58,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import make_env_fns
-from llmzoo.envs.settings import check_range
 from llmzoo.envs.signals import code
 from llmzoo.envs.signals.chain import ChainEnv, Values
 from llmzoo.envs.signals.code import format_digits

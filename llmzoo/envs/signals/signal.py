@@ -67,12 +67,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import make_env_fns
-from llmzoo.envs.keys import sorted_key
-from llmzoo.envs.settings import check_choice, check_range
 from llmzoo.envs.signals import code
 from llmzoo.envs.signals.chain import ChainEnv, Values
 from llmzoo.envs.signals.code import format_digits
+from llmzoo.envs.symmetry_keys import sorted_key
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError
@@ -116,7 +116,7 @@ def describe_object(values: Values) -> str:
 
 
 def parse_object(text: str, attributes: int, values: int) -> Values:
-    """The object that a text names by one value of each attribute; raises :class:`Malformed`."""
+    """The object that a text names by one value of each attribute; raises :class:`MalformedError`."""
     text_words = set(_WORD.findall(text.lower()))
     answer = []
     for attribute, names in list(ATTRIBUTES.items())[:attributes]:

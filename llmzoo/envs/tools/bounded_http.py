@@ -20,7 +20,7 @@ def get(url: str, *, seconds: float, most_bytes: int) -> bytes:
     """The body of the answer of ``url``.
 
     Redirects are not followed: they raise ``HTTPError``, as does any status but success.
-    Raises :class:`TooLong`, ``TimeoutError`` and other ``OSError``.
+    Raises :class:`ResponseTooLong`, ``TimeoutError`` and other ``OSError``.
     """
     deadline = time.monotonic() + seconds
     sockets: list[socket.socket] = []

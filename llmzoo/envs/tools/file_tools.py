@@ -103,7 +103,7 @@ def delete_file(state: Folder, path: str) -> ToolReply:
 
 def files_tools(start: Folder | str | Path | None = None) -> tuple[Tool, ...]:
     """The four file tools. ``start``: the files at the start of an episode, as a mapping from path to
-    text or as a folder of text files, which is copied (see :func:`folder_from`)."""
+    text or as a folder of text files, which is copied (see :func:`load_folder`)."""
     if start is None:
         initial: Folder = {}
     elif isinstance(start, str | Path):

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from llmzoo.envs.text import truncate
-from llmzoo.envs.tools import mcp_wire
+from llmzoo.envs.tools import mcp_transport
 from llmzoo.envs.tools.schemas import BadArguments, Check, without_titles
 from llmzoo.envs.tools.toolbox import STATELESS, Tool, ToolError, ToolReply
 from llmzoo.errors import ConfigError, ServiceError
@@ -73,9 +73,9 @@ class McpServer:
         self._name = url or " ".join(command or ())
         self._timeout_s = timeout_s
         if command:
-            server = mcp_wire.stdio_transport(command, env)
+            server = mcp_transport.stdio_transport(command, env)
         else:
-            server = mcp_wire.http_transport(str(url), timeout_s)
+            server = mcp_transport.http_transport(str(url), timeout_s)
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[Any] | None = None
         tools_future: Future[list[Tool]] = Future()

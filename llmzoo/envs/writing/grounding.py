@@ -6,7 +6,7 @@ part, the others of the pair. ``thread`` is not measured for stories, which go o
 ``things`` is measured for stories only: the coverage of what is no name in the source, since names are
 easily put into any text.
 
-Each measure is worth 0 at one value and 1 at another (:class:`Standard`). The factor on the reward
+Each measure is worth 0 at one value and 1 at another (:class:`GroundingStandard`). The factor on the reward
 is the geometric mean of both parts' scores times what the pair's measures are worth; a score is the
 product of what a part's measures are worth. ``progress`` tells a better text from a worse one where
 all of this is 0: it counts each measure from its value for the worst text (:data:`WORST`).

@@ -59,8 +59,8 @@ from typing import Any, ClassVar
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.sources import PublicSet, Record
 from llmzoo.envs.writing import grounding, scoring
-from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, make_task
+from llmzoo.envs.writing.two_authors import TwoAuthors
 from llmzoo.envs.writing.wording import Wording
 
 

@@ -98,8 +98,8 @@ from typing import Any, ClassVar
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.sources import BadField, PublicSet, Record, get_field
 from llmzoo.envs.writing import grounding, scoring
-from llmzoo.envs.writing.pair import TwoAuthors
 from llmzoo.envs.writing.tasks import SAMPLES, WritingTask, reference_text
+from llmzoo.envs.writing.two_authors import TwoAuthors
 from llmzoo.envs.writing.wording import Wording
 
 _TITLE = re.compile(r"^TITLE:", re.MULTILINE)

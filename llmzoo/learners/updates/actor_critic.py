@@ -14,8 +14,8 @@ from torch import Tensor
 
 from llmzoo.learners.advantages import whiten
 from llmzoo.learners.configs.critics import ActorCriticConfig
+from llmzoo.learners.updates.batch_training import train_on_batch
 from llmzoo.learners.updates.critics import HeadCritic, ModelCritic
-from llmzoo.learners.updates.passes import train_on_batch
 from llmzoo.learners.updates.policy_gradient import (
     Metrics,
     PolicyGradientUpdater,

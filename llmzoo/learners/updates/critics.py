@@ -20,9 +20,9 @@ from llmzoo.distributed.sharding import (
 )
 from llmzoo.errors import ConfigError
 from llmzoo.learners.configs.critics import ActorCriticConfig
+from llmzoo.learners.updates.batch_training import MEMORY_ADVICE, minibatches, optimizer_step
 from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.passes import MEMORY_ADVICE, minibatches, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.turns import AgentTrajectory, ScoredTurn, Turn
 from llmzoo.learners.values import value_loss
@@ -32,9 +32,9 @@ from llmzoo.models.lora import parameter_count
 from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.models.packing import Segments, split_into_packs
 from llmzoo.policies import check_model
+from llmzoo.policies.critic_models import CriticModel, ValueHead
 from llmzoo.policies.settings import Chat
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.policies.values import CriticModel, ValueHead
 from llmzoo.records import Group
 
 HEAD_LEARNING_RATE = 1e-3  # learning rate of a head; it starts at zero, so a high rate is safe

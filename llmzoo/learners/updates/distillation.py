@@ -13,8 +13,8 @@ from torch import Tensor
 
 from llmzoo.learners.groups import GroupLearner, GroupUpdater
 from llmzoo.learners.losses import token_weights
+from llmzoo.learners.updates.batch_training import MicrobatchLoss
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.learners.updates.passes import MicrobatchLoss
 from llmzoo.learners.updates.policy_gradient import Metrics, surrogate_loss
 from llmzoo.learners.updates.teachers import Teachers
 from llmzoo.policies.base import Policy

@@ -23,6 +23,7 @@ from llmzoo.learners.configs.preferences import (
 )
 from llmzoo.learners.preference_losses import PairLogProbs, pair_losses
 from llmzoo.learners.preferences import is_conversational, load_preferences
+from llmzoo.learners.updates.batch_training import MEMORY_ADVICE
 from llmzoo.learners.updates.dpo_reference import RoundReference
 from llmzoo.learners.updates.pairs import (
     JointPair,
@@ -32,7 +33,6 @@ from llmzoo.learners.updates.pairs import (
     joint_pairs,
     truncate_pairs,
 )
-from llmzoo.learners.updates.passes import MEMORY_ADVICE
 from llmzoo.learners.updates.policy_gradient import Metrics, prefix_metrics
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, chunks, epoch_batches
 from llmzoo.learners.updates.step_bound import SAMPLE_SIZE, step_bound

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.learners.configs.rows import RowsConfig
+from llmzoo.learners.updates.batch_training import average_steps, optimizer_step
 from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
-from llmzoo.learners.updates.passes import average_steps, optimizer_step
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.step_bound import StepBound
 from llmzoo.models import tensor_io

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from llmzoo.errors import ConfigError, MissingExtraError
 from llmzoo.models.decode import SampledTokens, SamplerError
 from llmzoo.policies.vllm.config import ServerArgs
+from llmzoo.policies.vllm.http_client import HttpClient
 from llmzoo.policies.vllm.requests import tokens_from_answer
 from llmzoo.policies.vllm.weights import checkpoint_weights, required_max_lora_rank, save_weights
-from llmzoo.policies.vllm.wire import HttpClient
 
 if TYPE_CHECKING:
     from llmzoo.policies.transformers import TransformersPolicy

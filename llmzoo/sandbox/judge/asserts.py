@@ -16,8 +16,8 @@ from llmzoo.sandbox.confine.channel import Channel, ChannelClosed
 from llmzoo.sandbox.confine.job import Job, run_status
 from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
+from llmzoo.sandbox.judge.isolation_requirements import why_tests_share
 from llmzoo.sandbox.judge.literal_asserts import as_calls
-from llmzoo.sandbox.judge.needs import why_tests_share
 from llmzoo.sandbox.judge.verdicts import (
     SHOWN,
     judge_call_cases,

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .needs import Uses, is_builtin, standard_object
+from .isolation_requirements import Uses, is_builtin, standard_object
 
 _MODULES = {
     "collections": "Counter OrderedDict defaultdict deque namedtuple ChainMap",

@@ -17,8 +17,8 @@ from typing import Any
 
 from llmzoo.sandbox import syntax
 from llmzoo.sandbox.confine.values import check_keys
+from llmzoo.sandbox.judge.isolation_requirements import is_builtin
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, evaluate_literal
-from llmzoo.sandbox.judge.needs import is_builtin
 from llmzoo.sandbox.judge.vacuous import Narrower, some
 from llmzoo.sandbox.judge.verdicts import CallCase
 

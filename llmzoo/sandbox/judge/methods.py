@@ -2,7 +2,7 @@
 
 A test that expects plain data may call ``count``, ``index``, ``find`` or ``compare`` with the value
 that it expects. An object of the program would then decide, or return the value the next time.
-Methods that plain data have too are therefore told data only if they are in :data:`_MAY_BE_TOLD`, or if
+Methods that plain data have too are therefore told data only if they are in :data:`_MAY_RECEIVE_DATA`, or if
 the tests made the object themselves. The others are carried out here, on the object's content.
 """
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..confine.values import NotData
-from .kinds import VALUES
 from .operations import ARITHMETIC, COMPARISONS, CONVERSIONS, IN_PLACE, OTHERS, UNARY
 from .proxies import (
     Holder,
@@ -28,6 +27,7 @@ from .proxies import (
     remote_elements,
     remote_length,
 )
+from .stdlib_values import VALUES
 
 _IMMUTABLE = {t.__name__: t for t in (int, float, complex, str, bytes, tuple, frozenset)}
 _CONTAINERS = ("list", "dict", "set", "bytearray")

@@ -8,7 +8,7 @@ answer comes. Questions and answers have the same form::
 
 ``kind``: "?" for a question, "!" for the answer to the question with the same serial number.
 ``word``: the verb of a question, or how it ended. ``marks``: [index of an operand, key] of newly
-watched containers (see :mod:`mirrors`). ``changed``: [key, content] of containers watched before.
+watched containers (see :mod:`containers`). ``changed``: [key, content] of containers watched before.
 ``dropped``: what the sender no longer uses.
 """
 
@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from ..confine.channel import Channel, ChannelClosed
 from ..confine.values import NotData
-from .kinds import from_tag, to_tag
-from .mirrors import SharedContainers
+from .shared_containers import SharedContainers
+from .stdlib_values import from_tag, to_tag
 
 CALLABLE = 0  # the class handle of objects that can only be called
 LIBRARY = "library:"  # prefix of a name that the program has imported
@@ -55,7 +55,7 @@ class _Watched:
 class Peer:
     """One side. Subclasses define the answers, and how objects that are not data are sent.
 
-    Frames of the other side are not trusted. A frame of another form raises :class:`Gone`, as does
+    Frames of the other side are not trusted. A frame of another form raises :class:`PeerGone`, as does
     every later question.
     """
 
@@ -102,7 +102,7 @@ class Peer:
     def ask(self, word: str, *operands: Any, text: str = "", names: Sequence[str] = ()) -> Reply:
         """Ask the other side, and answer its questions until its answer comes.
 
-        Raises :class:`Gone`, and :class:`NotData` if an operand cannot be sent.
+        Raises :class:`PeerGone`, and :class:`NotData` if an operand cannot be sent.
         """
         if self.gone:
             raise PeerGone(self.gone)
@@ -125,7 +125,7 @@ class Peer:
         return reply
 
     def check_alive(self) -> None:
-        """Raises :class:`Gone` if the other side has ended or has sent an unrequested answer."""
+        """Raises :class:`PeerGone` if the other side has ended or has sent an unrequested answer."""
         if self.gone:
             raise PeerGone(self.gone)
         if self.channel.has_read:

@@ -14,20 +14,20 @@ from types import ModuleType
 from typing import Any
 
 from ..confine.channel import Channel
-from . import candidate, needs
+from . import candidate, isolation_requirements
 from .cases import Cases
-from .honest import (
+from .library_names import library_names
+from .run_cases import run_cases
+from .safe_comparison import (
     OPERAND_GUARD,
     OperandGuard,
     SafeComparisons,
     existing_classes,
     make_operand_guard,
 )
-from .library_names import library_names
-from .run_cases import run_cases
+from .tamper_detection import make_tamper_check, run_controls
 from .tester import MODULE, case_outcomes
 from .texts import describe_error
-from .tripwires import make_tamper_check, run_controls
 
 _JUDGING = (
     "json",
@@ -79,7 +79,7 @@ def _run_tests(
     guard: OperandGuard,
     result: dict[str, Any],
 ) -> str:
-    uses = needs.read_uses(cases.tree, cases.nodes)
+    uses = isolation_requirements.read_uses(cases.tree, cases.nodes)
     cases.tree = ast.fix_missing_locations(SafeComparisons().visit(cases.tree))
     module = ModuleType(MODULE)
     sys.modules[MODULE] = module
@@ -100,20 +100,23 @@ def _fill_namespace(
     names: dict[str, Any],
     program: dict[str, Any],
     cases: Cases,
-    uses: needs.Uses,
+    uses: isolation_requirements.Uses,
     entry_point: str | None,
 ) -> None:
     """Define the names that the tests use, see :mod:`needs`."""
-    programs = needs.builtins_under_test(cases.nodes, uses) | {entry_point or ""}
+    programs = isolation_requirements.builtins_under_test(cases.nodes, uses) | {entry_point or ""}
     librarys = library_names(cases.nodes, uses, programs)
     names.update({name: value for name, value in librarys.items() if name not in names})
     for name, value in program.items():
         if name in programs or not (
-            name in names or name.startswith("__") or needs.is_builtin(name)
+            name in names or name.startswith("__") or isolation_requirements.is_builtin(name)
         ):
             names[name] = value
     for name in uses.wanted - programs:
-        if not needs.is_builtin(name) and (known := needs.standard_object(name, uses)) is not None:
+        if (
+            not isolation_requirements.is_builtin(name)
+            and (known := isolation_requirements.standard_object(name, uses)) is not None
+        ):
             names[name] = known
     for here, there in uses.imported.items():
         if there in program:

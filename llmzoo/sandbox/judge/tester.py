@@ -15,11 +15,11 @@ from typing import Any
 
 from ..confine.channel import Channel, ChannelClosed
 from ..confine.values import NotData
-from . import needs
+from . import isolation_requirements
 from .array_guards import guard_arrays
 from .cases import Cases
+from .isolation_requirements import why_shared
 from .library_names import library_names
-from .needs import why_shared
 from .peer import PeerGone
 from .proxies import RemoteClass
 from .run_cases import run_cases
@@ -43,7 +43,7 @@ def judge(
     cases: Cases | None = None
     try:
         cases = Cases(tests)
-        uses = needs.read_uses(cases.tree, cases.nodes)
+        uses = isolation_requirements.read_uses(cases.tree, cases.nodes)
         result["shared_needed"] = why_shared(cases.nodes, uses.wanted)
         if result["shared_needed"] is None:
             peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in uses.wanted)
@@ -61,7 +61,11 @@ def case_outcomes(cases: Cases | None) -> list[list[Any]]:
 
 
 def _run_tests(
-    peer: TesterPeer, cases: Cases, uses: needs.Uses, entry_point: str | None, prelude: str
+    peer: TesterPeer,
+    cases: Cases,
+    uses: isolation_requirements.Uses,
+    entry_point: str | None,
+    prelude: str,
 ) -> str:
     """Run the cases. Returns what went wrong outside them, or why nothing was tested."""
     try:
@@ -100,10 +104,16 @@ def _run_tests(
 
 
 def _fill_namespace(
-    names: dict[str, Any], peer: TesterPeer, cases: Cases, uses: needs.Uses, entry_point: str | None
+    names: dict[str, Any],
+    peer: TesterPeer,
+    cases: Cases,
+    uses: isolation_requirements.Uses,
+    entry_point: str | None,
 ) -> None:
     """Define the names that the tests use, see :mod:`needs`."""
-    programs = needs.builtins_under_test(cases.nodes, uses) | set(uses.imported.values())
+    programs = isolation_requirements.builtins_under_test(cases.nodes, uses) | set(
+        uses.imported.values()
+    )
     if entry_point is not None:
         programs.add(entry_point)
         names.pop(entry_point, None)
@@ -111,9 +121,9 @@ def _fill_namespace(
     names.update({name: value for name, value in librarys.items() if name not in names})
     wanted = set(programs)
     for name in uses.wanted - programs:
-        if name in names or needs.is_builtin(name):
+        if name in names or isolation_requirements.is_builtin(name):
             continue
-        if (known := needs.standard_object(name, uses)) is not None:
+        if (known := isolation_requirements.standard_object(name, uses)) is not None:
             names[name] = known
         else:
             wanted.add(name)

@@ -10,11 +10,10 @@ from typing import Any
 
 from ..confine.channel import Channel
 from ..confine.values import NotData, dumps
-from .kinds import from_tag
-from .lending import CapabilityPolicy
+from .capability_policy import CapabilityPolicy
+from .isolation_requirements import library_object
 from .methods import restrict
 from .mirror_classes import mirror, nearest
-from .needs import library_object
 from .operations import IN_PLACE
 from .peer import CALLABLE, LIBRARY, Peer, PeerGone, Reply
 from .proxies import (
@@ -28,6 +27,7 @@ from .proxies import (
     may_ask,
     state_of,
 )
+from .stdlib_values import from_tag
 
 _HELD = (int, float, complex, str, bytes, tuple, frozenset)
 

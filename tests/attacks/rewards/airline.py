@@ -13,7 +13,7 @@ from pettingzoo import AECEnv
 
 import llmzoo
 from llmzoo.envs.tools.airline.database import total_paid
-from llmzoo.envs.tools.service.talk import STOP, TRANSFER, AnyConversation, format_calls
+from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, AnyConversation, format_calls
 from llmzoo.envs.tools.service.toolset import ServiceCall
 
 from .episode import returns

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 from pettingzoo import AECEnv
 
 import llmzoo
+from llmzoo.envs.tools.bfcl import call_format
 from llmzoo.envs.tools.bfcl import oracle as bfcl_oracle
-from llmzoo.envs.tools.bfcl import reading
 from llmzoo.envs.tools.bfcl_multi_turn import oracle as multi_turn_oracle
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.call_syntax import ToolCall
-from llmzoo.envs.tools.service import talk
+from llmzoo.envs.tools.service import conversations
 from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import phone
 from llmzoo.envs.tools.tool_use import oracle
@@ -293,7 +293,7 @@ def _truths(env: AECEnv) -> tuple[ToolCall, ...]:
 
 def _both_write_all(env: AECEnv, agent: str, turn: int) -> str:
     """Every right call from both agents: on single calls, and on the others."""
-    return reading.format_calls(_truths(env))
+    return call_format.format_calls(_truths(env))
 
 
 def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
@@ -305,14 +305,14 @@ def _all_combinations(env: AECEnv, agent: str, turn: int) -> str:
         for name in call.arguments
         for value in (0, 1, "", True)
     ]
-    return reading.format_calls(tuple((right + wrong)[: reading.MAX_CALLS]))
+    return call_format.format_calls(tuple((right + wrong)[: call_format.MAX_CALLS]))
 
 
 def _all_functions(env: AECEnv, agent: str, turn: int) -> str:
     """The right calls, and a call of each function that there is."""
     functions = env.unwrapped.episode.request.functions
     others = tuple(ToolCall(name, {"x": 1}) for name in functions)
-    return reading.format_calls(_truths(env) + others)
+    return call_format.format_calls(_truths(env) + others)
 
 
 def _nothing(env: AECEnv, agent: str, turn: int) -> str:
@@ -328,8 +328,8 @@ def _two_lists(env: AECEnv, agent: str, turn: int) -> str:
 
 def _repeated(env: AECEnv, agent: str, turn: int) -> str:
     """The agent's own calls, each twice; where none are due, the first right call."""
-    own = reading.parse_calls(env.unwrapped.expert(agent))
-    return reading.format_calls((own or _truths(env)[:1]) * 2)
+    own = call_format.parse_calls(env.unwrapped.expert(agent))
+    return call_format.format_calls((own or _truths(env)[:1]) * 2)
 
 
 _LISTS: dict[str, Act] = {
@@ -387,7 +387,7 @@ def _functions(env: AECEnv) -> list[tuple[str, Callable[..., object]]]:
 def _bare_calls(env: AECEnv) -> str:
     """Every function that needs no argument, as many as an answer may hold."""
     names = [n for n, f in _functions(env) if f.__code__.co_argcount == 1]
-    return f"[{', '.join(f'{name}()' for name in names[: reading.MAX_CALLS])}]"
+    return f"[{', '.join(f'{name}()' for name in names[: call_format.MAX_CALLS])}]"
 
 
 def _empty_calls(env: AECEnv) -> str:
@@ -396,14 +396,14 @@ def _empty_calls(env: AECEnv) -> str:
         ToolCall(n, dict.fromkeys(f.__code__.co_varnames[1 : f.__code__.co_argcount], ""))
         for n, f in _functions(env)
     ]
-    return reading.format_calls(tuple(calls[: reading.MAX_CALLS]))
+    return call_format.format_calls(tuple(calls[: call_format.MAX_CALLS]))
 
 
 def _whole_truth(env: AECEnv) -> str:
     """The calls of all turns in each turn."""
     dialogue = env.unwrapped.episode.dialogue
     every = [call for calls in dialogue.truths for call in calls]
-    return multi_turn_oracle.act(every[: reading.MAX_CALLS], dialogue)
+    return multi_turn_oracle.act(every[: call_format.MAX_CALLS], dialogue)
 
 
 _SOME_TURNS = 0.35  # those of which the responses were there and the state right
@@ -463,12 +463,14 @@ def _to_the_customer(message: str) -> Act:
 
 def _over_at_once(env: AECEnv, agent: str, turn: int) -> str:
     if agent.startswith("user"):
-        return talk.STOP
-    return talk.format_calls([ServiceCall("assistant", talk.TRANSFER, {"summary": "no"})])
+        return conversations.STOP
+    return conversations.format_calls(
+        [ServiceCall("assistant", conversations.TRANSFER, {"summary": "no"})]
+    )
 
 
 def _hung_up(env: AECEnv, agent: str, turn: int) -> str:
-    return talk.STOP
+    return conversations.STOP
 
 
 def _unpaid(env: AECEnv, agent: str) -> str:
@@ -483,7 +485,7 @@ def _unpaid(env: AECEnv, agent: str) -> str:
             "customer_id": data.customer_by_number(place.phone_number)["customer_id"],
             "line_id": data.line_by_number(place.phone_number)["line_id"],
         }
-        return talk.format_calls([ServiceCall("assistant", "resume_line", ids)])
+        return conversations.format_calls([ServiceCall("assistant", "resume_line", ids)])
     return expert
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.games.planning import PlanningGame, PlanResult
+from llmzoo.envs.games.planning_game import PlanningGame, PlanResult
 from llmzoo.envs.tasks import TaskList
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError, UnknownNameError

@@ -13,7 +13,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.games import halves
+from llmzoo.envs.games import split_view
 from llmzoo.envs.games.plan_path import oracle as paths
 from llmzoo.envs.games.plan_path.tasks import PathTask
 from llmzoo.envs.games.sudoku.solving import find_solutions
@@ -136,9 +136,9 @@ def test_what_a_sudoku_pays(tmp_path):
 
 def test_the_halves_of_a_map():
     rows = ["abc", "def"]
-    assert halves.mask_rows(rows, planner=True) == ["?b?", "d?f"]
-    assert halves.mask_rows(rows, planner=False) == ["a?c", "?e?"]
-    assert halves.mask_rows(rows, True, halves.lower_half(2)) == ["???", "def"]
+    assert split_view.mask_rows(rows, planner=True) == ["?b?", "d?f"]
+    assert split_view.mask_rows(rows, planner=False) == ["a?c", "?e?"]
+    assert split_view.mask_rows(rows, True, split_view.lower_half(2)) == ["???", "def"]
 
 
 def test_a_message_is_quoted_line_by_line():

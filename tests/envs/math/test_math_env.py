@@ -10,7 +10,7 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.math import generator, oracle, scoring
-from llmzoo.envs.math.rounds import MathState
+from llmzoo.envs.math.reasoning_env import MathState
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.errors import ConfigError
 from llmzoo.rollout import fork

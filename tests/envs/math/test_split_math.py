@@ -11,7 +11,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.math import halves
+from llmzoo.envs.math import split_view
 from llmzoo.errors import ConfigError
 
 REASONER, TOOL = AGENTS = ("reasoner_0", "tool_1")
@@ -30,9 +30,9 @@ def with_numbers(env, one_agent):
     task = env.episode.task
     changed = {}
     for name in ("question", "terse"):
-        other = halves.visible_half(getattr(task, name), AGENTS.index(one_agent))
-        while halves.HIDDEN in other:
-            other = other.replace(halves.HIDDEN, "98761", 1)
+        other = split_view.visible_half(getattr(task, name), AGENTS.index(one_agent))
+        while split_view.HIDDEN in other:
+            other = other.replace(split_view.HIDDEN, "98761", 1)
         changed[name] = other
     env.episode = replace(
         env.episode, task=replace(task, **changed, answer="31", program="print(31)")
@@ -43,24 +43,24 @@ def with_numbers(env, one_agent):
 @pytest.fixture
 def few_samples(monkeypatch):
     """Guesses come from 2,000 drawn problems, which take a tenth of the usual time."""
-    monkeypatch.setattr(halves, "_SAMPLES", 2_000)
-    monkeypatch.setattr(halves, "_samples", functools.cache(halves._samples.__wrapped__))
+    monkeypatch.setattr(split_view, "_SAMPLES", 2_000)
+    monkeypatch.setattr(split_view, "_samples", functools.cache(split_view._samples.__wrapped__))
 
 
 def test_the_halves_of_a_problem():
     assert (
-        halves.visible_half(TEXT, 0)
+        split_view.visible_half(TEXT, 0)
         == "Ada has 12 figs. She buys __ bags of 7 figs for __ crowns, and then twice as many."
     )
     assert (
-        halves.visible_half(TEXT, 1)
+        split_view.visible_half(TEXT, 1)
         == "Ada has __ figs. She buys 3 bags of __ figs for 2.5 crowns, and then __ as many."
     )
-    assert halves.expert_message(TEXT, 1) == "I see: 3, 2.5"
-    assert halves.join_halves(TEXT, 0, "Well.\n# I see: 3, 2.5\nprint(1)") == TEXT
-    assert halves.join_halves(TEXT, 0, "I see: 4, 2.5") == TEXT.replace("3 bags", "4 bags")
-    assert halves.join_halves(TEXT, 0, "I see: 3") is None
-    assert halves.join_halves(TEXT, 0, "3, 2.5") is None
+    assert split_view.expert_message(TEXT, 1) == "I see: 3, 2.5"
+    assert split_view.join_halves(TEXT, 0, "Well.\n# I see: 3, 2.5\nprint(1)") == TEXT
+    assert split_view.join_halves(TEXT, 0, "I see: 4, 2.5") == TEXT.replace("3 bags", "4 bags")
+    assert split_view.join_halves(TEXT, 0, "I see: 3") is None
+    assert split_view.join_halves(TEXT, 0, "3, 2.5") is None
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
@@ -131,7 +131,7 @@ def test_the_pair_solves_tasks_by_messages():
 def test_the_full_view_takes_no_part_in_it():
     env = llmzoo.make("math_v0", family="word_problems", split="test")
     env.reset(options={"task": 0})
-    assert halves.HIDDEN not in env.observe(REASONER)
+    assert split_view.HIDDEN not in env.observe(REASONER)
 
 
 @pytest.mark.parametrize(

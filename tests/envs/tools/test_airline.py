@@ -15,7 +15,13 @@ from llmzoo.envs.forking import fork
 from llmzoo.envs.tools.airline import customer, scoring, tasks
 from llmzoo.envs.tools.airline.records import build_database
 from llmzoo.envs.tools.airline.tasks import AirlineTask
-from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, ConversationEntry, format_calls
+from llmzoo.envs.tools.service.conversations import (
+    SILENCE,
+    STOP,
+    TRANSFER,
+    ConversationEntry,
+    format_calls,
+)
 from llmzoo.envs.tools.service.toolset import ServiceCall
 
 AGENT, USER = "agent_0", "user_1"

@@ -18,7 +18,7 @@ import pytest
 from llmzoo.envs.tools.airline import records, scoring, tasks
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.database import AirlineDatabase
-from llmzoo.envs.tools.service.talk import ConversationEntry
+from llmzoo.envs.tools.service.conversations import ConversationEntry
 from llmzoo.envs.tools.service.toolset import CallError, ServiceCall, parameters_of
 
 official = pytest.importorskip(

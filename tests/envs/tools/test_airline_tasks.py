@@ -13,7 +13,7 @@ import llmzoo
 from llmzoo.envs.tasks import assign_split
 from llmzoo.envs.tools.airline import generator, tasks
 from llmzoo.envs.tools.airline.database import FREE_BAGS, total_paid
-from llmzoo.envs.tools.airline.network import DATES, network
+from llmzoo.envs.tools.airline.flight_network import DATES, network
 from llmzoo.envs.tools.airline.tasks import INTENTS
 from llmzoo.errors import ConfigError, SkippedRecordsWarning
 

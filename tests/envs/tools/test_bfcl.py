@@ -13,7 +13,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs import sources
-from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
+from llmzoo.envs.tools.bfcl import call_format, oracle, scoring, tasks
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import ConfigError, FallbackWarning
 
@@ -52,7 +52,7 @@ def record(accepted, *, required=(), types=None, **more):
 
 def is_right(accepted, text, **kwargs):
     request = tasks.parse_record(record(accepted, **kwargs))
-    return scoring.is_exact_match(reading.parse_calls(text), request)
+    return scoring.is_exact_match(call_format.parse_calls(text), request)
 
 
 def played(env, *answers, task=0):
@@ -94,7 +94,7 @@ def played(env, *answers, task=0):
     ],
 )
 def test_forms_that_are_read(text, calls):
-    assert list(reading.parse_calls(text)) == calls
+    assert list(call_format.parse_calls(text)) == calls
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_forms_that_are_read(text, calls):
     ],
 )
 def test_forms_that_are_not_read(text, reason):
-    with pytest.raises(reading.NoCalls, match=reason):
-        reading.parse_calls(text)
+    with pytest.raises(call_format.NoCalls, match=reason):
+        call_format.parse_calls(text)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_forms_that_are_not_read(text, reason):
 )
 def test_hostile_text_is_read_quickly_or_refused(text, no_collector):
     began = time.process_time()
-    with contextlib.suppress(reading.NoCalls):
-        reading.parse_calls(text)
+    with contextlib.suppress(call_format.NoCalls):
+        call_format.parse_calls(text)
     assert time.process_time() - began < 0.2
 
 
@@ -157,19 +157,19 @@ def test_hostile_text_is_read_quickly_or_refused(text, no_collector):
     ],
 )
 def test_an_empty_list_in_a_call_of_json_is_no_list_of_calls(text):
-    assert reading.parse_calls(text) == (ToolCall("f", {"a": []}),)
+    assert call_format.parse_calls(text) == (ToolCall("f", {"a": []}),)
 
 
 def test_text_of_an_argument_is_no_call():
     text = '<tool_call>{"name": "f", "arguments": {"a": "[g(b=1)]"}}</tool_call>'
-    assert reading.parse_calls(text) == (ToolCall("f", {"a": "[g(b=1)]"}),)
+    assert call_format.parse_calls(text) == (ToolCall("f", {"a": "[g(b=1)]"}),)
 
 
 def test_nothing_that_is_written_runs(tmp_path):
     victim = tmp_path / "victim"
-    with pytest.raises(reading.NoCalls):
-        reading.parse_calls(f"[f(a=open({str(victim)!r}, 'w'))]")
-    assert reading.parse_calls(f"[open(file={str(victim)!r}, mode='w')]")
+    with pytest.raises(call_format.NoCalls):
+        call_format.parse_calls(f"[f(a=open({str(victim)!r}, 'w'))]")
+    assert call_format.parse_calls(f"[open(file={str(victim)!r}, mode='w')]")
     assert not victim.exists()
 
 
@@ -252,7 +252,7 @@ def assert_judged(requests):
     for request in requests:
         for name, pick in PICKS.items():
             calls = tuple(oracle.build_call(truth, request, pick) for truth in request.truths)
-            assert reading.parse_calls(reading.format_calls(calls)) == calls
+            assert call_format.parse_calls(call_format.format_calls(calls)) == calls
             assert scoring.is_exact_match(calls, request), (request.name, name)
             assert [scoring.find_schema_error(call, request) for call in calls] == [None] * len(
                 calls
@@ -268,7 +268,7 @@ def assert_judged(requests):
 
 def test_the_longest_turn_of_a_reference_fits_one_answer():
     calls = tuple(ToolCall("f", {"a": number}) for number in range(34))
-    assert reading.parse_calls(reading.format_calls(calls)) == calls
+    assert call_format.parse_calls(call_format.format_calls(calls)) == calls
 
 
 def test_every_record_of_the_sample_is_right_for_its_own_truth():

@@ -9,7 +9,13 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.forking import fork
-from llmzoo.envs.tools.service.talk import SILENCE, STOP, TRANSFER, ConversationEntry, format_calls
+from llmzoo.envs.tools.service.conversations import (
+    SILENCE,
+    STOP,
+    TRANSFER,
+    ConversationEntry,
+    format_calls,
+)
 from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import customer, oracle
 from llmzoo.envs.tools.telecom.issues import (

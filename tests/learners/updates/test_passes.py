@@ -5,7 +5,7 @@ import random
 import pytest
 
 from llmzoo.learners.configs.surrogate import SurrogateConfig
-from llmzoo.learners.updates.passes import minibatches
+from llmzoo.learners.updates.batch_training import minibatches
 
 
 @pytest.mark.parametrize(

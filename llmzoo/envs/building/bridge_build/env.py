@@ -76,6 +76,7 @@ import random
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
@@ -84,7 +85,6 @@ from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
 

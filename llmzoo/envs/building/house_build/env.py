@@ -77,6 +77,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, MATERIALS, STONE, SYMBOLS, WOOD, Stock
@@ -85,7 +86,6 @@ from llmzoo.envs.building.house_build.tasks import HouseTask
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
 

@@ -74,6 +74,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import pictures
 from llmzoo.envs.building.orders import OrderRefused, Orders, Reader
@@ -91,7 +92,6 @@ from llmzoo.envs.building.resource_gathering.tasks import (
 )
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
 from llmzoo.envs.drawing import Board, BoardCell
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import generate_tasks
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError

@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 from functools import cached_property
 
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.building.blocks import STONE, Box
 from llmzoo.envs.building.font import HEIGHT, LETTERS, text_rows
-from llmzoo.envs.settings import check_range
 
 LEVELS = {"easy": 2, "normal": 3, "hard": 5}  # letters
 MAX_LETTERS = 5

@@ -63,6 +63,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.bug_fix import halves, oracle, scoring, tasks
@@ -75,7 +76,6 @@ from llmzoo.envs.messages import (
     parse_message,
     penalize_undelivered,
 )
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError

@@ -61,12 +61,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError

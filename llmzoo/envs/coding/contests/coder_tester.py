@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import programs
 from llmzoo.envs.coding.contests import oracle, prompts, scoring, targets, trials
@@ -27,7 +28,6 @@ from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.coding.contests.tasks import Problem, canonical
 from llmzoo.envs.coding.contests.trials import KnownSolution
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError

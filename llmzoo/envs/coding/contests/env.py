@@ -89,6 +89,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.coding.contests import halves, oracle, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
@@ -101,7 +102,6 @@ from llmzoo.envs.messages import (
     parse_message,
     penalize_undelivered,
 )
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import ID_FIELDS, LoadedTasks, load_file
 from llmzoo.envs.tasks import Tasks
 from llmzoo.errors import ConfigError

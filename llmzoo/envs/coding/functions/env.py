@@ -86,11 +86,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.coding.functions import generator
 from llmzoo.envs.coding.functions.tasks import SAMPLES, FunctionTask, canonical
 from llmzoo.envs.coding.functions.writers import TwoWriters
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import read_shipped_records
 from llmzoo.envs.tasks import TaskList, Tasks, generate_tasks
 

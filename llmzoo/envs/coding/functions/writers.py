@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as told
 from llmzoo.envs.coding.functions import oracle, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical, contract
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError, NoSolutionError

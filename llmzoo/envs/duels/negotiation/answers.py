@@ -28,7 +28,7 @@ def parse_answer(text: str, pool: Share, limit: int) -> NegotiationAnswer:
     """The last line that begins with ``Offer:`` or consists of ``Accept``; what stands above it is the
     message, and what stands below it does not matter.
 
-    ``limit``: characters of a message. Raises :class:`Malformed`.
+    ``limit``: characters of a message. Raises :class:`MalformedError`.
     """
     lines = _check_message(text).splitlines()
     for number in reversed(range(len(lines))):
@@ -43,7 +43,7 @@ def parse_answer(text: str, pool: Share, limit: int) -> NegotiationAnswer:
 
 
 def parse_terse_answer(text: str, pool: Share) -> NegotiationAnswer:
-    """A digit for each kind, such as ``120``, or ``accept``, and nothing else; raises :class:`Malformed`."""
+    """A digit for each kind, such as ``120``, or ``accept``, and nothing else; raises :class:`MalformedError`."""
     plain = _SPACES.sub("", _check_message(text)).lower()
     if plain == ACCEPT.lower():
         return NegotiationAnswer(None)

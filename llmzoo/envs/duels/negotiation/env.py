@@ -62,6 +62,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.duels.env import PLAYERS
 from llmzoo.envs.duels.negotiation import answers, oracle
@@ -81,7 +82,6 @@ from llmzoo.envs.duels.negotiation.scenarios import (
     sample_scenario,
 )
 from llmzoo.envs.messages import MAX_MESSAGE_CHARS, quote_message
-from llmzoo.envs.settings import check_choice, check_range
 from llmzoo.envs.tasks import describe_task, generate_tasks
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError

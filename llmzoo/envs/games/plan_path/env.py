@@ -18,7 +18,7 @@ the planner reads where it leads and commits a path. The next round begins at th
 ends at the goal, or before the first move that hits a wall or leaves the grid; the moves before it
 count. At most 1000 moves.
 
-**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
+**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning_game`).
 
 | part | who | worth over an episode |
 |---|---|---|
@@ -61,11 +61,11 @@ import random
 from typing import Any, Literal
 
 from llmzoo.envs.base import make_env_fns
-from llmzoo.envs.games import cells, halves
+from llmzoo.envs.games import cells, split_view
 from llmzoo.envs.games.plan_path import oracle, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
-from llmzoo.envs.games.planning import PLANNER, PlanResult
-from llmzoo.envs.games.walking import WalkingGame
+from llmzoo.envs.games.planning_game import PLANNER, PlanResult
+from llmzoo.envs.games.walking_game import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
 
@@ -220,7 +220,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
         task, planner = self.episode.task, agent == PLANNER
         floor = [row.replace(tasks.START, ".").replace(tasks.GOAL, ".") for row in task.rows]
         cell, symbol = (world, "@") if planner else (task.goal, tasks.GOAL)
-        rows = halves.mask_rows(floor, planner)
+        rows = split_view.mask_rows(floor, planner)
         row, column = cell
         rows[row] = f"{rows[row][:column]}{symbol}{rows[row][column + 1 :]}"
         return "\n".join(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from llmzoo.envs.games import halves
+from llmzoo.envs.games import split_view
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.plan_path.tasks import (
     FLOOR,
@@ -78,7 +78,7 @@ def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
 
 def plan_from_half(seen: Sequence[str], position: Position, heard: str, turn: int) -> str:
     """The walker's plan in the split view: a shortest path on the grid as it is :func:`believed` to be, or
-    else a :func:`sweep`."""
+    else a :func:`sweep_unseen`."""
     task = reconstruct_task(seen, position, heard)
     return sweep_unseen(seen, position, turn) if task is None else expert(task, position)
 
@@ -88,16 +88,16 @@ def reconstruct_task(seen: Sequence[str], position: Position, heard: str) -> Pat
 
     A message tells the other half if it holds a map. An unseen cell counts as floor.
     """
-    other_rows = halves.parse_rows(
-        heard, len(seen), len(seen[0]), WALL + FLOOR + GOAL + halves.UNSEEN
+    other_rows = split_view.parse_rows(
+        heard, len(seen), len(seen[0]), WALL + FLOOR + GOAL + split_view.UNSEEN
     )
     if other_rows is None or sum(row.count(GOAL) for row in other_rows) != 1:
         return None
     rows = [
         "".join(
-            theirs if theirs == GOAL or not halves.is_planner_checkerboard_cell(r, c) else mine
+            theirs if theirs == GOAL or not split_view.is_planner_checkerboard_cell(r, c) else mine
             for c, (mine, theirs) in enumerate(zip(*pair, strict=True))
-        ).replace(halves.UNSEEN, FLOOR)
+        ).replace(split_view.UNSEEN, FLOOR)
         for r, pair in enumerate(zip(seen, other_rows, strict=True))
     ]
     row, column = position

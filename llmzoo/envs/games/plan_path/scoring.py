@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from llmzoo.envs.drawing import Board, BoardCell
+from llmzoo.envs.games.board_views import MovesView
 from llmzoo.envs.games.cells import JUMP
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.plan_path.tasks import MAX_SIDE, PathTask, Position
-from llmzoo.envs.games.sightings import MovesView
 
 _WALKED = {**DELTAS, JUMP: (MAX_SIDE, MAX_SIDE)}  # a jump always leads off the grid
 _ARRIVED, _START = BoardCell("@", "player_on_goal"), BoardCell("S", "start")

@@ -20,7 +20,7 @@ matter, and the last code fence, `Answer:` line or line of moves counts (the ful
 `llmzoo.envs.games.moves.parse_moves`). Moves are carried out up to the first impossible one; the moves
 before it count. Moves after the level is solved are ignored.
 
-**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
+**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning_game`).
 
 | part | who | worth over an episode |
 |---|---|---|
@@ -71,12 +71,12 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells
-from llmzoo.envs.games.planning import PLANNER, PlanResult
+from llmzoo.envs.games.planning_game import PLANNER, PlanResult
 from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
 from llmzoo.envs.games.sokoban.levels import build_tables, cells_in_mask
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
-from llmzoo.envs.games.walking import WalkingGame
+from llmzoo.envs.games.walking_game import WalkingGame
 from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.errors import ConfigError

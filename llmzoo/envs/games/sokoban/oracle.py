@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Set
 from functools import lru_cache
 
-from llmzoo.envs.games import cells, halves
+from llmzoo.envs.games import cells, split_view
 from llmzoo.envs.games.moves import DELTAS
 from llmzoo.envs.games.sokoban import scoring, tasks
 from llmzoo.envs.games.sokoban.levels import (
@@ -203,12 +203,12 @@ def _shortest_walk(
 def reconstruct_position(seen: str, heard: str) -> Position | None:
     """The position that the planner's half and a message give; None if they give no level."""
     mine = seen.split("\n")
-    other_rows = halves.parse_rows(heard, len(mine), len(mine[0]), "# .$*?")
+    other_rows = split_view.parse_rows(heard, len(mine), len(mine[0]), "# .$*?")
     if other_rows is None:
         return None
     rows = [
         "".join(
-            _merge_cell(own, theirs, halves.is_planner_checkerboard_cell(r, c))
+            _merge_cell(own, theirs, split_view.is_planner_checkerboard_cell(r, c))
             for c, (own, theirs) in enumerate(zip(*pair, strict=True))
         )
         for r, pair in enumerate(zip(mine, other_rows, strict=True))
@@ -224,7 +224,7 @@ def _merge_cell(own: str, theirs: str, planners: bool) -> str:
     goal = theirs in ".*"
     if own == "@" or planners:
         return {"@": "@+", " ": " .", "$": "$*"}.get(own, own * 2)[goal]
-    return theirs.replace(halves.UNSEEN, " ")
+    return theirs.replace(split_view.UNSEEN, " ")
 
 
 def explore(seen: str, turn: int) -> str:

@@ -156,7 +156,7 @@ def progress(world: Position) -> float:
     """The share of the level that is solved: 0 at the start and in a dead position, 1 only when solved.
 
     Otherwise the mean of two shares, each at least 0: the boxes brought onto goals, of those to bring;
-    and the pushes saved, of those needed at the start (see :func:`pushes_left`).
+    and the pushes saved, of those needed at the start (see :func:`min_pushes_left`).
     """
     return measure_standing(world.level, world.boxes).progress
 

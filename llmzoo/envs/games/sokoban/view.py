@@ -7,9 +7,9 @@ tables of :mod:`.levels` are not computed for it.
 from __future__ import annotations
 
 from llmzoo.envs.drawing import Board, BoardCell
-from llmzoo.envs.games import halves
+from llmzoo.envs.games import split_view
+from llmzoo.envs.games.board_views import MovesView, Rows
 from llmzoo.envs.games.moves import DELTAS
-from llmzoo.envs.games.sightings import MovesView, Rows
 
 _ENTERED, _LEFT = {" ": "@", ".": "+"}, {"@": " ", "+": "."}
 _UNBOXED, _BOXED = {"$": " ", "*": "."}, {" ": "$", ".": "*"}
@@ -78,10 +78,10 @@ def visible_half(drawn: str, planner: bool) -> str:
     rows = drawn.split("\n")
     kept, visible_rows = (_NO_GOALS, "@") if planner else (_NO_PLAYER, ".")
     always = frozenset("@+") if planner else _GOALS
-    seen = halves.mask_rows([row.translate(kept) for row in rows], planner)
+    seen = split_view.mask_rows([row.translate(kept) for row in rows], planner)
     return "\n".join(
         "".join(
-            visible_rows if own == halves.UNSEEN and symbol in always else own
+            visible_rows if own == split_view.UNSEEN and symbol in always else own
             for own, symbol in zip(*pair, strict=True)
         )
         for pair in zip(seen, rows, strict=True)

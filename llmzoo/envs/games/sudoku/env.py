@@ -16,7 +16,7 @@ the planner reads the check and commits a grid, which stays for the next round.
 matter, and the last grid counts. Cells filled earlier may be changed. An answer that changes a given is
 rejected as a whole.
 
-**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning`).
+**Rewards** (potential-based, gamma 1; see `llmzoo.envs.games.planning_game`).
 
 | part | who | worth over an episode |
 |---|---|---|
@@ -60,8 +60,8 @@ from typing import Any, Literal, NamedTuple
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.drawing import Board
-from llmzoo.envs.games import halves
-from llmzoo.envs.games.planning import PLANNER, PlanningGame, PlanResult
+from llmzoo.envs.games import split_view
+from llmzoo.envs.games.planning_game import PLANNER, PlanningGame, PlanResult
 from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.messages import MESSAGE_CHARS
@@ -129,7 +129,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
         if self.view == "split":
-            text = text.replace(halves.UNSEEN, scoring.BLANK)
+            text = text.replace(split_view.UNSEEN, scoring.BLANK)
         return scoring.parse_fills(text, self.episode.task.size)
 
     def carry_out(
@@ -202,11 +202,11 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
 
     def half(self, agent: str, world: FilledGrid) -> str:
         """The proposer's givens; or the planner's, and what it has filled in."""
-        lower = halves.lower_half(self.episode.task.size)
+        lower = split_view.lower_half(self.episode.task.size)
         givens = scoring.format_rows(world.puzzle).split("\n")
         if agent != PLANNER:
-            return "\n".join(halves.mask_rows(givens, False, lower))
-        unseen = "".join(halves.mask_rows(givens, True, lower))
+            return "\n".join(split_view.mask_rows(givens, False, lower))
+        unseen = "".join(split_view.mask_rows(givens, True, lower))
         filled = zip(world.grid, unseen, strict=True)
         return scoring.format_rows("".join(d if d != scoring.BLANK else own for d, own in filled))
 
@@ -239,7 +239,9 @@ def _givens_text(puzzle: str) -> str:
 @lru_cache(maxsize=1024)
 def _planners_half(puzzle: str) -> str:
     rows = scoring.format_rows(puzzle).split("\n")
-    return "".join(halves.mask_rows(rows, True, halves.lower_half(len(rows)), scoring.BLANK))
+    return "".join(
+        split_view.mask_rows(rows, True, split_view.lower_half(len(rows)), scoring.BLANK)
+    )
 
 
 def _make_filled_grid(task: SudokuTask, grid: str) -> FilledGrid:

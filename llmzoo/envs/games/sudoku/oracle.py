@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from llmzoo.envs.games import halves
+from llmzoo.envs.games import split_view
 from llmzoo.envs.games.sudoku.scoring import BLANK, format_rows, grid_side
 from llmzoo.envs.games.sudoku.solving import find_solutions
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
@@ -45,13 +45,13 @@ def fill_from_half(own: str, heard: str, turn: int) -> str:
 def _merge_givens(own: str, heard: str) -> str:
     """The planner's givens, with those that a message tells of the other cells."""
     size = grid_side(own)
-    received_givens = halves.parse_rows(
-        heard, size, size, "123456789"[:size] + BLANK + halves.UNSEEN
+    received_givens = split_view.parse_rows(
+        heard, size, size, "123456789"[:size] + BLANK + split_view.UNSEEN
     )
     if received_givens is None:
         return own
-    planners = halves.lower_half(size)
+    planners = split_view.lower_half(size)
     return "".join(
-        mine if planners(*divmod(cell, size)) or theirs == halves.UNSEEN else theirs
+        mine if planners(*divmod(cell, size)) or theirs == split_view.UNSEEN else theirs
         for cell, (mine, theirs) in enumerate(zip(own, "".join(received_givens), strict=True))
     )

@@ -31,7 +31,7 @@ def parse_fills(text: str, size: int) -> tuple[Fill, ...]:
 
     A grid is ``size`` lines of ``size`` digits, lists of lists, or one run of size*size symbols. Spaces,
     bars, commas and brackets between digits are skipped; ``.``, ``0`` and ``_`` leave a cell as it is.
-    Raises :class:`Malformed`.
+    Raises :class:`MalformedError`.
     """
     if "```" in text:
         text = _FENCE.sub("\n", text)
@@ -202,7 +202,7 @@ def _count_unequal(difference: int) -> int:
 def progress(puzzle: str, grid: str, right: int, shown: str) -> float:
     """The share of the open cells that are right; 1 only when solved.
 
-    ``right``: the :func:`right_cells` of ``grid``. ``shown``: the puzzle with only those givens that stand
+    ``right``: the :func:`count_right_cells` of ``grid``. ``shown``: the puzzle with only those givens that stand
     in the grid from the start. A changed given counts as one right cell less.
     """
     if right == len(grid) or is_solved(puzzle, grid):

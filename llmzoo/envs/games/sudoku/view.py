@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from llmzoo.envs.drawing import Board, BoardCell, BoardInText
-from llmzoo.envs.games.sightings import BoardView, read_lines
+from llmzoo.envs.games.board_views import BoardView, read_lines
 from llmzoo.envs.games.sudoku.scoring import BLANK, SIZES, grid_side, units_of
 
 _LEGENDS = ("\nThe givens among these are:\n", "\ngivens\n")

@@ -38,7 +38,7 @@ _CAPITALS = re.compile(r"[A-Z]{2,}")
 
 
 def same_answer(gold: Answer, given: Answer) -> bool:
-    """Whether ``given`` is the answer ``gold``. Raises ``NoAnswer``."""
+    """Whether ``given`` is the answer ``gold``. Raises ``AnswerParseError``."""
     if _words(gold) and _words(gold) == _words(given):
         return True
     if isinstance(gold, Time) and isinstance(given, Time):

@@ -84,7 +84,7 @@ class AnswerParseError(ValueError):
 
 
 def parse_answer(text: str, depth: int = 0) -> Answer:
-    """The answer in a clean text. Raises :class:`NoAnswer`."""
+    """The answer in a clean text. Raises :class:`AnswerParseError`."""
     text = text.strip().strip(",;").strip()
     if depth > _DEEPEST or not text:
         raise AnswerParseError

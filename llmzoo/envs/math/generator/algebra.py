@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from llmzoo.envs.keys import linear_system_key, normalize_row
 from llmzoo.envs.math.generator.formulas import (
     drop_coefficient_spaces,
     format_equation,
@@ -18,6 +17,7 @@ from llmzoo.envs.math.generator.formulas import (
 )
 from llmzoo.envs.math.generator.inequalities import inequality, quadratic_inequality
 from llmzoo.envs.math.generator.problem import MathProblem, WeightedKinds, format_ratio, nonzero
+from llmzoo.envs.symmetry_keys import linear_system_key, normalize_row
 
 _SET = "Give the set of all its solutions in ascending order, such as {-1, 4}."
 _PAIR = "Give the pair (x, y), such as (2, -3)."

@@ -10,13 +10,13 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from llmzoo.envs.keys import commutative_key
 from llmzoo.envs.math.generator.problem import (
     MathProblem,
     WeightedKinds,
     format_decimal,
     format_ratio,
 )
+from llmzoo.envs.symmetry_keys import commutative_key
 
 _ASK = (
     "Compute {}.",

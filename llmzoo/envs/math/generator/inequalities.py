@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from llmzoo.envs.keys import normalize_row
 from llmzoo.envs.math.generator.formulas import (
     drop_coefficient_spaces,
     format_subtrahend,
     format_sum,
 )
 from llmzoo.envs.math.generator.problem import MathProblem, format_ratio, nonzero
+from llmzoo.envs.symmetry_keys import normalize_row
 
 _INTERVAL = "Give all its solutions as an interval, such as (2, \\infty) or [-1, 5]."
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from llmzoo.envs.keys import sorted_key
 from llmzoo.envs.math.generator import names
 from llmzoo.envs.math.generator.problem import MathProblem, format_count, format_decimal
+from llmzoo.envs.symmetry_keys import sorted_key
 
 _FRACTION = "Give a fraction in lowest terms, or an integer."
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from llmzoo.envs.keys import sorted_key
 from llmzoo.envs.math.generator import names
 from llmzoo.envs.math.generator.problem import MathProblem, SampleProblem
+from llmzoo.envs.symmetry_keys import sorted_key
 
 _MANY = {2: "twice", 3: "three times", 4: "four times"}
 _PARTS = {2: "half", 3: "a third"}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 
-from llmzoo.envs.keys import sorted_key
 from llmzoo.envs.math.generator import names
 from llmzoo.envs.math.generator.problem import MathProblem, WeightedKinds, format_count
 from llmzoo.envs.math.generator.rates import discount, joint_work, mixture, pursuit, two_legs
 from llmzoo.envs.math.generator.stories import story
+from llmzoo.envs.symmetry_keys import sorted_key
 
 
 def purchase(rng: random.Random) -> MathProblem:

@@ -85,6 +85,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.planning.calendar import generator, natural_plan, oracle, prompts, scoring
 from llmzoo.envs.planning.calendar.tasks import (
@@ -94,8 +95,7 @@ from llmzoo.envs.planning.calendar.tasks import (
     canonical,
     format_slot,
 )
-from llmzoo.envs.planning.rounds import MessageEnv, MessageState
-from llmzoo.envs.settings import check_choice, check_range
+from llmzoo.envs.planning.message_env import MessageEnv, MessageState
 from llmzoo.envs.tasks import Tasks, describe_task, generate_tasks
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError

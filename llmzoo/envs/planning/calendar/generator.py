@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.planning.calendar.tasks import (
     DAYS,
     MAX_PEOPLE,
@@ -20,7 +21,6 @@ from llmzoo.envs.planning.calendar.tasks import (
     Slot,
     Wish,
 )
-from llmzoo.envs.settings import check_range
 from llmzoo.errors import ConfigError
 
 MAX_VALID_SLOTS = 3

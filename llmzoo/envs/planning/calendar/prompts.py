@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from llmzoo.envs.planning.calendar.tasks import MeetingTask, Person, Wish, format_clock
-from llmzoo.envs.planning.rounds import PlanningView
+from llmzoo.envs.planning.message_env import PlanningView
 
 
 class CalendarView(PlanningView[MeetingTask]):

@@ -37,7 +37,7 @@ _FULL = {day[:3].lower(): day for day in DAYS}
 def parse_proposal(text: str) -> Slot:
     """The time that an answer proposes: the one in the last line that names a time with its day.
 
-    Raises :class:`Malformed` if there is none, or if that line names several.
+    Raises :class:`MalformedError` if there is none, or if that line names several.
     """
     if len(text) > MAX_ACTION_CHARS:
         raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")

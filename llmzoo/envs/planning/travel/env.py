@@ -107,8 +107,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
-from llmzoo.envs.planning.rounds import MessageEnv, MessageState
+from llmzoo.envs.planning.message_env import MessageEnv, MessageState
 from llmzoo.envs.planning.travel import (
     generator,
     judge,
@@ -121,7 +122,6 @@ from llmzoo.envs.planning.travel import (
 from llmzoo.envs.planning.travel.plans import Day, Fields
 from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
 from llmzoo.envs.planning.travel.tasks import TripTask, canonical
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import Tasks, describe_task, generate_tasks
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError

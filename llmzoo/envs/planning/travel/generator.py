@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.planning.travel import words
 from llmzoo.envs.planning.travel.tasks import (
     CAR_SEATS,
@@ -37,7 +38,6 @@ from llmzoo.envs.planning.travel.tasks import (
     Transport,
     TripTask,
 )
-from llmzoo.envs.settings import check_range
 
 MAX_PEOPLE = 6
 NIGHTLY = (60, 110)  # dollars a person, both included

@@ -45,7 +45,7 @@ class Day(NamedTuple):
 def parse_plan(text: str, fields: Sequence[str], days: int) -> tuple[Fields, ...]:
     """The fields of each day; the last line that begins with the day counts.
 
-    Raises :class:`Malformed` if a day or a field is missing, and for a field or a day that is not asked for.
+    Raises :class:`MalformedError` if a day or a field is missing, and for a field or a day that is not asked for.
     """
     if len(text) > MAX_ACTION_CHARS:
         raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from llmzoo.envs.planning.rounds import PlanningView
+from llmzoo.envs.planning.message_env import PlanningView
 from llmzoo.envs.planning.travel.plans import BOOKER_FIELDS, GUIDE_FIELDS
 from llmzoo.envs.planning.travel.scoring import BOOKER, GUIDE
 from llmzoo.envs.planning.travel.tasks import (

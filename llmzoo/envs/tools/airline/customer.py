@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from llmzoo.envs.tools.airline.tasks import AirlineConversation, AirlineTask
-from llmzoo.envs.tools.service.talk import STOP
+from llmzoo.envs.tools.service.conversations import STOP
 
 UNSURE = "I am not sure what you need to know."
 AGREED = "Yes, please go ahead."

@@ -86,8 +86,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.airline import (
     customer,
@@ -100,7 +100,7 @@ from llmzoo.envs.tools.airline import (
 )
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.tasks import INTENTS, AirlineTask
-from llmzoo.envs.tools.service import folders
+from llmzoo.envs.tools.service import tau2_folders
 from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.errors import ConfigError
 
@@ -186,7 +186,7 @@ def _load_tasks(
     if intent is not None:
         raise ConfigError(f"intent is for source='generator', got {source!r}")
     loaded = records.load(source, on_bad_record)
-    return folders.select_tasks(loaded, source, None, subset, tasks.canonical, split)
+    return tau2_folders.select_tasks(loaded, source, None, subset, tasks.canonical, split)
 
 
 raw_env = Airline

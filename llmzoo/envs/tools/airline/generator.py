@@ -7,9 +7,9 @@ import random
 
 from llmzoo.envs.tools.airline import people
 from llmzoo.envs.tools.airline.customer import to_first_person
+from llmzoo.envs.tools.airline.customer_requests import REQUESTS, CustomerRequest
 from llmzoo.envs.tools.airline.database import CABINS, AirlineDatabase
-from llmzoo.envs.tools.airline.network import network
-from llmzoo.envs.tools.airline.requests import REQUESTS, CustomerRequest
+from llmzoo.envs.tools.airline.flight_network import network
 from llmzoo.envs.tools.airline.tasks import AirlineTask
 from llmzoo.envs.tools.service.tables import Record
 from llmzoo.envs.tools.service.toolset import ServiceCall

@@ -12,7 +12,7 @@ import re
 from llmzoo.envs.tools.airline import customer
 from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.tasks import ANY, AirlineConversation, AirlineTask
-from llmzoo.envs.tools.service.talk import STOP, TRANSFER, format_calls
+from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, format_calls
 from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 
 CORRECT_RATE = 0.75  # how often an amateur makes no mistake

@@ -12,7 +12,7 @@ from llmzoo.envs.tools.airline.database import (
     NOW,
     free_bags,
 )
-from llmzoo.envs.tools.airline.network import Leg, network
+from llmzoo.envs.tools.airline.flight_network import Leg, network
 from llmzoo.envs.tools.service.tables import Record
 
 _FIRST = (

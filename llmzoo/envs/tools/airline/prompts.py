@@ -8,7 +8,7 @@ from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.database import BAG_PRICE, FREE_BAGS, INSURANCE_PRICE, NOW
 from llmzoo.envs.tools.airline.tasks import AirlineConversation
 from llmzoo.envs.tools.service import prompts
-from llmzoo.envs.tools.service.talk import STOP
+from llmzoo.envs.tools.service.conversations import STOP
 from llmzoo.envs.tools.service.toolset import Side
 
 

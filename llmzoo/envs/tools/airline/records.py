@@ -20,7 +20,7 @@ from llmzoo.envs.tools.airline.agent_tools import TOOLS
 from llmzoo.envs.tools.airline.customer import to_first_person
 from llmzoo.envs.tools.airline.database import CABINS, AirlineDatabase
 from llmzoo.envs.tools.airline.tasks import ANY, AirlineTask
-from llmzoo.envs.tools.service import folders
+from llmzoo.envs.tools.service import tau2_folders
 from llmzoo.envs.tools.service.toolset import CallError
 from llmzoo.errors import ConfigError
 
@@ -41,7 +41,7 @@ _REQUIRED_FIELDS: Mapping[str, tuple[str, ...]] = {
 
 def load(source: str, on_bad_record: str) -> LoadedTasks[AirlineTask]:
     """The tasks of a folder or file; raises ``ConfigError``."""
-    return folders.load(source, [DATABASE], _reader, on_bad_record)
+    return tau2_folders.load(source, [DATABASE], _reader, on_bad_record)
 
 
 @lru_cache(maxsize=8)
@@ -52,7 +52,7 @@ def _reader(folder: Path, changed: tuple[int, ...]) -> partial[AirlineTask]:
         raise ConfigError(
             f"{folder} has no {DATABASE}, the airline's records that the tasks are about"
         )
-    return partial(parse_record, data=folders.parse_file(file, build_database))
+    return partial(parse_record, data=tau2_folders.parse_file(file, build_database))
 
 
 def build_database(tables: Mapping[str, Any]) -> AirlineDatabase:
@@ -73,16 +73,17 @@ def build_database(tables: Mapping[str, Any]) -> AirlineDatabase:
 
 def parse_record(record: Mapping[str, Any], *, data: AirlineDatabase) -> AirlineTask:
     """The task of a record; raises ``BadField``."""
-    script = folders.read_customer_script(record)
+    script = tau2_folders.read_customer_script(record)
     for name, value in (record.get("initial_state") or {}).items():
         if value:
             raise BadField("initial_state", f"has {name}, which is not played")
     criteria = sources.get_field(record, "evaluation_criteria", dict)
-    basis = folders.read_reward_basis(criteria, SUPPORTED_CRITERIA)
+    basis = tau2_folders.read_reward_basis(criteria, SUPPORTED_CRITERIA)
     if "DB" not in basis:
         raise BadField("reward_basis", "must have DB")
     actions = tuple(
-        folders.read_reference_call(e, TOOLS) for e in folders.read_objects(criteria, "actions")
+        tau2_folders.read_reference_call(e, TOOLS)
+        for e in tau2_folders.read_objects(criteria, "actions")
     )
     info = sources.get_strings(criteria, "communicate_info", []) if "COMMUNICATE" in basis else ()
     unknown = record["user_scenario"]["instructions"].get("unknown_info") or ""

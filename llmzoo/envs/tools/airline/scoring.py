@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from llmzoo.envs.tools.airline.database import changed_fields
 from llmzoo.envs.tools.airline.tasks import AirlineConversation, AirlineTask
+from llmzoo.envs.tools.service.conversations import SILENCE
 from llmzoo.envs.tools.service.env import VERDICT
-from llmzoo.envs.tools.service.talk import SILENCE
 
 DATABASE, COMMUNICATION, FORM = "database", "communication", "form"
 REWARD_WEIGHTS = {DATABASE: 0.3, COMMUNICATION: 0.2, FORM: 0.1, VERDICT: 0.4}

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from llmzoo.envs.tools.airline.agent_tools import READ_TOOLS, TOOLS, WRITE_TOOLS
 from llmzoo.envs.tools.airline.database import AirlineDatabase
-from llmzoo.envs.tools.service import talk
-from llmzoo.envs.tools.service.talk import ConversationEntry
+from llmzoo.envs.tools.service import conversations
+from llmzoo.envs.tools.service.conversations import ConversationEntry
 from llmzoo.envs.tools.service.toolset import ServiceCall
 
 INTENTS = (
@@ -18,7 +18,7 @@ INTENTS = (
 )
 ANY = "any"  # the intent of a record of tau2-bench
 
-AirlineConversation = talk.ServiceConversation["AirlineTask", AirlineDatabase]
+AirlineConversation = conversations.ServiceConversation["AirlineTask", AirlineDatabase]
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,11 +70,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate
-from llmzoo.envs.tools.bfcl import oracle, reading, scoring, tasks
+from llmzoo.envs.tools.bfcl import call_format, oracle, scoring, tasks
 from llmzoo.envs.tools.bfcl.tasks import AcceptedCall, CallRequest
 from llmzoo.envs.tools.call_syntax import ToolCall
 
@@ -146,8 +146,8 @@ class BFCL(TextEnv):
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
             try:
-                written[agent] = reading.parse_calls(texts[agent])
-            except reading.NoCalls as reason:
+                written[agent] = call_format.parse_calls(texts[agent])
+            except call_format.NoCalls as reason:
                 errors[agent] = f"malformed: {reason}"
                 continue
             wrong = [scoring.find_schema_error(call, request) for call in written[agent]]

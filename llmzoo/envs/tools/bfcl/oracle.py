@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llmzoo.envs.tools.bfcl import reading, scoring
+from llmzoo.envs.tools.bfcl import call_format, scoring
 from llmzoo.envs.tools.bfcl.tasks import OPTIONAL, AcceptedCall, CallRequest
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import NoSolutionError
@@ -38,15 +38,15 @@ def build_call(truth: AcceptedCall, request: CallRequest, pick: Pick = first) ->
 def expert(truths: Sequence[AcceptedCall], request: CallRequest) -> str:
     """The right calls. Raises ``NoSolutionError`` if the first accepted values make no right call, or
     cannot be written."""
-    written = reading.format_calls(tuple(build_call(truth, request) for truth in truths))
+    written = call_format.format_calls(tuple(build_call(truth, request) for truth in truths))
     try:
-        calls = reading.parse_calls(written)
-    except reading.NoCalls as error:
+        calls = call_format.parse_calls(written)
+    except call_format.NoCalls as error:
         raise NoSolutionError(f"{request.name}: {written[:200]} cannot be read: {error}") from error
     for written_call, truth in zip(calls, truths, strict=True):
         if not scoring.is_correct_call(written_call, truth, request):
             raise NoSolutionError(
-                f"{request.name}: {reading.format_calls((written_call,))[:200]} is not right"
+                f"{request.name}: {call_format.format_calls((written_call,))[:200]} is not right"
             )
     return written
 
@@ -64,7 +64,7 @@ def noisy_expert(truths: Sequence[AcceptedCall], request: CallRequest, rng: rand
         calls = [build_call(truth, request) for truth in request.truths]  # the other agent's too
     elif slip == 3:
         calls = calls[:-1]
-    written = reading.format_calls(tuple(calls))
+    written = call_format.format_calls(tuple(calls))
     return written[: len(written) // 2] if slip == 4 else written
 
 

@@ -89,12 +89,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import LoadedTasks
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate
-from llmzoo.envs.tools.bfcl import reading
+from llmzoo.envs.tools.bfcl import call_format
 from llmzoo.envs.tools.bfcl_multi_turn import checking, oracle, prompts, scoring, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import padding as paddings
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
@@ -197,8 +197,8 @@ class BFCLMultiTurn(TextEnv):
             return Outcome(errors={} if advice else {agent: "malformed: no advice"})
         self.episode = replace(self.episode, advice="")
         try:
-            calls = reading.parse_calls(text, unnamed="drop")
-        except reading.NoCalls as reason:
+            calls = call_format.parse_calls(text, unnamed="drop")
+        except call_format.NoCalls as reason:
             self._say("Caller", text, prompts.MAX_ANSWER_SHOWN)
             self._say("Error", f"{reason}. This ended your turn.", 1_000)
             self.episode = replace(self.episode, readable=False)
@@ -277,7 +277,7 @@ class BFCLMultiTurn(TextEnv):
             step=state.step + 1,
         )
         for call, response in zip(calls, responses, strict=True):
-            self._say("Call", reading.format_calls((call,))[1:-1], self.response_chars)
+            self._say("Call", call_format.format_calls((call,))[1:-1], self.response_chars)
             self._say("Response", response, self.response_chars)
 
     def _end_turn(self) -> Outcome:

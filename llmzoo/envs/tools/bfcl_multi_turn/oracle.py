@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from llmzoo.envs.tools.bfcl import reading
+from llmzoo.envs.tools.bfcl import call_format
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall
@@ -28,10 +28,12 @@ def reference_calls(dialogue: Dialogue, turn: int, step: int) -> Sequence[APICal
 
 def act(calls: Sequence[APICall], dialogue: Dialogue) -> str:
     """The caller's answer. Raises ``NoSolutionError`` for calls that no answer can hold."""
-    written = reading.format_calls(tuple(_with_named_arguments(call, dialogue) for call in calls))
+    written = call_format.format_calls(
+        tuple(_with_named_arguments(call, dialogue) for call in calls)
+    )
     try:
-        parsed = reading.parse_calls(written)
-    except reading.NoCalls as error:
+        parsed = call_format.parse_calls(written)
+    except call_format.NoCalls as error:
         raise NoSolutionError(
             f"{dialogue.name}: {written[:200]} cannot be read: {error}"
         ) from error
@@ -68,8 +70,8 @@ def sloppy_act(
     ]
     return rng.choice(
         (
-            reading.format_calls(tuple(named[:-1])),
-            reading.format_calls(tuple(corrupted)),
+            call_format.format_calls(tuple(named[:-1])),
+            call_format.format_calls(tuple(corrupted)),
             right[: len(right) // 2],
             "[do_it_all()]",
             "I have done that.",

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import Tasks, describe_task
-from llmzoo.envs.tools.service import prompts, talk
-from llmzoo.envs.tools.service.talk import AnyConversation
+from llmzoo.envs.tools.service import conversations, prompts
+from llmzoo.envs.tools.service.conversations import AnyConversation
 from llmzoo.envs.tools.service.toolset import Side, Toolset
 from llmzoo.errors import ConfigError
 
@@ -100,7 +100,7 @@ class ServiceEnv(TextEnv):
         return {**describe_task(self.tasks, self.domain.content(task), task), "intent": task.goal}
 
     def play(self, agent: str, text: str) -> Outcome:
-        conversation, error = talk.apply_action(
+        conversation, error = conversations.apply_action(
             self.episode.conversation, self.domain.toolset, _SIDES[agent], text, self.max_steps
         )
         malformed = error.startswith("malformed")
@@ -142,7 +142,7 @@ class ServiceEnv(TextEnv):
         """The talk after the scripted customer's turn."""
         for _ in range(self.max_steps):
             action = self.domain.expert_customer(conversation)
-            conversation, _ = talk.apply_action(
+            conversation, _ = conversations.apply_action(
                 conversation, self.domain.toolset, "user", action, self.max_steps
             )
             if conversation.over or not conversation.steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from llmzoo.envs.tools.service.talk import STOP, AnyConversation, ConversationEntry
+from llmzoo.envs.tools.service.conversations import STOP, AnyConversation, ConversationEntry
 from llmzoo.envs.tools.service.toolset import Side, Toolset, World
 
 _NAMES = {"assistant": "Agent", "user": "Customer"}

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from llmzoo.envs.tools.call_syntax import MAX_CALLS
-from llmzoo.envs.tools.service.talk import STOP, format_calls
+from llmzoo.envs.tools.service.conversations import STOP, format_calls
 from llmzoo.envs.tools.service.toolset import ServiceCall, parameters_of
 from llmzoo.envs.tools.telecom import phone
-from llmzoo.envs.tools.telecom.talk import TelecomConversation
+from llmzoo.envs.tools.telecom.conversations import TelecomConversation
 from llmzoo.envs.tools.telecom.world import Phone
 
 UNSURE = "I am not sure what you want me to do. What should I do on my phone?"

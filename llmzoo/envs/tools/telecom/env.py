@@ -80,19 +80,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import Tasks, generate_tasks
-from llmzoo.envs.tools.service import folders
+from llmzoo.envs.tools.service import tau2_folders
 from llmzoo.envs.tools.service.env import Domain, ServiceEnv
 from llmzoo.envs.tools.telecom import (
+    conversations,
     customer,
     issues,
     oracle,
     prompts,
     records,
     scoring,
-    talk,
     tasks,
 )
 from llmzoo.envs.tools.telecom.tasks import GOALS, TelecomTask
@@ -110,7 +110,7 @@ class Telecom(ServiceEnv):
     }
     domain = Domain(
         toolset=TOOLS,
-        begin=talk.start_conversation,
+        begin=conversations.start_conversation,
         content=tasks.content,
         parts=scoring.step_rewards,
         prompt=prompts.for_agent,
@@ -180,7 +180,7 @@ def _load_tasks(
     if number is not None:
         raise ConfigError(f"issues is for source='generator', got {source!r}")
     loaded = records.load(source, on_bad_record)
-    return folders.select_tasks(loaded, source, intent, subset, tasks.canonical, split)
+    return tau2_folders.select_tasks(loaded, source, intent, subset, tasks.canonical, split)
 
 
 raw_env = Telecom

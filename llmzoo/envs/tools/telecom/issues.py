@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import personas
+from llmzoo.envs.tools.telecom.conversations import OPENINGS
 from llmzoo.envs.tools.telecom.records import build_database
-from llmzoo.envs.tools.telecom.talk import OPENINGS
 from llmzoo.envs.tools.telecom.tasks import GOALS, ScenarioStep, TelecomTask, build_world
 from llmzoo.envs.tools.telecom.world import TelecomDatabase
 

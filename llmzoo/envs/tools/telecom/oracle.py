@@ -8,10 +8,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from llmzoo.envs.tools.service.talk import STOP, TRANSFER, format_calls
+from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, format_calls
 from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import customer
-from llmzoo.envs.tools.telecom.talk import TelecomConversation
+from llmzoo.envs.tools.telecom.conversations import TelecomConversation
 from llmzoo.envs.tools.telecom.tasks import GOALS
 from llmzoo.envs.tools.telecom.world import NO_SERVICE, POOR, TODAY, World
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from llmzoo.envs.tools.service import prompts
-from llmzoo.envs.tools.service.talk import STOP
+from llmzoo.envs.tools.service.conversations import STOP
 from llmzoo.envs.tools.service.toolset import Side
-from llmzoo.envs.tools.telecom.talk import TelecomConversation
+from llmzoo.envs.tools.telecom.conversations import TelecomConversation
 from llmzoo.envs.tools.telecom.toolset import TOOLS
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from llmzoo.envs import sources
 from llmzoo.envs.sources import BadField, LoadedTasks
-from llmzoo.envs.tools.service import folders
+from llmzoo.envs.tools.service import tau2_folders
 from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 from llmzoo.envs.tools.telecom.faults import ASSERTIONS, SETUP
 from llmzoo.envs.tools.telecom.tasks import GOALS, ScenarioStep, TelecomTask, build_world, holds
@@ -33,7 +33,7 @@ DATABASES, PHONES = ("db.toml", "db.json"), ("user_db.toml", "user_db.json")
 
 def load(source: str, on_bad_record: str) -> LoadedTasks[TelecomTask]:
     """The tasks of a folder or file; raises ``ConfigError``."""
-    return folders.load(source, (*DATABASES, *PHONES), _reader, on_bad_record)
+    return tau2_folders.load(source, (*DATABASES, *PHONES), _reader, on_bad_record)
 
 
 @lru_cache(maxsize=8)
@@ -47,8 +47,8 @@ def _reader(folder: Path, changed: tuple[int, ...]) -> partial[TelecomTask]:
     phone = next((n for n in PHONES if (folder / n).is_file()), None)
     return partial(
         parse_record,
-        data=folders.parse_file(folder / data, build_database),
-        phone=Phone() if phone is None else folders.parse_file(folder / phone, build_phone),
+        data=tau2_folders.parse_file(folder / data, build_database),
+        phone=Phone() if phone is None else tau2_folders.parse_file(folder / phone, build_phone),
     )
 
 
@@ -100,19 +100,22 @@ def build_phone(tables: Mapping[str, Any]) -> Phone:
 def parse_record(record: Mapping[str, Any], *, data: TelecomDatabase, phone: Phone) -> TelecomTask:
     """The task of a record; raises ``BadField``."""
     name = sources.record_id(record)
-    script = folders.read_customer_script(record)
+    script = tau2_folders.read_customer_script(record)
     state = sources.get_field(record, "initial_state", dict)
     for unplayed in ("initialization_data", "message_history"):
         if state.get(unplayed):
             raise BadField(unplayed, "is not played; only initialization_actions are")
     criteria = sources.get_field(record, "evaluation_criteria", dict)
-    basis = folders.read_reward_basis(criteria, SUPPORTED_CRITERIA)
+    basis = tau2_folders.read_reward_basis(criteria, SUPPORTED_CRITERIA)
     setup = tuple(
-        _parse_step(each, SETUP) for each in folders.read_objects(state, "initialization_actions")
+        _parse_step(each, SETUP)
+        for each in tau2_folders.read_objects(state, "initialization_actions")
     )
-    asserted = folders.read_objects(criteria, "env_assertions") if "ENV_ASSERTION" in basis else []
+    asserted = (
+        tau2_folders.read_objects(criteria, "env_assertions") if "ENV_ASSERTION" in basis else []
+    )
     steps = [(_parse_step(each, ASSERTIONS), each.get("assert_value", True)) for each in asserted]
-    actions = [_parse_action(each) for each in folders.read_objects(criteria, "actions")]
+    actions = [_parse_action(each) for each in tau2_folders.read_objects(criteria, "actions")]
     try:
         world = build_world(data, setup, phone)
     except (CallError, TypeError, AttributeError) as error:
@@ -169,7 +172,7 @@ def _parse_step(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]
 
 def _parse_action(given: Mapping[str, Any]) -> tuple[ServiceCall, ServiceCall]:
     """A call of the reference, and the call that must be made: with the arguments that are compared."""
-    call = folders.read_reference_call(given, TOOLS)
+    call = tau2_folders.read_reference_call(given, TOOLS)
     compared = given.get("compare_args")
     kept = call.arguments if compared is None else {n: call.arguments.get(n) for n in compared}
     return call, ServiceCall(call.side, call.name, kept)

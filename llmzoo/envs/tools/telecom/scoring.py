@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from llmzoo.envs.tools.service.env import VERDICT
-from llmzoo.envs.tools.telecom import talk as calls
-from llmzoo.envs.tools.telecom.talk import TelecomConversation
+from llmzoo.envs.tools.telecom import conversations as calls
+from llmzoo.envs.tools.telecom.conversations import TelecomConversation
 from llmzoo.envs.tools.telecom.tasks import TelecomTask, holds
 from llmzoo.envs.tools.telecom.world import World
 

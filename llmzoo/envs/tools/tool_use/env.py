@@ -110,8 +110,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, parse_answer, parse_tool_calls

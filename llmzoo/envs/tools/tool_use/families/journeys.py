@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from llmzoo.envs.keys import sorted_key
+from llmzoo.envs.symmetry_keys import sorted_key
 from llmzoo.envs.tools.tool_use.families import world
 from llmzoo.envs.tools.tool_use.questions import (
     ExpectedAnswer,

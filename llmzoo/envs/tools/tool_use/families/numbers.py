@@ -6,7 +6,7 @@ import random
 from bisect import bisect_left, bisect_right
 from functools import cache
 
-from llmzoo.envs.keys import commutative_key
+from llmzoo.envs.symmetry_keys import commutative_key
 from llmzoo.envs.tools.tool_use.questions import (
     ToolQuestion,
     calculator_call,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from llmzoo.envs.tools.service import talk
-from llmzoo.envs.tools.service.talk import ConversationEntry
+from llmzoo.envs.tools.service import conversations
+from llmzoo.envs.tools.service.conversations import ConversationEntry
 from llmzoo.envs.tools.telecom.tasks import TelecomTask
 from llmzoo.envs.tools.telecom.world import World
 
-TelecomConversation = talk.ServiceConversation[TelecomTask, World]
+TelecomConversation = conversations.ServiceConversation[TelecomTask, World]
 
 OPENINGS = {
     "service_issue": "My phone has had no service for some hours.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from llmzoo.envs.argument_checks import check_range
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.messages import (
     NOT_DELIVERED,
@@ -13,7 +14,6 @@ from llmzoo.envs.messages import (
     parse_message,
     penalize_undelivered,
 )
-from llmzoo.envs.settings import check_range
 from llmzoo.envs.text import replace_surrogates
 
 MAX_ROUNDS = 4

@@ -13,7 +13,7 @@ from typing import ClassVar, Generic
 from llmzoo.envs.games import cells
 from llmzoo.envs.games.cells import Position
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.planning import PlanningGame, Task, World
+from llmzoo.envs.games.planning_game import PlanningGame, Task, World
 
 
 class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):

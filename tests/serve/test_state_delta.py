@@ -10,7 +10,7 @@ import pytest
 from pettingzoo import AECEnv
 
 import llmzoo
-from llmzoo.serve import values, views
+from llmzoo.serve import state_delta, values
 from llmzoo.serve.generated import environments_pb2 as pb
 
 NAMES = ["a", "b", "c"]
@@ -47,9 +47,9 @@ class Link:
 
     def tell(self):
         view = pb.View()
-        self.told = views.write_view(self.env, self.told, NUMBERS, view)
+        self.told = state_delta.write_view(self.env, self.told, NUMBERS, view)
         view = pb.View.FromString(view.SerializeToString())
-        self.seen = views.read_view(view, self.seen, NAMES)
+        self.seen = state_delta.read_view(view, self.seen, NAMES)
         self.check()
         return view
 
@@ -186,7 +186,7 @@ def test_a_view_since_another_one_is_refused():
     link.tell()
     view = link.tell()
     with pytest.raises(ValueError, match="has not seen"):
-        views.read_view(view, views.read_view(pb.View(number=7), None, NAMES), NAMES)
+        state_delta.read_view(view, state_delta.read_view(pb.View(number=7), None, NAMES), NAMES)
 
 
 def test_an_info_without_a_typed_form_is_named():
@@ -232,9 +232,9 @@ def test_a_game_to_its_end():
     sizes = []
     for agent in env.agent_iter():
         view = pb.View()
-        told = views.write_view(env, told, numbers, view)
+        told = state_delta.write_view(env, told, numbers, view)
         sizes.append(view.ByteSize())
-        seen = views.read_view(view, seen, env.possible_agents)
+        seen = state_delta.read_view(view, seen, env.possible_agents)
         assert seen.infos == env.infos
         assert seen.observations[agent] == env.observe(agent)
         over = env.terminations[agent] or env.truncations[agent]

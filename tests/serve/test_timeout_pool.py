@@ -8,7 +8,7 @@ import time
 import pytest
 from waiting import until
 
-from llmzoo.serve.lanes import TimeoutPool, TooManyAbandonedError
+from llmzoo.serve.timeout_pool import TimeoutPool, TooManyAbandonedError
 
 
 def run(workers, jobs, work, limit_s=60.0, on_timeout=lambda job: f"gave up {job}", **how):

@@ -14,7 +14,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.collect import count_tasks
 from llmzoo.learners import env_defaults
 from llmzoo.runs import run_folder
-from llmzoo.runs.players import check_model
+from llmzoo.runs.named_policies import check_model
 from llmzoo.runs.policy_plans import SHARED, AgentPlan, plan_policies, policy_kind
 from llmzoo.training.config import FitConfig
 

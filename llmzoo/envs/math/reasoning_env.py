@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.math import answers, oracle, prompts, scoring
 from llmzoo.envs.math.prompts import role_of
 from llmzoo.envs.math.scoring import ParsedAnswer
 from llmzoo.envs.math.tasks import MathTask, canonical
-from llmzoo.envs.settings import check_choice
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError

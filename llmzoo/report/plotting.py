@@ -111,7 +111,7 @@ def plot_mean_times(groups: Sequence[RunGroup], size: tuple[float, float] = styl
 
 
 def time_keys(group: RunGroup) -> list[str]:
-    """The keys of :data:`TIMES` in the rows of a group, without overlapping times."""
+    """The keys of :data:`TIME_LABELS` in the rows of a group, without overlapping times."""
     present = {key for run in group.runs for row in run.train for key in row}
     fine = {"sampling_seconds", "stepping_seconds"} <= present
     skipped = {"rollout_seconds"} if fine else {"sampling_seconds", "stepping_seconds"}

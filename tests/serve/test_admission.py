@@ -12,7 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from toy_envs import Adder
 from waiting import until
 
-from llmzoo.serve import door
+from llmzoo.serve import admission
 from llmzoo.serve.channel import connect, parse_address
 from llmzoo.serve.environments import EnvironmentsConfig, EnvironmentsService
 from llmzoo.serve.generated import environments_pb2 as pb
@@ -51,13 +51,13 @@ def is_well(address):
         parse_address(address).target, [("grpc.use_local_subchannel_pool", 1)]
     ) as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
-        reply = check(health_pb2.HealthCheckRequest(), timeout=0.8 * door.READ_TIMEOUT_S)
+        reply = check(health_pb2.HealthCheckRequest(), timeout=0.8 * admission.READ_TIMEOUT_S)
     return reply.status == health_pb2.HealthCheckResponse.SERVING
 
 
 def listed(address):
     stub = EnvironmentsStub(connect(parse_address(address)))
-    timeout = 0.8 * door.READ_TIMEOUT_S
+    timeout = 0.8 * admission.READ_TIMEOUT_S
     return len(stub.ListEnvironments(pb.ListRequest(), timeout=timeout).environments)
 
 
@@ -98,7 +98,7 @@ def test_calls_with_the_token_that_are_never_finished(token, monkeypatch):
 
 
 def test_a_call_has_a_time_in_which_its_message_comes(server, monkeypatch):
-    monkeypatch.setattr(door, "READ_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(admission, "READ_TIMEOUT_S", 0.1)
     with unfinished(server.running.address, LIST, 3, RIGHT) as calls:
         codes = [call.exception(timeout=60).code() for call in calls]
         assert codes == [grpc.StatusCode.DEADLINE_EXCEEDED] * 3

@@ -50,7 +50,7 @@ class TimeoutPool:
 
         Starts jobs in order, up to ``threads`` at a time. A job that exceeds its ``limit_s`` in
         seconds gets the result of ``on_timeout``, which runs in the caller's thread. Raises
-        :class:`TooManyLost`.
+        :class:`TooManyAbandonedError`.
         """
         with self._lock:
             if self._abandoned >= self._max_abandoned:

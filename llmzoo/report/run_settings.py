@@ -131,7 +131,7 @@ def _null_meanings(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the nulls that :func:`_null` explains: they are the defaults."""
+    """Without the nulls that :func:`_null_meanings` explains: they are the defaults."""
     learner_args = {
         name: value
         for name, value in config.get("learner_args", {}).items()

@@ -15,10 +15,10 @@ The planner's step pays the proposer the team reward too. The proposer's own ans
 paid for at once, by the same measure, so a learner can judge it without playing on
 (``metadata["immediate_credit_agents"]``). The planner is paid at its own steps only.
 
-With ``view="split"`` each agent sees one half of the cells (:mod:`llmzoo.envs.games.halves`). The
+With ``view="split"`` each agent sees one half of the cells (:mod:`llmzoo.envs.games.split_view`). The
 proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is read as
 ever, and the proposer reads the planner's whole answer before it writes again. Both are paid the team
-reward; an answer that cannot be delivered or read costs ``NO_MESSAGE``.
+reward; an answer that cannot be delivered or read costs ``UNDELIVERED_PENALTY``.
 
 A game is a subclass of :class:`PlanningGame` with six methods (`parse`, `carry_out`, `report`,
 `progress`, `draw`, `rules`), and its registration. A game with a split view has `half`, `half_report`,
@@ -33,11 +33,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from llmzoo.envs import messages
+from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.drawing import Board, BoardInText
-from llmzoo.envs.games.halves import HIDDEN, HalfView
-from llmzoo.envs.games.sightings import BoardView, find_boards
-from llmzoo.envs.settings import check_choice
+from llmzoo.envs.games.board_views import BoardView, find_boards
+from llmzoo.envs.games.split_view import HIDDEN, HalfView
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.text import MalformedError
 from llmzoo.errors import ConfigError, NoScriptedPolicyError
@@ -98,7 +98,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     num_agents: 2 (``proposer_0``, ``planner_1``) or 1 (``planner_0``).
     max_turns: rounds; an agent answers once a round.
     prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens; games of walks
-        have ``"cells"`` too (:mod:`llmzoo.envs.games.walking`).
+        have ``"cells"`` too (:mod:`llmzoo.envs.games.walking_game`).
     view: ``"full"``, or ``"split"``: each of two agents sees one half.
     message_chars: in the split view, the longest message, and how much of the planner's answer is shown.
     team_weight: weight of the team reward beside the local one.
@@ -159,7 +159,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     # What a game supplies
 
     def parse(self, text: str) -> Plan:
-        """The plan in a text of at most 20,000 characters; raises :class:`Malformed`."""
+        """The plan in a text of at most 20,000 characters; raises :class:`MalformedError`."""
         raise NotImplementedError
 
     def carry_out(self, world: World, plan: Plan) -> PlanResult[World]:

@@ -20,7 +20,7 @@ from llmzoo.envs.tools.airline.database import (
     free_bags,
     total_paid,
 )
-from llmzoo.envs.tools.airline.network import UPCOMING, Leg, network
+from llmzoo.envs.tools.airline.flight_network import UPCOMING, Leg, network
 from llmzoo.envs.tools.service.tables import Record
 from llmzoo.envs.tools.service.toolset import ServiceCall
 

@@ -57,7 +57,7 @@ def main() -> None:
     )
     parser.add_argument("--digests", action="store_true", help="print digests, and write nothing")
     given = parser.parse_args()
-    for collection in [given.select] if given.select else DISTRIBUTION:
+    for collection in [given.only] if given.only else DISTRIBUTION:
         if not external.is_installed(collection):
             continue
         known = external.load_collection(collection).tasks()

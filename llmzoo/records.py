@@ -79,7 +79,7 @@ class Episode:
     def agents(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(decision.agent for decision in self.decisions))
 
-    def of(self, agent: str) -> tuple[Decision, ...]:
+    def decisions_of(self, agent: str) -> tuple[Decision, ...]:
         """This agent's decisions, in order."""
         return tuple(d for d in self.decisions if d.agent == agent)
 

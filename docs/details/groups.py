@@ -414,7 +414,7 @@ METHODS = {
                 "**Reward of a turn.** If other agents must answer before the agent is paid, they answer once in "
                 "a copy of the episode. The reward is the mean over `continuations` such copies.",
                 "rollout/turn_trees.py",
-                "n: fmean(of.get(n, 0.0) for of in continued) for n in _component_names(continued)",
+                "n: fmean(amounts.get(n, 0.0) for amounts in continued)",
             ),
             Detail(
                 "**Without continuations.** Where the environment declares that the answer's own step judges "
@@ -426,7 +426,7 @@ METHODS = {
                 "**Team and local reward.** `team_reward_weight` multiplies the named team parts of the reward. A reward "
                 "without named parts counts as it is.",
                 "rollout/turn_trees.py",
-                "whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",
+                "total = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",
             ),
             Detail(
                 "**Which answer goes on.** A random one, so that the prompts of later turns are those of the policy's own "
@@ -437,7 +437,7 @@ METHODS = {
             Detail(
                 "**Simultaneous agents.** Each agent's K answers are tried beside the other agents' first answers.",
                 "rollout/turn_trees.py",
-                "joint = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]",
+                "joint_actions = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]",
             ),
             Detail(
                 "**No division by the deviation.** `normalize=True` divides, as published: by the biased "

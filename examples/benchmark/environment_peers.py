@@ -57,7 +57,7 @@ class Match:
 
     name: str  # of the rows, such as sudoku_vs_gem
     peer: str
-    vf_env: str  # the peer's id
+    theirs: str  # the peer's id
     settings: dict[str, Any]  # what differs from what is registered under that id
     ours: str
     level: dict[str, Any]  # ours at the same size
@@ -70,7 +70,7 @@ MATCHES = (
     Match(
         name="sudoku_vs_gem",
         peer="gem",
-        vf_env="game:Sudoku-v0-hard",
+        theirs="game:Sudoku-v0-hard",
         settings={"clues": 41, **TURNS},  # of this many cells to fill, in spite of its name
         ours="sudoku_v0",
         level=SUDOKU,
@@ -78,7 +78,7 @@ MATCHES = (
     Match(
         name="sudoku_4x4_vs_gem",
         peer="gem",
-        vf_env="game:Sudoku-v0-easy",
+        theirs="game:Sudoku-v0-easy",
         settings=TURNS,
         ours="sudoku_v0",
         level={"size": 4, "clues": 6, "num_agents": 1},
@@ -86,7 +86,7 @@ MATCHES = (
     Match(
         name="sudoku_vs_textarena",
         peer="textarena",
-        vf_env="Sudoku-v0-medium-train",
+        theirs="Sudoku-v0-medium-train",
         settings=TURNS,
         ours="sudoku_v0",
         level=SUDOKU,
@@ -94,7 +94,7 @@ MATCHES = (
     Match(
         name="sokoban_vs_gem",
         peer="gem",
-        vf_env="game:Sokoban-v0-easy",
+        theirs="game:Sokoban-v0-easy",
         settings=TURNS,
         ours="sokoban_v0",
         level={"boxes": 2, **SOKOBAN},
@@ -102,7 +102,7 @@ MATCHES = (
     Match(
         name="sokoban_vs_textarena",
         peer="textarena",
-        vf_env="Sokoban-v0-train",
+        theirs="Sokoban-v0-train",
         settings=TURNS,
         ours="sokoban_v0",
         level={"boxes": 3, **SOKOBAN},
@@ -126,7 +126,7 @@ def compare(repeats: int = 15) -> list[Row]:
 
 
 def _play(match: Match, peer: peers.Peer, repeats: int) -> Iterator[Row]:
-    ask = partial(peer.ask, env_id=match.vf_env)
+    ask = partial(peer.ask, env_id=match.theirs)
     boards = ask(do="make", settings=match.settings)["boards"]
     read, ours_write, theirs_write = GAMES[match.ours]
     solutions = [read(board) for board in boards]

@@ -58,7 +58,7 @@ class Kind:
     """
 
     name: str
-    vf_env: str
+    theirs: str
     settings: dict[str, Any]
     ours: Callable[[random.Random], object]
     wrong: Callable[[str], str]
@@ -77,7 +77,7 @@ def compare(repeats: int = 15) -> list[Row]:
 
 
 def _measure(kind: Kind, peer: peers.Peer, repeats: int) -> list[Row]:
-    ask = partial(peer.ask, name=kind.vf_env)
+    ask = partial(peer.ask, name=kind.theirs)
     entries = ask(do="open", settings=kind.settings)["entries"]
     answers = [
         (number, kind.wrong(entry["answer"]) if number % 2 else entry["answer"])
@@ -120,7 +120,7 @@ def _row(name: str, rates: Sequence[tuple[float, float]], unit: str) -> Row:
 def kinds() -> list[Kind]:
     grid = Kind(
         name="sudoku",
-        vf_env="sudoku",
+        theirs="sudoku",
         settings={"min_empty": 31, "max_empty": 45},
         ours=_game("sudoku_v0", size=9),
         wrong=lambda answer: answer.translate(str.maketrans("12", "21")),
@@ -130,13 +130,13 @@ def kinds() -> list[Kind]:
     small = replace(
         grid,
         name="sudoku_4x4",
-        vf_env="mini_sudoku",
+        theirs="mini_sudoku",
         settings={"min_empty": 6, "max_empty": 10},
         ours=_game("sudoku_v0", size=4),
     )
     boxes = Kind(
         name="sokoban",
-        vf_env="sokoban",
+        theirs="sokoban",
         settings={"min_w": 6, "max_w": 6, "min_h": 6, "max_h": 6, "min_boxes": 1, "max_boxes": 1},
         ours=_game("sokoban_v0", size=6, boxes=1),
         wrong=lambda answer: answer[: (len(answer) + 1) // 2],  # now and then enough
@@ -145,7 +145,7 @@ def kinds() -> list[Kind]:
     )
     sums = Kind(
         name="sums",
-        vf_env="basic_arithmetic",
+        theirs="basic_arithmetic",
         settings={},
         ours=partial(sample_task, family="arithmetic", level="medium"),
         wrong=lambda answer: str(int(answer) + 1),
@@ -155,7 +155,7 @@ def kinds() -> list[Kind]:
     equations = replace(
         sums,
         name="equations",
-        vf_env="simple_equations",
+        theirs="simple_equations",
         ours=partial(sample_task, family="algebra", level="easy"),
     )
     return [grid, small, boxes, sums, equations]

@@ -99,7 +99,7 @@ def decoding_step(model: Any, *, lean: bool) -> Callable[[], None]:
 
 def static_step(model: Any) -> StaticStep:
     adapters = [*getattr(model, "peft_config", {})] or [None]
-    shape = StepShape.of(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
+    shape = StepShape.for_call(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
     body = LlamaBody(model, adapters, owned=True)
     step = StaticStep(body, shape, SAMPLING, greedy=False, device=torch.device("cpu"))
     step.begin(dict(enumerate(LENGTHS)))

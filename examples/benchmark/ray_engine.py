@@ -132,7 +132,7 @@ if __name__ == "__main__":
     parser.add_argument("--only", nargs="*", choices=list(ROWS), default=list(ROWS))
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
-    table = compare(given.repeats, {name: ROWS[name] for name in given.select})
+    table = compare(given.repeats, {name: ROWS[name] for name in given.only})
     text = json.dumps(table, indent=2)
     print(text)
     if given.out is not None:

@@ -15,7 +15,7 @@ class Row(TypedDict):
 
     name: str
     ours: float
-    vf_env: float | None
+    theirs: float | None
     ratio: float | None
     unit: str
     higher_is_better: bool
@@ -30,7 +30,7 @@ def row(
     return Row(
         name=name,
         ours=ours,
-        vf_env=theirs,
+        theirs=theirs,
         ratio=ratio,
         unit=unit,
         higher_is_better=higher_is_better,

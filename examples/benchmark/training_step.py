@@ -192,12 +192,12 @@ def main() -> None:
     known = {each["name"] for each in rows}
     tasks = [
         Task(new_tokens=new_tokens, k=k, vocabulary=vocabulary)
-        for new_tokens, k, vocabulary in product(args.select, args.k, args.vocabulary)
+        for new_tokens, k, vocabulary in product(args.only, args.k, args.vocabulary)
         # one thing is changed at a time, unless it is asked for
         if SMALL in args.millions and (k == 8 or vocabulary == 100 or len(args.vocabulary) == 1)
     ]
     if SMOLLM2 in args.millions:
-        tasks += [large(new_tokens, k) for new_tokens, k in product(args.select, args.k)]
+        tasks += [large(new_tokens, k) for new_tokens, k in product(args.only, args.k)]
     for task in tasks:
         for peer in args.peers:
             if f"step_vs_{peer}_{_suffix(task)}" in known:

@@ -103,7 +103,7 @@ def learned(folder: Path, *, momentum: float, rate: float, steps: int) -> dict[s
     assert isinstance(policy, TransformersPolicy)
     groups = groups_of(policy)
     config = OptimizerConfig(adam_beta1=momentum, learning_rate=rate)
-    optimizer = Optimizer.of(policy, config, total=steps, name=policy.name)
+    optimizer = Optimizer.for_policy(policy, config, total=steps, name=policy.name)
     kept: list[Pair] = []
     for number in range(steps + 1):
         chances, entropy = asked(policy, groups)

@@ -87,7 +87,7 @@ def learned(
             learning_rate=options["learning_rate"],
             schedule=options.get("schedule", "constant"),
         )
-        optimizer = Optimizer.of(policy, config, total=steps, name=policy.name)
+        optimizer = Optimizer.for_policy(policy, config, total=steps, name=policy.name)
         for number in range(steps):
             legal, entropy = asked(policy, groups)
             chances = torch.cat([legal, 1 - legal.sum(dim=1, keepdim=True)], dim=1).clamp_min(1e-9)

@@ -499,7 +499,7 @@ def main() -> None:
             args.out,
             quick=args.quick,
             jobs=args.jobs,
-            only=args.select,
+            only=args.only,
             known_runs=args.known,
         )
 

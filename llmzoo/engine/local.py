@@ -34,7 +34,7 @@ class LocalEngine:
     ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent, learning or not.
     ``total_steps``: iterations of the whole run, for the learning-rate schedule. ``cohorts``,
     ``workers``: see :func:`llmzoo.rollout.scheduler.run_rollouts`. ``opponents``: None for self-play.
-    ``curriculum``: None where the environment draws its tasks.
+    ``curriculum``: None if the environment samples its own tasks.
 
     Where a model is on the CPU, the process keeps memory that tensors have freed
     (:func:`llmzoo.engine.setup.keep_freed_memory`).
@@ -61,14 +61,16 @@ class LocalEngine:
         self.trained = [agent for agent, policy in agent_policies.items() if id(policy) in learning]
         if not self.trained:
             raise ConfigError("no agent is played by a policy that learns")
-        self._threads = {"cohorts": cohorts, "workers": workers}
+        self._scheduler_options = {"cohorts": cohorts, "workers": workers}
         self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
-        self.samplers: list[Sampler] = []  # of the policies that do not sample themselves
+        self.samplers: list[
+            Sampler
+        ] = []  # of the policies that do not generate with their own model
         self.clock = RolloutClock()  # of the last batch that was collected
         self.opponents = opponents
         self.curriculum = curriculum
-        # what remembers earlier batches, beside the updater
-        self._trackers = [m for m in (opponents, curriculum) if m is not None]
+        # besides the updater, these keep state across batches
+        self._trackers = [each for each in (opponents, curriculum) if each is not None]
 
     def iterate(
         self,
@@ -78,7 +80,7 @@ class LocalEngine:
         *,
         last: bool,
     ) -> Iteration:
-        """Play a batch and learn from it. ``draw(n)`` gives the seeds of iteration n."""
+        """Play a batch and learn from it. ``seeds_for(n)`` returns the seeds of iteration n."""
         self.reseed(self.agent_policies, seeds_for(step).noise)
         torch.manual_seed(seeds_for(step).update)
         for tracker in self._trackers:
@@ -106,7 +108,7 @@ class LocalEngine:
         )
 
     def collect(self, env_fn: Callable[[], AECEnv], seeds: Sequence[int]) -> Batch:
-        """Play one rollout from each seed, and further ones while the learner wants more."""
+        """Play one rollout per seed, then further rounds as long as the learner wants more."""
         self.clock = RolloutClock()
         players = self.updater.players()
         if self.opponents is not None:
@@ -121,7 +123,7 @@ class LocalEngine:
         clock: RolloutClock,
         stop: Event | None = None,
     ) -> Batch:
-        """:meth:`collect` with given players; ``clock`` is increased."""
+        """Like :meth:`collect`, with the given players; adds to ``clock``."""
         batch = self._play_round(env_fn, seeds, players, clock, stop)
         rounds = 0
         while self.learner.wants_more(batch, rounds):
@@ -157,7 +159,7 @@ class LocalEngine:
                 stop=stop,
                 opponents=self.opponents,
                 curriculum=self.curriculum,
-                **self._threads,
+                **self._scheduler_options,
             )
         self.learner.skip(seeds[own_indices.stop :])
         if ranks.world_size() == 1:
@@ -223,8 +225,8 @@ def play_rollouts(
 
     ``keys``: those that :func:`llmzoo.rollout.scheduler.rollout_keys` gives for all seeds of the
     batch, so that a part of a batch is played as it would be in the whole. ``trained_agents``: the agents
-    that learn, of which ``opponents`` leave one. ``curriculum`` draws the tasks. The other
-    arguments: see :func:`llmzoo.rollout.scheduler.run_rollouts`.
+    that learn; with ``opponents``, only one of them learns in an episode that has an opponent.
+    ``curriculum`` draws the tasks. The other arguments: see :func:`llmzoo.rollout.scheduler.run_rollouts`.
     """
     envs = [env_fn() for _ in seeds]
     for env, seed in zip(envs, seeds, strict=True):

@@ -93,7 +93,7 @@ class OffPolicyEngine(LocalEngine):
         """Learn from batch ``step`` and meanwhile play the next one, unless this is the ``last``."""
         current = self._next or self._play_copies(env_fn, seeds_for(step))
         self._next = None
-        Snapshot.of(self.policies).copy_into(self._copies)
+        Snapshot.from_policies(self.policies).copy_into(self._copies)
         torch.manual_seed(seeds_for(step).update)
         stop = Event()
         with ThreadPoolExecutor(1, thread_name_prefix="llmzoo-rollouts") as pool:
@@ -128,7 +128,7 @@ class OffPolicyEngine(LocalEngine):
 
     def save(self, folder: Path) -> None:
         super().save(folder)
-        Snapshot.of(self._copies).save(folder, self._copies, age=1)
+        Snapshot.from_policies(self._copies).save(folder, self._copies, age=1)
 
     def load(self, folder: Path) -> None:
         super().load(folder)

@@ -45,7 +45,7 @@ class Snapshot:
     tensors: Mapping[str, Tensor]
 
     @staticmethod
-    def of(learning: Learning) -> Snapshot:
+    def from_policies(learning: Learning) -> Snapshot:
         """The present weights; not a copy."""
         return Snapshot(
             {

@@ -259,7 +259,7 @@ def _summarize(
             for a in agents
         },
         "returns": returns,
-        "mean_turns": sum(max(len(e.of(a)) for a in e.agents) for e in episodes) / count,
+        "mean_turns": sum(max(len(e.decisions_of(a)) for a in e.agents) for e in episodes) / count,
         "answers": len(decisions),
         "refused": sum(
             d.completion.refused and not is_scripted(player, d.agent) for d in decisions

@@ -178,7 +178,7 @@ def _load_or_play(
     here = (folder / "config.json").exists()
     with open_episode_folder(folder, config, resume=here, replayed=not is_billed(pair)) as file:
         parts = play(pair, ended=lambda episode: ended(), kept=file)
-        games = Games.of([episode for part in parts for episode in part])
+        games = Games.from_episodes([episode for part in parts for episode in part])
         file.finish(games.to_dict())
         return games
 

@@ -31,7 +31,7 @@ class Games:
     errors: Mapping[str, int]
 
     @staticmethod
-    def of(episodes: Sequence[Episode]) -> Games:
+    def from_episodes(episodes: Sequence[Episode]) -> Games:
         agents = tuple(episodes[0].totals)
         decisions = [decision for episode in episodes for decision in episode.decisions]
         return Games(

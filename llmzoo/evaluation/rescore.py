@@ -82,7 +82,9 @@ def rescore(
 
 def _rescore_row(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> RescoredEpisode:
     before = to_episode(row)
-    remaining = {agent: [d.completion.text for d in before.of(agent)] for agent in before.agents}
+    remaining = {
+        agent: [d.completion.text for d in before.decisions_of(agent)] for agent in before.agents
+    }
     out_of_answers: list[str] = []
 
     def answer(request: PolicyRequest) -> str:

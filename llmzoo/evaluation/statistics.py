@@ -159,7 +159,7 @@ def paired_test_over_seeds(
 
 
 def sign_flip_test(differences: Sequence[int]) -> PairedTest:
-    """The test of :func:`paired_over_seeds` from each task's difference."""
+    """The test of :func:`paired_test_over_seeds` from each task's difference."""
     sums = {0: 1}  # sum of signed differences -> number of sign choices that give it
     for size in map(abs, filter(None, differences)):
         added: dict[int, int] = {}

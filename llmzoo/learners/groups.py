@@ -65,12 +65,12 @@ class GroupLearner(Learner):
     def group_size(self) -> int:
         return int(self.config.group_size)
 
-    def of(self, agents: Collection[str]) -> GroupLearner:
-        """The learner of a policy that plays these agents."""
+    def for_agents(self, agents: Collection[str]) -> GroupLearner:
+        """The learner for a policy that plays these agents."""
         return self
 
     def for_agent(self, agent: str) -> GroupLearner:
-        """The learner that judges the answers of an agent."""
+        """The learner that assigns credit to this agent's answers."""
         return self
 
     def credit(self, group: Group) -> Tensor:
@@ -84,16 +84,20 @@ class GroupLearner(Learner):
         return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
 
     def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
-        """Groups with their advantages. Completions that no model sampled enter no baseline."""
+        """The groups with their advantages. Completions that no model sampled are dropped and do not affect the
+        baseline."""
         scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]
         return self._whiten(scored) if self.config.whiten and scored else scored
 
     def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
-        """The groups with their advantages as far as a group counts; here all count the same."""
+        """Scale each group's advantages by the group's weight; by default all weights are 1."""
         return scored
 
     def _normalize(self, group: Group) -> Tensor:
-        """The credit over its deviation, for GDPO (arXiv 2601.05242) of each part of the reward by itself."""
+        """The credit, divided by the standard deviation of the group's returns if ``normalize`` is set.
+
+        With ``"parts"`` each reward component is normalized separately, then summed (GDPO, arXiv 2601.05242).
+        """
         if not self.config.normalize:
             return self.credit(group)
         parts = group.split_by_component() if self.config.normalize == "parts" else [group]
@@ -101,7 +105,8 @@ class GroupLearner(Learner):
         return torch.stack(divided).sum(dim=0)
 
     def _whiten(self, scored: Sequence[ScoredGroup]) -> list[ScoredGroup]:
-        """Advantages whitened over the batch. Groups without credit get none by that, where the mean is 0."""
+        """Whiten the advantages over the batch. With a group baseline, a group whose advantages are all 0 keeps
+        them."""
         flat = whiten(torch.cat([c.advantages for c in scored]))
         shares = flat.split([len(c.advantages) for c in scored])
         return [
@@ -150,7 +155,7 @@ class GroupUpdater(PolicyGradientUpdater):
         total_steps: int,
     ):
         agents = {n: [a for a, s in agent_policies.items() if s is p] for n, p in policies.items()}
-        self.learners = {name: learner.of(agents[name]) for name in policies}
+        self.learners = {name: learner.for_agents(agents[name]) for name in policies}
         configs = {name: learner.config for name, learner in self.learners.items()}
         super().__init__(
             learner.config, policies, agent_policies, total_steps=total_steps, configs=configs

@@ -72,7 +72,7 @@ def clipped_surrogate_loss(
 
 
 def dual_clip(loss: Tensor, advantages: Tensor, bound: float) -> Tensor:
-    """The loss of :func:`clipped_ratio` [N, C], where A < 0 at most ``-bound * A``.
+    """The loss of :func:`clipped_surrogate_loss` [N, C], where A < 0 at most ``-bound * A``.
 
     PPO's minimum bounds r from above only for tokens with A > 0. A token with A < 0 that has become
     far likelier since it was sampled would weigh without limit. If r exceeds ``bound`` (above 1),

@@ -42,7 +42,7 @@ class PerAgentLearner(GroupLearner):
             _check_tree(agent, learner, others)
         super().__init__(_merge_configs([*self.learners.values(), others]))
 
-    def of(self, agents: Collection[str]) -> GroupLearner:
+    def for_agents(self, agents: Collection[str]) -> GroupLearner:
         own = {agent: self.for_agent(agent) for agent in agents}
         first, *rest = own.values()
         if all(learner is first for learner in rest):

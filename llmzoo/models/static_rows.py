@@ -61,7 +61,7 @@ def make_static_rows(
         return None
     adapter_of = [0] * len(prompts) if adapter_of is None else adapter_of
     lengths = [len(prompt) for prompt in prompts]
-    shape = StepShape.of(
+    shape = StepShape.for_call(
         counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters))
     )
     size = shape.tokens * llama_body.cache_bytes(model)
@@ -136,7 +136,7 @@ class StaticRows:
         lengths = [self._lengths[b] for b in counts]
         adapter_of = [self._adapter_of[b] for b in counts]
         others_places = self._indices([self._places[b] for b in counts])
-        shape = StepShape.of(
+        shape = StepShape.for_call(
             [*counts.values()], lengths, old.shape.room, adapter_of, old.shape.adapters
         )
         if shape.slots > _SHRINKS * old.shape.slots:

@@ -34,7 +34,7 @@ class StepShape:
     adapters: int
 
     @classmethod
-    def of(
+    def for_call(
         cls,
         counts: Sequence[int],
         lengths: Sequence[int],

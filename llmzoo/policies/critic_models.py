@@ -84,7 +84,7 @@ class CriticModel(nn.Module):
         self._warned = False
 
     @classmethod
-    def of(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
+    def from_policy(cls, policy: TransformersPolicy, **options: Any) -> CriticModel:
         """A critic that starts from a copy of the policy's weights, with its adapter merged in."""
         if is_peft(policy.model):
             is_sharded = sharding.is_sharded(policy.model)

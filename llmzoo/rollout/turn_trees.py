@@ -45,19 +45,19 @@ def agent_turn_tree(
     team_weight: float = 1.0,
     continuations: int | None = None,
 ) -> Rollout:
-    """At every agent's turn, ``group_size`` answers to the same observation; one of them goes on.
+    """At every agent's turn, ``group_size`` answers to the same observation; one of them is carried out.
 
-    Each answer is stepped in a fork and rewarded: ``team_weight`` x its team parts + its local
-    parts (the plain reward of an environment without named parts), summed over everything that its
-    agent is paid until that agent decides again. Where others decide before that, they play on in a
-    copy of the fork ``continuations`` times, with one answer a turn, and the reward is the mean over
-    these copies. None plays on once, and not at all for agents that the environment declares
-    ``immediate_credit_agents``. Answers of continuations are not carried out, and form no group unless they are
-    attempts. An agent that has to answer again because its answer was refused does so in the continuation,
-    so a refused answer also earns what the retry leads to.
+    Each answer is stepped in its own fork of the episode. Its reward is ``team_weight`` x its team parts
+    + its local parts (or the plain reward if the environment names no parts), summed over everything the
+    agent receives until its next decision. If other agents act before then, the episode is continued in
+    ``continuations`` copies of the fork, with one answer per turn, and the reward is the mean over the
+    copies. None means one continuation, or none for the environment's ``immediate_credit_agents``.
+    Answers sampled in continuations are never carried out in the episode, and form no group unless they
+    are attempts. If an answer is refused, its agent retries within the continuation, so a refused answer
+    also earns what the retry leads to.
 
     An agent that answers several times in a row (:mod:`llmzoo.rollout.attempts`) has its attempts as its
-    group, here and in continuations: what judges a proposal is also what its solver learns from.
+    group, here and in continuations: a solver's attempts both score the proposal and train the solver.
 
     Then one answer is carried out before the next agent acts: the best one (``greedy``), one drawn
     with probability proportional to exp(reward) (``sample``), or any (``random``). In a
@@ -65,9 +65,9 @@ def agent_turn_tree(
 
     An environment's ``metadata`` may say where continuations can be left out:
 
-    * ``delayed_reward_agents``: the agents that are ever paid at another agent's step; None if unknown.
-    * ``immediate_credit_agents``: the agents whose own step already pays what their answer is worth, by a
-      measure of its own, although they are paid at other agents' steps too.
+    * ``delayed_reward_agents``: agents that can be paid during another agent's step; None if unknown.
+    * ``immediate_credit_agents``: agents whose own step already pays for their answer, by a separate
+      measure, although they are also paid during other agents' steps.
     * ``retries``: an agent whose answer is refused (``infos[agent]["error"]``) may answer again.
 
     The tree of AT-GRPO (PettingLLMs, arXiv 2510.11062).
@@ -101,18 +101,27 @@ def agent_turn_tree(
         ]
         first = tuple(completions[0].text for completions in answers)
         chosen = list(first)
-        following = None
+        next_env = None
         for index, (agent, completions) in enumerate(zip(agents, answers, strict=True)):
-            joint = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]
-            times = _continuation_count(env, agent, continuations) if agent in trained else 0
-            forks = [fork(env) for _ in joint]
-            paid = yield [StepRequest(f, texts) for f, texts in zip(forks, joint, strict=True)]
-            others = [own[0] for own in answers if own is not completions]
+            joint_actions = [(*first[:index], c.text, *first[index + 1 :]) for c in completions]
+            continuation_count = (
+                _continuation_count(env, agent, continuations) if agent in trained else 0
+            )
+            forks = [fork(env) for _ in joint_actions]
+            paid = yield [
+                StepRequest(f, texts) for f, texts in zip(forks, joint_actions, strict=True)
+            ]
+            other_completions = [theirs[0] for theirs in answers if theirs is not completions]
             for i, completion in enumerate(completions):
-                if any(c.failure for c in (completion, *others)):
+                if any(c.failure for c in (completion, *other_completions)):
                     paid[i] = nan_rewards(paid[i])
-            component_rewards, rows = yield from _evaluate_answers(
-                forks, agent, [p.get(agent, 0.0) for p in paid], seed, times, team_weight
+            component_rewards, other_attempts = yield from _evaluate_answers(
+                forks,
+                agent,
+                [p.get(agent, 0.0) for p in paid],
+                seed,
+                continuation_count,
+                team_weight,
             )
             rewards = tuple(amounts[TOTAL] for amounts in component_rewards)
             best = _select_answer(rewards, select, rng)
@@ -130,18 +139,18 @@ def agent_turn_tree(
                         infos=tuple(f.infos.get(agent, {}) for f in forks),
                     )
                 )
-            for number, (other, after, attempts) in enumerate(rows):
+            for number, (other, after, attempts) in enumerate(other_attempts):
                 if other in trained:
                     key = (seed, step, agent, number, other)
                     groups.append(
                         _attempts_group(after, other, turns[other], key, attempts, team_weight)
                     )
             if len(agents) == 1:
-                following, chosen_rewards = forks[best], paid[best]
-        if following is None:
-            following = fork(env)
-            chosen_rewards = yield StepRequest(following, tuple(chosen))
-        env = following
+                next_env, chosen_rewards = forks[best], paid[best]
+        if next_env is None:
+            next_env = fork(env)
+            chosen_rewards = yield StepRequest(next_env, tuple(chosen))
+        env = next_env
         for agent, reward in chosen_rewards.items():
             totals[agent] += reward
         success = is_success(env)
@@ -182,7 +191,7 @@ def _attempts_group(
 
 
 def _select_answer(rewards: Sequence[float], select: str, rng: random.Random) -> int:
-    """The number of the answer that goes on; one whose reward is unknown (nan) only if all are."""
+    """The index of the answer to carry out. One with unknown reward (nan) is chosen only if all are unknown."""
     known = [i for i, reward in enumerate(rewards) if not math.isnan(reward)]
     if 0 < len(known) < len(rewards):
         return known[_select_answer([rewards[i] for i in known], select, rng)]
@@ -199,7 +208,7 @@ def _select_answer(rewards: Sequence[float], select: str, rng: random.Random) ->
 
 
 def _continuation_count(env: AECEnv, agent: str, continuations: int | None) -> int:
-    """How often others play on after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
+    """How many continuations to play after each answer of ``agent``; None: see :func:`agent_turn_tree`."""
     if env.metadata.get("retries", False):
         return continuations or 1
     delayed_reward_agents = env.metadata.get("delayed_reward_agents")
@@ -218,46 +227,47 @@ def _evaluate_answers(
     continuations: int,
     team_weight: float,
 ) -> Rollout:
-    """A part of a rollout that returns what each of several answers of ``agent`` is worth by part, [K], and
-    the attempts of others on the way: who made them, the episode then, and the attempts.
+    """Evaluate several answers of ``agent``. Returns the reward components of each answer [K], and the attempts
+    that other agents made on the way.
 
-    ``forks`` [K]: the episode after each answer; they are left as they are. ``rewards`` [K]: what
-    the step of each answer paid.
+    ``forks`` [K]: the episode after each answer; not modified. ``rewards`` [K]: the reward of each
+    answer's own step.
     """
     component_rewards = [
         _weighted_rewards(f, f.infos.get(agent, {}), r, team_weight)
         for f, r in zip(forks, rewards, strict=True)
     ]
-    rows: list[AgentAttempts] = []
+    other_attempts: list[AgentAttempts] = []
     waiting = [i for i, f in enumerate(forks) if continuations and _is_waiting(f, agent)]
     if waiting:
         copies = [(i, fork(forks[i])) for i in waiting for _ in range(continuations)]
         later = yield [_play_until_turn(copy, agent, seed) for _, copy in copies]
-        rows = [row for *_, found in later for row in found]
+        other_attempts = [row for *_, found in later for row in found]
         for i in waiting:
             continued = [
                 _weighted_rewards(copy, info, rewards[i] + paid, team_weight)
-                for (of, copy), (paid, info, _) in zip(copies, later, strict=True)
-                if of == i
+                for (index, copy), (paid, info, _) in zip(copies, later, strict=True)
+                if index == i
             ]
             component_rewards[i] = {
-                n: fmean(of.get(n, 0.0) for of in continued) for n in _component_names(continued)
+                n: fmean(amounts.get(n, 0.0) for amounts in continued)
+                for n in _component_names(continued)
             }
-    return component_rewards, rows
+    return component_rewards, other_attempts
 
 
 def _weighted_rewards(
     env: AECEnv, info: Mapping[str, Any], reward: float, team_weight: float
 ) -> dict[str, float]:
-    """``reward``, all that an agent was paid since its last answer, as ``WHOLE``, and its named parts; team
-    parts are weighted.
+    """All rewards of an agent since its last answer: ``reward`` under ``TOTAL``, and each named part.
 
-    ``info``: the agent's, with the parts of the reward.
+    Team parts, and their share of ``TOTAL``, are multiplied by ``team_weight``. ``info``: the agent's info
+    dict, which holds the parts under ``"reward_parts"``.
     """
     parts: Mapping[str, float] = info.get("reward_parts", {})
     team = [name for name in env.metadata.get("team_parts", (TEAM_PART,)) if name in parts]
-    whole = reward + (team_weight - 1.0) * sum(parts[name] for name in team)
-    return {TOTAL: whole, **parts, **{name: team_weight * parts[name] for name in team}}
+    total = reward + (team_weight - 1.0) * sum(parts[name] for name in team)
+    return {TOTAL: total, **parts, **{name: team_weight * parts[name] for name in team}}
 
 
 def _component_names(component_rewards: Sequence[Mapping[str, float]]) -> list[str]:
@@ -276,7 +286,8 @@ def _components(component_rewards: Sequence[Mapping[str, float]]) -> dict[str, C
 
 
 def _is_waiting(env: AECEnv, agent: str) -> bool:
-    """Whether others decide before ``agent``, still in the episode, has a new decision to make."""
+    """Whether play must continue before ``agent`` has a new decision: others act first, or its refused answer
+    is retried."""
     if is_over(env) or agent not in env.agents:
         return False
     if env.terminations[agent] or env.truncations[agent]:
@@ -291,26 +302,27 @@ def _must_retry(env: AECEnv, agent: str) -> bool:
 
 
 def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
-    """Others answer once each time, or make all their attempts, until ``agent`` has a new decision to
-    make; returns what it was paid, its info with the parts of all that, and the attempts."""
+    """Play on until ``agent`` has a new decision to make. Each agent gives one answer per turn, or all its
+    attempts. Returns what ``agent`` was paid, its info with the reward parts summed over that time, and the
+    attempts made."""
     paid = 0.0
-    parts: defaultdict[str, float] = defaultdict(float)  # those of its refused answers included
-    rows: list[AgentAttempts] = []
+    parts: defaultdict[str, float] = defaultdict(float)  # includes those of its refused answers
+    other_attempts: list[AgentAttempts] = []
     while _is_waiting(env, agent):
-        others = agents_to_act(env)
-        if agent in others:
+        acting = agents_to_act(env)
+        if agent in acting:
             _add_components(parts, env.infos[agent])
-        if (count := attempt_count(env, others)) > 1:
-            attempts = yield from sample_attempts(env, others[0], count, seed)
-            rows.append((others[0], env, attempts))
+        if (count := attempt_count(env, acting)) > 1:
+            attempts = yield from sample_attempts(env, acting[0], count, seed)
+            other_attempts.append((acting[0], env, attempts))
             paid += attempts.total(agent)
             continue
-        answers = yield [SampleRequest(build_request(env, other, seed)) for other in others]
+        answers = yield [SampleRequest(build_request(env, each, seed)) for each in acting]
         step = yield StepRequest(env, tuple(completion.text for (completion,) in answers))
         paid += step.get(agent, 0.0)
     info = env.infos.get(agent, {})
     _add_components(parts, info)
-    return paid, {**info, "reward_parts": dict(parts)}, rows
+    return paid, {**info, "reward_parts": dict(parts)}, other_attempts
 
 
 def _add_components(parts: defaultdict[str, float], info: Mapping[str, Any]) -> None:

@@ -26,21 +26,18 @@ from llmzoo.runs.policy_plans import OTHERS, AgentPlan, Arrangement, plan_polici
 from llmzoo.runs.trust import check_trusted
 
 LearningPolicies = dict[str, TransformersPolicy]  # the policies that learn, by name
-# keys of a saved adapter's configuration that are no options of a new adapter
+# keys of a saved adapter's configuration that are not options for creating one
 _METADATA_FIELDS = {
-    "task_type",
-    "peft_type",
-    "auto_mapping",
-    "peft_version",
-    "base_model_name_or_path",
-} | {*("revision", "inference_mode")}
+    *("task_type", "peft_type", "auto_mapping", "peft_version", "base_model_name_or_path"),
+    *("revision", "inference_mode"),
+}
 
 
-def _not_here(request: PolicyRequest) -> str:
+def _fail_if_played(request: PolicyRequest) -> str:
     raise AssertionError(f"{request.agent} is played in another process")
 
 
-_ELSEWHERE: Policy = ScriptedPolicy(_not_here, name="elsewhere")
+_PLAYED_ELSEWHERE: Policy = ScriptedPolicy(_fail_if_played, name="elsewhere")
 
 
 def load_policies(
@@ -68,19 +65,19 @@ def load_policies(
     :meth:`TransformersPolicy.with_adapters`), the name of the only agent that learns, while
     ``others`` play the remaining agents, or a mapping from agents to names of models, with the
     fields of :class:`llmzoo.runs.policy_plans.ModelConfig` for each name in ``model_args``.
-    ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder of an earlier run,
-    whose newest checkpoint has the agent's start.
+    ``model`` is ``"tiny"``, ``"smollm2"``, a folder, a hub id, or the folder of an earlier run, in which
+    case the agent starts from its newest checkpoint.
 
     ``sampling`` and ``chat`` are the defaults of all agents. ``agent_args`` maps agents to the fields
-    of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own ``policy`` is outside the
-    arrangement: a model learns with its own weights unless it is ``frozen``; scripted players,
-    endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
+    of :class:`llmzoo.runs.policy_plans.AgentConfig`. An agent with its own ``policy`` is not part of
+    the arrangement: if it is a model, it has its own weights and learns them unless ``frozen``; scripted
+    policies, endpoints and policy servers never learn. ``precision`` applies to the policies that learn.
 
     ``only``: load just the policy of this name; the other agents cannot be played in this process.
     ``device``: where the models run (:func:`llmzoo.models.devices.resolve_device`).
     ``trust_remote_code``: run Python code that comes with a model.
 
-    Raises :class:`ConfigError` for settings that exclude each other, a model that does not exist,
+    Raises :class:`ConfigError` for conflicting settings, a model that does not exist,
     or if no agent learns; :class:`UnknownNameError` for an unknown agent or setting.
     """
     plans = plan_policies(
@@ -93,17 +90,19 @@ def load_policies(
         agent_args=agent_args or {},
         model_args=model_args,
     )
-    if lora_args and arrangement != "lora" and not any(s.adapter for s in plans.values()):
-        raise ConfigError("lora_args need policies='lora', or a model of form lora in model_args")
+    if lora_args and arrangement != "lora" and not any(plan.adapter for plan in plans.values()):
+        raise ConfigError(
+            "lora_args need policies='lora', or a model with form='lora' in model_args"
+        )
     if not any(plan.learns for plan in plans.values()):
         played = ", ".join(f"{plan.agent}: {plan.source}" for plan in plans.values())
         raise ConfigError(
             f"no trainable agent: every agent is frozen or scripted ({played}). Give at least one a "
             "model that is not frozen"
         )
-    present = {a: plan for a, plan in plans.items() if only in (None, plan.name)}
-    opened = _load_plans(
-        present,
+    local_plans = {a: plan for a, plan in plans.items() if only in (None, plan.name)}
+    loaded = _load_plans(
+        local_plans,
         sampling,
         chat or Chat(),
         precision=precision,
@@ -114,13 +113,13 @@ def load_policies(
         trust_remote_code=trust_remote_code,
     )
     learning: LearningPolicies = {}
-    for agent, plan in present.items():
+    for agent, plan in local_plans.items():
         if plan.learns:
-            policy = opened[agent]
+            policy = loaded[agent]
             assert isinstance(policy, TransformersPolicy)
             policy.learning_rate = plan.learning_rate
             learning[plan.name] = policy
-    return dict.fromkeys(agents, _ELSEWHERE) | opened, learning
+    return dict.fromkeys(agents, _PLAYED_ELSEWHERE) | loaded, learning
 
 
 def load_run_policies(
@@ -136,38 +135,38 @@ def load_run_policies(
 ) -> dict[str, Policy]:
     """The policies of a run's agents; those that learned come from its newest checkpoint.
 
-    ``snapshot``: another one of its checkpoints, or of its copies for opponents. ``sampling`` and
-    ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings and those of
+    ``snapshot``: load this checkpoint or opponent snapshot of the run instead of the newest checkpoint.
+    ``sampling`` and ``chat``: fields of ``Sampling`` and ``Chat`` that override the run's settings and those of
     single agents. ``device``: where the models run. ``trust_remote_code``: run Python code that
     comes with a model; the run's own setting is ignored. Raises :class:`ConfigError` for an agent
     without a policy in the run.
     """
-    given, given_chat = dict(sampling or {}), dict(chat or {})
+    sampling_overrides, chat_overrides = dict(sampling or {}), dict(chat or {})
     needed = ("policies", "model", "others", "temperature", "top_p", "top_k")
     config = run_folder.require_config(run, *needed)
     policies = {agent: own.get("policy") for agent, own in config.get("agent_args", {}).items()}
     check_trusted(run, {"others": config["others"], "policies": policies}, {})
-    named = config["policies"]
-    if isinstance(named, str) and named not in ("shared", "separate", "lora", *agents):
+    arrangement = config["policies"]
+    if isinstance(arrangement, str) and arrangement not in ("shared", "separate", "lora", *agents):
         raise ConfigError(
             f"{run} trained the agent {config['policies']!r}; here the agents are {', '.join(agents)}"
         )
     try:
         settings = Sampling(
-            **{name: config[name] for name in needed[3:] if name not in given},
-            **{"max_new_tokens": run_folder.max_new_tokens_for(run), **given},
+            **{name: config[name] for name in needed[3:] if name not in sampling_overrides},
+            **{"max_new_tokens": run_folder.max_new_tokens_for(run), **sampling_overrides},
         )
-        chat_settings = Chat(**{**run_folder.read_chat_settings(run), **given_chat})
+        chat_settings = Chat(**{**run_folder.read_chat_settings(run), **chat_overrides})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the settings of {run} cannot be used: {error}") from error
-    # runs of earlier versions had no agent_args and no precision
-    overridden = {*given, *given_chat}
+    # runs of earlier versions have no agent_args or precision in their config
+    overridden = {*sampling_overrides, *chat_overrides}
     agent_args = {
         agent: {name: own[name] for name in own if name not in overridden}
         for agent, own in config.get("agent_args", {}).items()
         if agent in agents
     }
-    newest = (
+    checkpoint = (
         run_models.newest_checkpoint(run)
         if snapshot is None
         else run_models.validate_checkpoint(snapshot)
@@ -183,7 +182,7 @@ def load_run_policies(
         model_args=config.get("model_args"),
     )
     return _load_plans(
-        _from_checkpoint(planned, run, newest),
+        _from_checkpoint(planned, run, checkpoint),
         settings,
         chat_settings,
         precision=config.get("precision", "float32"),
@@ -194,29 +193,29 @@ def load_run_policies(
 
 
 def _from_checkpoint(
-    plans: Mapping[str, AgentPlan], run: str | Path, newest: Path
+    plans: Mapping[str, AgentPlan], run: str | Path, checkpoint: Path
 ) -> dict[str, AgentPlan]:
-    """The plans of a run, with the trained policies of a checkpoint as sources."""
-    sources = {}
+    """The plans of a run, with each learning agent's source replaced by its policy in ``checkpoint``."""
+    resolved = {}
     for agent, plan in plans.items():
-        folder = newest / plan.name
+        folder = checkpoint / plan.name
         if plan.learns and not folder.is_dir():
-            trained = ", ".join(run_models.list_policy_names(newest))
+            trained = ", ".join(run_models.list_policy_names(checkpoint))
             raise ConfigError(f"{run} trained {trained}; it has no policy for {agent}")
         if plan.learns:
-            sources[agent] = replace(plan, source=str(folder))
+            resolved[agent] = replace(plan, source=str(folder))
         else:  # a frozen agent does not start from the base of the trained adapters
-            sources[agent] = replace(plan, adapter=False)
-    return sources
+            resolved[agent] = replace(plan, adapter=False)
+    return resolved
 
 
-def transformers_policies(agent_policies: Mapping[str, Policy]) -> LearningPolicies:
+def transformers_policies(agent_policies: Mapping[str, Policy]) -> dict[str, TransformersPolicy]:
     """The models among the policies, each named after its first agent."""
-    learning: LearningPolicies = {}
+    models: dict[str, TransformersPolicy] = {}
     for agent, policy in agent_policies.items():
-        if isinstance(policy, TransformersPolicy) and policy not in learning.values():
-            learning[agent] = policy
-    return learning
+        if isinstance(policy, TransformersPolicy) and policy not in models.values():
+            models[agent] = policy
+    return models
 
 
 def highest_temperature(agent_policies: Mapping[str, Policy]) -> float:
@@ -230,12 +229,12 @@ def highest_temperature(agent_policies: Mapping[str, Policy]) -> float:
 def with_max_temperature(
     agent_policies: Mapping[str, Policy], temperature: float
 ) -> dict[str, Policy]:
-    """The policies with no model above this temperature. Agents that share a model still do."""
-    colder = {
+    """The policies, with every model's sampling temperature capped. Agents that shared a model still do."""
+    capped = {
         id(p): p.with_max_temperature(temperature)
         for p in transformers_policies(agent_policies).values()
     }
-    return {agent: colder.get(id(policy), policy) for agent, policy in agent_policies.items()}
+    return {agent: capped.get(id(policy), policy) for agent, policy in agent_policies.items()}
 
 
 def _load_plans(
@@ -253,19 +252,19 @@ def _load_plans(
 ) -> dict[str, Policy]:
     """The policy of every agent; ``sampling`` and ``chat`` are the defaults of all plans."""
     trust = {"trust_remote_code": trust_remote_code}
-    starts = _resolve_starts(plans, **trust)
+    start_models = _resolve_start_models(plans, **trust)
     training: dict[str, Any] = {
         "precision": precision,
         "gradient_checkpointing": gradient_checkpointing,
         "compile": compile,
     }
     policies: dict[str, Policy] = {}
-    on_bases: dict[str, list[AgentPlan]] = {}
+    adapter_plans_by_base: dict[str, list[AgentPlan]] = {}
     for plan in plans.values():
         if plan.adapter:
-            on_bases.setdefault(plan.base, []).append(plan)
-    for adapters in on_bases.values():
-        folders = {plan.name: starts[plan.agent] for plan in adapters}
+            adapter_plans_by_base.setdefault(plan.base, []).append(plan)
+    for adapters in adapter_plans_by_base.values():
+        folders = {plan.name: start_models[plan.agent] for plan in adapters}
         options = {
             **training,
             **_sampling_options(adapters, sampling, chat),
@@ -278,7 +277,7 @@ def _load_plans(
     groups: dict[tuple[str, str], list[AgentPlan]] = {}
     for plan in plans.values():
         if not plan.adapter:
-            groups.setdefault((plan.name, starts[plan.agent]), []).append(plan)
+            groups.setdefault((plan.name, start_models[plan.agent]), []).append(plan)
     for (_, start), members in groups.items():
         options = _sampling_options(members, sampling, chat)
         if policy_kind(start) == "scripted":
@@ -304,29 +303,35 @@ def _sampling_options(
     return {"sampling": sampling, "samplings": own, "chat": chat, "chats": own_chats}
 
 
-def _resolve_starts(plans: Mapping[str, AgentPlan], *, trust_remote_code: bool) -> dict[str, str]:
+def _resolve_start_models(
+    plans: Mapping[str, AgentPlan], *, trust_remote_code: bool
+) -> dict[str, str]:
     """The model to load for each plan; a run folder is replaced by its policy for the plan."""
-    starts = {
+    start_models = {
         agent: run_models.resolve_start_model(plan.source, agent) for agent, plan in plans.items()
     }
-    for start in dict.fromkeys(starts.values()):
+    for start in dict.fromkeys(start_models.values()):
         if policy_kind(start) == "model":
             check_model(start, trust_remote_code=trust_remote_code)
-    together: dict[tuple[str, str], set[str]] = {}
+    must_match: dict[tuple[str, str], set[str]] = {}
     for agent, plan in plans.items():
         if plan.name != OTHERS:
-            together.setdefault(("agents that share a policy", plan.name), set()).add(starts[agent])
+            must_match.setdefault(("agents that share a policy", plan.name), set()).add(
+                start_models[agent]
+            )
         if plan.adapter:
-            together.setdefault(("adapters on one base", plan.base), set()).add(starts[agent])
-    for (what, _), folders in together.items():
+            must_match.setdefault(("adapters on one base", plan.base), set()).add(
+                start_models[agent]
+            )
+    for (what, _), folders in must_match.items():
         # _adapters checks that saved adapters were trained on the same base
         saved = what.startswith("adapters") and all(map(is_adapter, folders))
         if len(folders) > 1 and not saved:
             raise ConfigError(
-                f"{what} start from the same model: give one of the folders "
+                f"{what} must start from the same model: give one of the folders "
                 f"{', '.join(sorted(folders))} as the model, or use policies='separate'"
             )
-    return starts
+    return start_models
 
 
 def _adapters(
@@ -341,17 +346,21 @@ def _adapters(
     saved = {a: read_json_object(Path(f) / "adapter_config.json") or {} for a, f in folders.items()}
     bases = {str(config.get("base_model_name_or_path")) for config in saved.values()}
     if len(bases) > 1:
-        raise ConfigError(f"these adapters have several bases: {', '.join(sorted(bases))}")
-    shape = {n: v for n, v in saved[next(iter(folders))].items() if n not in _METADATA_FIELDS}
+        raise ConfigError(
+            f"these adapters were trained on different base models: {', '.join(sorted(bases))}"
+        )
+    lora_options = {
+        n: v for n, v in saved[next(iter(folders))].items() if n not in _METADATA_FIELDS
+    }
     base.model, base.adapter = base.model.unload(), None
-    policies = base.with_adapters(list(folders), **{**shape, **lora_args})
+    policies = base.with_adapters(list(folders), **{**lora_options, **lora_args})
     for agent, policy in policies.items():
         policy.load_weights(folders[agent])
     return policies
 
 
-def _rank_address(sampler: str) -> str:
-    """The address of this rank's server."""
+def _sampler_for_rank(sampler: str) -> str:
+    """This rank's entry in ``sampler``: ``"vllm"``, or the address of its server."""
     addresses = sampler.split(",")
     if ranks.world_size() > 1 and not is_server(sampler):
         raise ConfigError(
@@ -359,7 +368,7 @@ def _rank_address(sampler: str) -> str:
         )
     if len(addresses) != ranks.world_size() and (is_server(sampler) or len(addresses) > 1):
         raise ConfigError(
-            f"{len(addresses)} addresses of samplers for {ranks.world_size()} processes: give each process "
+            f"{len(addresses)} sampler addresses for {ranks.world_size()} processes: give each process "
             "its own vLLM server, sampler=http://HOST:PORT,http://HOST:PORT"
         )
     return addresses[ranks.rank()]
@@ -372,16 +381,16 @@ def use_samplers(
     learning: LearningPolicies,
     agent_policies: Mapping[str, Policy],
 ) -> Iterator[list[Sampler]]:
-    """Within this context the models that learn sample with ``sampler``, in all their agents.
+    """Within this context, the learning models generate with ``sampler``, for all agents that they play.
 
-    Yields the samplers of the policies that learn, which must be told when the weights change. They
-    start with the current weights.
+    Yields the samplers of the learning policies, which start with the current weights. Call their
+    ``sync_weights`` after each update.
 
     ``sampler``: ``"transformers"`` (the policies' own models), ``"vllm"`` (in this process) or the
     address of a vLLM server, with one address per rank, separated by commas. ``args``: the fields of
     ``TransformersArgs``, ``VllmArgs`` or ``ServerArgs`` in :mod:`llmzoo.policies.vllm.config`.
 
-    Raises :class:`ConfigError` for settings that exclude each other, and
+    Raises :class:`ConfigError` for conflicting settings, and
     :class:`llmzoo.models.decode.SamplerError` for a server that cannot be reached.
     """
     config = sampler_config(sampler, args)
@@ -393,7 +402,7 @@ def use_samplers(
         yield []
         return
     try:
-        attach_samplers(samplable, _rank_address(sampler), config)
+        attach_samplers(samplable, _sampler_for_rank(sampler), config)
         yield [policy.sampler for policy in learning.values() if policy.sampler is not None]
     finally:
         for policy in samplable:

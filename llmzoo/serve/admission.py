@@ -243,7 +243,7 @@ class _PendingReads:
         limit = _TimeLimit(READ_TIMEOUT_S, f"no message came within {READ_TIMEOUT_S:g} s")
         self._limits[limit] = None
         try:
-            message = await limit.of(context.read())
+            message = await limit.wait(context.read())
         finally:
             self._limits.pop(limit, None)
         if message is grpc.aio.EOF:
@@ -266,7 +266,7 @@ class _TimeLimit:
         self._expiry = Aborted(code, message)
         self._task.cancel()
 
-    async def of(self, work: Awaitable[Any]) -> Any:
+    async def wait(self, work: Awaitable[Any]) -> Any:
         """The result of ``work``. Raises :class:`Aborted` once the limit has expired."""
         try:
             return await work
@@ -289,7 +289,7 @@ def _parse(handler: Any, message: bytes) -> Any:
 
 async def _write(context: Any, message: bytes) -> None:
     limit = _TimeLimit(WRITE_TIMEOUT_S, f"the client accepted nothing for {WRITE_TIMEOUT_S:g} s")
-    await limit.of(context.write(message))
+    await limit.wait(context.write(message))
 
 
 async def _abort_unauthenticated(_: Any, context: Any) -> None:

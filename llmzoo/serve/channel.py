@@ -101,7 +101,7 @@ def connect(address: Address) -> grpc.Channel:
     Every call through it carries the token. Nothing is sent yet, so only the first call shows
     whether a server is there. Raises :class:`ConfigError` for an unusable token or TLS file.
     """
-    secrets = _Secrets.of(address)
+    secrets = _Secrets.for_address(address)
     # a forked process cannot use its parent's channel
     key = (os.getpid(), replace(address, name=""), secrets)
     with _lock:
@@ -187,7 +187,7 @@ class _Secrets:
     key: str | None
 
     @classmethod
-    def of(cls, address: Address) -> _Secrets:
+    def for_address(cls, address: Address) -> _Secrets:
         token = os.environ.get(TOKEN_ENV)
         if token is not None:
             check_token(token)

@@ -71,7 +71,7 @@ class NoSignalMonitor:
     _learned: set[str] = field(default_factory=set)  # agents that were not flat at some time
 
     def iteration(self, iteration: Iteration) -> None:
-        """Check an iteration; warns with :class:`FlatGroupsWarning`."""
+        """Check an iteration; warns with :class:`ZeroVarianceWarning`."""
         for agent in self.agents:
             seen = _summarize(agent, iteration)
             if seen is None:

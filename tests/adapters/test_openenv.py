@@ -96,7 +96,7 @@ def test_several_sessions_at_once_each_play_as_in_process(sudoku):
         list(range(6)),
         tasks=list(range(6)),
     )
-    answers = [[d.completion.text for d in play.of("planner_1")] for play in plays]
+    answers = [[d.completion.text for d in play.decisions_of("planner_1")] for play in plays]
 
     async def together():
         return await asyncio.gather(

@@ -58,7 +58,7 @@ def test_each_request_carries_the_chance_that_it_has_in_evaluation():
         )
         assert played.totals == there.totals
         assert played.metrics("planner_1")["success"] == there.success
-        assert played.metrics("planner_1")["decisions"] == len(there.of("planner_1"))
+        assert played.metrics("planner_1")["decisions"] == len(there.decisions_of("planner_1"))
         parts = played.metrics("planner_1")
         assert sum(v for n, v in parts.items() if n.startswith("part_")) == pytest.approx(
             there.totals["planner_1"]

@@ -135,7 +135,7 @@ def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
         tasks=[row["task"] for row in table],
     )
     for row, play in zip(table, plays, strict=True):
-        mine = play.of("planner_1")
+        mine = play.decisions_of("planner_1")
         rewards, seen, info = played(row, [d.completion.text for d in mine])
         assert seen[: len(mine)] == [d.observation for d in mine]
         assert sum(rewards) == pytest.approx(play.totals["planner_1"])

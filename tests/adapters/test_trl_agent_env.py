@@ -335,7 +335,7 @@ def test_the_mask_leaves_out_what_the_agent_was_told(run):
 @pytest.mark.slow
 def test_log_probabilities_are_those_of_the_model(run):
     seen, _ = run
-    for batch, ours, theirs in zip(seen.batches, seen.ours, seen.vf_env, strict=True):
+    for batch, ours, theirs in zip(seen.batches, seen.ours, seen.theirs, strict=True):
         mask = batch["completion_mask"].bool()
         assert_equal(theirs[mask], ours[mask])
 

@@ -295,7 +295,7 @@ def test_an_adapter_is_trained_alone(tmp_path):
     assert any(bool(weight.any()) for weight in moved.values())
     mask = seen.batches[0]["completion_mask"].bool()
     sampled = seen.batches[0]["sampling_per_token_logps"]
-    assert_equal(sampled[mask], seen.vf_env[0][mask])
+    assert_equal(sampled[mask], seen.theirs[0][mask])
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_a_group_shares_task_agent_and_prompt(run):
 def test_log_probabilities_and_masks_are_those_of_the_model(run):
     seen, made = run
     for batch, ours, theirs, samples in zip(
-        seen.batches, seen.ours, seen.vf_env, made, strict=True
+        seen.batches, seen.ours, seen.theirs, made, strict=True
     ):
         mask = batch["completion_mask"].bool()
         assert torch.equal(batch["tool_mask"][mask], torch.ones_like(batch["tool_mask"][mask]))

@@ -113,7 +113,7 @@ def test_an_oracle_behind_the_endpoint_solves_every_task():
         assert trace.info["agent"] == "planner_1"
         parts = [value for name, value in trace.metrics.items() if name.startswith("part_")]
         assert sum(parts) == pytest.approx(total(trace))
-    asked = {play.of("planner_1")[0].observation for play in plays}
+    asked = {play.decisions_of("planner_1")[0].observation for play in plays}
     assert {body["messages"][-1]["content"] for body in server.asked} == asked
 
 

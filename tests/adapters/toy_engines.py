@@ -21,7 +21,7 @@ class Pile:
         type(self).made += 1
         self._chance = GlobalRandomState(seed)
         with self._chance.held():
-            self._answers_left = random.randrange(5, 9)
+            self._left = random.randrange(5, 9)
         self._turn = 0
         self._wrong = False
 
@@ -31,21 +31,21 @@ class Pile:
         number = int(text) if text in ("1", "2", "3") else 0
         self._wrong = number == 0
         with self._chance.held():
-            self._answers_left = max(0, self._answers_left - number) + (
-                random.randrange(2) if self._answers_left > 4 else 0
+            self._left = max(0, self._left - number) + (
+                random.randrange(2) if self._left > 4 else 0
             )
-        if self._answers_left and not self._wrong:
+        if self._left and not self._wrong:
             self._turn = 1 - self._turn
-        return self._answers_left == 0
+        return self._left == 0
 
     def observe(self) -> tuple[int, str]:
         return (
             self._turn,
-            f"You are {self._turn}. Left: {self._answers_left}. Drift: {self.drift}. [1] [2] [3]",
+            f"You are {self._turn}. Left: {self._left}. Drift: {self.drift}. [1] [2] [3]",
         )
 
     def paid(self) -> dict[int, float]:
-        return {self._turn: 1.0, 1 - self._turn: -1.0} if self._answers_left == 0 else {}
+        return {self._turn: 1.0, 1 - self._turn: -1.0} if self._left == 0 else {}
 
     def complaint(self, player: int) -> str:
         return "illegal: not 1 to 3" if self._wrong else ""

@@ -23,7 +23,7 @@ class Seen:
     started: dict[str, torch.Tensor] = field(default_factory=dict)
     batches: list[dict[str, Any]] = field(default_factory=list)  # what TRL computed its loss from
     ours: list[torch.Tensor] = field(default_factory=list)  # log-probabilities by our code
-    vf_env: list[torch.Tensor] = field(default_factory=list)  # and by TRL's, padded alike
+    theirs: list[torch.Tensor] = field(default_factory=list)  # and by TRL's, padded alike
 
     def logged(self, name: str) -> list[float]:
         return [row[name] for row in self.trainer.state.log_history if name in row]
@@ -52,7 +52,7 @@ def train(
             kept = batch["completion_ids"].size(1)
             with torch.no_grad():
                 theirs, _, _ = self._get_per_token_logps_and_entropies(self.model, ids, mask, kept)
-                seen.vf_env.append(theirs)
+                seen.theirs.append(theirs)
                 seen.ours.append(_likelihoods(self, batch, theirs.shape))
             return batch
 

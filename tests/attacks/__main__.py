@@ -39,8 +39,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="records instead of the table")
     options = parser.parse_args()
     names = [attack.name for attack in ATTACKS]
-    if options.select:
-        names = [n for n in names if any(fnmatch.fnmatch(n, one) for one in options.select)]
+    if options.only:
+        names = [n for n in names if any(fnmatch.fnmatch(n, one) for one in options.only)]
     columns = [f"L{level}" for level in options.levels]
     more = [f"{column}{kind}" for column in columns for kind in INSIDE if options.inside]
     columns += ["L3+processes"] if options.processes and "L3" in columns else []

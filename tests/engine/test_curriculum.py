@@ -182,7 +182,7 @@ def test_what_is_saved_comes_back_exactly(tmp_path):
 
 def solved(player):
     """How often the tasks that can be learned are solved, of 200."""
-    return llmzoo.evaluate(partial(Mixed, select="UD"), {"writer_0": player}, tasks=200).success
+    return llmzoo.evaluate(partial(Mixed, only="UD"), {"writer_0": player}, tasks=200).success
 
 
 @pytest.mark.slow

@@ -137,7 +137,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
     player = policy()
     first = learner("magrpo", reduction="sequence_mean")
     second = learner("marloo", clip=0.2, entropy=0.5)
-    made = PerAgentLearner(first, {AGENTS[1]: second}).of(AGENTS)
+    made = PerAgentLearner(first, {AGENTS[1]: second}).for_agents(AGENTS)
     (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
     assert len(make_microbatches(player, [one, other], 1000)) == 1
     cut = make_microbatches(player, [one, other], 1000, loss_of=made.for_agent)

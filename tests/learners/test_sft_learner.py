@@ -225,7 +225,7 @@ def test_the_world_model_learns_what_came_of_everything(monkeypatch):
     batch, metrics = iterate(engine, 0, envs=2)
     ((_, actual),) = seen
     first = batch.episodes[0]
-    one, two = first.of("a_0")
+    one, two = first.decisions_of("a_0")
     assert actual[0] == (
         f"{one.observation}\n\n[action]\n{one.completion.text}\n\n[next observation]\n",
         two.observation,

@@ -17,7 +17,7 @@ TEXTS = [(5, 6, 7), (8, 9, 10, 11, 12), (13,), (5, 6), (20, 21, 22, 23, 24, 25, 
 
 def a_critic(kind="qwen2", **options):
     """A critic whose head says something."""
-    critic = CriticModel.of(policy(kind), **options)
+    critic = CriticModel.from_policy(policy(kind), **options)
     torch.manual_seed(3)
     torch.nn.init.normal_(critic.head.linear.weight)
     return critic
@@ -120,7 +120,7 @@ def size(module):
 
 def test_a_critic_has_no_vocabulary_to_project_onto():
     actor = policy()
-    critic = CriticModel.of(actor, outputs=2)
+    critic = CriticModel.from_policy(actor, outputs=2)
     projection = actor.model.lm_head.weight
     # the actor's weights without its projection, and a head of two rows and biases
     assert size(critic) == size(actor.model) - projection.numel() + 2 * (32 + 1)
@@ -133,7 +133,7 @@ def test_a_critic_has_no_vocabulary_to_project_onto():
 def test_a_critic_is_a_copy_that_learns_without_touching_the_actor():
     actor = policy()
     before = {n: p.detach().clone() for n, p in actor.model.named_parameters()}
-    critic = CriticModel.of(actor)
+    critic = CriticModel.from_policy(actor)
     targets = torch.tensor([1.0, -1.0, 0.5, 0.0, 2.0])
     optimizer = torch.optim.AdamW(critic.parameters(), lr=3e-3)
     body = critic.body.layers[0].mlp.up_proj.weight
@@ -160,7 +160,7 @@ def test_a_critic_of_an_adapter_has_it_merged_in_and_trains_all_weights(tmp_path
     head = a_critic().head.state_dict()
     found = {}
     for name, player in (("one", one), ("other", other), ("bare", base)):
-        critic = CriticModel.of(player)
+        critic = CriticModel.from_policy(player)
         critic.head.load_state_dict(head)
         found[name] = critic.values(TEXTS)
         assert size(critic) == size(a_critic())  # no adapter is left in it
@@ -173,7 +173,7 @@ def test_a_critic_of_an_adapter_has_it_merged_in_and_trains_all_weights(tmp_path
 
 
 def test_state_dicts_go_through_safetensors(tmp_path):
-    critic, fresh = a_critic(outputs=2), CriticModel.of(policy(seed=9), outputs=2)
+    critic, fresh = a_critic(outputs=2), CriticModel.from_policy(policy(seed=9), outputs=2)
     save_file(critic.state_dict(), tmp_path / "critic.safetensors")
     fresh.load_state_dict(load_file(tmp_path / "critic.safetensors"))
     assert torch.equal(fresh.values(TEXTS), critic.values(TEXTS))
@@ -195,7 +195,7 @@ def test_checkpointing_gives_the_same_gradients(kind):
 def test_meaningless_numbers_are_refused():
     for options in ({"outputs": 0}, {"tokens": 0}, {"precision": "int3"}):
         with pytest.raises(ConfigError):
-            CriticModel.of(policy(), **options)
+            CriticModel.from_policy(policy(), **options)
 
 
 def test_a_critic_in_bfloat16_stays_close():

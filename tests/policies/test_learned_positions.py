@@ -44,7 +44,7 @@ def test_likelihoods_are_those_of_rows_without_padding(checkpointing, lora):
 
 
 def test_a_value_depends_on_its_text_alone():
-    critic = CriticModel.of(gpt2())
+    critic = CriticModel.from_policy(gpt2())
     torch.nn.init.normal_(critic.head.linear.weight)
     texts = [(5, 6, 7), (8, 9, 10, 11, 12), (13,)]
     apart = torch.cat([critic.values([text]) for text in texts])

@@ -509,7 +509,7 @@ def test_sharded_models_have_no_static_steps(monkeypatch):
 
 
 def test_shapes_are_few():
-    of = static_step.StepShape.of
+    of = static_step.StepShape.for_call
     assert of([3, 8], [5, 64], 20, [0, 0], 1) == static_step.StepShape(2, 8, 64, 32, 1)
     assert of([8] * 33, [65], 129, [0] * 33, 1) == static_step.StepShape(64, 8, 128, 256, 1)
     assert of([1], [1], 1, [0], 1).slots == 1

@@ -37,10 +37,10 @@ def opened(browser) -> Iterator[Callable]:
     contexts = []
 
     def watched(page):
-        page.status_on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
-        page.status_on("pageerror", lambda error: complaints.append(str(error)))
-        page.status_on("dialog", lambda d: (complaints.append(f"dialog {d.message}"), d.dismiss()))
-        page.status_on(
+        page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda d: (complaints.append(f"dialog {d.message}"), d.dismiss()))
+        page.on(
             "request",
             lambda r: None if r.url.startswith(("file:", "data:")) else complaints.append(r.url),
         )

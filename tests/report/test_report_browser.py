@@ -295,7 +295,7 @@ def test_the_policy_stops_what_would_run(one, tmp_path, browser):
     (tmp_path / "evil.html").write_text(text)
     page = browser.new_page()
     refused = []
-    page.status_on("console", lambda message: refused.append(message.text))
+    page.on("console", lambda message: refused.append(message.text))
     page.goto((tmp_path / "evil.html").as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")
     stopped = page.evaluate(

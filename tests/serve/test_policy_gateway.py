@@ -139,7 +139,7 @@ def test_the_real_asynchronous_client_and_the_header(served):
 
     assert asyncio.run(both()) == (["left_0:Hi", "right_1:Hi"], ["left_0:Hi"])
     assert served.post(1, id="by-header_1")[0] == 200
-    assert [d.turn for d in served.episodes()["by-header_1"].of("left_0")] == [0, 1]
+    assert [d.turn for d in served.episodes()["by-header_1"].decisions_of("left_0")] == [0, 1]
 
 
 def test_requests_that_are_refused(served):
@@ -242,7 +242,7 @@ def test_two_episodes_are_never_mixed(served):
         told = [decision.completion.text for decision in kept[id].decisions]
         assert sorted(told) == sorted(t for n, t in enumerate(said) if "ab"[n % 2] == id)
         for agent in AGENTS:
-            assert [d.turn for d in kept[id].of(agent)] == list(range(50))
+            assert [d.turn for d in kept[id].decisions_of(agent)] == list(range(50))
         assert all(d.completion.text == f"{d.agent}:{d.observation}" for d in kept[id].decisions)
 
 

@@ -99,7 +99,10 @@ def test_both_agents_on_the_same_deals(tmp_path):
     assert [e.seed for e in there[0]] == [e.seed for e in there[1]] == [*range(5, 17)]
     for one, other in zip(*there, strict=True):
         # the first prompt of an agent shows its card, whoever sits there
-        assert one.of("player_0")[0].observation == other.of("player_0")[0].observation
+        assert (
+            one.decisions_of("player_0")[0].observation
+            == other.decisions_of("player_0")[0].observation
+        )
         assert one.info["task_id"] == other.info["task_id"]
 
 

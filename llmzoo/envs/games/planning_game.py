@@ -11,13 +11,13 @@ nothing:
 
 A malformed answer has 0 in all three parts and leaves the world unchanged.
 
-The planner's step pays the proposer the team reward too. The proposer's own answer is simulated and
-paid for at once, by the same measure, so a learner can judge it without playing on
+The proposer also gets the team reward of the planner's step. Its own answer is simulated and paid for
+immediately with the same measure, so a learner can score it without continuing the episode
 (``metadata["immediate_credit_agents"]``). The planner is paid at its own steps only.
 
 With ``view="split"`` each agent sees one half of the cells (:mod:`llmzoo.envs.games.split_view`). The
-proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is read as
-ever, and the proposer reads the planner's whole answer before it writes again. Both are paid the team
+proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is parsed as
+usual, and the proposer reads the planner's whole answer before it writes again. Both are paid the team
 reward; an answer that cannot be delivered or read costs ``UNDELIVERED_PENALTY``.
 
 A game is a subclass of :class:`PlanningGame` with six methods (`parse`, `carry_out`, `report`,
@@ -63,7 +63,7 @@ _ROLES = {
 class PlanResult(Generic[World]):
     """What a plan does: the world after it, and whether every part of it was legal.
 
-    ``event``: what else the game's reports tell.
+    ``event``: further game-specific data for the reports.
     """
 
     world: World
@@ -75,7 +75,7 @@ class PlanResult(Generic[World]):
 class PlanningState(Generic[Task, World]):
     """The state of an episode, replaced at each step and never changed: forks share it.
 
-    ``scores``: each agent's format, legal and quality as last paid. ``said``: in the split view, the last
+    ``scores``: each agent's (format, legal, quality) scores after its last answer. ``said``: in the split view, the last
     answer of each agent.
     """
 
@@ -179,7 +179,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         raise NotImplementedError
 
     def rules(self) -> str:
-        """The task, the symbols of :meth:`draw`, and the answer format unless :meth:`answer_form` has it."""
+        """The task, the symbols of :meth:`draw`, and the answer format unless :meth:`answer_form` gives it."""
         raise NotImplementedError
 
     # What a game with a split view supplies

@@ -42,7 +42,7 @@ def _candidates(kind: str, rules: PuzzleRules) -> Iterator[Puzzle]:
         for numbers in (rules.numbers[:size], rules.numbers[-size:][::-1]):
             for signs in product(rules.signs, repeat=size - 1):
                 try:
-                    yield KINDS[kind].of(chain_expression(numbers, signs), rules)
+                    yield KINDS[kind].from_expression(chain_expression(numbers, signs), rules)
                 except ProposalRefused:
                     continue
 

@@ -64,7 +64,7 @@ class Puzzle(ABC):
 
     @staticmethod
     @abstractmethod
-    def of(expression: Expression, rules: PuzzleRules) -> Puzzle:
+    def from_expression(expression: Expression, rules: PuzzleRules) -> Puzzle:
         """The puzzle that an expression gives; raises :class:`Refused`."""
 
     @property
@@ -104,10 +104,10 @@ class Sum(Puzzle):
 
     @staticmethod
     def read(text: str, rules: PuzzleRules) -> Sum:
-        return Sum.of(expressions.parse_expression(text), rules)
+        return Sum.from_expression(expressions.parse_expression(text), rules)
 
     @staticmethod
-    def of(expression: Expression, rules: PuzzleRules) -> Sum:
+    def from_expression(expression: Expression, rules: PuzzleRules) -> Sum:
         rules.check_numbers(expressions.numbers(expression))
         for operation in expressions.operations(expression):
             _check_operation(operation, rules)
@@ -155,7 +155,7 @@ class Countdown(Puzzle):
         return Countdown._make_checked(numbers, int(found[2]), rules)
 
     @staticmethod
-    def of(expression: Expression, rules: PuzzleRules) -> Countdown:
+    def from_expression(expression: Expression, rules: PuzzleRules) -> Countdown:
         numbers = expressions.numbers(expression)
         return Countdown._make_checked(numbers, expressions.evaluate(expression), rules)
 
@@ -241,7 +241,7 @@ def sample_puzzle(
         numbers = rng.sample(rules.numbers, size)
         expression = chain_expression(numbers, rng.choices(rules.signs, k=size - 1))
         try:
-            puzzle = KINDS[kind].of(expression, rules)
+            puzzle = KINDS[kind].from_expression(expression, rules)
         except ProposalRefused:
             continue
         if puzzle.key not in taken:

@@ -74,7 +74,7 @@ class ModelCritic:
                     f"critic_model {config.critic_model!r} has a different vocabulary than the "
                     "actor, so it cannot judge tokens: set values='turn'"
                 )
-        self.model = CriticModel.of(
+        self.model = CriticModel.from_policy(
             start,
             outputs=len(agents) if central else 1,
             tokens=config.tokens_at_once or policy.tokens_at_once,

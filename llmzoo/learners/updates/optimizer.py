@@ -55,7 +55,7 @@ class Optimizer:
         )
 
     @classmethod
-    def of(
+    def for_policy(
         cls, policy: TransformersPolicy, config: OptimizerConfig, *, total: int, name: str
     ) -> Optimizer:
         """The optimiser of a policy's own parameters, at its learning rate or the default."""

@@ -133,7 +133,9 @@ class PolicyGradientUpdater:
         self.optimizers = {}
         for name, policy in self.policies.items():
             total = max(1, total_steps * configs[name].epochs * configs[name].minibatches)
-            self.optimizers[name] = Optimizer.of(policy, configs[name], total=total, name=name)
+            self.optimizers[name] = Optimizer.for_policy(
+                policy, configs[name], total=total, name=name
+            )
         self.references = StartingPolicies(
             {name: policy for name, policy in self.policies.items() if configs[name].kl}
         )

@@ -90,7 +90,7 @@ class RowsUpdater:
         self.total_steps = total_steps
         self.iterations = 0
         self.optimizers = {
-            name: Optimizer.of(policy, config, total=total_steps, name=name)
+            name: Optimizer.for_policy(policy, config, total=total_steps, name=name)
             for name, policy in self.policies.items()
         }
 

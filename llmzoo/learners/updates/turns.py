@@ -65,7 +65,7 @@ def agent_trajectories(
     for episode in episodes:
         for agent in agents:
             turns: list[Turn] = []
-            for decision in episode.of(agent):
+            for decision in episode.decisions_of(agent):
                 if decision.completion.trainable:
                     turns.append(_turn(episode.seed, decision))
                 elif turns:

@@ -51,7 +51,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    rows = scored(args.select)
+    rows = scored(args.only)
     if args.json:
         print(json.dumps([{**asdict(row), "failed": row.failed} for row in rows]))
     else:

@@ -170,7 +170,7 @@ def test_a_call_that_fails_says_why_and_the_others_are_made():
     env.step(call("toggle_data") + call("enable_roaming", **OWNERS[0].ids))
     assert env.infos[AGENT]["error"] == "wrong: there is no tool 'toggle_data'"
     assert "Result: Error: there is no tool 'toggle_data'" in env.observe(AGENT)
-    assert env.episode.conversation.world.data.of("lines", OWNERS[0].line_id)["roaming_enabled"]
+    assert env.episode.conversation.world.data.lookup("lines", OWNERS[0].line_id)["roaming_enabled"]
     assert not env.episode.conversation.world.phone.data_enabled
 
 

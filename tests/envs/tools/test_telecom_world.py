@@ -163,9 +163,9 @@ def test_used_up_data_comes_back_with_more():
     assert use(world, "refuel_data", gb_amount=0.1, **OWNER.ids).has_mobile_data is False
     after = use(world, "refuel_data", gb_amount=2.0, **OWNER.ids)
     assert after.has_mobile_data
-    draft = after.data.bills_of(after.data.of("customers", OWNER.customer_id), "Draft")
+    draft = after.data.bills_of(after.data.lookup("customers", OWNER.customer_id), "Draft")
     assert [bill["total_due"] for bill in draft] == [5.0]  # 2 GB at 2.50
-    assert after.data.of("lines", OWNER.line_id)["data_refueling_gb"] == 2.0
+    assert after.data.lookup("lines", OWNER.line_id)["data_refueling_gb"] == 2.0
 
 
 @pytest.mark.parametrize("contract_ended", [False, True])
@@ -175,7 +175,7 @@ def test_a_suspended_line_is_paid_resumed_and_searched_for(contract_ended):
         ("assistant", "suspend_line_for_overdue_bill", {**OWNER.ids, **bill}),
         ("user", "simulate_network_search", {}),
     )
-    line, due = world.data.of("lines", OWNER.line_id), world.data.of("bills", "B1234321")
+    line, due = world.data.lookup("lines", OWNER.line_id), world.data.lookup("bills", "B1234321")
     assert world.phone.network_connection_status == "no_service"
     assert (line["status"], line["suspension_start_date"]) == ("Suspended", "2025-02-25")
     assert (line["contract_end_date"] < "2025-02-25") == contract_ended
@@ -187,7 +187,7 @@ def test_a_suspended_line_is_paid_resumed_and_searched_for(contract_ended):
     with pytest.raises(CallError, match="awaiting payment"):
         use(world, "send_payment_request", bill_id="B1002", **ids)
     world = use(world, "make_payment")
-    assert world.data.of("bills", "B1234321")["status"] == "Paid"
+    assert world.data.lookup("bills", "B1234321")["status"] == "Paid"
     assert world.place.payment_request is None
     assert not world.place.line_active
     world = use(world, "resume_line", **OWNER.ids)
@@ -234,7 +234,7 @@ def test_customers_are_found_by_number_id_and_name_with_date_of_birth():
     world = begin()
     by_number = json.loads(shown(world, "get_customer_by_phone", phone_number="(555) 010 2107"))
     assert by_number["customer_id"] == "C1001"
-    second = world.data.of("lines", "L1002")["phone_number"]
+    second = world.data.lookup("lines", "L1002")["phone_number"]
     assert json.loads(shown(world, "get_customer_by_phone", phone_number=second)) == by_number
     given = {"full_name": "  ínes ALDANA", "dob": "1984-03-09"}
     assert json.loads(shown(world, "get_customer_by_name", **given)) == [by_number]

@@ -169,7 +169,7 @@ def test_only_a_small_model_of_unknown_rate_has_a_bound():
 
 def bound(policy, **options):
     config = learner_config("magrpo")(**options)
-    return Optimizer.of(policy, config, total=1, name="p").update_kl
+    return Optimizer.for_policy(policy, config, total=1, name="p").update_kl
 
 
 def test_a_rate_is_known_if_it_was_chosen():

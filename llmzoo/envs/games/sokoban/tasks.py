@@ -114,7 +114,7 @@ def load_tasks(path: str, on_bad_record: str = "skip") -> LoadedTasks[SokobanTas
     with the field ``level``, a text or a list of lines.
 
     Levels may have any size and number of boxes; ``-`` and ``_`` are read as floor. Solvability is not
-    checked. A bad level is skipped with a ``SkippedWarning``, or raises ``ConfigError`` if
+    checked. A bad level is skipped with a ``SkippedRecordsWarning``, or raises ``ConfigError`` if
     ``on_bad_record`` is "error"; both name its first line and what is wrong.
     """
     return load_file(path, task_from_record, on_bad_record, records_of=_records)

@@ -33,7 +33,7 @@ _PLANS = "your plans have changed"
 
 @dataclass(frozen=True, eq=False)
 class CustomerRequest:
-    """A request. wants: why the customer calls. details: what the customer says when asked. calls: the
+    """A request. reason: why the customer calls. details: what the customer says when asked. calls: the
     reference's, without looking up the user. figure: what the agent must say. kind: which of the intent's cases
     it is. booked: the reservation that it is about."""
 

@@ -47,7 +47,7 @@ class AirlineDatabase(Tables):
         if id not in records:
             normalized = normalize_name(id)
             id = next((each for each in records if normalize_name(each) == normalized), id)
-        return self.of(table, id)
+        return self.lookup(table, id)
 
     def status_on(self, flight: Record, date: str) -> Record:
         """A flight's status on a date; raises ``ToolError``."""

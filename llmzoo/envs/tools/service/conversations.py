@@ -46,7 +46,7 @@ class ServiceConversation(Generic[Task, World]):
     malformed: int = 0
     over: bool = False
 
-    def of(self, side: str) -> tuple[ConversationEntry, ...]:
+    def entries_for(self, side: str) -> tuple[ConversationEntry, ...]:
         """What a side has read."""
         return tuple(each for each in self.said if each.kind == "message" or each.side == side)
 

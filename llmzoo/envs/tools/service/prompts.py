@@ -38,7 +38,7 @@ def for_agent(
 ) -> str:
     """The whole prompt of an agent. head: its role, rules and tools. left: the rounds of messages that are left.
     form: the answer format."""
-    shown, left_out = _last_fitting(conversation.of(side))
+    shown, left_out = _last_fitting(conversation.entries_for(side))
     lines = [*head, "", "The call so far:", ""]
     if left_out:
         lines += [f"({left_out} earlier entries are left out.)"]

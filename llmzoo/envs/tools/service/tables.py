@@ -17,7 +17,7 @@ TablesT = TypeVar("TablesT", bound="Tables")
 class Tables:
     """Base of a database: each field of a subclass is a table."""
 
-    def of(self, table: str, id: str) -> Record:
+    def lookup(self, table: str, id: str) -> Record:
         """A record; raises ``ToolError``."""
         found: Record | None = getattr(self, table).get(id)
         if found is None:

@@ -40,7 +40,7 @@ def get_customer_by_id(world: World, customer_id: str) -> Result:
 
     customer_id: such as "C1001".
     """
-    return world, world.data.of("customers", customer_id)
+    return world, world.data.lookup("customers", customer_id)
 
 
 def get_customer_by_name(world: World, full_name: str, dob: str) -> Result:
@@ -64,7 +64,7 @@ def get_details_by_id(world: World, id: str) -> Result:
     tables = {"L": "lines", "D": "devices", "B": "bills", "C": "customers", "P": "plans"}
     if id[:1] not in tables:
         raise CallError(f"an id begins with C, L, D, B or P; got {id!r:.60}")
-    return world, world.data.of(tables[id[0]], id)
+    return world, world.data.lookup(tables[id[0]], id)
 
 
 def suspend_line(world: World, customer_id: str, line_id: str, reason: str) -> Result:
@@ -78,7 +78,7 @@ def suspend_line(world: World, customer_id: str, line_id: str, reason: str) -> R
     if line["status"] != "Active":
         raise CallError(f"only an active line can be suspended; {line_id} is {line['status']}")
     after = world.put("lines", line_id, status="Suspended", suspension_start_date=TODAY)
-    return after, after.data.of("lines", line_id)
+    return after, after.data.lookup("lines", line_id)
 
 
 def resume_line(world: World, customer_id: str, line_id: str) -> Result:
@@ -91,7 +91,7 @@ def resume_line(world: World, customer_id: str, line_id: str) -> Result:
     if line["status"] not in ("Suspended", "Pending Activation"):
         raise CallError(f"only a suspended line can be resumed; {line_id} is {line['status']}")
     after = world.put("lines", line_id, status="Active", suspension_start_date=None)
-    return after, after.data.of("lines", line_id)
+    return after, after.data.lookup("lines", line_id)
 
 
 def get_bills_for_customer(world: World, customer_id: str, limit: int = 12) -> Result:
@@ -100,7 +100,7 @@ def get_bills_for_customer(world: World, customer_id: str, limit: int = 12) -> R
     customer_id: the customer.
     limit: how many at most.
     """
-    bills = world.data.bills_of(world.data.of("customers", customer_id))
+    bills = world.data.bills_of(world.data.lookup("customers", customer_id))
     return world, sorted(bills, key=lambda bill: str(bill["issue_date"]), reverse=True)[:limit]
 
 
@@ -110,7 +110,7 @@ def send_payment_request(world: World, customer_id: str, bill_id: str) -> Result
     customer_id: the customer.
     bill_id: the bill.
     """
-    customer = world.data.of("customers", customer_id)
+    customer = world.data.lookup("customers", customer_id)
     if world.data.bills_of(customer, "Awaiting Payment"):
         raise CallError("another bill of this customer is awaiting payment")
     if bill_id not in customer["bill_ids"]:
@@ -129,7 +129,7 @@ def get_data_usage(world: World, customer_id: str, line_id: str) -> Result:
     return world, {
         "line_id": line_id,
         "data_used_gb": line["data_used_gb"],
-        "data_limit_gb": world.data.of("plans", line["plan_id"])["data_limit_gb"],
+        "data_limit_gb": world.data.lookup("plans", line["plan_id"])["data_limit_gb"],
         "data_refueling_gb": line["data_refueling_gb"],
         "cycle_end_date": _CYCLE_END,
     }
@@ -175,7 +175,7 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
     line = world.data.line_of_customer(customer_id, line_id)
     if not 0 < gb_amount < MAX_GB:
         raise CallError(f"the amount must be more than 0 and less than {MAX_GB}")
-    charge = gb_amount * world.data.of("plans", line["plan_id"])["data_refueling_price_per_gb"]
+    charge = gb_amount * world.data.lookup("plans", line["plan_id"])["data_refueling_price_per_gb"]
     added = line["data_refueling_gb"] + gb_amount
     after = _add_charge(
         world.put("lines", line_id, data_refueling_gb=added),
@@ -188,7 +188,7 @@ def refuel_data(world: World, customer_id: str, line_id: str, gb_amount: float) 
 
 def _add_charge(world: World, customer_id: str, amount: float, what: str) -> World:
     """The world with an item more on the customer's next bill."""
-    customer = world.data.of("customers", customer_id)
+    customer = world.data.lookup("customers", customer_id)
     draft = next(iter(world.data.bills_of(customer, "Draft")), None)
     if draft is None:
         draft = {

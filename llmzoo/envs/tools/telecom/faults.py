@@ -95,8 +95,11 @@ def _set_data_usage(world: World, customer_id: str, line_id: str, data_used_gb: 
 def _suspend_line_for_overdue_bill(
     world: World, customer_id: str, line_id: str, new_bill_id: str, contract_ended: bool
 ) -> World:
-    line, customer = world.data.of("lines", line_id), world.data.of("customers", customer_id)
-    price = world.data.of("plans", line["plan_id"])["price_per_month"]
+    line, customer = (
+        world.data.lookup("lines", line_id),
+        world.data.lookup("customers", customer_id),
+    )
+    price = world.data.lookup("plans", line["plan_id"])["price_per_month"]
     if line["status"] != "Active" or world.data.bills_of(customer, "Overdue") or price <= 0:
         raise CallError("the line must be active and paid for, and its plan must have a price")
     item = {
@@ -195,7 +198,7 @@ def _line_status(world: World, customer_id: str, line_id: str, expected_status: 
 
 
 def _overdue_bill_exists(world: World, customer_id: str, overdue_bill_id: str) -> bool:
-    overdue = world.data.bills_of(world.data.of("customers", customer_id), "Overdue")
+    overdue = world.data.bills_of(world.data.lookup("customers", customer_id), "Overdue")
     return overdue_bill_id in [bill["bill_id"] for bill in overdue]
 
 

@@ -219,8 +219,8 @@ def eligible_owners(data: TelecomDatabase) -> list[Owner]:
         if data.bills_of(customer, "Overdue"):
             continue
         for line_id in customer["line_ids"]:
-            line = data.of("lines", line_id)
-            limit = data.of("plans", line["plan_id"])["data_limit_gb"]
+            line = data.lookup("lines", line_id)
+            limit = data.lookup("plans", line["plan_id"])["data_limit_gb"]
             if line["status"] == "Active" and line["data_used_gb"] < limit:
                 found.append(
                     Owner(

@@ -141,19 +141,19 @@ class TelecomDatabase(Tables):
         """The customer whose own number this is, or who has a line with it; raises ``ToolError``."""
         wanted = digits(phone_number)
         for customer in self.customers.values():
-            lines = (self.of("lines", each)["phone_number"] for each in customer["line_ids"])
+            lines = (self.lookup("lines", each)["phone_number"] for each in customer["line_ids"])
             if wanted and wanted in map(digits, (customer["phone_number"], *lines)):
                 return customer
         raise CallError(f"no customer has the phone number {phone_number!r}")
 
     def line_of_customer(self, customer_id: str, line_id: str) -> Record:
         """A customer's line; raises ``ToolError``."""
-        if line_id not in self.of("customers", customer_id)["line_ids"]:
+        if line_id not in self.lookup("customers", customer_id)["line_ids"]:
             raise CallError(f"customer {customer_id} has no line {line_id!r}")
-        return self.of("lines", line_id)
+        return self.lookup("lines", line_id)
 
     def bills_of(self, customer: Record, status: str | None = None) -> list[Record]:
-        found = [self.of("bills", id) for id in customer["bill_ids"]]
+        found = [self.lookup("bills", id) for id in customer["bill_ids"]]
         return [bill for bill in found if status in (None, bill["status"])]
 
 
@@ -251,7 +251,7 @@ def sync_sides(world: World) -> World:
     if place.phone_number is None:
         return world
     line = data.line_by_number(place.phone_number)
-    allowance = data.of("plans", line["plan_id"])["data_limit_gb"] + line["data_refueling_gb"]
+    allowance = data.lookup("plans", line["plan_id"])["data_limit_gb"] + line["data_refueling_gb"]
     request = place.payment_request
     if request is not None and request.paid:
         world = world.put("bills", request.bill_id, status="Paid")

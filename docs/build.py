@@ -11,7 +11,9 @@ from typing import Any
 
 import details
 import papers
-from environment_pages import ids, index, page, slug
+from baselines import ids
+from environment_index import index
+from environment_pages import page, slug
 
 import llmzoo
 from llmzoo.cli.reference_docs import learner_docs

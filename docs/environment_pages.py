@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from baselines import command, ids, read, split_of, table
+from baselines import command, read, split_of, table
 
 import llmzoo
 from llmzoo.cli.reference_docs import environment_arguments_table, environment_docs
@@ -34,21 +34,6 @@ llmzoo play {id} --policy oracle{options}
 
 def slug(id: str) -> str:
     return id.rpartition("_v")[0]
-
-
-def index() -> str:
-    lines = ["| id | family | agents | what it is |", "|---|---|---|---|"]
-    for spec in sorted(map(llmzoo.spec, ids()), key=lambda spec: spec.family):
-        agents = ", ".join(f"`{agent}`" for agent in spec.agents)
-        page = f"[`{spec.id}`]({slug(spec.id)}.md)"
-        lines.append(f"| {page} | {spec.family} | {agents} | {spec.summary} |")
-    return (
-        "# Environments\n\n"
-        + "\n".join(lines)
-        + "\n\n`llmzoo.make(id)` gives the AEC form, `llmzoo.parallel(id)` the parallel form; "
-        "`pettingzoo.make` knows each as `llmzoo/NAME-vN`, for example `llmzoo/sudoku-v0`. "
-        "[How to write one](../writing_environments.md).\n"
-    )
 
 
 def page(id: str) -> str:

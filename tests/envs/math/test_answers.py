@@ -464,7 +464,7 @@ def test_different(gold, given):
 @pytest.mark.slow
 def test_no_wrong_answer_built_from_a_right_one_is_accepted():
     """A part of ``python -m tests.envs.math.fuzz``, with another seed than that of the command."""
-    assert fuzz.accepted_values(3_000, seed=7) == []
+    assert fuzz.accepted(3_000, seed=7) == []
     assert len({rule for rule, _, _ in fuzz.cases(3_000, seed=7)}) == len(fuzz.RULES)
 
 

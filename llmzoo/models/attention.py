@@ -8,11 +8,13 @@ prompts are read once for all their completions, without padding, masks or trans
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
 from torch import Tensor
 from transformers import AttentionInterface
+
+from llmzoo.models.cpu_products import FastLinear, prefers_onednn
 
 ATTENTION_NAME = "llmzoo_layout"
 
@@ -58,7 +60,7 @@ def run_with_layout(model: Any, ids: Tensor, positions: Tensor, layout: Layout) 
     ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a model
     without an output layer.
     """
-    with use_layouts(model.config):
+    with use_layouts(model):
         states: Tensor = (
             model.get_decoder()(
                 input_ids=ids.unsqueeze(0),
@@ -71,12 +73,15 @@ def run_with_layout(model: Any, ids: Tensor, positions: Tensor, layout: Layout) 
 
 
 @contextmanager
-def use_layouts(config: Any) -> Iterator[None]:
-    """Within this context the model with this configuration uses the layout passed to its call."""
+def use_layouts(model: Any) -> Iterator[None]:
+    """Within this context a model uses the layout passed to its call, and on a CPU the faster products."""
+    config = model.config
     before = config._attn_implementation
     config._attn_implementation = ATTENTION_NAME
+    fast = model.device.type == "cpu" and prefers_onednn()
     try:
-        yield
+        with FastLinear() if fast else nullcontext():
+            yield
     finally:
         config._attn_implementation = before
 

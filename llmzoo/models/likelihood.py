@@ -184,7 +184,7 @@ def _forward_context(model: Any, recompute: Callable[[], None] | None) -> Iterat
     @contextmanager
     def around() -> Iterator[None]:
         prepare()
-        with attention.use_layouts(model.config) if layouts else nullcontext():
+        with attention.use_layouts(model) if layouts else nullcontext():
             yield
 
     with checkpoint_layers(model, around):

@@ -23,12 +23,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from llmzoo.models.cpu_products import PackedLinear, can_pack, prefers_onednn
 from llmzoo.models.lora import factored_weight, is_mergeable, merged_weight
 from llmzoo.models.precision import FULL_PRECISION
 
 _FAMILIES = frozenset({"llama", "mistral", "qwen2", "qwen3", "smollm3"})
-# weights; on a CPU a larger model gains little, and the copies of its weights are large
-_MAX_CPU_WEIGHTS = 2**26
+# weights; on a CPU a larger model gains little, and the copies of its weights are large; packed ones gain much
+_MAX_CPU_WEIGHTS, _MAX_PACKED_WEIGHTS = 2**26, 2**29
 
 # layer, scaled queries [N, A, D], keys and values of fewer heads -> outputs [N, A * D]
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
@@ -45,6 +46,13 @@ class _LinearProduct:
         """
         self._weight, self._columns = weight, weight.mT
         self._bias, self._factors = bias, factors
+        self._packed: PackedLinear | None = None
+
+    def pack(self) -> None:
+        """Multiply by packed weights from now on, if that is faster. They can no longer be changed."""
+        if can_pack(self._weight):
+            self._packed = PackedLinear(self._weight, self._bias)
+            del self._weight, self._columns
 
     @classmethod
     def stack(cls, products: Sequence[_LinearProduct]) -> _LinearProduct:
@@ -61,7 +69,9 @@ class _LinearProduct:
         return cls(first._weight, first._bias, torch.stack(downs), torch.stack(ups))
 
     def __call__(self, h: Tensor) -> Tensor:
-        if self._weight.ndim == 2:
+        if self._packed is not None:
+            found = self._packed(h)
+        elif self._weight.ndim == 2:
             found = F.linear(h, self._weight, self._bias)
         else:
             found = _matmul(h, self._columns)
@@ -71,7 +81,11 @@ class _LinearProduct:
 
     def add_to(self, x: Tensor, h: Tensor) -> Tensor:
         """``x`` [N, O] and the product, without a bias; under autocast in the format of ``x``."""
-        return self._adapted(_add_matmul(x, h, self._columns), h)
+        if self._packed is not None:
+            total = self._packed.add_to(x, h)
+        else:
+            total = _add_matmul(x, h, self._columns)
+        return self._adapted(total, h)
 
     def _adapted(self, found: Tensor, h: Tensor) -> Tensor:
         if not self._factors:
@@ -121,10 +135,11 @@ class _Layer:
 
 def gains_on_cpu(model: Any) -> bool:
     """Whether a model gains on a CPU: it is supported, small, and computes in full precision."""
+    most = _MAX_PACKED_WEIGHTS if prefers_onednn() else _MAX_CPU_WEIGHTS
     return (
         is_supported(model)
         and not torch.is_autocast_enabled(model.device.type)
-        and model.num_parameters() <= _MAX_CPU_WEIGHTS
+        and model.num_parameters() <= most
         and all(weights.dtype in FULL_PRECISION for weights in model.parameters())
     )
 
@@ -194,6 +209,7 @@ class LlamaBody:
             self.dtype = torch.get_autocast_dtype(device)
         self._output = model.get_output_embeddings()
         self._head = self._cast_head()
+        self._packed_head: PackedLinear | None = None
         self._body, self._embed, self._rotary = body, body.embed_tokens, body.rotary_emb
         self._adapters = adapters
         self._layers = [_copy_layer(layer, self.dtype, adapters) for layer in body.layers]
@@ -201,6 +217,8 @@ class LlamaBody:
             self._layers = [
                 replace(each, out=each.out.clone(), down=each.down.clone()) for each in self._layers
             ]
+        else:
+            self._pack()
         self._norm, self._eps = body.norm.weight, body.norm.variance_epsilon
         self.head_size = body.layers[0].self_attn.head_dim
         self.heads = body.layers[0].self_attn.q_proj.out_features // self.head_size
@@ -218,12 +236,22 @@ class LlamaBody:
         if self._head is not None:
             self._head.copy_(self._output.weight)
 
+    def _pack(self) -> None:
+        for layer in self._layers:
+            for product in layer.products():
+                product.pack()
+        head = self._output
+        if type(head) is nn.Linear and can_pack(head.weight):
+            self._packed_head = PackedLinear(head.weight, head.bias)
+
     def _cast_head(self) -> Tensor | None:
         """A copy of the output layer's weights under autocast, which would cast them at each step."""
         return self._output.weight.to(self.dtype) if self._casts else None
 
     def logits(self, states: Tensor) -> Tensor:
         """Of the next tokens [N, V], from the last hidden states [N, H]."""
+        if self._packed_head is not None:
+            return self._packed_head(states)
         if self._head is None:
             found: Tensor = self._output(states)
             return found

@@ -143,6 +143,8 @@ class SharedPrefixDecoder:
         return torch.tensor(numbers, device=self._model.device)
 
     def _head(self, states: Tensor) -> Tensor:
+        if self._llama_body is not None:
+            return self._llama_body.logits(states)
         logits: Tensor = self._model.get_output_embeddings()(states)
         return logits
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from llmzoo.models.cpu_products import linear, weight_gradient
 from llmzoo.models.precision import FULL_PRECISION
 from llmzoo.models.sampling import Sampling, warp
 
@@ -148,7 +149,7 @@ class _ProductScore(torch.autograd.Function):
         top = torch.empty_like(targets, dtype=torch.bool) if with_top else None
         for at in range(0, len(states), most):
             piece = slice(at, at + most)
-            logits = states[piece] @ weights.T
+            logits = linear(states[piece], weights)
             logprobs = logits.div_(temperature).log_softmax(dim=-1)
             chosen[piece] = logprobs.gather(-1, targets[piece].unsqueeze(-1)).squeeze(-1)
             if top is not None:
@@ -169,7 +170,7 @@ class _ProductScore(torch.autograd.Function):
         grad_weights = torch.zeros_like(weights) if ctx.needs_input_grad[1] else None
         for at in range(0, len(states), ctx.most):
             piece = slice(at, at + ctx.most)
-            logits = (states[piece] @ weights.T).div_(ctx.temperature)
+            logits = linear(states[piece], weights).div_(ctx.temperature)
             grad = _logit_gradient(
                 logits.log_softmax(dim=-1),
                 targets[piece],
@@ -178,7 +179,7 @@ class _ProductScore(torch.autograd.Function):
             )
             torch.mm(grad, weights, out=grad_states[piece])
             if grad_weights is not None:
-                grad_weights.addmm_(grad.T, states[piece])
+                grad_weights += weight_gradient(grad, states[piece])
         return grad_states, grad_weights, None, None, None, None
 
 

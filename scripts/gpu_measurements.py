@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from llmzoo.models import lora, static_rows
+from llmzoo.models import lora, step_pool
 from llmzoo.models.decode import sample
 from llmzoo.models.likelihood import likelihood
 from llmzoo.models.precision import cast_weights
@@ -93,7 +93,7 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
 
     first = call()  # with the capture
     seconds = sorted(call() for _ in range(3))
-    steps = static_rows.idle_steps()
+    steps = step_pool.idle_steps()
     return {
         "first_seconds": first,
         "seconds": seconds,

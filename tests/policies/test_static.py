@@ -16,7 +16,7 @@ from recorded import recorded
 from test_layouts import VOCABULARY, a_model, adapted
 from virtual_gpu import virtual_gpu
 
-from llmzoo.models import llama_body, lora, static_rows, static_step
+from llmzoo.models import llama_body, lora, static_rows, static_step, step_pool
 from llmzoo.models.decode import sample
 from llmzoo.models.precision import autocast
 from llmzoo.models.sampling import Sampling, Uniforms
@@ -30,8 +30,8 @@ def static_steps(monkeypatch):
     """Call it, and samples grow by static steps, on this CPU too."""
 
     def use():
-        static_rows._POOLS.clear()
-        static_rows._IDLE_STEPS.clear()
+        step_pool._POOLS.clear()
+        step_pool._IDLE_STEPS.clear()
         monkeypatch.setattr(static_rows, "gains_on_gpu", llama_body.is_supported)
 
     return use
@@ -225,7 +225,7 @@ def test_several_adapters_that_cannot_share_a_step_are_sampled_one_by_one(reason
             adapter_of=adapter_of,
             on_finished=lambda prompt, rows: finished.append(prompt),
         )
-    assert not static_rows._step_pool_for(model)._joint
+    assert not step_pool.steps_of_model(model)._joint
     assert sorted(finished) == [*range(count + 2)]
     for prompt, rows in enumerate(found):
         lora.activate(model, "012"[adapter_of[prompt]])
@@ -236,7 +236,7 @@ def test_sets_of_adapters_that_take_turns_keep_one_copy_of_their_weights(static_
     static_steps()
     model = many_adapters("llama")
     call = partial(sample, model, sampling=Sampling(max_new_tokens=3), eos_ids=[EOS], pad_id=0)
-    known = static_rows._step_pool_for(model)
+    known = step_pool.steps_of_model(model)
     for adapters in (["0", "1"], ["1", "2"], ["0", "1", "2"], ["0", "1"]):
         call(
             [(20,)] * len(adapters),
@@ -246,7 +246,7 @@ def test_sets_of_adapters_that_take_turns_keep_one_copy_of_their_weights(static_
             adapter_of=range(len(adapters)),
         )
         assert [key[0] for key in known._joint] == [tuple(adapters)]
-    assert static_rows._step_pool_for(model) is known
+    assert step_pool.steps_of_model(model) is known
 
 
 def test_a_step_of_several_adapters_takes_the_operations_of_one(static_steps):
@@ -414,7 +414,7 @@ def test_a_step_that_would_be_far_too_large_is_not_made(counts, new, static_step
 def test_models_in_threads_of_their_own_share_the_steps_in_peace(static_steps, monkeypatch):
     static_steps()
     monkeypatch.setattr(
-        static_rows, "_total_memory", lambda device: 8e6
+        step_pool, "total_memory", lambda device: 8e6
     )  # so that steps go all the time
     models = [a_model("llama") for _ in range(3)]
     before = sys.getswitchinterval()
@@ -472,7 +472,7 @@ def test_in_half_precision_it_rounds_no_more_than_the_decoder(family, precision,
     static_steps()
     with recorded():
         assert rounded(rows()) < 1.5 * decoded + 0.005 < 0.05
-    assert {step._keys.dtype for step in static_rows._IDLE_STEPS.values()} == {torch.bfloat16}
+    assert {step._keys.dtype for step in step_pool._IDLE_STEPS.values()} == {torch.bfloat16}
 
 
 def test_a_young_adapter_counts_in_half_precision():
@@ -500,7 +500,7 @@ def test_a_young_adapter_counts_in_half_precision():
 
 
 def test_sharded_models_have_no_static_steps(monkeypatch):
-    monkeypatch.setattr(static_rows, "is_sharded", lambda model: True)
+    monkeypatch.setattr(step_pool, "is_sharded", lambda model: True)
     with virtual_gpu():
         assert not static_rows.gains_on_gpu(a_model("llama").to("cuda"))
     monkeypatch.undo()
@@ -549,26 +549,24 @@ def test_the_steps_of_a_model_go_with_it_and_the_oldest_when_memory_is_short(
 ):
     static_steps()
     gc.collect()
-    static_rows._IDLE_STEPS.clear()
+    step_pool._IDLE_STEPS.clear()
     sampling = Sampling(max_new_tokens=5)
 
     def call(model, prompts):
         keys = range(len(prompts))
         sample(model, prompts, 1, sampling, eos_ids=[], pad_id=0, keys=keys)
-        return [key[1].slots for key in static_rows._IDLE_STEPS]
+        return [key[1].slots for key in step_pool._IDLE_STEPS]
 
     first, second = a_model("llama"), a_model("llama")
     assert call(first, [(20,)]) == [1]
     assert call(second, [(20,), (21,)]) == [1, 2]
-    size = sum(step.size for step in static_rows._IDLE_STEPS.values())
-    monkeypatch.setattr(
-        static_rows, "_total_memory", lambda device: 10.0 * size
-    )  # of which a tenth
+    size = sum(step.size for step in step_pool._IDLE_STEPS.values())
+    monkeypatch.setattr(step_pool, "total_memory", lambda device: 10.0 * size)  # of which a tenth
     assert call(first, [(20,)]) == [2, 1]
     assert call(first, [(20,), (21,), (22,)]) == [4]  # as large as all that was allowed
     del first
     gc.collect()
-    assert not static_rows._IDLE_STEPS
+    assert not step_pool._IDLE_STEPS
 
 
 def test_a_step_is_made_once_for_calls_of_one_shape(static_steps):

@@ -1,0 +1,157 @@
+"""The static steps of each model, with their buffers and CUDA graphs, kept for its next call."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import count as numbers_from
+from typing import Any
+from weakref import WeakKeyDictionary, finalize
+
+import torch
+
+from llmzoo.distributed.sharding import is_sharded
+from llmzoo.models import llama_body
+from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.sampling_settings import Sampling
+from llmzoo.models.static_step import StaticStep, StepShape
+
+_WEIGHTS_SHARE = 0.25  # of a GPU's memory, that copies of the weights may take
+_KEPT_SHARE = 0.1  # of a GPU's memory, that steps waiting for their next call may take
+
+
+class StepPool:
+    """The steps of a model with some adapters, and the copy of its weights that they share."""
+
+    def __init__(self, model: Any, adapters: Sequence[str]):
+        self.body = LlamaBody(model, adapters or (None,), owned=True)
+        self.device = model.device
+        self._number = next(_POOL_IDS)
+        finalize(self, _forget, self._number)
+
+    def taken(self, shape: StepShape, sampling: Sampling, greedy: bool) -> StaticStep:
+        """A step that nobody else uses until it is given back."""
+        with _LOCK:
+            found = _IDLE_STEPS.pop(self._key(shape, sampling, greedy), None)
+        if found is None:
+            found = StaticStep(self.body, shape, sampling, greedy=greedy, device=self.device)
+        return found
+
+    def release(self, step: StaticStep, sampling: Sampling, greedy: bool) -> None:
+        """Keep a step for its next use. The oldest, of all models, go when they take too much memory."""
+        most = _KEPT_SHARE * total_memory(self.device)
+        with _LOCK:
+            _IDLE_STEPS[self._key(step.shape, sampling, greedy)] = step
+            while (
+                len(_IDLE_STEPS) > 1 and sum(each.size for each in [*_IDLE_STEPS.values()]) > most
+            ):
+                _IDLE_STEPS.popitem(last=False)
+
+    def _key(self, shape: StepShape, sampling: Sampling, greedy: bool) -> tuple[Any, ...]:
+        return self._number, shape, sampling.temperature, sampling.top_k, sampling.top_p, greedy
+
+
+_POOL_IDS = numbers_from()
+_LOCK = threading.RLock()  # a finalizer may run anywhere, also where the lock is held
+_IDLE_STEPS: OrderedDict[tuple[Any, ...], StaticStep] = OrderedDict()  # the one used last is last
+
+
+def _forget(steps: int) -> None:
+    """Drop the steps of a model that is gone."""
+    with _LOCK:
+        for key in [key for key in [*_IDLE_STEPS] if key[0] == steps]:
+            _IDLE_STEPS.pop(key, None)
+
+
+def idle_steps() -> list[StaticStep]:
+    """The steps of all models that wait for their next call."""
+    with _LOCK:
+        return [*_IDLE_STEPS.values()]
+
+
+class ModelSteps:
+    """What is known of a model as long as its weights are where they are: a graph reads some of them there."""
+
+    def __init__(self, model: Any):
+        self.places = _weight_addresses(model)
+        # their state says what the layers of a ``PeftModel`` compute with
+        self._adapted = [
+            layer
+            for layer in model.modules()
+            if isinstance(getattr(layer, "disable_adapters", None), bool)  # a method of models
+        ]
+        self._sharded = is_sharded(model)
+        self._weights = sum(p.numel() * p.element_size() for p in model.parameters())
+        self._answers: dict[Any, bool] = {}
+        self._alone: dict[Any, StepPool] = {}
+        self._joint: dict[Any, StepPool] = {}
+
+    def gains(self, model: Any) -> bool:
+        key = self._state(model)
+        if key not in self._answers:
+            self._answers[key] = self._gains(model)
+        return self._answers[key]
+
+    def _gains(self, model: Any) -> bool:
+        if self._sharded or not llama_body.is_supported(model):
+            return False
+        adapters = len(getattr(model, "peft_config", {}))
+        # a copy for each adapter alone, and one more for each where they share a step
+        copies = 2 * adapters if adapters > 1 else 1
+        if copies * self._weights > _WEIGHTS_SHARE * total_memory(model.device):
+            return False
+        return getattr(model.get_decoder().rotary_emb, "rope_type", "") not in (
+            "dynamic",
+            "longrope",
+        )
+
+    def shares(self, model: Any, adapters: Sequence[str]) -> bool:
+        """Whether adapters can share a step."""
+        key = tuple(adapters)
+        if key not in self._answers:
+            self._answers[key] = llama_body.is_shared(model, adapters)
+        return self._answers[key]
+
+    def current(self, model: Any, adapters: Sequence[str]) -> StepPool:
+        """The steps of several adapters, or of the model as it computes, with a copy of its current weights."""
+        if adapters:  # of one set of them, since others are other copies of the same weights
+            key: Any = tuple(adapters), torch.is_autocast_enabled(model.device.type)
+            known = self._joint
+            self._joint = {key: known[key]} if key in known else {}
+            known = self._joint
+        else:
+            key, known = self._state(model), self._alone
+        if key in known:
+            known[key].body.refresh()
+        else:
+            known[key] = StepPool(model, adapters)
+        return known[key]
+
+    def _state(self, model: Any) -> tuple[Any, ...]:
+        return torch.is_autocast_enabled(model.device.type), *(
+            (layer.disable_adapters, getattr(layer, "merged", False), *layer.active_adapters)
+            for layer in self._adapted
+        )
+
+
+_POOLS: WeakKeyDictionary[Any, ModelSteps] = WeakKeyDictionary()
+
+
+def steps_of_model(model: Any) -> ModelSteps:
+    known = _POOLS.get(model)
+    if known is None or known.places != _weight_addresses(model):
+        known = _POOLS[model] = ModelSteps(model)
+    return known
+
+
+def _weight_addresses(model: Any) -> tuple[int, ...]:
+    return tuple(weights.data_ptr() for weights in model.parameters())
+
+
+def total_memory(device: torch.device) -> float:
+    """Bytes of a GPU. On a CPU, where only tests come here, any number."""
+    if device.type != "cuda":
+        return 2.0**33
+    total: int = torch.cuda.get_device_properties(device).total_memory
+    return float(total)

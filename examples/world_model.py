@@ -19,9 +19,9 @@ import json
 from pathlib import Path
 
 import llmzoo
-from llmzoo.learners.trajectories import to_rows
 from llmzoo.learners.updates.examples import WORLD_MODEL_TEMPLATE
 from llmzoo.policies.base import PolicyRequest
+from llmzoo.records.trajectories import to_rows
 
 
 def main() -> None:

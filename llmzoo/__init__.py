@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from llmzoo.evaluation.collect import collect
     from llmzoo.evaluation.evaluate import evaluate
     from llmzoo.learners import list_learners
-    from llmzoo.learners.episode_rows import load_episodes
     from llmzoo.policies import oracle
+    from llmzoo.records.episode_rows import load_episodes
     from llmzoo.training import fit, fit_stages
 
 # loaded at first use, so that `import llmzoo` stays light
@@ -32,7 +32,7 @@ _LAZY = {
     "from_program": "llmzoo.envs.programs:from_program",
     "from_reward_function": "llmzoo.adapters.reward_functions:from_reward_function",
     "list_learners": "llmzoo.learners:list_learners",
-    "load_episodes": "llmzoo.learners.episode_rows:load_episodes",
+    "load_episodes": "llmzoo.records.episode_rows:load_episodes",
     "oracle": "llmzoo.policies:oracle",
     "rollout": "llmzoo.rollout",
     "policies": "llmzoo.policies",

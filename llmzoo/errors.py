@@ -11,20 +11,6 @@ from collections.abc import Collection, Iterable
 _MAX_NAME_LENGTH = 200  # characters of a name that is not known; looking for near ones takes long
 
 
-# options by the names that they had in earlier versions
-RENAMED_OPTIONS = {
-    "ahead": "max_off_policy_steps",
-    "envs": "episodes_per_step",
-    "batch": "episodes_per_step",
-    "timeout": "time_limit",  # of an environment that runs programs
-    "seats": "policies",
-    "seat_args": "agent_args",
-    "uninformative": "zero_variance_groups",
-    "momentum": "adam_beta1",
-    "alpha": "team_reward_weight",
-}
-
-
 # short names in the field
 _SHORT_NAMES = {"lr": "learning_rate", "bs": "episodes_per_step"}
 
@@ -36,22 +22,18 @@ class LlmzooError(Exception):
 class UnknownNameError(LlmzooError, KeyError):
     """A name (environment id, learner, option) that is not known.
 
-    The message suggests the nearest known name, or the new name of an option that was renamed.
+    The message suggests the nearest known name.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
         name = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}..."
         dashes = "--" if name.startswith("--") else ""
-        renamed = dashes + RENAMED_OPTIONS.get(name.removeprefix("--"), "")
         short = dashes + _SHORT_NAMES.get(name.removeprefix("--"), "")
         near = (
             [short] if short in known else difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         )
-        if renamed in known:
-            hint = f" It is now called {renamed!r}."
-        else:
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}")
 
     def __str__(self) -> str:  # KeyError would print the repr of the message

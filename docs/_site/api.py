@@ -31,7 +31,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
         [
             "llmzoo.records",
             "llmzoo.evaluation.collect",
-            "llmzoo.learners.trajectories",
+            "llmzoo.records.trajectories",
             "llmzoo.learners.preferences",
         ],
     ),

@@ -109,7 +109,7 @@ llmzoo.fit(
             Detail(
                 "**Filters.** They choose whole episodes, for each agent by itself, because agents may be paid in "
                 "different scales.",
-                "learners/trajectories.py",
+                "records/trajectories.py",
                 "best = sorted(entries, key=lambda entry: -entry[1])[:count]",
             ),
             Detail(

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from llmzoo.runs.run_folder import with_new_names
-
 Row = Mapping[str, Any]  # a run: its settings, what it gave, and its curve
 
 
@@ -24,7 +22,5 @@ def write_log(path: Path, rows: Sequence[Row]) -> None:
 
 
 def read_log(path: Path) -> list[Row]:
-    """The rows of a log, with the settings of each run under their present names."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    return [{**row, "settings": with_new_names(row["settings"])} for row in rows]
+        return [json.loads(line) for line in lines]

@@ -47,7 +47,6 @@ import yaml
 from logs import read_log, write_log
 
 from llmzoo.models.model_catalog import MODEL_CATALOG
-from llmzoo.runs.run_folder import with_new_names
 
 HERE = Path(__file__).resolve().parent
 GIVEN = ("tiny", *MODEL_CATALOG)  # models that no run here makes
@@ -184,9 +183,7 @@ def train(run: Run, out: Path) -> Settings:
     line = out / "lines" / f"{run.name}.json"
     if line.exists():
         found: Settings = json.loads(line.read_text())
-        if with_new_names(found["settings"]) != told(run.settings) or found["also_args"] != told(
-            run.also
-        ):
+        if (found["settings"], found["also_args"]) != (told(run.settings), told(run.also)):
             raise SystemExit(f"{line} is of other settings: remove it, or choose another --out")
         return found
     folder = out / "runs" / run.name

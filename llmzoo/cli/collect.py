@@ -18,10 +18,9 @@ from llmzoo.cli.output import print_json, redirect_stdout_to_stderr, show_progre
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError, EndpointError, escape_unprintable
 from llmzoo.evaluation.collect import collect_chunks, has_no_solution, task_label
-from llmzoo.learners import trajectories
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
-from llmzoo.records import Episode
+from llmzoo.records import Episode, trajectories
 from llmzoo.version import __version__
 
 

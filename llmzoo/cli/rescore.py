@@ -11,7 +11,7 @@ from llmzoo.cli.arguments import add_cwd_to_path
 from llmzoo.cli.options import CommandOptions, parse_options
 from llmzoo.cli.output import print_json, print_table, redirect_stdout_to_stderr, show_progress
 from llmzoo.evaluation.rescore import RescoredEpisode, rescore
-from llmzoo.learners.episode_rows import read_rows
+from llmzoo.records.episode_rows import read_rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,7 +163,7 @@ def _check_finished_stage(folder: Path, config: FitConfig, *, without: Collectio
     """Refuse a stage that is there already, to its end, but of other settings."""
     if not (folder / "after.json").exists():
         return
-    saved = run_folder.with_defaults(run_folder.require_config(folder), asdict(FitConfig()))
+    saved = run_folder.require_config(folder)
     wanted = run_folder.as_json(asdict(config))
     other = run_folder.changed_settings(
         run_folder.without_self_play_defaults(saved, wanted), wanted, without=without

@@ -13,7 +13,6 @@ from pettingzoo import AECEnv
 
 from llmzoo.distributed import ranks
 from llmzoo.distributed.sharding import gather_weights
-from llmzoo.engine import wire
 from llmzoo.engine.base import Iteration, IterationSeeds, distinct_models, seeds_for_round
 from llmzoo.engine.curriculum import Curriculum
 from llmzoo.engine.opponents import Opponents
@@ -23,7 +22,7 @@ from llmzoo.learners.base import Learner
 from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
+from llmzoo.records import Batch, wire
 from llmzoo.rollout.scheduler import RolloutKey, has_slow_steps, rollout_keys, run_rollouts
 from llmzoo.rollout.stepping import RolloutClock
 

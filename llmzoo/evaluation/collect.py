@@ -13,13 +13,12 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.distributed import ranks
-from llmzoo.engine import wire
 from llmzoo.envs.base import TextEnv
 from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError, check_names
 from llmzoo.evaluation.episode_folder import EpisodeFolder, SampleKey
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, PolicyRequest
-from llmzoo.records import Batch, Episode
+from llmzoo.records import Batch, Episode, wire
 from llmzoo.rollout.episodes import play_episodes
 from llmzoo.runs.named_policies import display_name, load_policy_for_agents
 

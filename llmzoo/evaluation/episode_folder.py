@@ -20,7 +20,8 @@ from threading import Lock
 from typing import Any, TextIO
 
 from llmzoo import files
-from llmzoo.learners.episode_rows import (
+from llmzoo.records import Episode
+from llmzoo.records.episode_rows import (
     EPISODES_FILE,
     SampleKey,
     read_lines,
@@ -29,7 +30,6 @@ from llmzoo.learners.episode_rows import (
     to_episode,
     to_row,
 )
-from llmzoo.records import Episode
 from llmzoo.runs import run_folder
 
 RESULT_FILE = "result.json"

@@ -13,9 +13,9 @@ from pettingzoo import AECEnv
 
 from llmzoo import registry
 from llmzoo.errors import ConfigError
-from llmzoo.learners.episode_rows import read_rows, to_episode
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import PolicyRequest
+from llmzoo.records.episode_rows import read_rows, to_episode
 from llmzoo.rollout.episodes import play_episodes
 from llmzoo.runs import run_folder
 from llmzoo.runs.trust import check_environment

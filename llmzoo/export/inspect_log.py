@@ -15,7 +15,7 @@ from typing import Any
 from llmzoo import files
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.episode_folder import RESULT_FILE
-from llmzoo.learners.episode_rows import EPISODES_FILE, read_rows
+from llmzoo.records.episode_rows import EPISODES_FILE, read_rows
 from llmzoo.runs import run_folder
 from llmzoo.version import __version__
 

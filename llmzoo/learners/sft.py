@@ -29,7 +29,7 @@ class SFT(Learner):
     the models play, and imitate their own best episodes: reward-ranked fine-tuning (RAFT, arXiv
     2304.06767), which needs ``top``, ``min_return`` or
     ``success_only``. Any other name is a file or a hub id of trajectories
-    (``llmzoo.learners.trajectories``), or the folder of ``llmzoo gateway`` or ``llmzoo eval --out``,
+    (``llmzoo.records.trajectories``), or the folder of ``llmzoo gateway`` or ``llmzoo eval --out``,
     whose conversations are read with their messages: then nothing is played. An iteration takes the next
     ``episodes_per_step`` episodes, in an order that the run's seed fixes; each pass has a new order.
 

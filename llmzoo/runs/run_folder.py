@@ -10,12 +10,11 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from llmzoo import files, registry
+from llmzoo import files
 from llmzoo.distributed import ranks
-from llmzoo.errors import RENAMED_OPTIONS, CheckpointError
+from llmzoo.errors import CheckpointError
 from llmzoo.learners import learner_config
 from llmzoo.policies.base import default_max_new_tokens
 from llmzoo.policies.run_models import CHECKPOINTS, is_run, list_checkpoints
@@ -30,8 +29,6 @@ _FILES = (
     *("config.json", "before.json", "after.json", "metrics.jsonl", "played.jsonl"),
     *("provenance.json", "curve.png", "report.html"),
 )
-# left behind by killed runs of earlier versions
-_OLD_TEMPORARY_FILES = ("metrics.writing", "played.writing", "before.writing", "after.writing")
 
 
 def check_new_folder(run: Path) -> None:
@@ -103,22 +100,14 @@ def _leftovers(run: Path) -> list[Path]:
     return [
         *(path for path in run.glob(f"{files.TEMPORARY_PREFIX}*") if not path.is_dir()),
         *(run / CHECKPOINTS).glob(f"{files.TEMPORARY_PREFIX}*"),
-        *(run / name for name in _OLD_TEMPORARY_FILES),
     ]
 
 
-def prepare(
-    run: Path,
-    config: Mapping[str, Any],
-    *,
-    resume: bool,
-    defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
+def prepare(run: Path, config: Mapping[str, Any], *, resume: bool) -> None:
     """Write ``config.json`` of a new run, or check that a resumed run has the same settings.
 
-    Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. ``defaults``: see :func:`filled`.
-    Raises :class:`CheckpointError` if a new run would overwrite another, if there is no run to
-    resume, or if its settings differ.
+    Only the settings in ``CHANGEABLE_ON_RESUME`` may differ. Raises :class:`CheckpointError` if a new
+    run would overwrite another, if there is no run to resume, or if its settings differ.
     """
     path = run / "config.json"
     text = json.dumps(config, indent=2, default=str) + "\n"
@@ -127,13 +116,8 @@ def prepare(
         run.mkdir(parents=True, exist_ok=True)
         files.write(path, text)
         return
-    check_unchanged(run, config, defaults)
+    check_unchanged(run, config)
     files.write(path, text)
-
-
-def with_defaults(saved: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Saved settings, and the defaults of those that the run's version of llmzoo did not have yet."""
-    return {**as_json(defaults), **saved}
 
 
 def as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,17 +142,12 @@ def without_self_play_defaults(
     return saved
 
 
-def check_unchanged(
-    run: Path, config: Mapping[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
-) -> None:
-    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``CHANGEABLE_ON_RESUME``.
-
-    ``defaults``: see :func:`filled`.
-    """
+def check_unchanged(run: Path, config: Mapping[str, Any]) -> None:
+    """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``CHANGEABLE_ON_RESUME``."""
     saved = read_config(run)
     if saved is None:
         raise CheckpointError(f"{run} holds no run to resume")
-    now, saved = as_json(config), with_defaults(saved, defaults)
+    now = as_json(config)
     if changed := changed_settings(saved, now, without=CHANGEABLE_ON_RESUME):
         raise CheckpointError(
             f"{run} was started with other settings: "
@@ -251,14 +230,10 @@ _MAPPINGS = ("env_args", "learner_args", "agent_args", "engine_args", "sampler_a
 
 
 def read_config(run: Path) -> dict[str, Any] | None:
-    """The settings in a run's ``config.json``, under their current names; None without the file.
-
-    Earlier versions used other names for some settings (:data:`llmzoo.errors.RENAMED_OPTIONS`).
-    """
-    saved = files.read_json_object(run / "config.json")
-    if saved is None:
+    """The settings in a run's ``config.json``; None without the file."""
+    settings = files.read_json_object(run / "config.json")
+    if settings is None:
         return None
-    settings = with_new_names(saved)
     mappings = {name: settings[name] for name in _MAPPINGS if name in settings}
     if isinstance(settings.get("agent_args"), dict):
         mappings |= {f"agent_args of {agent}": own for agent, own in settings["agent_args"].items()}
@@ -268,23 +243,6 @@ def read_config(run: Path) -> dict[str, Any] | None:
             raise CheckpointError(
                 f"setting in {where} {name!r} must be a mapping, got {value!r:.80}"
             )
-    return settings
-
-
-def with_new_names(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a run of any version, under their current names."""
-    settings = {RENAMED_OPTIONS.get(name, name): value for name, value in saved.items()}
-    learner_args = saved.get("learner_args")
-    if isinstance(learner_args, Mapping):
-        settings["learner_args"] = {
-            RENAMED_OPTIONS.get(n, n): value for n, value in learner_args.items()
-        }
-    env, env_args = saved.get("env"), saved.get("env_args")
-    runs_programs = (*registry.list_envs("coding"), *registry.list_envs("math"))
-    if env in runs_programs and isinstance(env_args, Mapping):
-        settings["env_args"] = {
-            RENAMED_OPTIONS.get(name, name): env_args[name] for name in env_args
-        }
     return settings
 
 

@@ -1,7 +1,7 @@
 """The episodes of programs that run elsewhere, behind an endpoint with OpenAI's API.
 
 Any id opens an episode with its first call. It ends with its reward, or when no call has come for a
-while, and is then a line of ``episodes.jsonl`` (:mod:`llmzoo.learners.episode_rows`).
+while, and is then a line of ``episodes.jsonl`` (:mod:`llmzoo.records.episode_rows`).
 """
 
 from __future__ import annotations

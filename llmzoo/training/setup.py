@@ -196,9 +196,7 @@ def prepare_run(
     )
     if not resume:  # a new folder is made once nothing is left to refuse
         ranks.on_rank_zero(claim)
-    ranks.on_rank_zero(
-        lambda: prepare(folder, asdict(config), resume=resume, defaults=asdict(FitConfig()))
-    )
+    ranks.on_rank_zero(lambda: prepare(folder, asdict(config), resume=resume))
     ranks.on_rank_zero(lambda: record_start(folder))
     return Setup(
         folder=folder,

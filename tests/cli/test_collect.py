@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from llmzoo.learners import trajectories
+from llmzoo.records import trajectories
 
 
 def test_a_row_for_each_decision_and_where_they_come_from(llmzoo, tmp_path):

@@ -12,7 +12,6 @@ import torch
 from ray_toys import Visited, VisitedATGRPO, VisitedConfig
 from tiny_models import model, tokenizer
 
-from llmzoo.engine import wire
 from llmzoo.engine.base import iteration_seeds
 from llmzoo.engine.local import LocalEngine
 from llmzoo.engine.ray.config import RayArgs
@@ -20,6 +19,7 @@ from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import DivergedError, WorkerError
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import wire
 
 pytestmark = pytest.mark.slow
 

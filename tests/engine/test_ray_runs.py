@@ -16,9 +16,9 @@ from llmzoo.engine.ray import RayArgs
 from llmzoo.engine.ray.engine import ray_engine
 from llmzoo.engine.ray.plan import Plan
 from llmzoo.errors import WorkerError
-from llmzoo.learners import trajectories
 from llmzoo.policies import expert
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import trajectories
 from llmzoo.rollout.episodes import play_episodes
 from llmzoo.runs import checkpoints
 from llmzoo.training import fit, loop

@@ -12,13 +12,13 @@ from toy_envs import Parity
 from llmzoo.engine.local import LocalEngine
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.learners import trajectories
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.sft import SFT
 from llmzoo.learners.updates.examples import answer_ids
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import trajectories
 from llmzoo.rollout.episodes import play_episodes
 from llmzoo.training import fit
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from llmzoo.engine import wire
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.errors import ServiceError
 from llmzoo.policies.base import Policy
-from llmzoo.records import Batch, Completion, Group
+from llmzoo.records import Batch, Completion, Group, wire
 from llmzoo.rollout.episodes import episode_rollout
 from llmzoo.rollout.scheduler import run_rollouts
 from llmzoo.rollout.trees import joint_tree

@@ -18,8 +18,8 @@ import llmzoo
 from llmzoo.errors import CheckpointError
 from llmzoo.evaluation import evaluate as evaluation
 from llmzoo.evaluation.statistics import pass_at_k
-from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
+from llmzoo.records.episode_rows import load_episodes
 
 EASY = {"family": "arithmetic", "level": "easy", "max_turns": 2}
 

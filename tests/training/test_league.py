@@ -23,9 +23,9 @@ from llmzoo.evaluation.league import league, pair_order
 from llmzoo.evaluation.league_games import Games, GameTable
 from llmzoo.evaluation.league_summary import summarize_league
 from llmzoo.evaluation.standings import League
-from llmzoo.learners.episode_rows import load_episodes
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records.episode_rows import load_episodes
 from llmzoo.runs import named_policies, run_folder
 from llmzoo.training import fit
 

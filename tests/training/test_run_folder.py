@@ -22,7 +22,7 @@ from toy_envs import Parity
 
 from llmzoo.cli import main
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import CheckpointError, ConfigError, UnknownNameError
+from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.export.copying import copy_policy
 from llmzoo.policies import run_models
 from llmzoo.policies.transformers import TransformersPolicy
@@ -59,19 +59,6 @@ def made(tmp_path_factory, small_model):
 @pytest.fixture
 def run(tmp_path, made):
     return Path(shutil.copytree(made, tmp_path / "run"))
-
-
-OLD_NAMES = {"episodes_per_step": "envs", "max_off_policy_steps": "ahead"}
-
-
-@pytest.fixture
-def old_run(run):
-    """The same run as an earlier version would have left it: config.json has the old names."""
-    config = json.loads((run / "config.json").read_text())
-    old = {OLD_NAMES.get(name, name): value for name, value in config.items()}
-    assert {"envs", "ahead"} <= set(old)
-    (run / "config.json").write_text(json.dumps(old))
-    return run
 
 
 def train(run, small_model, **settings):
@@ -511,68 +498,3 @@ def test_an_index_names_no_file_outside_its_folder(run, tmp_path, small_model, n
         resume(run, small_model)
     with pytest.raises(CheckpointError, match="files beside the index"):
         copy_policy(policy, tmp_path / "out")
-
-
-def test_a_run_with_old_option_names_is_read_under_the_new_ones(old_run):
-    config = run_folder.require_config(old_run)
-    assert (config["episodes_per_step"], config["max_off_policy_steps"]) == (2, 0)
-    assert not set(config) & {"envs", "ahead"}
-
-
-def test_old_arguments_of_environments_that_run_programs_are_read_under_the_new_ones():
-    saved = {"env": "mbpp_v0", "env_args": {"timeout": 2.0, "split": "test"}}
-    renamed = {"env": "mbpp_v0", "env_args": {"time_limit": 2.0, "split": "test"}}
-    assert run_folder.with_new_names(saved) == renamed
-    for other in ({**saved, "env": "my.module:env"}, {"env": "mbpp_v0", "env_args": "timeout"}):
-        assert run_folder.with_new_names(other) == other
-
-
-@pytest.mark.slow
-def test_a_run_with_old_option_names_evaluates_reports_and_exports(old_run, tmp_path, capsys):
-    agents = Parity().possible_agents
-    assert load_policy_for_agents(str(old_run), agents).keys() == set(agents)
-    report = RunReport([old_run])
-    report.read()
-    (shown,) = report.runs
-    assert shown.config["episodes_per_step"] == 2
-    assert "episodes_per_step" in report.render_html()
-    out = tmp_path / "exported"
-    assert main(["export", str(old_run), "--out", str(out)]) == 0
-    assert (out / "README.md").exists()
-
-
-def test_a_run_with_old_option_names_goes_on_to_the_same_weights(old_run, small_model, tmp_path):
-    train(tmp_path / "whole", small_model, checkpoint_every=1)
-    train(old_run, small_model, checkpoint_every=1, resume=True)
-    ends = [folder / "checkpoints" / "step_000003" for folder in (tmp_path / "whole", old_run)]
-    whole, resumed = ((end / "policy" / "model.safetensors").read_bytes() for end in ends)
-    assert whole == resumed
-    assert json.loads((old_run / "config.json").read_text())["episodes_per_step"] == 2
-
-
-def test_a_run_from_before_an_option_goes_on_with_its_default_alone(run, small_model):
-    config = json.loads((run / "config.json").read_text())
-    assert (config.pop("top_p"), config.pop("curriculum_args")) == (1.0, {})
-    (run / "config.json").write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match=r"settings: top_p=1.0 \(now 0.5\)$"):
-        train(run, small_model, resume=True, checkpoint_every=1, top_p=0.5)
-    assert resume(run, small_model).steps == 3
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("envs", "episodes_per_step"), ("ahead", "max_off_policy_steps")]
-)
-def test_an_old_option_name_is_refused_with_the_new_one(old, new, small_model, tmp_path, capsys):
-    with pytest.raises(UnknownNameError, match=f"{old}'. It is now called '{new}'"):
-        train(tmp_path / "run", small_model, **{old: 1})
-    argv = ["train", "--env", "sudoku_v0", "--out", str(tmp_path / "run")]
-    assert main([*argv, f"--{old}", "1"]) == 2
-    assert f"--{old}'. It is now called '--{new}'" in capsys.readouterr().err
-    settings = tmp_path / "run.yaml"
-    settings.write_text(f"{old}: 1\n")
-    assert main([*argv, "--config", str(settings)]) == 2
-    assert f"{old}'. It is now called '{new}'" in capsys.readouterr().err
-    settings.write_text(f"stages: [{{learner: sft, {old}: 1}}]\n")
-    assert main([*argv, "--config", str(settings)]) == 2
-    assert f"{old}'. It is now called '{new}'" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()

@@ -16,7 +16,6 @@ import ray
 import torch
 from pettingzoo import AECEnv
 
-from llmzoo.engine import wire
 from llmzoo.engine.base import Iteration, IterationSeeds
 from llmzoo.engine.off_policy import check_importance_ratio
 from llmzoo.engine.ray import weights
@@ -40,7 +39,7 @@ from llmzoo.learners.updates.policy_gradient import prefix_metrics
 from llmzoo.models.decode import Sampler
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
+from llmzoo.records import Batch, wire
 
 _ALL_POLICIES = ""  # the name of the one group that learns all policies together
 _SUMMED_METRIC = "demonstrated_tokens"  # a metric that the loop counts over all policies

@@ -14,7 +14,6 @@ from typing import Any
 import ray
 import torch
 
-from llmzoo.engine import wire
 from llmzoo.engine.base import distinct_models, seeds_for_round
 from llmzoo.engine.local import play_rollouts
 from llmzoo.engine.ray.calls import (
@@ -33,7 +32,7 @@ from llmzoo.errors import WorkerError
 from llmzoo.learners.base import Learner
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch
+from llmzoo.records import Batch, wire
 from llmzoo.rollout.scheduler import rollout_keys
 from llmzoo.rollout.stepping import RolloutClock
 

@@ -18,7 +18,6 @@ import ray
 import torch
 
 from llmzoo.distributed import ranks
-from llmzoo.engine import wire
 from llmzoo.engine.ray import weights
 from llmzoo.engine.ray.calls import (
     MAX_DEATHS,
@@ -46,6 +45,7 @@ from llmzoo.learners.base import Learner, Updater
 from llmzoo.models import tensor_io
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
+from llmzoo.records import wire
 
 
 class UpdateWorker:

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
-from llmzoo.learners import episode_rows, trajectories
 from llmzoo.learners.configs.rows import SFTConfig
 from llmzoo.learners.updates.examples import (
     Example,
@@ -29,7 +28,7 @@ from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, epoch_
 from llmzoo.policies import amateur, expert, mixture
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
-from llmzoo.records import Batch, Decision, Episode
+from llmzoo.records import Batch, Decision, Episode, episode_rows, trajectories
 
 _SCRIPTED = {
     "oracle": lambda config: expert(),

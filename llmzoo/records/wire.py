@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from llmzoo.files import dump_json
-from llmzoo.learners.episode_rows import decision_from_row, decision_to_row
-from llmzoo.records import (
+from llmzoo.records.episode_rows import decision_from_row, decision_to_row
+from llmzoo.records.episodes import (
     Batch,
     Completion,
     ComponentReturns,

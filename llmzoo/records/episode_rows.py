@@ -1,7 +1,7 @@
 """Whole episodes as JSON objects, one on a line of ``episodes.jsonl``.
 
 ``llmzoo eval --out`` and ``llmzoo gateway`` write such files. Unlike the rows of
-:mod:`llmzoo.learners.trajectories`, they keep the tokens of prompts and answers, the answers'
+:mod:`llmzoo.records.trajectories`, they keep the tokens of prompts and answers, the answers'
 log-probabilities, and the messages of conversations.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError
-from llmzoo.records import Completion, Decision, Episode, field_values, lists_to_tuples
+from llmzoo.records.episodes import Completion, Decision, Episode, field_values, lists_to_tuples
 from llmzoo.spaces import Conversation
 
 EPISODES_FILE = "episodes.jsonl"

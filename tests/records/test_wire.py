@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from llmzoo.engine import wire
 from llmzoo.policies.base import ScriptedPolicy
 from llmzoo.records import (
     Batch,
@@ -14,6 +13,7 @@ from llmzoo.records import (
     Episode,
     EpisodeOutcome,
     Group,
+    wire,
 )
 from llmzoo.registry import make
 from llmzoo.rollout.episodes import play_episodes

@@ -7,7 +7,7 @@ from tiny_models import FakePolicy
 from toy_envs import Adder
 
 from llmzoo.errors import ConfigError
-from llmzoo.learners import trajectories
+from llmzoo.records import trajectories
 from llmzoo.rollout.episodes import play_episodes
 
 

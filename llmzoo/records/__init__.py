@@ -1,0 +1,29 @@
+"""What a rollout records, and how it is stored and sent."""
+
+from llmzoo.records.episodes import (
+    Batch,
+    Completion,
+    ComponentReturns,
+    Decision,
+    Episode,
+    EpisodeOutcome,
+    Group,
+    drop_unknown_returns,
+    field_values,
+    is_negligible,
+    lists_to_tuples,
+)
+
+__all__ = [
+    "Batch",
+    "Completion",
+    "ComponentReturns",
+    "Decision",
+    "Episode",
+    "EpisodeOutcome",
+    "Group",
+    "drop_unknown_returns",
+    "field_values",
+    "is_negligible",
+    "lists_to_tuples",
+]

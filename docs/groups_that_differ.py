@@ -1,8 +1,8 @@
 """How many groups of each agent teach anything, in every environment and under either tree.
 
 A learner that compares answers has something to compare only where the returns of a group differ.
-Scripted amateurs, who err as people do, play every agent as if it were trained. Prints the table of
-shares (environment x tree x agent) of docs/testing.md. An agent at 0% would never learn.
+Scripted amateurs, who err as people do, play every agent as if it were trained. Prints shares
+(environment x tree x agent); docs/testing_tables.py writes them into a page. An agent at 0% would never learn.
 
     python docs/groups_that_differ.py --seeds 4 sudoku_v0 tool_use_v0
 
@@ -12,6 +12,7 @@ For a given model the share is ``flat_groups`` in the metrics of its run.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 
 import llmzoo
@@ -20,6 +21,7 @@ from llmzoo.rollout import agent_turn_tree, joint_tree
 from llmzoo.testing import count_varied_groups
 
 TREES = {"at_grpo": agent_turn_tree, "joint tree": joint_tree}
+HEAD = f"| environment | {' | '.join(TREES)} |\n|---|{'---|' * len(TREES)}"
 
 
 def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
@@ -57,6 +59,21 @@ def forms(id: str) -> dict[str, dict]:
     return {"": {}, "one agent": {"num_agents": 1}}
 
 
+def rows(id: str, seeds: int, group_size: int = 4) -> Iterator[str]:
+    """The rows of the table for the forms of an environment."""
+    for form, kwargs in forms(id).items():
+        kwargs = {"split": "train", **llmzoo.spec(id).offline, **kwargs}
+        if llmzoo.make(id, **kwargs).metadata.get("slow_step"):  # programs take their time
+            kwargs["max_turns"] = 2
+        found = shares(partial(llmzoo.make, id, **kwargs), seeds, group_size)
+        cells = [
+            ", ".join(f"{agent} {share:.0%}" for agent, share in by_agent.items())
+            for by_agent in found.values()
+        ]
+        named = f"`{id}`, {form}" if form else f"`{id}`"
+        yield f"| {named} | {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("envs", nargs="*", help="ids; all that are registered by default")
@@ -64,19 +81,10 @@ def main() -> None:
     parser.add_argument("--group-size", type=int, default=4, help="answers to each prompt")
     args = parser.parse_args()
 
-    print(f"| environment | {' | '.join(TREES)} |\n|---|{'---|' * len(TREES)}")
+    print(HEAD)
     for id in args.envs or llmzoo.list_envs():
-        for form, kwargs in forms(id).items():
-            kwargs = {"split": "train", **llmzoo.spec(id).offline, **kwargs}
-            if llmzoo.make(id, **kwargs).metadata.get("slow_step"):  # programs take their time
-                kwargs["max_turns"] = 2
-            found = shares(partial(llmzoo.make, id, **kwargs), args.seeds, args.group_size)
-            cells = [
-                ", ".join(f"{agent} {share:.0%}" for agent, share in by_agent.items())
-                for by_agent in found.values()
-            ]
-            named = f"`{id}`, {form}" if form else f"`{id}`"
-            print(f"| {named} | {' | '.join(cells)} |", flush=True)
+        for row in rows(id, args.seeds, args.group_size):
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ What a model writes never raises: it is scored, and named in ``infos[agent]["err
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 _MAX_NAME_LENGTH = 200  # characters of a name that is not known; looking for near ones takes long
 
@@ -38,22 +38,6 @@ class UnknownNameError(LlmzooError, KeyError):
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
         return str(self.args[0])
-
-
-def escape_unprintable(text: str) -> str:
-    """A text for a terminal or a page: what would move a cursor, change colours or hide is escaped."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
-    )
-
-
-def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise :class:`UnknownNameError` for the first of ``names`` that is not among the ``known``."""
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(kind, name, known)
 
 
 class MissingExtraError(LlmzooError, ImportError):

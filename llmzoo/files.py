@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -28,8 +27,6 @@ MAX_MODEL_JSON_BYTES = (
 )  # bytes of a JSON file of a model: tokenizers have up to half of that
 MAX_EPISODE_BYTES = 128 * 2**20  # bytes of a line that holds an episode with its tokens
 MAX_LOG_BYTES = 512 * 2**20  # bytes of a file of lines that is read as a whole
-_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
-NAME_RULE = 'a name has 1 to 64 of the characters a-z, A-Z, 0-9, "_", "." and "-", not dots alone'
 # errors of full disks, missing permissions, and files where folders should be
 WRITE_ERRORS = {
     getattr(errno, name)
@@ -48,11 +45,6 @@ def unwritable_reason(path: Path) -> str:
     if not place.is_dir():
         return f"{place} is no folder"
     return "" if os.access(place, os.W_OK | os.X_OK) else f"{place} cannot be written to"
-
-
-def is_name(text: str) -> bool:
-    """Whether a text, such as an agent's name, may become a folder (:data:`NAMES`)."""
-    return _NAME.fullmatch(text) is not None and text.strip(".") != ""
 
 
 def user_cache() -> Path:

@@ -27,7 +27,7 @@ from pathlib import Path
 SUBJECTS = {
     "learners/advantages.py": "learners/test_advantages.py learners/test_credit.py learners",
     "learners/losses.py": "learners/test_losses.py learners",
-    "learners/values.py": "learners/test_values.py learners",
+    "learners/value_estimation.py": "learners/test_values.py learners",
     "rollout/trees.py": "rollout learners/test_reach.py learners/test_credit.py",
     "models/packing.py": "policies learners/updates",
     "models/scoring.py": "policies",

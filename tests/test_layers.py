@@ -31,8 +31,8 @@ LAYERS = (
     ("endpoints", "thoughts", "sandbox"),
     ("registry",),
     ("parallel_forms",),
-    ("spaces", "files"),
-    ("errors", "version"),
+    ("spaces", "files", "names"),
+    ("errors", "version", "terminal_text"),
 )
 DEPTH = {part: depth for depth, row in enumerate(LAYERS) for part in row}
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -153,7 +153,7 @@ def test_what_runs_inside_is_found():
         "roles.py",
         "confine/launcher.py",
         "confine/zygote.py",
-        "confine/values.py",
+        "confine/plain_data.py",
         "judge/tester.py",
     } <= names
     assert names & {"__init__.py", "box.py", "session.py", "confine/worker.py"} == set()

@@ -60,7 +60,7 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
             *("llmzoo.learners.base", "llmzoo.learners.groups", "llmzoo.learners.actor_critic"),
             *("llmzoo.learners.updates.policy_gradient", "llmzoo.learners.updates.credits"),
             *("llmzoo.learners.advantages", "llmzoo.learners.rae", "llmzoo.learners.returns"),
-            "llmzoo.learners.values",
+            "llmzoo.learners.value_estimation",
             *("llmzoo.learners.losses", "llmzoo.learners.preference_losses"),
         ],
     ),

@@ -22,7 +22,7 @@ SECTIONS: dict[str, list[str]] = {
         "tools",
         "testing",
         "adapters/index",
-        "external",
+        "other_collections",
         "exporting",
     ],
     "How to scale": ["distributed", "ray", "serving", "serving_policies", "scaling"],
@@ -55,6 +55,9 @@ SECTIONS: dict[str, list[str]] = {
         "repository/CHANGELOG",
     ],
 }
+
+# pages that stand below another page
+BELOW: dict[str, list[str]] = {"environments/index": ["external", "testing_tables"]}
 
 # folders whose other pages stand below their index.md
 FOLDERS = (

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 import api
-from navigation import FOLDERS, SECTIONS
+from navigation import BELOW, FOLDERS, SECTIONS
 
 SITE = Path(__file__).resolve().parent
 DOCS = SITE.parent
@@ -127,6 +127,8 @@ def _navigate(texts: dict[str, str]) -> None:
             )
         else:
             texts[first] += _tree(others)
+    for page, below in BELOW.items():
+        texts[f"{page}.md"] += _tree([f"/{name}" for name in below])
 
 
 def _tree(pages: list[str], caption: str = "") -> str:

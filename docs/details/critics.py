@@ -62,7 +62,7 @@ L_critic = 1/M sum_i 1/2 (v_i - target_i)^2""",
 RECURSION = Detail(
     "**Generalised advantages.** The recursion runs over the agent's own turns. The turns of other agents "
     "in between are no steps of it.",
-    "learners/values.py",
+    "learners/value_estimation.py",
     "following = errors[t] + decay[t] * following",
     (SB3_GAE, CLEANRL),
 )
@@ -90,7 +90,7 @@ WHITENING = Detail(
 VALUE_CLIP = Detail(
     "**Value clipping.** The larger of the plain and the clipped squared error, as in CleanRL. "
     "stable-baselines3 takes the clipped error alone, and only if asked to. on-policy takes Huber losses.",
-    "learners/values.py",
+    "learners/value_estimation.py",
     "return 0.5 * torch.maximum(plain, (near - targets) ** 2)",
     (CLEANRL, SB3_TRAIN, MAPPO_VALUE_LOSS),
 )
@@ -211,7 +211,7 @@ METHODS = {
         loss=_PPO_LOSS,
         example="""import torch
 
-from llmzoo.learners.values import gae
+from llmzoo.learners.value_estimation import gae
 
 rewards = torch.tensor([0.0, 1.0])  # of two turns
 values = torch.tensor([0.5, 0.5, 0.0])  # of these turns, and 0 because the episode has ended
@@ -270,7 +270,7 @@ assert env.state() != env.observe(env.agent_selection)""",
             Detail(
                 "**No normalisation of values.** The critic predicts returns in the scale of the rewards. "
                 "on-policy can normalise them with running statistics.",
-                "learners/values.py",
+                "learners/value_estimation.py",
                 "plain = (values - targets) ** 2",
                 (MAPPO_VALUE_LOSS,),
             ),
@@ -305,7 +305,7 @@ llmzoo.fit(
             Detail(
                 "**The critic's values at the time of play.** Both values of a difference are those from before "
                 "the update. CoMLRL's single-turn difference is the return less the value.",
-                "learners/values.py",
+                "learners/value_estimation.py",
                 "return rewards + discounts * values[1:] - values[:-1]",
                 (IAC_ROLLOUTS,),
             ),
@@ -325,7 +325,7 @@ llmzoo.fit(
         loss=_AC_LOSS,
         example="""import torch
 
-from llmzoo.learners.values import td_errors
+from llmzoo.learners.value_estimation import td_errors
 
 rewards = torch.tensor([0.0, 1.0])  # of two turns of one agent
 values = torch.tensor([0.5, 0.75, 0.0])  # of the states there, and 0 because the episode has ended

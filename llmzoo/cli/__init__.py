@@ -8,15 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from llmzoo.distributed import ranks
-from llmzoo.errors import (
-    EndpointError,
-    LlmzooError,
-    RankZeroError,
-    UnknownNameError,
-    escape_unprintable,
-)
+from llmzoo.errors import EndpointError, LlmzooError, RankZeroError, UnknownNameError
 from llmzoo.files import WRITE_ERRORS
 from llmzoo.registry import load_object
+from llmzoo.terminal_text import escape_unprintable
 from llmzoo.version import __version__
 
 COMMANDS = {

@@ -16,11 +16,12 @@ from llmzoo.cli.arguments import PolicyOptions
 from llmzoo.cli.options import parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr, show_progress
 from llmzoo.distributed import ranks
-from llmzoo.errors import ConfigError, EndpointError, escape_unprintable
+from llmzoo.errors import ConfigError, EndpointError
 from llmzoo.evaluation.collect import collect_chunks, has_no_solution, task_label
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode, trajectories
+from llmzoo.terminal_text import escape_unprintable
 from llmzoo.version import __version__
 
 

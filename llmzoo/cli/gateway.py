@@ -14,7 +14,7 @@ from llmzoo.cli.options import parse_names, parse_options
 from llmzoo.cli.output import print_json, redirect_stdout_to_stderr
 from llmzoo.cli.server_lifecycle import install_shutdown_handler, port_and_token, wait_for_shutdown
 from llmzoo.errors import ConfigError
-from llmzoo.files import NAME_RULE, is_name
+from llmzoo.names import NAME_RULE, is_name
 
 _GRACE_S = 5  # seconds that running calls have to end
 

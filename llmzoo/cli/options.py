@@ -25,7 +25,8 @@ from jsonargparse import ActionConfigFile, ArgumentParser, DefaultHelpFormatter
 
 from llmzoo.cli.installed_configs import resolve_config_paths
 from llmzoo.cli.yaml_bounds import MAX_BYTES, BoundsError, check_bounds
-from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError, check_names
+from llmzoo.errors import ConfigError, LlmzooError, UnknownNameError
+from llmzoo.names import check_names
 
 _MAPPING_FAMILIES = {
     "env": "env_args",

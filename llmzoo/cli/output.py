@@ -23,10 +23,10 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from llmzoo.errors import escape_unprintable
 from llmzoo.evaluation.evaluate import format_task_count
 from llmzoo.evaluation.statistics import wilson_interval
 from llmzoo.records import Episode
+from llmzoo.terminal_text import escape_unprintable
 
 
 @contextmanager

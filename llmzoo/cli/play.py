@@ -21,10 +21,11 @@ from llmzoo.cli.options import parse_options
 from llmzoo.cli.screen import Screen
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import pixels
-from llmzoo.errors import ConfigError, UnknownNameError, escape_unprintable
+from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.collect import prompt_style_args
 from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.runs.agent_policies import load_agent_policies, policy_names
+from llmzoo.terminal_text import escape_unprintable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
 from llmzoo.envs.drawing import terminal
-from llmzoo.errors import escape_unprintable
+from llmzoo.terminal_text import escape_unprintable
 
 SHOWN_BOARD = "[the state above]"
 SHOWN_BEFORE = "[as before]"

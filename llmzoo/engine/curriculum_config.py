@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
+from llmzoo.names import check_names
 
 CurriculumKind = Literal["none", "uniform", "learnability", "threshold"]
 

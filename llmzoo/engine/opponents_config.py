@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
+from llmzoo.names import check_names
 from llmzoo.policies import SCRIPTED
 
 OpponentSampling = Literal["self", "latest", "uniform", "recency", "prioritized", "fictitious"]

@@ -22,13 +22,8 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from llmzoo.envs.drawing import Board, BoardInText, terminal
-from llmzoo.errors import (
-    ConfigError,
-    NoScriptedPolicyError,
-    ServiceError,
-    UnknownNameError,
-    check_names,
-)
+from llmzoo.errors import ConfigError, NoScriptedPolicyError, ServiceError, UnknownNameError
+from llmzoo.names import check_names
 from llmzoo.parallel_forms import to_parallel
 from llmzoo.spaces import FreeText, Observation
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.envs.tasks import TaskList, check_split
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
+from llmzoo.names import check_names
 
 Rows = Sequence[str | Mapping[str, Any]]
 TaskSource = Rows | Mapping[str, Rows] | str | Path

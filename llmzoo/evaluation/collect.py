@@ -14,8 +14,9 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.distributed import ranks
 from llmzoo.envs.base import TextEnv
-from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError, check_names
+from llmzoo.errors import SAMPLE_RULE, ConfigError, EndpointError
 from llmzoo.evaluation.episode_folder import EpisodeFolder, SampleKey
+from llmzoo.names import check_names
 from llmzoo.policies import ScriptedPolicy
 from llmzoo.policies.base import Policy, PolicyRequest
 from llmzoo.records import Batch, Episode, wire

@@ -2,7 +2,7 @@
 
 Pure functions. Those on the returns of one group take float tensors [K], and their baseline never
 looks beyond the group; :func:`whiten` takes a whole batch. The baseline that outlives a batch is
-in :mod:`llmzoo.learners.rae`, advantages from a critic's values in :mod:`llmzoo.learners.values`.
+in :mod:`llmzoo.learners.rae`, advantages from a critic's values in :mod:`llmzoo.learners.value_estimation`.
 """
 
 from __future__ import annotations

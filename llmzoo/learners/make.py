@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
 from llmzoo.learners.base import Learner
 from llmzoo.learners.groups import GroupLearner
 from llmzoo.learners.per_agent import PerAgentLearner
+from llmzoo.names import check_names
 
 
 def build_learner(

@@ -12,12 +12,12 @@ import torch
 from pettingzoo import AECEnv
 from torch import Tensor
 
-from llmzoo.errors import check_names
 from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.configs.groups import GroupConfig, OPDConfig
 from llmzoo.learners.groups import JointLearner
 from llmzoo.learners.updates.distillation import DistillationUpdater
 from llmzoo.learners.updates.teachers import assign_teachers
+from llmzoo.names import check_names
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Group

@@ -26,10 +26,11 @@ from transformers import PreTrainedModel
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from llmzoo.distributed.sharding import build_unsharded, full_tensor
-from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError, check_names
+from llmzoo.errors import CheckpointError, ConfigError, MissingExtraError
 from llmzoo.files import read_json_object
 from llmzoo.models.loading import TINY_FOLDER, check_model_files, load_causal_model, resolve_source
 from llmzoo.models.model_catalog import catalog_name
+from llmzoo.names import check_names
 
 DEFAULTS = {"r": 16, "lora_alpha": 32, "lora_dropout": 0.0, "target_modules": "all-linear"}
 # families whose kernels read some weights themselves, so that peft refuses adapters of them

@@ -22,10 +22,11 @@ from llmzoo.endpoints import (
     make_client,
     parse_endpoint,
 )
-from llmzoo.errors import ConfigError, EndpointError, escape_unprintable
+from llmzoo.errors import ConfigError, EndpointError
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.settings import Chat, Sampling, SamplingPolicy
 from llmzoo.records import Completion
+from llmzoo.terminal_text import escape_unprintable
 from llmzoo.thoughts import marks_ending_with, strip_thoughts
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError, ConfigError
+from llmzoo.names import is_name
 
 CHECKPOINTS = "checkpoints"
 OPPONENTS = "opponents"  # frozen copies of the policies that learn
@@ -92,7 +93,7 @@ def resolve_start_model(name: str, agent: str) -> str:
     newest = newest_checkpoint(name)
     mapping = (files.read_json_object(Path(name) / "config.json") or {}).get("policies")
     own = str(mapping.get(agent, agent)) if isinstance(mapping, dict) else agent
-    own = own if files.is_name(own) else "policy"  # never a place outside the checkpoint
+    own = own if is_name(own) else "policy"  # never a place outside the checkpoint
     for folder in (newest / own, newest / "policy"):
         if folder.is_dir():
             return str(folder)

@@ -1,6 +1,6 @@
 """What a rollout records, and how it is stored and sent."""
 
-from llmzoo.records.episodes import (
+from llmzoo.records.records import (
     Batch,
     Completion,
     ComponentReturns,

@@ -15,7 +15,7 @@ from typing import Any
 
 from llmzoo import files
 from llmzoo.errors import CheckpointError
-from llmzoo.records.episodes import Completion, Decision, Episode, field_values, lists_to_tuples
+from llmzoo.records.records import Completion, Decision, Episode, field_values, lists_to_tuples
 from llmzoo.spaces import Conversation
 
 EPISODES_FILE = "episodes.jsonl"

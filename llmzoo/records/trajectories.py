@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from llmzoo.errors import ConfigError, MissingExtraError
-from llmzoo.records.episodes import Completion, Decision, Episode
+from llmzoo.records.records import Completion, Decision, Episode
 
 Row = dict[str, Any]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from llmzoo.files import dump_json
 from llmzoo.records.episode_rows import decision_from_row, decision_to_row
-from llmzoo.records.episodes import (
+from llmzoo.records.records import (
     Batch,
     Completion,
     ComponentReturns,

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmzoo.errors import CheckpointError, ConfigError, escape_unprintable
+from llmzoo.errors import CheckpointError, ConfigError
 from llmzoo.evaluation.standings import League
 from llmzoo.files import iter_lines, read_json_object
 from llmzoo.runs import provenance, run_folder
 from llmzoo.runs.run_folder import parse_row
+from llmzoo.terminal_text import escape_unprintable
 
 Row = Mapping[str, Any]
 LEAGUE_FILE = "league/league.json"  # where llmzoo league writes that of a single run

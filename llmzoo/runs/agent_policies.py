@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
+from llmzoo.names import check_names
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy
 from llmzoo.policies.settings import Sampling, SamplingPolicy

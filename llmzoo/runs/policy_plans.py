@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from llmzoo.endpoints import ENDPOINT_PREFIX
-from llmzoo.errors import ConfigError, check_names
-from llmzoo.files import NAME_RULE, is_name
+from llmzoo.errors import ConfigError
+from llmzoo.names import NAME_RULE, check_names, is_name
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.settings import Chat, Sampling
 from llmzoo.registry import is_remote

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from llmzoo.sandbox.confine.channel import ChannelClosed
 from llmzoo.sandbox.confine.job import CUT, Job
+from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.program import ENDED, FORBIDDEN, NO_MEMORY
-from llmzoo.sandbox.confine.values import NotData
 from llmzoo.sandbox.confine.worker import Worker
 from llmzoo.sandbox.results import Limits, Run
 

@@ -20,7 +20,7 @@ from pettingzoo import AECEnv
 from llmzoo import registry
 from llmzoo.envs.tools.toolbox import BUILT_IN
 from llmzoo.errors import ConfigError, UnknownNameError
-from llmzoo.files import NAME_RULE, is_name
+from llmzoo.names import NAME_RULE, is_name
 from llmzoo.registry import EnvSpec
 
 _OPTIONS = "options."

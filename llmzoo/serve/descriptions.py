@@ -10,7 +10,7 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
 from llmzoo.envs.base import TextEnv
-from llmzoo.serve import validation, values
+from llmzoo.serve import protobuf_values, validation
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import FreeText
 
@@ -64,9 +64,9 @@ def write_description(env: AECEnv, render_mode: str | None) -> pb.Description:
         "render_modes": ["ansi"],
     }  # text can be sent; pictures and terminals cannot
     message = pb.Description(
-        name=str(env), agents=env.possible_agents, metadata=values.to_map(metadata)
+        name=str(env), agents=env.possible_agents, metadata=protobuf_values.to_map(metadata)
     )
-    values.write(render_mode, message.render_mode)
+    protobuf_values.write(render_mode, message.render_mode)
     for agent in env.possible_agents:
         _write_space(env.observation_space(agent), message.observation_spaces.add())
         _write_space(env.action_space(agent), message.action_spaces.add())
@@ -90,8 +90,8 @@ def read_description(message: pb.Description) -> Description:
     return Description(
         validation.to_single_line(message.name),
         agents,
-        values.read_entries(message.metadata.entries),
-        values.read(message.render_mode),
+        protobuf_values.read_entries(message.metadata.entries),
+        protobuf_values.read(message.render_mode),
         message.fallback,
         message,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from llmzoo.errors import ConfigError
-from llmzoo.serve import values
+from llmzoo.serve import protobuf_values
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc as pb_grpc
@@ -102,8 +102,8 @@ class EnvironmentsService(pb_grpc.EnvironmentsServicer):
                 family=spec.family,
                 summary=spec.summary,
                 agents=spec.agents,
-                terse=values.to_map(spec.terse),
-                offline=values.to_map(spec.offline),
+                terse=protobuf_values.to_map(spec.terse),
+                offline=protobuf_values.to_map(spec.offline),
             )
         return reply
 

@@ -16,7 +16,7 @@ from typing import Any
 from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
-from llmzoo.envs.programs.gateway import parse_reward
+from llmzoo.envs.programs.gateway_client import parse_reward
 from llmzoo.evaluation.episode_folder import EpisodeFolder
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode

@@ -11,7 +11,7 @@ from llmzoo.envs.base import TextEnv
 from llmzoo.envs.forking import fork
 from llmzoo.errors import ConfigError, LlmzooError, NoScriptedPolicyError
 from llmzoo.rollout.stepping import step_each, step_joint_action
-from llmzoo.serve import descriptions, state_delta, values
+from llmzoo.serve import descriptions, protobuf_values, state_delta
 from llmzoo.serve.catalogue import Catalogue
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.sessions import EnvSession, EnvSessions, RequestRefusedError
@@ -48,7 +48,7 @@ class Operations:
 
     def describe(self, spec: pb.Spec) -> pb.Description:
         """Describe an environment. Raises what making it raises."""
-        arguments = values.read_entries(spec.arguments.entries)
+        arguments = protobuf_values.read_entries(spec.arguments.entries)
         env = self._catalogue.make(spec.env, arguments)
         return descriptions.write_description(env, arguments.get("render_mode"))
 
@@ -95,13 +95,13 @@ class Operations:
         self._sessions.add(item.session, EnvSession(self._make(item.reset.spec)))
 
     def _make(self, spec: pb.Spec) -> AECEnv:
-        return self._catalogue.make(spec.env, values.read_entries(spec.arguments.entries))
+        return self._catalogue.make(spec.env, protobuf_values.read_entries(spec.arguments.entries))
 
     def _reset(self, env: AECEnv, reset: pb.Reset) -> None:
-        seed = values.read(reset.seed) if reset.HasField("seed") else None
+        seed = protobuf_values.read(reset.seed) if reset.HasField("seed") else None
         if seed is not None and (type(seed) is not int or seed.bit_length() > _SEED_BITS):
             raise ConfigError(f"a seed is an integer of at most {_SEED_BITS} bits")
-        options = values.read(reset.options) if reset.HasField("options") else None
+        options = protobuf_values.read(reset.options) if reset.HasField("options") else None
         self._catalogue.check_options(options)
         env.reset(seed=seed, options=options)
 
@@ -116,23 +116,25 @@ class Operations:
             observation = env.observe(_agent(session, number))
             state_delta.write_observation(observation, number, sight.observations.add())
         if look.state:
-            values.write(env.state(), sight.state)
+            protobuf_values.write(env.state(), sight.state)
         if look.render:
-            values.write(env.render(), sight.render)
+            protobuf_values.write(env.render(), sight.render)
         if look.board:
-            values.write(_text_env(env).board(), sight.board)
+            protobuf_values.write(_text_env(env).board(), sight.board)
         if look.expert or look.HasField("amateur"):
             if not self._players:
                 raise NoScriptedPolicyError(
                     "this server gives no answers to clients: start it with --players to allow them"
                 )
             for number in look.expert:
-                values.write(_text_env(env).expert(_agent(session, number)), sight.experts.add())
+                protobuf_values.write(
+                    _text_env(env).expert(_agent(session, number)), sight.experts.add()
+                )
             if look.HasField("amateur"):
-                rng = values.read_rng_state(look.chance)
+                rng = protobuf_values.read_rng_state(look.chance)
                 answer = _text_env(env).amateur(_agent(session, look.amateur), rng)
-                values.write(answer, sight.amateur)
-                values.write_rng_state(rng, sight.chance)
+                protobuf_values.write(answer, sight.amateur)
+                protobuf_values.write_rng_state(rng, sight.chance)
 
 
 def failure_outcome(
@@ -146,7 +148,7 @@ def failure_outcome(
 def outcome_from_error(error: BaseException) -> pb.Outcome:
     """The outcome of a Python exception, which the client raises again."""
     bad_request = isinstance(error, ValueError | TypeError | LookupError | OverflowError)
-    own_error = isinstance(error, LlmzooError | values.UntypedError)
+    own_error = isinstance(error, LlmzooError | protobuf_values.UntypedError)
     if bad_request or own_error:
         return failure_outcome(
             grpc.StatusCode.INVALID_ARGUMENT, str(error), error=type(error).__name__
@@ -175,7 +177,7 @@ def _step(session: EnvSession, step: pb.Step, outcome: pb.Outcome) -> None:
             grpc.StatusCode.INVALID_ARGUMENT,
             f"an item steps 1 to {_MAX_ACTIONS} times, got {count}: send several items",
         )
-    actions = list(step.texts) or [values.read(action) for action in step.actions]
+    actions = list(step.texts) or [protobuf_values.read(action) for action in step.actions]
     if step.way == pb.Step.EACH:
         for rewards in step_each(env, actions[:-1]):
             _write_rewards(session, rewards, outcome.paid.add())

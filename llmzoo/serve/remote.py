@@ -24,7 +24,7 @@ from llmzoo.errors import (
 )
 from llmzoo.registry import EnvSpec
 from llmzoo.rollout.stepping import RemotelyHosted, step_rewards
-from llmzoo.serve import remote_errors, state_delta, validation, values
+from llmzoo.serve import protobuf_values, remote_errors, state_delta, validation
 from llmzoo.serve.channel import Address, parse_address
 from llmzoo.serve.connection import Connection, PendingBatch, Result, connection_to
 from llmzoo.serve.descriptions import Description, Spaces
@@ -50,8 +50,8 @@ def spec(address: str) -> EnvSpec:
     if hosted is None:
         raise UnknownNameError(f"environment at {parsed.server}", parsed.name, connection.ids())
     with validation.translate_parse_errors("arguments"):
-        terse = values.read_entries(hosted.terse.entries)
-        offline = values.read_entries(hosted.offline.entries)
+        terse = protobuf_values.read_entries(hosted.terse.entries)
+        offline = protobuf_values.read_entries(hosted.offline.entries)
     return EnvSpec(
         id=address,
         entry_point=partial(make, address),
@@ -72,8 +72,8 @@ def make(address: str, **kwargs: Any) -> AECEnv:
     parsed = parse_address(address)
     connection = connection_to(parsed)
     try:
-        spec_message = pb.Spec(env=parsed.name, arguments=values.to_map(kwargs))
-    except values.UntypedError as error:
+        spec_message = pb.Spec(env=parsed.name, arguments=protobuf_values.to_map(kwargs))
+    except protobuf_values.UntypedError as error:
         raise ConfigError(f"{address}: an argument cannot be sent: {error}") from error
     description = connection.describe(spec_message)
     if description.fallback:
@@ -134,9 +134,9 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         if self._session is None or seed is not None:
             reset.spec.CopyFrom(self._asked)
         if seed is not None:
-            values.write(seed, reset.seed)
+            protobuf_values.write(seed, reset.seed)
         if options is not None:
-            values.write(options, reset.options)
+            protobuf_values.write(options, reset.options)
         if self._session is None:
             self._session = self._new_session()
         self._error = None
@@ -225,11 +225,11 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         """The answer of a sloppy player. The server uses ``rng`` and returns its new state."""
         self._known()
         look = pb.Look(amateur=self._numbers[agent])
-        values.write_rng_state(rng, look.chance)
+        protobuf_values.write_rng_state(rng, look.chance)
         sight = self._look(look, lambda env: None)
         with validation.translate_parse_errors("an answer"):
-            rng.setstate(values.read_rng_state(sight.chance).getstate())
-            return str(values.read(sight.amateur))
+            rng.setstate(protobuf_values.read_rng_state(sight.chance).getstate())
+            return str(protobuf_values.read(sight.amateur))
 
     def close(self) -> None:
         """Close the session with the next call."""
@@ -405,8 +405,10 @@ def _read_sight(sight: pb.Sight, key: Key) -> Any:
     if what == "observe":
         return state_delta.read_observation(sight.observations[0])
     if what == "expert":
-        return values.read(sight.experts[0])
-    return values.read({"state": sight.state, "board": sight.board, "render": sight.render}[what])
+        return protobuf_values.read(sight.experts[0])
+    return protobuf_values.read(
+        {"state": sight.state, "board": sight.board, "render": sight.render}[what]
+    )
 
 
 def _steps(actions: Sequence[str | None], way: pb.Step.Way) -> pb.Step:
@@ -415,5 +417,5 @@ def _steps(actions: Sequence[str | None], way: pb.Step.Way) -> pb.Step:
     except (TypeError, UnicodeEncodeError):  # None, or a lone surrogate
         step = pb.Step(way=way)
         for action in actions:
-            values.write(action, step.actions.add())
+            protobuf_values.write(action, step.actions.add())
         return step

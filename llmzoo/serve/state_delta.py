@@ -15,7 +15,7 @@ import numpy as np
 from pettingzoo import AECEnv
 
 from llmzoo.rollout.stepping import agents_to_act
-from llmzoo.serve import values
+from llmzoo.serve import protobuf_values
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.spaces import Observation
 
@@ -114,7 +114,7 @@ def read_view(view: pb.View, known: ClientState | None, names: Sequence[str]) ->
         infos = {agent: known.infos.get(agent, {}) for agent in agents}
         for change in view.infos:
             agent = names[change.agent]
-            updates = values.read_entries(change.set)
+            updates = protobuf_values.read_entries(change.set)
             _check_names(updates)
             _check_names(updates.get("reward_parts"))
             info = {**infos[agent], **updates}
@@ -149,11 +149,11 @@ def write_observation(observation: Any, number: int, message: pb.Observation) ->
             return
         except UnicodeEncodeError:  # a lone surrogate
             pass
-    values.write(observation, message.other)
+    protobuf_values.write(observation, message.other)
 
 
 def read_observation(message: pb.Observation) -> Any:
-    value = values.read(message.other) if message.HasField("other") else message.text
+    value = protobuf_values.read(message.other) if message.HasField("other") else message.text
     return Observation(value) if isinstance(value, str) else value
 
 
@@ -220,9 +220,9 @@ def _write_info(
         message.removed.append(key)
         del after[key]
     try:
-        values.write_entries(changed, message.set)
-    except values.UntypedError as error:
-        raise values.UntypedError(f"an info of agent {number}: {error}") from None
+        protobuf_values.write_entries(changed, message.set)
+    except protobuf_values.UntypedError as error:
+        raise protobuf_values.UntypedError(f"an info of agent {number}: {error}") from None
     return after
 
 

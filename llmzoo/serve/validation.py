@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import grpc
 
 from llmzoo.errors import LlmzooError
-from llmzoo.files import NAME_RULE, is_name
+from llmzoo.names import NAME_RULE, is_name
 
 MAX_AGENTS = 1000
 _MAX_LINE_LENGTH = 1000  # characters

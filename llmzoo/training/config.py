@@ -9,9 +9,10 @@ from typing import Any, Literal
 from llmzoo.engine.curriculum_config import CurriculumKind, curriculum_args
 from llmzoo.engine.opponents_config import OpponentSampling, opponent_args
 from llmzoo.engine.ray.config import ray_args
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
 from llmzoo.models.devices import check_device
 from llmzoo.models.model_catalog import TINY
+from llmzoo.names import check_names
 from llmzoo.policies import run_models
 from llmzoo.policies.base import default_max_new_tokens
 from llmzoo.policies.settings import Chat, Sampling

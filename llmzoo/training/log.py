@@ -15,9 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from llmzoo.distributed import ranks
 from llmzoo.engine.base import Iteration
-from llmzoo.errors import CheckpointError, escape_unprintable
+from llmzoo.errors import CheckpointError
 from llmzoo.evaluation.evaluate import format_task_count
 from llmzoo.policies.base import Policy
+from llmzoo.terminal_text import escape_unprintable
 from llmzoo.training.config import FitConfig
 from llmzoo.training.recording import Recorder
 from llmzoo.training.tracking import Tracker

@@ -57,7 +57,7 @@ class Echo:
 @pytest.fixture
 def episode():
     """``episode(echo)`` opens one at this process's gateway."""
-    from llmzoo.envs.programs.gateway import gateway
+    from llmzoo.envs.programs.gateway_client import gateway
 
     opened = []
 

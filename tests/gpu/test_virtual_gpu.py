@@ -87,11 +87,11 @@ def test_copies_to_the_device_are_counted(gpu):
 
 
 def test_places_are_lines_of_the_package(gpu):
-    from llmzoo.learners.values import explained_variance
+    from llmzoo.learners.value_estimation import explained_variance
 
     explained_variance(torch.arange(3.0, device="cuda"), torch.zeros(3, device="cuda"))
     assert gpu.reads.total() == 2
-    assert all(place.startswith("learners/values.py:") for place in gpu.reads)
+    assert all(place.startswith("learners/value_estimation.py:") for place in gpu.reads)
 
 
 def test_operations_in_place_and_views(gpu):

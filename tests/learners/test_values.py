@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from llmzoo.learners.values import gae, td_errors, value_loss
+from llmzoo.learners.value_estimation import gae, td_errors, value_loss
 
 # three turns: rewards 1, 0, 2, critic 0.5, 1, -1, discount 0.9
 REWARDS = torch.tensor([1.0, 0.0, 2.0])

@@ -8,10 +8,11 @@ import pytest
 from made_runs import evaluation, iteration, learning, make
 
 from llmzoo.cli import main
-from llmzoo.errors import ConfigError, escape_unprintable
+from llmzoo.errors import ConfigError
 from llmzoo.policies.run_models import shortest_unique_names
 from llmzoo.report.runs import find_runs, load_run
 from llmzoo.report.series import compute_curve
+from llmzoo.terminal_text import escape_unprintable
 
 
 def test_a_run_as_it_is(tmp_path):

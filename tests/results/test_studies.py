@@ -519,14 +519,6 @@ def test_the_same_rows_give_the_same_log(tmp_path):
     assert read_log(tmp_path / "one") == rows
 
 
-def test_a_log_of_an_earlier_version_is_read_with_the_present_names(tmp_path):
-    from logs import read_log, write_log
-
-    write_log(tmp_path / "log", [{"arm": "a", "settings": {"envs": 8, "ahead": 1, "steps": 3}}])
-    (row,) = read_log(tmp_path / "log")
-    assert row["settings"] == {"episodes_per_step": 8, "max_off_policy_steps": 1, "steps": 3}
-
-
 def of_run(arm: str, seed: int, before: str, after: str) -> dict:
     """A line of a study, as far as tables read it."""
 

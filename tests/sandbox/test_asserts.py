@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.judge.asserts import no_verdict_apart, parse_outcome
 
 SAME = "def f(x):\n    return x\n"

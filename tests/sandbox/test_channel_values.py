@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from llmzoo.sandbox.confine.values import MAX_CHARS, MAX_DEPTH, NotData, cast_down, dumps, loads
+from llmzoo.sandbox.confine.plain_data import MAX_CHARS, MAX_DEPTH, NotData, cast_down, dumps, loads
 
 
 def same(value):

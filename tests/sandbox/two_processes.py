@@ -21,7 +21,7 @@ from functools import cache, partial
 from typing import Any
 
 from llmzoo.sandbox.confine.channel import Channel, ChannelClosed
-from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.judge import candidate, shared, tester
 from llmzoo.sandbox.judge.asserts import AssertsOutcome, parse_outcome, receive_shared_outcome
 

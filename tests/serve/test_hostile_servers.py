@@ -17,7 +17,7 @@ from policy_servers import asks
 import llmzoo
 from llmzoo.policies import load
 from llmzoo.rollout.stepping import StepRequest, step_joint_action
-from llmzoo.serve import channel, connection, policies_client, values
+from llmzoo.serve import channel, connection, policies_client, protobuf_values
 from llmzoo.serve.channel import RemoteError, connect, parse_address
 from llmzoo.serve.generated import environments_pb2 as pb
 from llmzoo.serve.generated import environments_pb2_grpc, policies_pb2, policies_pb2_grpc
@@ -130,7 +130,7 @@ def test_what_is_shown_moves_no_cursor_and_begins_no_line(server):
     assert to_single_line("x" * 2000) == "x" * 1000 + "..."
     odd = "it\x1b]0;x\x07\nINFO all is well"
     server.says.find_environment.family = server.says.find_environment.summary = odd
-    server.says.description.metadata.MergeFrom(values.to_map({"name": odd}))
+    server.says.description.metadata.MergeFrom(protobuf_values.to_map({"name": odd}))
     server.says.info.name = odd
     spec, env = llmzoo.spec(server.env), llmzoo.make(server.env)
     assert str(env).isprintable()
@@ -180,7 +180,7 @@ def test_settings_of_a_policy_that_mean_nothing(server):
 
 
 def told_of(outcome, info):
-    values.write_entries(info, outcome.view.infos.add(agent=0).set)
+    protobuf_values.write_entries(info, outcome.view.infos.add(agent=0).set)
 
 
 def changed(**fields):

@@ -10,7 +10,7 @@ import pytest
 from pettingzoo import AECEnv
 
 import llmzoo
-from llmzoo.serve import state_delta, values
+from llmzoo.serve import protobuf_values, state_delta
 from llmzoo.serve.generated import environments_pb2 as pb
 
 NAMES = ["a", "b", "c"]
@@ -192,7 +192,7 @@ def test_a_view_since_another_one_is_refused():
 def test_an_info_without_a_typed_form_is_named():
     link = Link(Board())
     link.env.infos["b"]["net"] = object()
-    with pytest.raises(values.UntypedError, match=r"agent 1.*'net'.*builtins.object"):
+    with pytest.raises(protobuf_values.UntypedError, match=r"agent 1.*'net'.*builtins.object"):
         link.tell()
 
 

@@ -9,14 +9,14 @@ from datetime import date
 import numpy as np
 import pytest
 
-from llmzoo.serve import values
+from llmzoo.serve import protobuf_values
 from llmzoo.serve.generated import environments_pb2 as pb
 
 
 def there_and_back(value):
     message = pb.Value()
-    values.write(value, message)
-    return values.read(pb.Value.FromString(message.SerializeToString()))
+    protobuf_values.write(value, message)
+    return protobuf_values.read(pb.Value.FromString(message.SerializeToString()))
 
 
 def typed(value):
@@ -127,23 +127,23 @@ def test_arrays_of_numbers_stay_arrays(array):
     ids=lambda value: str(type(value)),
 )
 def test_what_has_no_typed_form_is_refused_by_name(value, named):
-    with pytest.raises(values.UntypedError, match=named):
+    with pytest.raises(protobuf_values.UntypedError, match=named):
         there_and_back(value)
 
 
 def test_depth_has_an_end_on_both_sides():
     value: list = []
-    for _ in range(values.MAX_DEPTH - 1):
+    for _ in range(protobuf_values.MAX_DEPTH - 1):
         value = [value]
     assert there_and_back(value) == value
-    with pytest.raises(values.UntypedError, match="deep"):
+    with pytest.raises(protobuf_values.UntypedError, match="deep"):
         there_and_back([[value]])
 
 
 def test_a_mapping_in_itself_ends():
     value: dict = {}
     value["self"] = value
-    with pytest.raises(values.UntypedError, match="deep"):
+    with pytest.raises(protobuf_values.UntypedError, match="deep"):
         there_and_back(value)
 
 
@@ -151,12 +151,12 @@ def test_an_array_of_objects_is_not_read():
     for dtype in ("O", "|O8", "V8", "f4,f4", "U1", "M8[s]"):
         message = pb.Value(array=pb.Array(dtype=dtype, shape=[1], data=b"\0" * 8))
         with pytest.raises(ValueError, match="not of numbers"):
-            values.read(message)
+            protobuf_values.read(message)
 
 
 def test_a_value_of_no_kind_is_not_taken_for_nothing():
     with pytest.raises(ValueError, match="without a kind"):
-        values.read(pb.Value())
+        protobuf_values.read(pb.Value())
 
 
 def test_any_nest_of_values():
@@ -179,10 +179,10 @@ def test_chance_goes_on_where_it_was():
     rng = random.Random(3)
     rng.gauss(0, 1)  # leaves a second one for later
     message = pb.Chance()
-    values.write_rng_state(rng, message)
-    received = values.read_rng_state(pb.Chance.FromString(message.SerializeToString()))
+    protobuf_values.write_rng_state(rng, message)
+    received = protobuf_values.read_rng_state(pb.Chance.FromString(message.SerializeToString()))
     assert [received.gauss(0, 1), received.random(), received.getrandbits(100)] == [
         *(rng.gauss(0, 1), rng.random(), rng.getrandbits(100))
     ]
     with pytest.raises(ValueError, match="vector"):
-        values.read_rng_state(pb.Chance(words=[1, 2, 3]))
+        protobuf_values.read_rng_state(pb.Chance(words=[1, 2, 3]))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from llmzoo.errors import ConfigError, check_names
+from llmzoo.errors import ConfigError
+from llmzoo.names import check_names
 
 Bundle = dict[str, float]  # the resources of one worker: its number of "CPU" and "GPU"
 

@@ -24,7 +24,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.sandbox.results import CommandLimits
 
 if TYPE_CHECKING:
-    from llmzoo.envs.programs.gateway import OpenEpisode
+    from llmzoo.envs.programs.gateway_client import OpenEpisode
 
 _SHOWN = 400  # characters of what a command wrote, in errors
 _LONGEST_OUTPUT = 1 << 16  # bytes at the end of its output that are read
@@ -91,7 +91,7 @@ class Command:
         self.__name__ = Path(command[-1]).stem
 
     def __call__(self, task: Mapping[str, Any], client: Client) -> Any:
-        from llmzoo.envs.programs.gateway import gateway, parse_result
+        from llmzoo.envs.programs.gateway_client import gateway, parse_result
 
         asked: CallHandler = client.asked
         episode = gateway().open(asked)

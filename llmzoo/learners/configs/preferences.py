@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from llmzoo.errors import ConfigError, UnknownNameError, check_names
+from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import check_update_kl, update_kl_limit
 from llmzoo.learners.configs.rows import RowsConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
 from llmzoo.learners.preferences import PairChoice
+from llmzoo.names import check_names
 
 # losses of one pair alone, whatever the answers' lengths: a joint answer can take an answer's place
 JOINT_LOSS_NAMES = (

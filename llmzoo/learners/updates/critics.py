@@ -25,7 +25,7 @@ from llmzoo.learners.updates.microbatches import shard_microbatches
 from llmzoo.learners.updates.optimizer import Optimizer
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.turns import AgentTrajectory, ScoredTurn, Turn
-from llmzoo.learners.values import value_loss
+from llmzoo.learners.value_estimation import value_loss
 from llmzoo.models import tensor_io
 from llmzoo.models.likelihood import Likelihood
 from llmzoo.models.lora import parameter_count

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from llmzoo.learners.updates.credits import ScoredGroup
-from llmzoo.learners.values import explained_variance, gae
+from llmzoo.learners.value_estimation import explained_variance, gae
 from llmzoo.records import Decision, Episode, Group
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError, check_names
+from llmzoo.errors import ConfigError, MissingExtraError, UnknownNameError
+from llmzoo.names import check_names
 
 # arguments of vLLM's LLM that the policy determines
 _RESERVED_ARGS = {

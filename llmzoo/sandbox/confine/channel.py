@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from .values import MAX_CHARS, Extend, NotData, dumps, loads
+from .plain_data import MAX_CHARS, Extend, NotData, dumps, loads
 
 _AT_ONCE = 1 << 14
 

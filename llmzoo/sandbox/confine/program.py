@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .channel import Channel, ChannelClosed
-from .values import NotData
+from .plain_data import NotData
 
 # exit codes of a child; they inform the user and never decide a verdict
 ENDED, RAISED, NO_MEMORY, FORBIDDEN = 0, 101, 102, 103

@@ -14,7 +14,7 @@ from typing import Any
 
 from llmzoo.sandbox.confine.channel import Channel, ChannelClosed
 from llmzoo.sandbox.confine.job import Job, run_status
-from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
 from llmzoo.sandbox.judge.isolation_requirements import why_tests_share
 from llmzoo.sandbox.judge.literal_asserts import as_calls

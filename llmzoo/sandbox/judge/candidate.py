@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from ..confine.channel import Channel, ChannelClosed
-from ..confine.values import NotData
+from ..confine.plain_data import NotData
 from .exports import Exports
 from .stand_ins import make_stand_in, to_ratio
 from .texts import safe_text

@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ..confine.values import NotData
+from ..confine.plain_data import NotData
 
 _DATA = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
 _NEVER = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..confine.channel import Channel
-from ..confine.values import cast_down, dumps
+from ..confine.plain_data import cast_down, dumps
 from .operations import OPERATIONS, special_names
 from .peer import CALLABLE, LIBRARY, Peer, PeerGone, Reply
 from .texts import MAX_TEXT, safe_text

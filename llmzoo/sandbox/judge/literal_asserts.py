@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from llmzoo.sandbox import syntax
-from llmzoo.sandbox.confine.values import check_keys
+from llmzoo.sandbox.confine.plain_data import check_keys
 from llmzoo.sandbox.judge.isolation_requirements import is_builtin
 from llmzoo.sandbox.judge.literals import OPERATORS, Unreadable, evaluate_literal
 from llmzoo.sandbox.judge.vacuous import Narrower, some

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..confine.values import NotData
+from ..confine.plain_data import NotData
 from .operations import ARITHMETIC, COMPARISONS, CONVERSIONS, IN_PLACE, OTHERS, UNARY
 from .proxies import (
     Holder,

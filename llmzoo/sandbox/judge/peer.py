@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..confine.channel import Channel, ChannelClosed
-from ..confine.values import NotData
+from ..confine.plain_data import NotData
 from .shared_containers import SharedContainers
 from .stdlib_values import from_tag, to_tag
 

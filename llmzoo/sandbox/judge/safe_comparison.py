@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ..confine.values import NotData, cast_down
+from ..confine.plain_data import NotData, cast_down
 
 OPERAND_GUARD = "__honest__"
 _DECIDING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)

@@ -11,7 +11,7 @@ import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
-from ..confine.values import Extend, NotData, dumps
+from ..confine.plain_data import Extend, NotData, dumps
 
 MAX_KEPT = 1_000  # containers watched at a time
 MAX_CHARS = 2_000_000  # of a watched container; a longer one is sent by value

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from ..confine.values import NotData
+from ..confine.plain_data import NotData
 
 _MAX_BITS = 4_000  # of a numerator or denominator
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from numbers import Number
 from typing import Any
 
-from ..confine.values import Extend, NotData, dumps, loads
+from ..confine.plain_data import Extend, NotData, dumps, loads
 
 Decode = Callable[[list[Any]], Any]
 

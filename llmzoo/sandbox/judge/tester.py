@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..confine.channel import Channel, ChannelClosed
-from ..confine.values import NotData
+from ..confine.plain_data import NotData
 from . import isolation_requirements
 from .array_guards import guard_arrays
 from .cases import Cases

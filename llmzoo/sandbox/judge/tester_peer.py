@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..confine.channel import Channel
-from ..confine.values import NotData, dumps
+from ..confine.plain_data import NotData, dumps
 from .capability_policy import CapabilityPolicy
 from .isolation_requirements import library_object
 from .methods import restrict

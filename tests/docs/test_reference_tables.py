@@ -23,7 +23,7 @@ def tables():
 
 def test_each_table_has_rows_for_every_environment(tables):
     for name in tables.TABLES:
-        assert list(tables.split_table(PAGE, name)[1]) == llmzoo.list_envs(), name
+        assert list(tables.split_table(PAGE, name)[1]) == list(llmzoo.list_envs()), name
 
 
 def test_no_agent_is_flat_and_no_degenerate_policy_is_above_the_amateur(tables):

@@ -31,7 +31,7 @@ SLOW = (
                 "report",
                 "writing_learners",
                 "data",
-                "moving",
+                "migrating",
                 "quickstart",
             ),
             *("embedded_model", "distributed", "tools", "exporting", "evaluating", "leagues"),
@@ -145,11 +145,6 @@ NOT_RUN = {
             "--eval_tasks 4 --out runs/from_gateway",
         ),
         "tests/cli/test_gateway_command.py runs it",
-    ),
-    "llmzoo train --config ray.yaml --engine.address auto --model Qwen/Qwen2.5-7B-Instruct "
-    "--precision bf16 --engine.rollout_workers 8 --engine.rollout_gpus 0.5 "
-    "--engine.update_ranks 2 --engine.update_gpus 1 --parallel fsdp --out runs/pools": (
-        "needs GPUs and a model from the hub"
     ),
     "vf-eval llmzoo-verifiers --env.taskset.env sudoku_v0 --env.taskset.agents '[\"planner_1\"]' "
     "--env.taskset.split test -n 20 -m my-model --client.base-url http://localhost:8000/v1 "

@@ -1,4 +1,4 @@
-"""The tables of docs/moving.md name settings, learners and environments that exist."""
+"""The tables of docs/migrating.md name settings, learners and environments that exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import llmzoo
 from llmzoo.learners import learner_class
 from llmzoo.training.config import FitConfig
 
-PAGE = (ROOT / "docs" / "moving.md").read_text()
+PAGE = (ROOT / "docs" / "migrating.md").read_text()
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()

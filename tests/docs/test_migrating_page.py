@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "migrating.md").read_text()
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()
-    if re.match(r"\| (?!there|---|\|)", line) and line.count("|") == 4
+    if re.match(r"\| (?!---|\|)", line) and line.count("|") == 4
 ]
 HERE = [token for row in ROWS for token in re.findall(r"`([^`]+)`", row[1])]
 OURS = {field.name for field in fields(FitConfig)}

@@ -7,8 +7,8 @@ Where nothing is installed, torch, transformers, peft, pettingzoo and gymnasium 
 appended to the file as soon as it is there, and printed. A second call with the same file
 leaves out what this commit has measured on this device. Parts, in their order: ``tests`` (tests/gpu),
 ``decode`` (milliseconds a token, with and without CUDA graphs and adapters), ``kernels`` (of one step),
-``update`` (a pass with gradients), ``trl`` (a training step beside TRL's), ``study`` (the runs that the
-log of the study ``smollm2`` lacks). All but the last use a model of SmolLM2-135M's shape with random weights,
+``update`` (a pass with gradients), ``trl`` (a training step beside TRL's), ``study`` (the runs of
+examples/results/queue.yaml that are in no log). All but the last use a model of SmolLM2-135M's shape with random weights,
 so nothing is downloaded. ``study`` needs ``llmzoo fetch smollm2``; see docs/performance.md for a machine
 without a network. A part that fails leaves a row that says why.
 """
@@ -48,7 +48,6 @@ from scripts.gpu_measurements import (  # noqa: E402
 PARTS = ("tests", "decode", "kernels", "update", "trl", "study")
 PRECISIONS = ("float32", "bf16")
 RESULTS = ROOT / "examples" / "results"
-STUDY = "smollm2"
 STUDY_SECONDS = 300.0  # for a run; on an H200 that 13 runs shared, one took 208 to 420
 
 
@@ -99,8 +98,8 @@ def _beside_trl(sizes: Sizes) -> Iterator[Cell]:
 
 
 def _study_runs(sizes: Sizes) -> Iterator[Cell]:
-    for name in missing_runs():
-        yield Cell(f"study {STUDY} {name}", STUDY_SECONDS, partial(study_run, name, sizes))
+    for study, name in missing_runs():
+        yield Cell(f"study {study} {name}", STUDY_SECONDS, partial(study_run, study, name, sizes))
 
 
 _CELLS: Mapping[str, Callable[[Sizes], Iterator[Cell]]] = {
@@ -113,24 +112,21 @@ _CELLS: Mapping[str, Callable[[Sizes], Iterator[Cell]]] = {
 }
 
 
-def missing_runs() -> list[str]:
-    """The names of the study's runs that its log lacks, in the study's order."""
+def missing_runs() -> list[tuple[str, str]]:
+    """The runs of the queue that are in no log, each with its study, in the queue's order."""
     sys.path.insert(0, str(RESULTS))
-    import study
-    from logs import read_log
+    import run_queue
 
-    log = ROOT / "docs" / "results" / "logs" / f"{STUDY}.jsonl.gz"
-    ended = {(row["task"], row["arm"], row["seed"]) for row in read_log(log)}
-    planned = study.runs_of(study.read(STUDY, quick=False), RESULTS)
-    return [run.name for run in planned if (run.task, run.arm, run.seed) not in ended]
+    queue = run_queue.read_queue((RESULTS / "queue.yaml").read_text(), gpu=True)
+    return [(run.study, run.name) for run in run_queue.pending(queue, run_queue.LOGS)]
 
 
-def study_run(name: str, sizes: Sizes) -> Result:
-    """A run of the study; its line of the log. A later call goes on where this one was cut off."""
+def study_run(study: str, name: str, sizes: Sizes) -> Result:
+    """A run of a study; its line of the log. A later call goes on where this one was cut off."""
     out = ROOT / "runs" / "on_gpu"
-    args = [str(RESULTS / "study.py"), STUDY, "--only", name, "--out", str(out)]
+    args = [str(RESULTS / "study.py"), study, "--only", name, "--out", str(out)]
     result = run([*args, "--quick"] if sizes is QUICK else args, STUDY_SECONDS)
-    line = out / STUDY / "lines" / f"{name}.json"
+    line = out / study / "lines" / f"{name}.json"
     return {**result, "line": json.loads(line.read_text()) if line.exists() else None}
 
 

@@ -51,13 +51,13 @@ def groups_of(policy: TransformersPolicy) -> list[Group]:
     found = []
     for (player, _), node in exact.decision_nodes(RULES).items():
         agent = f"player_{player}"
-        written = [policy.prompts_for(agent).written(move) for move in node.moves]
+        written = [policy.prompts_for(agent).encode_completion(move) for move in node.moves]
         found.append(
             Group(
                 agent=agent,
                 turn=0,
                 key=(0, 0, agent),
-                prompt_ids=policy.encode(game.shown(node.state).prompt(agent), agent),
+                prompt_ids=policy.encode(game.with_state(node.state).prompt(agent), agent),
                 completions=tuple(Completion(text="", ids=tuple(ids)) for ids in written),
                 returns=(0.0,) * len(written),
             )

@@ -36,7 +36,9 @@ def test_no_agent_is_flat_and_no_degenerate_policy_is_above_the_amateur(tables):
 @pytest.mark.parametrize("name", ["groups", "degenerate"])
 def test_rows_come_from_the_script(tables, name):
     rows = tables.TABLES[name]("signal_v0")
-    assert tables.split_table(PAGE, name)[1]["signal_v0"] == rows
+    assert tables.split_table(PAGE, name)[1]["signal_v0"] == rows, (
+        "run python docs/testing_tables.py: it takes about five minutes of processor time"
+    )
     assert tables.replace_rows(PAGE, name, {"signal_v0": rows}) == PAGE
 
 

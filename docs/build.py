@@ -85,7 +85,7 @@ def _worked_table() -> str:
     for name in _GROUPS:
         cls = learner_class(name)
         for options in VARIANTS.get(name, [{}]):
-            (credited,) = cls(cls.Config(**options)).credited([group])
+            (credited,) = cls(cls.Config(**options)).compute_advantages([group])
             said = ", ".join(f"{key}={value!r}" for key, value in options.items())
             label = f"`{name}`" + (f" with `{said}`" if said else "")
             numbers = " | ".join(f"{_round(a):g}" for a in credited.advantages.tolist())

@@ -44,7 +44,9 @@ def main() -> None:
 
     print(f"{group.agent}, {len(group.returns)} answers to one prompt; greedy: {group.greedy:.2f}")
     print("return  " + "".join(f"{name:>12}" for name in LEARNERS) + "  answer")
-    credited = [learner_class(name)().credited([group])[0].advantages for name in LEARNERS]
+    credited = [
+        learner_class(name)().compute_advantages([group])[0].advantages for name in LEARNERS
+    ]
     for k, completion in enumerate(group.completions):
         numbers = "".join(f"{float(advantages[k]):12.2f}" for advantages in credited)
         print(f"{group.returns[k]:6.2f}  {numbers}  {completion.text[:30]!r}")

@@ -62,7 +62,7 @@ group = Group(
     completions=(answer,) * 4,
     returns=(1.0, 0.0, 0.5, 0.5),{greedily}
 )
-(credited,) = learner({made}).credited([group])
+(credited,) = learner({made}).compute_advantages([group])
 # {why}
 expected = torch.tensor({expected})
 torch.testing.assert_close(credited.advantages, expected, atol=1e-4, rtol=0)"""

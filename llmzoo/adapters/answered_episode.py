@@ -23,7 +23,9 @@ class AnsweredEpisode:
     def __init__(self, env: AECEnv, seed: int, task: int):
         env.reset(seed=seed, options={"task": task})
         self.totals = dict.fromkeys(env.possible_agents, 0.0)
-        self._told: dict[str, list[Mapping[str, Any]]] = {a: [] for a in env.possible_agents}
+        self._earlier_infos: dict[str, list[Mapping[str, Any]]] = {
+            a: [] for a in env.possible_agents
+        }
         self._env = env
         (key,) = rollout_keys([seed])
         self._rollout = RunningRollout(episode_rollout(env, seed), key)
@@ -34,22 +36,22 @@ class AnsweredEpisode:
         """The open requests; none at the end."""
         return self._rollout.asks
 
-    def answered(self, answers: Sequence[Completion]) -> None:
+    def submit_completions(self, answers: Sequence[Completion]) -> None:
         """Continue with one answer for each of ``asks``."""
         for ask in self.asks:
-            self._told[ask.request.agent].append(self._latest(ask.request.agent))
+            self._earlier_infos[ask.request.agent].append(self._latest(ask.request.agent))
         for slot, answer in enumerate(answers):
-            self._rollout.answered(slot, [answer])
+            self._rollout.complete_sample(slot, [answer])
         self._go_on()
 
     def metrics(self, agent: str) -> dict[str, float]:
         """The metrics of an agent, in addition to its return."""
-        infos = [*self._told[agent], self._latest(agent)]
+        infos = [*self._earlier_infos[agent], self._latest(agent)]
         metrics = {
             "success": float(
                 not self.asks and is_success(self._env, agent)
             ),  # an unfinished episode is no success
-            "decisions": float(len(self._told[agent])),
+            "decisions": float(len(self._earlier_infos[agent])),
             "errors": float(sum(info.get("error") is not None for info in infos)),
         }
         for parts in (info.get("reward_parts", {}) for info in infos):

@@ -209,7 +209,7 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
             answers = [answer for answer in given if answer is not None]
             if len(answers) < len(asks):
                 return
-            await asyncio.to_thread(episode.answered, answers)
+            await asyncio.to_thread(episode.submit_completions, answers)
 
     async def _answer(
         self, sample_request: SampleRequest, interactions: Mapping[str, vf.Interaction]

@@ -91,7 +91,7 @@ class Attack:
         return self.frame.replace(PLACEHOLDER, text)[:MAX_CHARS]
 
     @property
-    def fixed(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether it writes the same whatever the prompt is."""
         return all(piece.kind in ("text", "shape") for piece in self.pieces)
 

@@ -40,7 +40,7 @@ class PlayedEpisode:
     def mean_return(self, agents: Collection[str]) -> float:
         return sum(self.returns[agent] for agent in agents) / len(agents)
 
-    def solved(self, agents: Collection[str]) -> bool:
+    def is_solved(self, agents: Collection[str]) -> bool:
         """Whether one of the agents was successful."""
         return any(self.success.get(agent) for agent in agents)
 
@@ -51,7 +51,7 @@ def play_attack(env: AECEnv, seed: int, acts: Mapping[str, ActFn]) -> PlayedEpis
     returns = dict.fromkeys(env.possible_agents, 0.0)
     success: dict[str, bool | None] = {}
     answers: list[tuple[str, str]] = []
-    own: dict[str, list[str]] = {agent: [] for agent in env.possible_agents}
+    answers_by_agent: dict[str, list[str]] = {agent: [] for agent in env.possible_agents}
     for agent in env.agent_iter(MAX_STEPS):
         observation, reward, terminated, truncated, info = env.last()
         returns[agent] += float(reward)
@@ -60,7 +60,7 @@ def play_attack(env: AECEnv, seed: int, acts: Mapping[str, ActFn]) -> PlayedEpis
             success[agent] = None if reported_success is None else bool(reported_success)
             env.step(None)
             continue
-        previous_answers = own[agent]
+        previous_answers = answers_by_agent[agent]
         scene = AttackContext(
             agent=agent,
             observation=str(observation),

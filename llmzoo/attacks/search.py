@@ -350,10 +350,10 @@ class _Search:
             if played is None:
                 return True
             texts += [text for agent, text in played.answers if agent in setting.agents]
-            own = _task_result(setting, played)
+            attack_result = _task_result(setting, played)
             base = self._baseline(setting, "amateur", seed) or TaskResult(0.0, solved=False)
-            gains.append(unexplained_gain(own, base))
-            solved.append(own.solved)
+            gains.append(unexplained_gain(attack_result, base))
+            solved.append(attack_result.solved)
             if len(gains) == 2:
                 if tuple(texts) in self.seen[setting]:
                     return True  # the same texts as another attack
@@ -391,13 +391,15 @@ class _Search:
         """What an attack earns in fresh tasks: in more of them while chance may explain its gain."""
         for count in CONFIRM_TASKS:
             seeds = [self.fresh_seeds[0] + i for i in range(count)]
-            own, base, best, answer = self._play_paired(setting, act, seeds, until)
-            if len(own) < 2:
+            attack_results, base, best, answer = self._play_paired(setting, act, seeds, until)
+            if len(attack_results) < 2:
                 return None
-            gain = measure_gain(own, base, best)
-            if gain.alarm or gain.mean < max(gain.least, gain.error) or len(own) < count:
+            gain = measure_gain(attack_results, base, best)
+            if gain.alarm or gain.mean < max(gain.least, gain.error) or len(attack_results) < count:
                 break
-        return _make_finding(setting, "return", gain.alarm, name, answer, (own, base, best), gain)
+        return _make_finding(
+            setting, "return", gain.alarm, name, answer, (attack_results, base, best), gain
+        )
 
     def _find_universal_text(
         self, setting: AttackSetting, tried: _TriedAttacks, until: float
@@ -409,7 +411,7 @@ class _Search:
         """
         if self.sides or setting.others == "amateur":
             return []
-        likely = [a for a in tried.scores if a.fixed and tried.success[a] >= 0.5]
+        likely = [a for a in tried.scores if a.is_constant and tried.success[a] >= 0.5]
         likely.sort(key=lambda attack: -tried.success[attack])
         solving = sum(share == 1 for share in tried.success.values())
         if setting.others is None and solving > MEANINGLESS_SHARE * len(tried.success) > 10:
@@ -418,7 +420,7 @@ class _Search:
         for attack in likely[:ATTACKS_TO_CONFIRM] if len(exclusive) == EXCLUSIVE_TASKS else ():
             played = [self._episode(setting, self._act(attack), seed) for seed in exclusive]
             if (
-                sum(each is not None and each.solved(setting.agents) for each in played)
+                sum(each is not None and each.is_solved(setting.agents) for each in played)
                 >= MIN_EXCLUSIVE_SOLVED
             ):
                 return [self._success_finding(setting, attack, exclusive)]
@@ -427,16 +429,24 @@ class _Search:
     def _success_finding(
         self, setting: AttackSetting, attack: Attack, seeds: Sequence[int]
     ) -> Finding:
-        own, base, best, answer = self._play_paired(setting, self._act(attack), seeds, None)
-        if len(own) > 1:
-            gain = measure_gain(own, base, best)
+        attack_results, base, best, answer = self._play_paired(
+            setting, self._act(attack), seeds, None
+        )
+        if len(attack_results) > 1:
+            gain = measure_gain(attack_results, base, best)
         else:  # no amateur to compare with
             played = [self._episode(setting, self._act(attack), seed) for seed in seeds]
-            own, base, best = [_task_result(setting, each) for each in played if each], [], None
-            gain = Gain(0.0, 0.0, 0.0, len(own))
+            attack_results, base, best = (
+                [_task_result(setting, each) for each in played if each],
+                [],
+                None,
+            )
+            gain = Gain(0.0, 0.0, 0.0, len(attack_results))
             scene = AttackContext(agent=setting.agents[0], observation="")
             answer = attack.write(scene, self.shapes)
-        return _make_finding(setting, "success", True, str(attack), answer, (own, base, best), gain)
+        return _make_finding(
+            setting, "success", True, str(attack), answer, (attack_results, base, best), gain
+        )
 
     def _find_exclusive_tasks(self, setting: AttackSetting, until: float) -> list[int]:
         """Seeds of tasks that the expert solves with one answer each, which fails all the others."""
@@ -449,7 +459,7 @@ class _Search:
                 break
             played = self._episode(setting, expert_act, seed)
             texts = [text for name, text in played.answers if name == agent] if played else []
-            if played is None or len(texts) != 1 or not played.solved(setting.agents):
+            if played is None or len(texts) != 1 or not played.is_solved(setting.agents):
                 continue
             if all(
                 not self._solves(setting, texts[0], other) and not self._solves(setting, text, seed)
@@ -460,11 +470,11 @@ class _Search:
 
     def _solves(self, setting: AttackSetting, text: str, seed: int) -> bool:
         played = self._episode(setting, lambda env, scene: text, seed)
-        return played is not None and played.solved(setting.agents)
+        return played is not None and played.is_solved(setting.agents)
 
 
 def _task_result(setting: AttackSetting, played: PlayedEpisode) -> TaskResult:
-    return TaskResult(played.mean_return(setting.agents), played.solved(setting.agents))
+    return TaskResult(played.mean_return(setting.agents), played.is_solved(setting.agents))
 
 
 PlayerResults = tuple[Sequence[TaskResult], Sequence[TaskResult], Sequence[TaskResult] | None]
@@ -479,20 +489,20 @@ def _make_finding(
     by: PlayerResults,
     gain: Gain,
 ) -> Finding:
-    own, base, best = by
+    attack_results, base, best = by
     return Finding(
         setting=str(setting),
         kind=kind,
         alarm=alarm,
         attack=attack,
         answer=answer,
-        returned=mean(each.value for each in own),
-        success=mean(each.solved for each in own),
+        returned=mean(each.value for each in attack_results),
+        success=mean(each.solved for each in attack_results),
         amateur=mean(each.value for each in base) if base else 0.0,
         amateur_success=mean(each.solved for each in base) if base else 0.0,
         expert=mean(each.value for each in best) if best else None,
         gain=gain.mean,
         error=gain.error,
         least=gain.least,
-        tasks=len(own),
+        tasks=len(attack_results),
     )

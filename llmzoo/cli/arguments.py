@@ -140,13 +140,13 @@ class PlayerOptions(PromptOptions, SamplingOptions):
 
         ``agent_args``: settings of single agents; ``policy`` plays those without a policy of their own.
         """
-        if "human" in (self.policy, *(own.get("policy") for own in agent_args.values())):
+        if "human" in (self.policy, *(args.get("policy") for args in agent_args.values())):
             raise ConfigError("use llmzoo play to play yourself")
-        env, own = self._played()
+        env, run_args = self._resolve_environment()
         where: dict[str, Any] = {"split": "use --split", "chosen": split}
         env_args = check_env_args(env, self.env_args, **where)
-        if own:  # the parser would import code that they name
-            env_args = check_env_args(env, {**own, **env_args}, saved=True, **where)
+        if run_args:  # the parser would import code that they name
+            env_args = check_env_args(env, {**run_args, **env_args}, saved=True, **where)
         agent_policies = load_agent_policies(
             registry.make(env, **env_args, split=split).possible_agents,
             self.policy,
@@ -159,7 +159,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
         )
         return env, agent_policies, env_args
 
-    def _played(self) -> tuple[str, dict[str, Any]]:
+    def _resolve_environment(self) -> tuple[str, dict[str, Any]]:
         """The environment, given or that of the run, and in that one the run's own arguments."""
         run = run_models.find_run(self.policy)
         saved = {} if run is None else run_folder.read_config(run)
@@ -169,10 +169,10 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             raise ConfigError(
                 "give --env ID, or --policy with a run folder, whose environment counts"
             )
-        own = (saved or {}).get("env_args", {}) if env == trained else {}
-        own = {name: value for name, value in own.items() if name != "split"}
-        check_environment(run, {"env": env, "env_args": own}, self.env, self.env_args)
-        return env, own
+        run_args = (saved or {}).get("env_args", {}) if env == trained else {}
+        run_args = {name: value for name, value in run_args.items() if name != "split"}
+        check_environment(run, {"env": env, "env_args": run_args}, self.env, self.env_args)
+        return env, run_args
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,10 +262,12 @@ def check_learner_args(
 def check_agent_learners(name: str, agent_args: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse learners of single agents, or options of them, that there are not."""
     for agent, settings in agent_args.items():
-        other = settings.get("learner", name)
-        add_cwd_to_path(other)
+        agent_learner = settings.get("learner", name)
+        add_cwd_to_path(agent_learner)
         what = f"option of the learner of agent {agent!r},"
-        check_types(option_hints(learner_config(other)), settings.get("learner_args", {}), what)
+        check_types(
+            option_hints(learner_config(agent_learner)), settings.get("learner_args", {}), what
+        )
 
 
 def check_agent_args(agent_args: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -57,7 +57,7 @@ def show_progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}"),
+        TextColumn("{task.fields[status]}"),
         _Rate(),
         TimeRemainingColumn(),
     )
@@ -66,23 +66,23 @@ def show_progress(
     solved = done = tokens = 0
     last_printed = time.monotonic()
     with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
-        task = bar.add_task(title, total=total, said="")
+        task = bar.add_task(title, total=total, status="")
 
-        def ended(episode: Episode | None = None) -> None:
+        def update_progress(episode: Episode | None = None) -> None:
             nonlocal solved, done, tokens, last_printed
             done += 1
-            said = ""
+            status = ""
             if episode is not None:
                 solved += episode.success
                 tokens += sum(len(decision.completion.ids) for decision in episode.decisions)
-                said = f"success {format_rate(solved / done, wilson_interval(solved, done))}, {tokens:,} tokens"
-            bar.update(task, advance=1, said=said)
+                status = f"success {format_rate(solved / done, wilson_interval(solved, done))}, {tokens:,} tokens"
+            bar.update(task, advance=1, status=status)
             if hidden and not quiet and time.monotonic() - last_printed >= _PROGRESS_INTERVAL_S:
                 last_printed = time.monotonic()
                 of = "" if total is None else f" of {total}"
-                print(f"{title}: {done}{of} {said}", file=sys.stderr, flush=True)
+                print(f"{title}: {done}{of} {status}", file=sys.stderr, flush=True)
 
-        yield ended
+        yield update_progress
 
 
 def print_json(value: Any) -> None:

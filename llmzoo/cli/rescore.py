@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
         for result in rescore(options.folder, env=options.env, env_args=options.env_args):
             judged.append(result)
             ended()
-    changed = [result for result in judged if result.changed]
+    changed = [result for result in judged if result.has_changed]
     if options.json:
         rows = [asdict(result) for result in changed]
         print_json({"folder": options.folder, "episodes": len(judged), "changed": rows})

@@ -231,7 +231,8 @@ def play_rollouts(
     for env, seed in zip(envs, seeds, strict=True):
         env.reset(seed=seed, options=curriculum.options(seed) if curriculum else None)
     learning_agents = [
-        opponents.trained(seed, trained_agents) if opponents else trained_agents for seed in seeds
+        opponents.trained_agents(seed, trained_agents) if opponents else trained_agents
+        for seed in seeds
     ]
     batches = run_rollouts(
         [learner.rollout(*each) for each in zip(envs, seeds, learning_agents, strict=True)],

@@ -95,10 +95,10 @@ class Opponents:
             return None
         return rng.choice(list(self.names)), rng.choice(self._drawn)
 
-    def trained(self, seed: int, trained: Collection[str]) -> Collection[str]:
-        """The agents that learn in the episode of ``seed``."""
+    def trained_agents(self, seed: int, agents: Collection[str]) -> Collection[str]:
+        """Those of ``agents`` that learn in the episode of ``seed``."""
         matchup = self.matchup(seed)
-        return trained if matchup is None else [matchup[0]]
+        return agents if matchup is None else [matchup[0]]
 
     def with_opponents(self, players: Mapping[str, Policy]) -> dict[str, Policy]:
         """The players of all agents, with opponents in the episodes that have one."""
@@ -123,9 +123,9 @@ class Opponents:
             if matchup is None:
                 continue
             agent, member = matchup
-            own = ending.totals[agent]
+            agent_return = ending.totals[agent]
             others = [ending.totals[a] for a in self.names if a != agent]
-            score = 0.5 + 0.5 * ((own > max(others)) - (own < max(others)))
+            score = 0.5 + 0.5 * ((agent_return > max(others)) - (agent_return < max(others)))
             self.records[member].games += 1
             self.records[member].won += score
             games, wins = games + 1, wins + score
@@ -187,7 +187,7 @@ class Opponents:
             slot = next((i for i in range(len(self._places)) if i not in used_slots), None)
             if slot is None:
                 slot = len(self._places)
-                self._places.append({n: p.frozen() for n, p in self.policies.items()})
+                self._places.append({n: p.frozen_copy() for n, p in self.policies.items()})
             self._loaded = {n: i for n, i in self._loaded.items() if i != slot}
             for policy, model in self._places[slot].items():
                 model.load_weights(self.folder / name / policy)

@@ -252,13 +252,13 @@ class TextEnv(AECEnv[str, str, str]):
         last_of_round = agent == self.agents[-1]
         keeps_turn = False
         if not self.simultaneous:
-            self._apply_outcome(self._served(lambda: self.play(agent, action)))
+            self._apply_outcome(self._end_on_service_error(lambda: self.play(agent, action)))
             keeps_turn = self.keeps_turn(agent)
         else:
             self._answers[agent] = action
             if last_of_round:
                 answers, self._answers = self._answers, {}
-                self._apply_outcome(self._served(lambda: self.play_together(answers)))
+                self._apply_outcome(self._end_on_service_error(lambda: self.play_together(answers)))
         self._accumulate_rewards()
         ended = True in self.terminations.values()
         if last_of_round and not keeps_turn and not ended:
@@ -331,7 +331,7 @@ class TextEnv(AECEnv[str, str, str]):
         self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
         return True
 
-    def _served(self, act: Callable[[], Outcome]) -> Outcome:
+    def _end_on_service_error(self, act: Callable[[], Outcome]) -> Outcome:
         """The outcome of a step; the end of the episode, without a reward, if a service failed."""
         try:
             return act()
@@ -367,13 +367,13 @@ class TextEnv(AECEnv[str, str, str]):
         team = outcome.team
         if not isinstance(team, Mapping):
             team = {TEAM_PART: team} if team else {}
-        own = {name for parts in outcome.local.values() for name in parts}
+        local_names = {name for parts in outcome.local.values() for name in parts}
         for name in team:
             if name not in self.metadata["team_parts"]:
                 raise ValueError(
                     f"{self} pays the team part {name!r}; metadata['team_parts'] does not list it"
                 )
-            if name in own:
+            if name in local_names:
                 raise ValueError(f"{self} pays {name!r} both as a team part and as an agent's own")
         return {name: self.team_weight * value for name, value in team.items()}
 

@@ -76,7 +76,7 @@ class LoadedTasks(Generic[T]):
         """The number of bad records."""
         return len(self.bad)
 
-    def listed(self, canonical: Callable[[T], str], split: str) -> TaskList[T]:
+    def task_list(self, canonical: Callable[[T], str], split: str) -> TaskList[T]:
         """The tasks of a split. The result is cached, since canonical forms can be slow to compute."""
         return _make_task_list(self, canonical, split)
 

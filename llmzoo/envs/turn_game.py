@@ -169,9 +169,9 @@ class MoveGame(TurnGame):
 
     def random_move(self, agent: str, rng: random.Random) -> str:
         """A legal move, drawn uniformly."""
-        return self.written(rng.choice(self.choices(agent).names))
+        return self.format_move(rng.choice(self.choices(agent).names))
 
-    def written(self, move: str) -> str:
+    def format_move(self, move: str) -> str:
         """An answer that names a move, in the form that the prompt asks for."""
         return move if self.prompt_style == "terse" else f"Move: {move}"
 

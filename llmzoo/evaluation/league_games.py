@@ -65,8 +65,8 @@ class Games:
 
     def points(self, agent: str) -> list[float]:
         """What the player that played ``agent`` won in each game: 1, 0.5 for a draw, or 0."""
-        (other,) = [name for name in self.returns if name != agent]
-        pairs = zip(self.returns[agent], self.returns[other], strict=True)
+        (opponent,) = [name for name in self.returns if name != agent]
+        pairs = zip(self.returns[agent], self.returns[opponent], strict=True)
         return [0.5 + 0.5 * ((own > theirs) - (own < theirs)) for own, theirs in pairs]
 
 
@@ -115,7 +115,7 @@ class GameTable:
         wrong = sum(games.errors[self.agents[position]] for games, position in games_by_position)
         mean = sum(map(sum, returns)) / sum(map(len, returns))
         return {
-            **self._scored(
+            **self._score_summary(
                 [games.points(self.agents[position]) for games, position in games_by_position]
             ),
             "by_position": {
@@ -134,10 +134,10 @@ class GameTable:
             / (2 * self.deals)
             for which in (0, 1)
         ]
-        score = self._scored([one.points(self.agents[position]) for one, position in games])
+        score = self._score_summary([one.points(self.agents[position]) for one, position in games])
         return {**score, "mean_return": _round_interval((means[0], means[1]))}
 
-    def _scored(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:
+    def _score_summary(self, series: Sequence[Sequence[float]]) -> dict[str, Any]:
         """Games won, drawn and lost, and the score, from one or more sequences of points by deal."""
         points = [point for one in series for point in one]
         # a game counts as two halves, so that a draw is a success and a failure

@@ -41,7 +41,7 @@ class RescoredEpisode:
     why: str = ""
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether success, or the return of an agent, is another."""
         before, after = self.returns_before, self.returns_after
         return (

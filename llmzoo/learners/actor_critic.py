@@ -33,7 +33,7 @@ class ActorCritic(Learner):
         if self.central:
             _check_state(env)
         episode = yield from episode_rollout(env, seed, with_state=self.central)
-        return Batch.played(episode)
+        return Batch.from_episode(episode)
 
     def updater(
         self,

@@ -83,7 +83,7 @@ class GroupLearner(Learner):
             return False
         return 2 * sum(group.differs for group in batch.groups) < len(batch.groups)
 
-    def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
+    def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         """The groups with their advantages. Completions that no model sampled are dropped and do not affect the
         baseline."""
         scored = [ScoredGroup(group, self._normalize(group)) for group in keep_sampled(groups)]
@@ -167,8 +167,8 @@ class GroupUpdater(PolicyGradientUpdater):
         metrics: dict[str, Any] = {}
         self.used = []
         for name, policy in self.policies.items():
-            mine = [g for g in batch.groups if self.agent_policies[g.agent] is policy]
-            learned = self._update(name, policy, mine, random.Random(f"{seed}/{name}"))
+            policy_groups = [g for g in batch.groups if self.agent_policies[g.agent] is policy]
+            learned = self._update(name, policy, policy_groups, random.Random(f"{seed}/{name}"))
             metrics |= prefix_metrics(name, learned, self.policies)
         return metrics
 
@@ -199,7 +199,7 @@ class GroupUpdater(PolicyGradientUpdater):
             scored = [c for c in scored if c.group.completions]
         self.used += scored
         if config.replay:
-            scored = self.replays[name].mixed(scored)
+            scored = self.replays[name].augment(scored)
         return metrics | train_on_batch(
             policy,
             [self.optimizers[name]],
@@ -217,13 +217,15 @@ class GroupUpdater(PolicyGradientUpdater):
     def _score_groups(self, learner: GroupLearner, groups: Sequence[Group]) -> list[ScoredGroup]:
         """The groups with their advantages, each judged by the learner of its agent, in their order."""
         scored: list[ScoredGroup] = []
-        for own, mine in group_by_learner(learner, groups, lambda group: group.agent):
-            shaped = returns.transform_returns(mine, own.config.rewards)
-            decay = own.config.role_baseline
+        for agent_learner, learner_groups in group_by_learner(
+            learner, groups, lambda group: group.agent
+        ):
+            shaped = returns.transform_returns(learner_groups, agent_learner.config.rewards)
+            decay = agent_learner.config.role_baseline
             scored += (
-                own.credited(shaped)
+                agent_learner.compute_advantages(shaped)
                 if decay is None
-                else own.weight_groups(self.roles.credited(shaped, decay))
+                else agent_learner.weight_groups(self.roles.compute_advantages(shaped, decay))
             )
         places = {group.key: place for place, group in enumerate(groups)}
         return sorted(scored, key=lambda c: places[c.group.key])
@@ -244,10 +246,10 @@ class GroupUpdater(PolicyGradientUpdater):
             if learner.config.replay:
                 self.replays[name].load(folder / f"{name}.replay.json")
         if self._has_roles():
-            mine = [
+            trained_agents = [
                 agent for agent, p in self.agent_policies.items() if p in self.policies.values()
             ]
-            self.roles.load(folder / "roles.json", mine)
+            self.roles.load(folder / "roles.json", trained_agents)
 
     def _has_roles(self) -> bool:
         return any(lr.config.role_baseline is not None for lr in self.learners.values())
@@ -262,8 +264,8 @@ def group_by_learner(
     """The items of each agent's learner; ``agent``: whose an item is."""
     found: dict[int, tuple[GroupLearner, list[Item]]] = {}
     for item in items:
-        own = learner.for_agent(agent(item))
-        found.setdefault(id(own), (own, []))[1].append(item)
+        agent_learner = learner.for_agent(agent(item))
+        found.setdefault(id(agent_learner), (agent_learner, []))[1].append(item)
     return list(found.values())
 
 
@@ -286,8 +288,8 @@ class JointLearner(GroupLearner):
     needs_greedy: bool = False
     redraws: int = 0
 
-    def credited(self, groups: Sequence[Group]) -> list[ScoredGroup]:
-        return self.weight_groups(super().credited(groups))
+    def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
+        return self.weight_groups(super().compute_advantages(groups))
 
     def weight_groups(self, scored: list[ScoredGroup]) -> list[ScoredGroup]:
         if not self.config.weigh_by_reach:

@@ -37,15 +37,17 @@ class RoleMeans:
     def __init__(self) -> None:
         self.means: dict[str, float] = {}
 
-    def credited(self, groups: Sequence[Group], decay: float) -> list[ScoredGroup]:
+    def compute_advantages(self, groups: Sequence[Group], decay: float) -> list[ScoredGroup]:
         """The groups with their advantages, role by role; then the means move."""
         scored: list[ScoredGroup] = []
         for agent in dict.fromkeys(group.agent for group in groups):
-            mine = [group for group in groups if group.agent == agent]
-            returns = torch.tensor([value for group in mine for value in group.returns])
+            agent_groups = [group for group in groups if group.agent == agent]
+            returns = torch.tensor([value for group in agent_groups for value in group.returns])
             mean = self.means.get(agent, 0.0)
             advantages, self.means[agent] = role_advantages(returns, mean, decay)
-            scored += map(ScoredGroup, mine, advantages.split([len(g.returns) for g in mine]))
+            scored += map(
+                ScoredGroup, agent_groups, advantages.split([len(g.returns) for g in agent_groups])
+            )
         return scored
 
     def save(self, path: Path) -> None:

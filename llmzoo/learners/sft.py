@@ -51,7 +51,9 @@ class SFT(Learner):
 
     def __init__(self, config: SFTConfig | None = None):
         super().__init__(config)
-        self.demonstrations = None if self.config.played else Demonstrations(self.config.source)
+        self.demonstrations = (
+            None if self.config.plays_episodes else Demonstrations(self.config.source)
+        )
 
     @property
     def separable(self) -> bool:
@@ -93,9 +95,9 @@ class SFT(Learner):
 
 
 def _play_episode(env: AECEnv, seed: int) -> Rollout:
-    return Batch.played((yield from episode_rollout(env, seed)))
+    return Batch.from_episode((yield from episode_rollout(env, seed)))
 
 
 def _replay_demonstration(episode: Episode) -> Rollout:
     yield from ()  # nothing is asked of anybody
-    return Batch.played(episode)
+    return Batch.from_episode(episode)

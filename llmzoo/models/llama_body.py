@@ -77,7 +77,7 @@ class _LinearProduct:
             found = _matmul(h, self._columns)
             if self._bias is not None:
                 found.add_(self._bias)
-        return self._adapted(found, h)
+        return self._add_adapter(found, h)
 
     def add_to(self, x: Tensor, h: Tensor) -> Tensor:
         """``x`` [N, O] and the product, without a bias; under autocast in the format of ``x``."""
@@ -85,9 +85,9 @@ class _LinearProduct:
             total = self._packed.add_to(x, h)
         else:
             total = _add_matmul(x, h, self._columns)
-        return self._adapted(total, h)
+        return self._add_adapter(total, h)
 
-    def _adapted(self, found: Tensor, h: Tensor) -> Tensor:
+    def _add_adapter(self, found: Tensor, h: Tensor) -> Tensor:
         if not self._factors:
             return found
         down, up = self._factors
@@ -229,8 +229,8 @@ class LlamaBody:
         """Copy the model's current weights again, to where the copies are; they must be owned."""
         for old, layer in zip(self._layers, self._body.layers, strict=True):
             new = _copy_layer(layer, self.dtype, self._adapters)
-            for product, other in zip(old.products(), new.products(), strict=True):
-                product.copy_(other)
+            for product, new_product in zip(old.products(), new.products(), strict=True):
+                product.copy_(new_product)
             if old.qk_norm is not None and new.qk_norm is not None:
                 old.qk_norm.copy_(new.qk_norm)
         if self._head is not None:

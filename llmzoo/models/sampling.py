@@ -101,15 +101,15 @@ class Uniforms:
         """The numbers of all rows at ``step``: float64 [keys * K]."""
         block, column = divmod(step, _NOISE_BLOCK)
         if block != self._block:
-            self._block, self._numbers = block, self._drawn(block)
+            self._block, self._numbers = block, self._generate_block(block)
         return self._numbers[column]
 
     def block(self, step: int) -> Tensor | None:
         """The numbers [64, keys * K] from ``step`` on, if 64 steps begin with it; else None."""
         number, column = divmod(step, _NOISE_BLOCK)
-        return self._drawn(number) if column == 0 else None
+        return self._generate_block(number) if column == 0 else None
 
-    def _drawn(self, block: int) -> Tensor:
+    def _generate_block(self, block: int) -> Tensor:
         numbers = torch.empty(len(self._keys), self._group_size, _NOISE_BLOCK, dtype=torch.float64)
         for row, key in zip(numbers, self._keys, strict=True):
             self._generator.manual_seed(noise_key(key, "block", block))

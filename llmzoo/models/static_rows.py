@@ -96,12 +96,12 @@ class StaticRows:
         shape = self._step.shape
         first: Tensor | None = None  # logits [B, R, V]
         for number in sorted(set(self._adapter_of)):
-            own = [b for b, adapter in enumerate(self._adapter_of) if adapter == number]
+            prompt_numbers = [b for b, adapter in enumerate(self._adapter_of) if adapter == number]
             if adapters:
                 lora.activate(model, adapters[number])
-            kept = CachedPrompts([prompts[b] for b in own], self._device)
+            kept = CachedPrompts([prompts[b] for b in prompt_numbers], self._device)
             states = attention.run_with_layout(model, kept.ids, kept.positions, kept)
-            places = self._indices([self._places[b] for b in own])
+            places = self._indices([self._places[b] for b in prompt_numbers])
             self._step.read(places, kept.kept)
             logits = model.get_output_embeddings()(states[kept.ends])
             if first is None:
@@ -135,10 +135,10 @@ class StaticRows:
         if shape.slots > _SHRINKS * old.shape.slots:
             self._slots, self._prompt_of = before[kept], prompt_of
             return
-        own = self._count - 1  # the newest token has no keys and values yet
-        self._begin(shape, lengths, [*counts.values()], adapter_of, own)
+        cached_tokens = self._count - 1  # the newest token has no keys and values yet
+        self._begin(shape, lengths, [*counts.values()], adapter_of, cached_tokens)
         places = self._indices(self._places)
-        self._step.take(old, self._slots, before[kept], places, others_places, own)
+        self._step.take(old, self._slots, before[kept], places, others_places, cached_tokens)
         self._steps.release(old, *self._settings)
 
     def close(self) -> None:
@@ -151,24 +151,24 @@ class StaticRows:
         lengths: Sequence[int],
         counts: Sequence[int],
         adapter_of: Sequence[int],
-        own: int = 0,
+        cached_tokens: int = 0,
     ) -> None:
-        """Take a step for ``counts[b]`` rows with ``own`` tokens after a prompt of ``lengths[b]``."""
+        """Take a step for ``counts[b]`` rows with ``cached_tokens`` tokens after a prompt of ``lengths[b]``."""
         rows = [(b, row) for b, count in enumerate(counts) for row in range(count)]
         self._lengths, self._prompt_of = lengths, [b for b, _ in rows]
         self._adapter_of, self._places = adapter_of, shape.places(adapter_of)
         self._slots = self._indices([self._places[b] * shape.rows + row for b, row in rows])
-        self._step = self._steps.taken(shape, *self._settings)
-        self._step.begin(dict(zip(self._places, lengths, strict=True)), own)
+        self._step = self._steps.take(shape, *self._settings)
+        self._step.begin(dict(zip(self._places, lengths, strict=True)), cached_tokens)
 
     def _load_noise(self) -> None:
         """Bring the numbers of the tokens that are sampled next, as many as are drawn together."""
         numbers = self._uniforms.block(self._count)
         if numbers is not None and not self._settings[1]:
             room = self._step.shape.room - self._count
-            mine = numbers[:room].index_select(1, self._numbers)
-            into = self._step.uniforms[self._count : self._count + len(mine)]
-            into.index_copy_(1, self._slots, mine)
+            uniforms = numbers[:room].index_select(1, self._numbers)
+            into = self._step.uniforms[self._count : self._count + len(uniforms)]
+            into.index_copy_(1, self._slots, uniforms)
 
     def _indices(self, numbers: Sequence[int]) -> Tensor:
         return torch.tensor(numbers, device=self._device)

@@ -30,7 +30,7 @@ class StepPool:
         self._number = next(_POOL_IDS)
         finalize(self, _forget, self._number)
 
-    def taken(self, shape: StepShape, sampling: Sampling, greedy: bool) -> StaticStep:
+    def take(self, shape: StepShape, sampling: Sampling, greedy: bool) -> StaticStep:
         """A step that nobody else uses until it is given back."""
         with _LOCK:
             found = _IDLE_STEPS.pop(self._key(shape, sampling, greedy), None)

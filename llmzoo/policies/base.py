@@ -153,14 +153,16 @@ class RoutedPolicy(StreamingPolicy):
             policy = self.route(request)
             routes.setdefault(id(policy), (policy, []))[1].append(index)
         for policy, indices in routes.values():
-            on_routed_complete = partial(self._told, policy, indices, answers, on_complete)
+            on_routed_complete = partial(
+                self._record_completions, policy, indices, answers, on_complete
+            )
             part = [requests[index] for index in indices]
             respond_streaming(
                 policy, part, group_size, greedy=greedy, on_complete=on_routed_complete
             )
         return answers
 
-    def _told(
+    def _record_completions(
         self,
         policy: Policy,
         indices: Sequence[int],

@@ -217,7 +217,7 @@ class EndpointPolicy(SamplingPolicy):
             self.thoughts_unclosed += 1
         return Completion(text=text or "", truncated=choice.truncated)
 
-    def failed(self, why: str, *, refused: bool = False) -> Completion:
+    def failed_completion(self, why: str, *, refused: bool = False) -> Completion:
         """The empty completion of a failed call. ``refused``: because of this prompt."""
         if self.answers_failed == 0:
             warnings.warn(
@@ -296,7 +296,7 @@ class _CallBatch:
         ]
 
     def _failed_completion(self, failure: _CallError) -> Completion:
-        return self.policy.failed(str(failure), refused=failure.refused)
+        return self.policy.failed_completion(str(failure), refused=failure.refused)
 
     async def _one(self, request: PolicyRequest, greedy: bool) -> Completion | _CallError:
         try:

@@ -148,14 +148,14 @@ class PromptFormatter:
         if self.chat.system is not None and messages[0]["role"] != "system":
             messages.insert(0, {"role": "system", "content": self.chat.system})
         for message in messages:
-            own = message["role"] == "assistant"  # the model's, thoughts included
-            control = self._turn_control if own else self._control
+            is_completion = message["role"] == "assistant"  # the model's, thoughts included
+            control = self._turn_control if is_completion else self._control
             message["content"] = separator.join(_split_at_control(control, message["content"]))
         if self._template is None:
             return _join_contents(messages)
         return self._render(messages, generation_prompt, tools)
 
-    def written(self, text: str) -> Ids:
+    def encode_completion(self, text: str) -> Ids:
         """The token ids of a text as the model's answer, without the end-of-sequence token.
 
         The only control tokens are those around thoughts. If the prompt has opened a thought that

@@ -198,8 +198,8 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         with report_load_errors(folder), warn_if_cpu_contended():
             if lora.is_adapter(folder):
                 model, base_source = lora.load_adapter(folder, base, weight_format, **trust)
-                own = (Path(folder) / "tokenizer_config.json").exists()
-                tokenizer_from = folder if own else base_source
+                has_tokenizer = (Path(folder) / "tokenizer_config.json").exists()
+                tokenizer_from = folder if has_tokenizer else base_source
             elif base is not None:
                 raise ConfigError(f"{name} is not an adapter: base has no effect for it")
             else:
@@ -411,8 +411,8 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
     def parameters(self) -> list[Parameter]:
         """The parameters that this policy trains: its adapter's, or all unfrozen ones of the model."""
         if self.adapter is not None:
-            own = lora.adapter_parameters(self.model, self.adapter)
-            return [p for p in own.values() if p.requires_grad]
+            adapter_parameters = lora.adapter_parameters(self.model, self.adapter)
+            return [p for p in adapter_parameters.values() if p.requires_grad]
         if lora.is_peft(self.model):
             return []  # the bare base, which others share
         return [p for p in self.model.parameters() if p.requires_grad]
@@ -425,17 +425,17 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         """
         if self.adapter is not None and lora.has_no_effect(self.model, self.adapter):
             return self.with_adapter(None)
-        return self.frozen()
+        return self.frozen_copy()
 
-    def frozen(self) -> TransformersPolicy:
+    def frozen_copy(self) -> TransformersPolicy:
         """A frozen copy of this policy with weights of its own: an adapter's within the shared model."""
         if self.adapter is not None:
             return self.with_adapter(lora.add_frozen_copy(self.model, self.adapter))
-        other = copy.copy(self)
-        other.sampler = None  # its engine would follow the trained weights
+        policy = copy.copy(self)
+        policy.sampler = None  # its engine would follow the trained weights
         if not lora.is_peft(self.model):
-            other.model = sharding.copy_model(self.model).eval().requires_grad_(False)
-        return other
+            policy.model = sharding.copy_model(self.model).eval().requires_grad_(False)
+        return policy
 
     def activate(self) -> None:
         """Activate this policy's adapter, for code that uses ``model`` directly."""
@@ -486,15 +486,15 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
 
     def with_sampling(self, **changes: Any) -> TransformersPolicy:
         """This policy (same weights, same noise) with other sampling settings."""
-        other = copy.copy(self)
-        other.sampling = replace(self.sampling, **changes)
-        return other
+        policy = copy.copy(self)
+        policy.sampling = replace(self.sampling, **changes)
+        return policy
 
     def with_chat(self, chat: Chat, chats: Mapping[str, Chat] | None = None) -> TransformersPolicy:
         """This policy (same weights, same noise) with other prompt settings."""
-        other = copy.copy(self)
-        other.chat, other.chats, other._prompts = chat, dict(chats or {}), {}
-        return other
+        policy = copy.copy(self)
+        policy.chat, policy.chats, policy._prompts = chat, dict(chats or {}), {}
+        return policy
 
     def with_adapter(
         self, adapter: str | None, *, name: str | None = None, seed: int | None = None
@@ -503,12 +503,12 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
 
         ``name`` and ``seed``: of the new policy; by default this policy's own.
         """
-        other = copy.copy(self)
-        other.adapter, other.sampler = adapter, None
-        other.name = self.name if name is None else name
+        policy = copy.copy(self)
+        policy.adapter, policy.sampler = adapter, None
+        policy.name = self.name if name is None else name
         if seed is not None:
-            other.noise_keys = NoiseKeys(seed)
-        return other
+            policy.noise_keys = NoiseKeys(seed)
+        return policy
 
     def with_adapters(
         self, names: Sequence[str], *, seed: int = 0, **options: Any
@@ -598,7 +598,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                         cuda_graphs=first.cuda_graphs,
                         adapters=names if len(names) > 1 else (),
                         adapter_of=[names.index(adapter) for adapter in adapters],
-                        has_stopped=first._stopped(sampling),
+                        has_stopped=first._stop_condition(sampling),
                         on_finished=partial(_finish_with_offset, on_finished, part.start),
                         cancelled=_cancellation_check(cancelled[here]),
                     )
@@ -619,7 +619,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                 stacklevel=3,
             )
 
-    def _stopped(self, sampling: Sampling) -> Any:
+    def _stop_condition(self, sampling: Sampling) -> Any:
         if not sampling.stop:
             return None
         # a stop string may span tokens, so a window of the last ones is decoded

@@ -153,7 +153,7 @@ class Group:
         if len(self.completions) != len(self.returns):
             raise ValueError(f"{len(self.completions)} completions, {len(self.returns)} returns")
 
-    def measured(self) -> Group | None:
+    def without_unknown_returns(self) -> Group | None:
         """The group without the completions whose return is unknown (nan), as after a failure of a judge, a
         tool or an endpoint; None if nothing is left to compare."""
         unknown = self.greedy is not None and isnan(self.greedy)
@@ -199,7 +199,9 @@ class Group:
 
 def drop_unknown_returns(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups without completions of unknown return, and none in which nothing is left to compare."""
-    return tuple(found for group in groups if (found := group.measured()) is not None)
+    return tuple(
+        found for group in groups if (found := group.without_unknown_returns()) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +236,7 @@ class Batch:
         )
 
     @staticmethod
-    def played(episode: Episode) -> Batch:
+    def from_episode(episode: Episode) -> Batch:
         """The batch of one plain episode; its failure alone if a service failed."""
         if episode.failure:
             return Batch(failures=(episode.failure,))

@@ -20,7 +20,7 @@ def outcome_tables(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
     files are damaged or of an earlier version.
     """
     named = zip(groups, _env_and_learner_names(groups), strict=True)
-    rows = [_bench_row(run, *name) for group, name in named for run in group.runs if run.ended]
+    rows = [_bench_row(run, *name) for group, name in named for run in group.runs if run.has_ended]
     if len(groups) < 2 or not rows:
         return []
     head, lines = bench.table_grid(rows)
@@ -38,8 +38,10 @@ def _env_and_learner_names(groups: Sequence[RunGroup]) -> list[tuple[str, str]]:
     envs = []
     for config in configs:
         same = [c.get("env_args", {}) for c in configs if c["env"] == config["env"]]
-        own = dict(flatten(config.get("env_args", {}), "."))
-        differing_args = [f"{name}={own[name]}" for name in differing_settings(same) if name in own]
+        env_args = dict(flatten(config.get("env_args", {}), "."))
+        differing_args = [
+            f"{name}={env_args[name]}" for name in differing_settings(same) if name in env_args
+        ]
         envs.append(" ".join([str(config["env"]), *differing_args]))
     learners = [
         {**{k: v for k, v in config.items() if k != "env_args"}, "env": env}

@@ -184,7 +184,7 @@ def watch_runs(
             if now != last_state:
                 last_state = now
                 report.read()
-                if all(run.ended for run in report.runs):
+                if all(run.has_ended for run in report.runs):
                     break
                 write_page(out, report.render_html(every=every))
                 written()

@@ -46,7 +46,7 @@ class RunData:
     notes: tuple[str, ...] = ()
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.after is not None
 
     @property

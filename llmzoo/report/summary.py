@@ -18,7 +18,7 @@ def page_heading(runs: Sequence[RunData]) -> tuple[str, str]:
     if len(runs) == 1:
         run = runs[0]
         config = run.config
-        state = "" if run.ended else ", not ended"
+        state = "" if run.has_ended else ", not ended"
         details = [
             f"model {config.get('model', 'unknown')}",
             f"seed {config.get('seed', 'unknown')}",
@@ -29,7 +29,7 @@ def page_heading(runs: Sequence[RunData]) -> tuple[str, str]:
     envs, learners = (
         [*dict.fromkeys(str(r.config[key]) for r in runs)] for key in ("env", "learner")
     )
-    ended = sum(run.ended for run in runs)
+    ended = sum(run.has_ended for run in runs)
     state = "all ended" if ended == len(runs) else f"{ended} of them ended"
     return (
         f"{len(runs)} runs on {_join_names(envs)}",

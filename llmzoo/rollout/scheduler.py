@@ -208,7 +208,7 @@ class _Scheduler:
         def deliver(index: int, answers: list[Completion]) -> None:
             delivered.add(index)
             rollout, number = targets[index]
-            if rollout.answered(number, answers):
+            if rollout.complete_sample(number, answers):
                 self._go_on(cohort, rollout)
 
         with self._clock.sampling():
@@ -313,9 +313,9 @@ class _Scheduler:
             self._changed.notify_all()
 
     def _submit(self, work: Callable[..., None], *args: Any) -> None:
-        self._pool.submit(self._guarded, work, *args)
+        self._pool.submit(self._run_task, work, *args)
 
-    def _guarded(self, work: Callable[..., None], *args: Any) -> None:
+    def _run_task(self, work: Callable[..., None], *args: Any) -> None:
         if self._stopped:
             return
         try:
@@ -403,8 +403,8 @@ class RunningRollout:
         """Note what act ``number`` gave; returns whether it was the last of ``acts``."""
         return self._complete(self._pending_steps, number, result)
 
-    def answered(self, number: int, answers: list[Completion]) -> bool:
-        """Note the answers to ask ``number``; returns whether they were the last of ``asks``."""
+    def complete_sample(self, number: int, answers: list[Completion]) -> bool:
+        """Note the completions of sample ``number``; returns whether they were the last of ``asks``."""
         return self._complete(self._pending_samples, number, answers)
 
     def _complete(self, pending: _Pending, number: int, result: Any) -> bool:

@@ -55,7 +55,7 @@ class AgentConfig:
     thought_end: str | None = None  # the text that ends a thought, or "none"
 
     def __post_init__(self) -> None:
-        for name, value in self.given().items():
+        for name, value in self.explicit_settings().items():
             kinds, wanted = _OPTION_TYPES[name]
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 raise ConfigError(f"{name} must be {wanted}, got {value!r}")
@@ -65,24 +65,30 @@ class AgentConfig:
         if rate is not None and not (rate > 0 and math.isfinite(rate)):
             raise ConfigError(f"learning_rate must be above 0, got {rate}")
 
-    def given(self) -> dict[str, Any]:
+    def explicit_settings(self) -> dict[str, Any]:
         """The settings that are not None."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
     def sampling(self, run: Sampling) -> Sampling:
         """The run's sampling settings, overridden by this agent's."""
-        own = {name: value for name, value in self.given().items() if name in _SAMPLING_OPTIONS}
-        if "stop" in own:
-            own["stop"] = tuple(own["stop"])
-        return replace(run, **own)
+        overrides = {
+            name: value
+            for name, value in self.explicit_settings().items()
+            if name in _SAMPLING_OPTIONS
+        }
+        if "stop" in overrides:
+            overrides["stop"] = tuple(overrides["stop"])
+        return replace(run, **overrides)
 
     def chat(self, run: Chat) -> Chat:
         """The run's prompt settings, overridden by this agent's."""
-        own = {name: value for name, value in self.given().items() if name in _CHAT_OPTIONS}
+        overrides = {
+            name: value for name, value in self.explicit_settings().items() if name in _CHAT_OPTIONS
+        }
         if run.chat_template_args and self.chat_template_args is not None:
-            own["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
-        return replace(run, **own)
+            overrides["chat_template_args"] = {**run.chat_template_args, **self.chat_template_args}
+        return replace(run, **overrides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,12 +223,12 @@ def _model_configs(
     check_names("model of agents", model_args, sorted({*names.values()}))
     models = {}
     for name in names.values():
-        own = model_args.get(name, {})
-        if not isinstance(own, Mapping):
-            raise ConfigError(f"model {name!r} has settings by name, got {own!r}")
-        check_names(f"setting of model {name!r}", own, [f.name for f in fields(ModelConfig)])
+        settings = model_args.get(name, {})
+        if not isinstance(settings, Mapping):
+            raise ConfigError(f"model {name!r} has settings by name, got {settings!r}")
+        check_names(f"setting of model {name!r}", settings, [f.name for f in fields(ModelConfig)])
         try:
-            models[name] = ModelConfig(**own)
+            models[name] = ModelConfig(**settings)
         except ConfigError as error:
             raise ConfigError(f"model {name!r}: {error}") from None
     return models
@@ -258,7 +264,7 @@ def _plan_agent(
     chat: Chat,
 ) -> AgentPlan:
     try:
-        own, own_chat = config.sampling(sampling), config.chat(chat)
+        agent_sampling, agent_chat = config.sampling(sampling), config.chat(chat)
     except ValueError as error:
         raise ConfigError(f"agent {agent!r}: {error}") from None
     adapter = False
@@ -278,8 +284,8 @@ def _plan_agent(
         name=name,
         source=source,
         learns=policy_kind(source) == "model" and name != OTHERS and not config.frozen,
-        sampling=own,
-        chat=own_chat,
+        sampling=agent_sampling,
+        chat=agent_chat,
         adapter=adapter,
         learning_rate=config.learning_rate,
         base=source,
@@ -292,7 +298,7 @@ def _check_effects(
     """Refuse settings that have no effect on the policy of an agent."""
     plan = plans[agent]
     for name in ("learner", "learner_args"):
-        if name in config.given() and not plan.learns:
+        if name in config.explicit_settings() and not plan.learns:
             raise ConfigError(
                 f"agent {agent!r} does not learn ({_reason(plan, config)}): it has no {name}"
             )
@@ -306,13 +312,13 @@ def _check_effects(
             f"agent {agent!r} shares its weights, and so has no learning_rate of its own: set the "
             "learner's, or use policies='separate' or 'lora'"
         )
-    sampled = [name for name in config.given() if name in _SAMPLING_OPTIONS]
+    sampled = [name for name in config.explicit_settings() if name in _SAMPLING_OPTIONS]
     if sampled and policy_kind(plan.source) == "scripted":
         raise ConfigError(
             f"agent {agent!r} is played by {plan.source!r}, which does not sample: "
             f"{', '.join(sampled)} would have no effect"
         )
-    prompt_options = [name for name in config.given() if name in _CHAT_OPTIONS]
+    prompt_options = [name for name in config.explicit_settings() if name in _CHAT_OPTIONS]
     if prompt_options and policy_kind(plan.source) in ("scripted", "server"):
         why = (
             "reads no prompts"

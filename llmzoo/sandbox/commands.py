@@ -99,7 +99,7 @@ class ConfinedCommand:
                     stderr=stderr,
                 )
             _live.add(self)
-            notes, listening = self._started()
+            notes, listening = self._wait_until_ready()
             self.notes = notes
             self._forwarding = PortForwarder(listening, port)
         except BaseException:
@@ -139,7 +139,7 @@ class ConfinedCommand:
         self._root.close(remove=True)
         _live.discard(self)
 
-    def _started(self) -> tuple[dict[str, Any], socket.socket]:
+    def _wait_until_ready(self) -> tuple[dict[str, Any], socket.socket]:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         if not poll.poll(_START_S * 1000):

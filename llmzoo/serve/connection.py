@@ -140,9 +140,9 @@ class Connection(RemoteHost):
         }
         for batch in batches:
             self.send(batch)
-        return [env.paid(way) for env, way in zip(envs, ways, strict=True)]
+        return [env.read_step_rewards(way) for env, way in zip(envs, ways, strict=True)]
 
-    def opened(self, session: bytes) -> None:
+    def add_session(self, session: bytes) -> None:
         """Have a session closed when this process ends."""
         self._open.add(session)
 

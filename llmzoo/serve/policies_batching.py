@@ -69,7 +69,7 @@ class PolicyCall:
                     raise item.error
                 return
 
-    def answered(self, number: int, completions: list[Completion]) -> None:
+    def add_completions(self, number: int, completions: list[Completion]) -> None:
         if len(completions) != self.wanted.group_size:
             raise RuntimeError(
                 f"{len(completions)} completions instead of {self.wanted.group_size}"
@@ -193,7 +193,7 @@ class Batcher:
 
         def on_complete(index: int, completions: list[Completion]) -> None:
             call, number = pending[index]
-            call.answered(number, completions)
+            call.add_completions(number, completions)
             if all(call.cancelled.is_set() for call in calls):
                 raise _AllClientsGoneError
 

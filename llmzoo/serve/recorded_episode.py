@@ -86,7 +86,7 @@ class RecordedEpisode:
                 self._last_call = time.monotonic()
         with self._lock:
             if self._over.is_set() or len(completions) < count:
-                raise self._closed()
+                raise self._closed_error()
             for completion in completions:
                 turn = self._turns[call.agent]
                 self._turns[call.agent] += 1
@@ -125,7 +125,7 @@ class RecordedEpisode:
         """
         with self._lock:
             if self._over.is_set():
-                raise self._closed()
+                raise self._closed_error()
             if self._decisions:
                 keep(self._record(result))
             elif result is not None:
@@ -139,7 +139,7 @@ class RecordedEpisode:
     def _begin(self, agent: str, observation: Conversation, count: int) -> _AwaitedCall:
         with self._lock:
             if self._over.is_set():
-                raise self._closed()
+                raise self._closed_error()
             first = self._asked[agent]
             self._asked[agent] += count
             requests = [
@@ -189,7 +189,7 @@ class RecordedEpisode:
             info={"task_name": self.id, "rewarded": result is not None},
         )
 
-    def _closed(self) -> ProgramClosed:
+    def _closed_error(self) -> ProgramClosed:
         return ProgramClosed(f"episode {self.id!r} has ended")
 
 

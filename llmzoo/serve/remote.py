@@ -87,7 +87,7 @@ def make(address: str, **kwargs: Any) -> AECEnv:
 
 def _state_property(field: str) -> Any:
     """A property that reads a field of the present state."""
-    return property(lambda env: getattr(env._known(), field))
+    return property(lambda env: getattr(env._current_state(), field))
 
 
 class RemoteEnv(TextEnv, RemotelyHosted):
@@ -154,8 +154,8 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         """Add the steps of an act to the pending batch, in one item."""
         return self._add(pb.Item(step=_steps(texts, way)))
 
-    def paid(self, way: pb.Step.Way) -> Any:
-        """What the act of :meth:`add_steps` paid, as ``step_each`` or ``advance`` returns it.
+    def read_step_rewards(self, way: pb.Step.Way) -> Any:
+        """The rewards of the steps of :meth:`add_steps`, as ``step_each`` or ``advance`` returns them.
 
         Raises what its steps raised.
         """
@@ -172,7 +172,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
     def fork(self) -> RemoteEnv:
         """A session of its own from here on; see :meth:`llmzoo.envs.base.TextEnv.fork`."""
-        session = self._opened()
+        session = self._require_session()
         copied: RemoteEnv = object.__new__(RemoteEnv)
         copied.__dict__.update(self.__dict__)
         copied._session = self._new_session()
@@ -203,7 +203,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     infos = _state_property("infos")
 
     def observe(self, agent: str) -> Any:
-        observations = self._known().observations
+        observations = self._current_state().observations
         if agent in observations:
             return observations[agent]
         return self._read_remote("observe", agent)
@@ -223,7 +223,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player. The server uses ``rng`` and returns its new state."""
-        self._known()
+        self._current_state()
         look = pb.Look(amateur=self._numbers[agent])
         protobuf_values.write_rng_state(rng, look.chance)
         sight = self._look(look, lambda env: None)
@@ -245,10 +245,10 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
     def _new_session(self) -> bytes:
         session = secrets.token_bytes(ID_BYTES)
-        self._connection.opened(session)
+        self._connection.add_session(session)
         return session
 
-    def _opened(self) -> bytes:
+    def _require_session(self) -> bytes:
         """The open session. Raises a pending error first."""
         self._raise_pending()
         if self._session is None:
@@ -257,7 +257,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
 
     def _add(self, item: pb.Item) -> PendingBatch:
         """Add an item for this session to the pending batch."""
-        item.session = self._opened()
+        item.session = self._require_session()
         item.seen = 0 if self._seen is None else self._seen.number
         if not item.HasField("look"):
             self._now = None
@@ -299,7 +299,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         if isinstance(result, LlmzooError) or result.HasField("status"):
             self._take(result)
 
-    def _known(self) -> state_delta.ClientState:
+    def _current_state(self) -> state_delta.ClientState:
         """The present state. Asks for it if it is not known."""
         if self._now is None and self._batch_has_view:
             assert self._batch is not None
@@ -314,7 +314,7 @@ class RemoteEnv(TextEnv, RemotelyHosted):
         """What is not part of a view. The environments of the last call are likely to be asked the
         same next, so the same call looks at them too."""
         key = (what, agent)
-        self._known()
+        self._current_state()
         if key not in self._sight_cache:
             ahead = partial(RemoteEnv._prefetch, key=key)
             sight = self._look(_make_look(key, self._numbers), ahead)

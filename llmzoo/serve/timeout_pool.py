@@ -33,7 +33,7 @@ class TimeoutPool:
         self._lock = threading.Lock()
 
     @property
-    def lost(self) -> int:
+    def abandoned_count(self) -> int:
         """Abandoned jobs that still run."""
         return self._abandoned
 

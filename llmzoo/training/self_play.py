@@ -32,7 +32,9 @@ def anchor_to_start(
     if not options or not _is_unanchored(learner):
         return config, learner, []
     missing = {n: value for n, value in options.items() if n not in config.learner_args}
-    settings = [own.get("learner_args", {}) for own in config.agent_args.values()]
+    settings = [
+        agent_settings.get("learner_args", {}) for agent_settings in config.agent_args.values()
+    ]
     if make is not None and not any({*options, "entropy"} & args.keys() for args in settings):
         anchored_config = replace(config, learner_args={**missing, **config.learner_args})
         if not _is_unanchored(anchored_learner := make(anchored_config)):
@@ -55,7 +57,7 @@ def _format_options(options: Mapping[str, Any]) -> str:
 
 def _is_unanchored(learner: Learner) -> bool:
     """Whether nothing holds some agent to the model that it starts from."""
-    return not all(getattr(part.config, "anchored", True) for part in _learners(learner))
+    return not all(getattr(part.config, "is_anchored", True) for part in _learners(learner))
 
 
 def _learners(learner: Learner) -> list[Learner]:

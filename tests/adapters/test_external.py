@@ -212,7 +212,7 @@ def test_the_page_lists_at_least_150_tasks():
 
 def test_chance_stands_in_for_the_global_generators():
     def drawn(chance):
-        with chance.held():
+        with chance.swap_in():
             return random.random(), np.random.rand()  # noqa: NPY002
 
     random.seed(1)
@@ -221,9 +221,9 @@ def test_chance_stands_in_for_the_global_generators():
     one, other = GlobalRandomState(5), GlobalRandomState(5)
     first = drawn(one)
     assert drawn(one) != first == drawn(other)
-    with pytest.raises(ZeroDivisionError), one.held():
+    with pytest.raises(ZeroDivisionError), one.swap_in():
         random.seed(1 // 0)
-    with one.held():
+    with one.swap_in():
         random.seed(9)
     assert (random.getstate(), repr(np.random.get_state())) == before  # noqa: NPY002
 
@@ -415,7 +415,7 @@ def test_no_scorer_evaluates_an_answer():
             env.reset(seed=0)
             for text in texts:
                 if known[name].refused:
-                    with warnings.catch_warnings(), GlobalRandomState(0).held():
+                    with warnings.catch_warnings(), GlobalRandomState(0).swap_in():
                         warnings.simplefilter("ignore")  # Python's, about such texts as code
                         env.dataset.score_answer(text, dict(env.episode.task.item))
                 else:

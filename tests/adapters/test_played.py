@@ -13,7 +13,7 @@ from llmzoo.rollout.episodes import play_episodes
 
 
 def say(played: AnsweredEpisode, *texts: str) -> None:
-    played.answered([Completion(text=text) for text in texts])
+    played.submit_completions([Completion(text=text) for text in texts])
 
 
 def test_in_turns_everything_that_an_agent_is_paid_is_counted():
@@ -52,7 +52,7 @@ def test_each_request_carries_the_chance_that_it_has_in_evaluation():
         seed = 40 + task
         played = AnsweredEpisode(llmzoo.make("sudoku_v0", split="test"), seed, task)
         while asks := played.asks:
-            played.answered([amateur.respond([ask.request])[0][0] for ask in asks])
+            played.submit_completions([amateur.respond([ask.request])[0][0] for ask in asks])
         (there,) = play_episodes(
             lambda: llmzoo.make("sudoku_v0", split="test"), amateur, [seed], tasks=[task]
         )

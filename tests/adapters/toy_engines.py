@@ -20,7 +20,7 @@ class Pile:
     def __init__(self, seed: int):
         type(self).made += 1
         self._chance = GlobalRandomState(seed)
-        with self._chance.held():
+        with self._chance.swap_in():
             self._left = random.randrange(5, 9)
         self._turn = 0
         self._wrong = False
@@ -30,7 +30,7 @@ class Pile:
             raise ZeroDivisionError
         number = int(text) if text in ("1", "2", "3") else 0
         self._wrong = number == 0
-        with self._chance.held():
+        with self._chance.swap_in():
             self._left = max(0, self._left - number) + (
                 random.randrange(2) if self._left > 4 else 0
             )
@@ -44,7 +44,7 @@ class Pile:
             f"You are {self._turn}. Left: {self._left}. Drift: {self.drift}. [1] [2] [3]",
         )
 
-    def paid(self) -> dict[int, float]:
+    def last_rewards(self) -> dict[int, float]:
         return {self._turn: 1.0, 1 - self._turn: -1.0} if self._left == 0 else {}
 
     def complaint(self, player: int) -> str:

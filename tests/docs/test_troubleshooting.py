@@ -197,7 +197,7 @@ def _(tmp_path, monkeypatch):
 
 @provokes("A call to an endpoint failed")
 def _(tmp_path, monkeypatch):
-    EndpointPolicy(Endpoint(model="m", api_key_env=None)).failed("503")
+    EndpointPolicy(Endpoint(model="m", api_key_env=None)).failed_completion("503")
 
 
 @provokes("An endpoint does not answer")

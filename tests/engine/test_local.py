@@ -88,7 +88,7 @@ def test_better_answers_become_likelier(name):
 def gradients(engine, *groups):
     engine.updater.optimizers["policy"].zero_grad()
     learner = engine.learner
-    credited = learner.credited(groups)
+    credited = learner.compute_advantages(groups)
     loss, _ = learner.loss(
         engine.policies["policy"],
         credited,

@@ -105,7 +105,7 @@ def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
     for seed in range(50):
         place = members.matchup(seed)
         assert place == members.matchup(seed)
-        assert members.trained(seed, AGENTS) == (AGENTS if place is None else [place[0]])
+        assert members.trained_agents(seed, AGENTS) == (AGENTS if place is None else [place[0]])
 
 
 def test_opponents_answer_without_tokens_and_the_learner_with_them(tmp_path):

@@ -275,5 +275,5 @@ def test_the_tasks_of_a_split_are_made_once():
         return str(task)
 
     result = parse_records([("a", {"n": 1}), ("b", {"n": 2})], parse, "mine")
-    assert result.listed(canonical, "all") is result.listed(canonical, "all")
+    assert result.task_list(canonical, "all") is result.task_list(canonical, "all")
     assert asked == [10, 20]

@@ -38,7 +38,7 @@ def a_group(returns, greedy=None, completions=None):
 
 def advantages(name, group, **options):
     cls = learner_class(name)
-    (credited,) = cls(cls.Config(**options)).credited([group])
+    (credited,) = cls(cls.Config(**options)).compute_advantages([group])
     return credited.advantages.tolist()
 
 
@@ -76,7 +76,7 @@ def test_failed_generations_are_left_out_before_the_baseline():
     group = a_group([1.0, 0.0, 100.0], completions=(SAMPLED, SAMPLED, FAILED))
     assert advantages("magrpo", group) == pytest.approx([0.5, -0.5])
     cls = learner_class("magrpo")
-    assert cls().credited([a_group([1.0, 2.0], completions=(FAILED, FAILED))]) == []
+    assert cls().compute_advantages([a_group([1.0, 2.0], completions=(FAILED, FAILED))]) == []
 
 
 def test_every_learner_names_itself_and_cites_its_source():
@@ -131,7 +131,7 @@ def test_the_configuration_for_tools_trains_both_agents():
         agents = env.possible_agents
         line = learner.rollout(env, seed, agents)
         (batch,) = run_rollouts([line], dict.fromkeys(agents, FakePolicy(write)))
-        for credited in learner.credited(batch.groups):
+        for credited in learner.compute_advantages(batch.groups):
             agent = credited.group.agent
             trained.setdefault(agent, []).append(bool(credited.advantages.any()))
     assert set(trained) == {"planner_0", "executor_1"}

@@ -34,7 +34,7 @@ def a_group(key=0, **parts):
 
 def advantages(name, *groups, **options):
     cls = learner_class(name)
-    judged = cls(cls.Config(**options)).credited(groups)
+    judged = cls(cls.Config(**options)).compute_advantages(groups)
     return [c.advantages.tolist() for c in judged]
 
 

@@ -64,7 +64,7 @@ def groups(player):
 
 def ours(player, made, options):
     learner = GRPO(GRPO.Config(group_size=3, **options))
-    credited = learner.credited(made)
+    credited = learner.compute_advantages(made)
     reference = None
     if options.get("kl"):
         other = type(player.model)(player.model.config).eval()
@@ -166,7 +166,7 @@ def test_advantages_are_those_of_trl_up_to_its_choice_of_deviation():
     """TRL divides by the unbiased deviation + 1e-4, GRPO's paper and we by the biased one."""
     player = a_policy("qwen2", 1.0)
     for credited, returns in zip(
-        GRPO().credited(keep_sampled(groups(player))), RETURNS, strict=True
+        GRPO().compute_advantages(keep_sampled(groups(player))), RETURNS, strict=True
     ):
         rewards = torch.tensor(returns)
         trl = (rewards - rewards.mean()) / (rewards.std() + 1e-4)

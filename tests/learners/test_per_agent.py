@@ -138,7 +138,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
     first = learner("magrpo", reduction="sequence_mean")
     second = learner("marloo", clip=0.2, entropy=0.5)
     made = PerAgentLearner(first, {AGENTS[1]: second}).for_agents(AGENTS)
-    (one,), (other,) = first.credited([ONE]), second.credited([OTHER])
+    (one,), (other,) = first.compute_advantages([ONE]), second.compute_advantages([OTHER])
     assert len(make_microbatches(player, [one, other], 1000)) == 1
     cut = make_microbatches(player, [one, other], 1000, loss_of=made.for_agent)
     assert [[c.group.agent for c in part] for part in cut] == [[AGENTS[0]], [AGENTS[1]]]

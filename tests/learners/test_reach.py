@@ -73,7 +73,7 @@ def expected_gradient(expand, **options):
     gradient, total = torch.zeros(2, dtype=torch.float64), 0.0
     for chance, batch in trees(expand):
         total += chance
-        for credited in learner.credited(batch.groups):
+        for credited in learner.compute_advantages(batch.groups):
             group = credited.group
             right = (P, Q)[group.turn]
             scores = [(c.text[0] == "1") - right for c in group.completions]
@@ -125,8 +125,8 @@ def test_every_learner_of_the_family_weighs(name):
     cls = learner_class(name)
     batch = next(batch for _, batch in trees(1) if len(batch.groups) == 2)
     groups = [replace(group, greedy=0.5, redrawn=(0.2, 0.7)) for group in batch.groups]
-    plain = cls(cls.Config(group_size=2, weigh_by_reach=False)).credited(groups)
-    weighed = cls(cls.Config(group_size=2)).credited(groups)
+    plain = cls(cls.Config(group_size=2, weigh_by_reach=False)).compute_advantages(groups)
+    weighed = cls(cls.Config(group_size=2)).compute_advantages(groups)
     for one, other in zip(plain, weighed, strict=True):
         assert other.advantages.tolist() == pytest.approx(
             (one.advantages * one.group.reach).tolist(), rel=1e-6

@@ -23,7 +23,7 @@ def test_a_run_as_it_is(tmp_path):
     assert run.tokens == 3 * 1000
     # (3 s of play + 1 s of updating) x 3 + two evaluations of 1.5 s
     assert run.seconds == pytest.approx(15.0)
-    assert run.ended
+    assert run.has_ended
     assert run.notes == ()
 
 
@@ -35,7 +35,7 @@ def test_a_line_that_is_still_being_written_is_left_out(tmp_path):
     run = load_run(folder, "a")
     assert run.steps == 3
     assert run.notes == ()
-    assert not run.ended
+    assert not run.has_ended
     # the same row whole
     (folder / "metrics.jsonl").write_text(whole + json.dumps(iteration(4, 0.5)) + "\n")
     assert load_run(folder, "a").steps == 4
@@ -131,7 +131,7 @@ def test_a_run_that_has_just_begun(tmp_path):
     for name in ("metrics.jsonl", "before.json"):
         (folder / name).unlink()
     run = load_run(folder, "a")
-    assert (run.train, run.evals, run.before, run.ended) == ((), (), None, False)
+    assert (run.train, run.evals, run.before, run.has_ended) == ((), (), None, False)
 
 
 def test_the_last_row_of_a_step_counts(tmp_path):

@@ -139,7 +139,7 @@ def test_credit_is_within_each_question(name):
     env.reset(seed=0)
     policy = FakePolicy(lambda r, i: WRITTEN[r.agent][i])
     (batch,) = run_rollouts([learner.rollout(env, 5, AGENTS)], dict.fromkeys(AGENTS, policy))
-    found = {c.group.key: c.advantages.tolist() for c in learner.credited(batch.groups)}
+    found = {c.group.key: c.advantages.tolist() for c in learner.compute_advantages(batch.groups)}
     asker = {"magrpo": [-2.5, 2.5]}.get(name, [-5.0, 5.0])
     solver = {"magrpo": [-5 / 3, -2 / 3, 7 / 3]}.get(name, [-2.5, -1.0, 3.5])
     if name == "ccpo":  # group_size - 1 answers drawn again: the next one

@@ -121,7 +121,7 @@ def test_plain_episodes_say_why_and_are_left_out():
     env.reset(seed=0)
     (episode,) = run_rollouts([episode_rollout(env, 0)], {"a": Written(("down",))}, keys=[0])
     assert episode.failure == "the judge is down"
-    assert Batch.played(episode) == Batch(failures=("the judge is down",))
+    assert Batch.from_episode(episode) == Batch(failures=("the judge is down",))
 
 
 def test_failures_are_counted_and_travel_between_processes():
@@ -145,6 +145,6 @@ def test_a_group_keeps_what_is_known():
     group = Group(
         agent="a", turn=0, key=(), prompt_ids=(), completions=said, returns=(1.0, math.nan, 3.0)
     )
-    assert group.measured().returns == (1.0, 3.0)
-    assert group.select([0]).measured() == group.select([0])
-    assert group.select([1]).measured() is None
+    assert group.without_unknown_returns().returns == (1.0, 3.0)
+    assert group.select([0]).without_unknown_returns() == group.select([0])
+    assert group.select([1]).without_unknown_returns() is None

@@ -76,9 +76,9 @@ def test_credit_does_not_depend_on_the_others_luck():
     learner = CCPO(CCPOConfig(group_size=3))
     for seconds in (["0", "1", "3"], ["9", "0", "4"]):
         found = groups({"a_0": ["1", "2", "5"], "b_1": seconds}, redraws=2)
-        (credited,) = learner.credited([found["a_0"]])
+        (credited,) = learner.compute_advantages([found["a_0"]])
         assert credited.advantages.tolist() == pytest.approx([1 - 3.5, 2 - 3.0, 5 - 1.5])
-        (mixed,) = MAGRPO().credited([found["a_0"]])
+        (mixed,) = MAGRPO().compute_advantages([found["a_0"]])
         assert mixed.advantages.tolist() != pytest.approx([1 - 8 / 3, 2 - 8 / 3, 5 - 8 / 3])
 
 
@@ -90,9 +90,9 @@ def test_an_answer_that_makes_no_difference_gets_no_credit():
 
     found = groups(ANSWERS, env=Second, redraws=2)
     learner = CCPO(CCPOConfig(group_size=3))
-    (credited,) = learner.credited([found["a_0"]])
+    (credited,) = learner.compute_advantages([found["a_0"]])
     assert credited.advantages.tolist() == [0.0, 0.0, 0.0]
-    (mixed,) = MAGRPO().credited([found["a_0"]])
+    (mixed,) = MAGRPO().compute_advantages([found["a_0"]])
     assert max(mixed.advantages.abs()) > 1
 
 
@@ -105,7 +105,7 @@ def test_alone_it_is_leave_one_out():
             return Outcome(team=float(texts["a_0"]), done=True)
 
     found = groups(ANSWERS, trained=["a_0"], env=Alone, redraws=2)
-    (credited,) = CCPO(CCPOConfig(group_size=3)).credited([found["a_0"]])
+    (credited,) = CCPO(CCPOConfig(group_size=3)).compute_advantages([found["a_0"]])
     assert credited.advantages.tolist() == pytest.approx([1 - 3.5, 2 - 3.0, 5 - 1.5])
 
 

@@ -208,8 +208,8 @@ def test_long_answers_come_in_parts():
 def test_what_is_complete_by_then_travels_together():
     first, second, third = ([Completion(text=text)] for text in "abc")
     call = PolicyCall(asks(*"xyz"), CallSettings(group_size=1, greedy=False, sampling=None))
-    call.answered(1, first)
-    call.answered(0, second)
+    call.add_completions(1, first)
+    call.add_completions(0, second)
     answers = call.answers()
     together = next(answers)
     assert together == [(1, first), (0, second)]
@@ -218,7 +218,7 @@ def test_what_is_complete_by_then_travels_together():
         (1, "a"),
         (0, "b"),
     ]
-    call.answered(2, third)
+    call.add_completions(2, third)
     assert list(answers) == [[(2, third)]]
 
 

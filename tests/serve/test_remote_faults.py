@@ -296,9 +296,9 @@ def test_a_step_that_takes_too_long_closes_its_own_session_only(id):
         envs[1].reset()
         assert plays_on(envs[1])
         # what hangs ends at last, and nothing comes of it
-        assert server.service._timeout_pool.lost == 2
+        assert server.service._timeout_pool.abandoned_count == 2
         Doing.go_on.set()
-        assert until(lambda: server.service._timeout_pool.lost == 0)
+        assert until(lambda: server.service._timeout_pool.abandoned_count == 0)
         assert all(plays_on(envs[n]) for n in (0, 1, 2, 4))
 
 

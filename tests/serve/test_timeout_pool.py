@@ -57,9 +57,9 @@ def test_a_job_that_hangs_is_given_up_and_the_others_go_on(lanes):
     results = run(workers, range(8), work, limit, threads=lanes)
     assert not ended.is_set()
     assert results == {**{n: n for n in range(8)}, 2: "gave up 2", 5: "gave up 5"}
-    assert workers.lost == 2
+    assert workers.abandoned_count == 2
     ended.set()
-    assert until(lambda: workers.lost == 0)
+    assert until(lambda: workers.abandoned_count == 0)
     assert results[2] == "gave up 2"  # what comes of it later counts for nothing
 
 
@@ -77,7 +77,7 @@ def test_so_many_that_hang_are_enough():
     with pytest.raises(TooManyAbandonedError, match="2 earlier steps"):
         run(workers, [1], lambda job: job)
     ended.set()
-    assert until(lambda: workers.lost == 0)
+    assert until(lambda: workers.abandoned_count == 0)
     assert run(workers, [1], lambda job: job) == {1: 1}
 
 
@@ -97,4 +97,4 @@ def test_jobs_that_end_just_in_time_or_just_too_late_have_one_result():
         assert set(results.values()) <= {"done", "late"}
         assert sum(result == "late" for result in results.values()) == len(cancelled)
         cancelled.clear()
-    assert until(lambda: workers.lost == 0)
+    assert until(lambda: workers.abandoned_count == 0)

@@ -430,7 +430,7 @@ def test_unknown_names(loaded, tmp_path):
 
 
 def test_a_setting_that_is_none_is_not_given():
-    assert AgentConfig(policy=None, frozen=False).given() == {"frozen": False}
+    assert AgentConfig(policy=None, frozen=False).explicit_settings() == {"frozen": False}
     assert AgentConfig().sampling(RUN) == RUN
 
 

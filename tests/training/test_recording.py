@@ -256,7 +256,7 @@ def test_episodes_are_credited_as_the_critic_judged_them(name, options):
     engine = an_engine(name, **options)
     batch = engine.collect(Parities, list(range(8)))
     (critic,) = engine.updater.critics.values()
-    judged = engine.updater.judged(
+    judged = engine.updater.score_turns(
         critic, agent_trajectories(batch.episodes, list(engine.agent_policies))
     )
     by_answer = {id(j.group.completions[0]): j.advantages.item() for j in judged}

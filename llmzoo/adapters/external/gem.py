@@ -103,7 +103,7 @@ class _GemEngine:
 
     def __init__(self, name: str, seed: int):
         self._chance = GlobalRandomState(seed)
-        with self._chance.held():
+        with self._chance.swap_in():
             self._game = import_module("gem").make(name)
             shown, info = self._game.reset(seed=seed)
         self._shown = [str(shown)]
@@ -111,7 +111,7 @@ class _GemEngine:
         self._paid = 0.0
 
     def step(self, text: str) -> bool:
-        with self._chance.held():
+        with self._chance.swap_in():
             shown, reward, terminated, truncated, info = self._game.step(text)
         self._paid = float(reward)
         self._shown += [f"Your move: {truncate(text, _MAX_SHOWN)}", str(shown)]
@@ -121,7 +121,7 @@ class _GemEngine:
     def observe(self) -> tuple[int, str]:
         return 0, "\n".join([*self._shown, self._suffix])
 
-    def paid(self) -> Mapping[int, float]:
+    def last_rewards(self) -> Mapping[int, float]:
         return {0: self._paid}
 
     def complaint(self, player: int) -> str:

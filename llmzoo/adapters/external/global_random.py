@@ -32,7 +32,7 @@ class GlobalRandomState:
         self._python, self._numpy = _seeded_states(seed)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def swap_in(self) -> Iterator[None]:
         """Run with the episode's states in place of the global ones, which are as before afterwards.
 
         Other threads that draw from the global generators meanwhile draw from the episode's.

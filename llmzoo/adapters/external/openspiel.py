@@ -126,7 +126,7 @@ class Task(MoveGame):
 
     def prompt(self, agent: str) -> str:
         player, state = self.possible_agents.index(agent), self.episode.state
-        lines = [self._seen(player)]
+        lines = [self._observation_text(player)]
         if self.prompt_style == "full":
             lines.insert(0, f"You are {agent} in {self._kind.long_name}.")
         if state.is_terminal() or self.episode.forfeited:
@@ -152,7 +152,7 @@ class Task(MoveGame):
     def board(self) -> str:
         return str(self.episode.state)
 
-    def _seen(self, player: int) -> str:
+    def _observation_text(self, player: int) -> str:
         """What the game shows a player now; at its end too."""
         state, kind = self.episode.state, self._kind
         perfect = kind.information.name == "PERFECT_INFORMATION"
@@ -259,12 +259,14 @@ def _choices(state: Any, player: int) -> tuple[MoveNames, tuple[str, ...]]:
 
     The names are numbers where two names of the game could not be distinguished.
     """
-    own = [state.action_to_string(player, action).strip() for action in state.legal_actions(player)]
+    names = [
+        state.action_to_string(player, action).strip() for action in state.legal_actions(player)
+    ]
     try:
-        return MoveNames(own), tuple(own)
+        return MoveNames(names), tuple(names)
     except ConfigError:
-        numbers = MoveNames([str(number) for number in range(len(own))])
-        return numbers, tuple(f"{n} ({o})" for n, o in zip(numbers.names, own, strict=True))
+        numbers = MoveNames([str(number) for number in range(len(names))])
+        return numbers, tuple(f"{n} ({o})" for n, o in zip(numbers.names, names, strict=True))
 
 
 def _has_highest_return(returns: Sequence[float], player: int) -> bool:

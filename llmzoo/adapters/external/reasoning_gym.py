@@ -199,7 +199,7 @@ def _questions(name: str, config: str, split: str) -> GeneratedTasks[GeneratedQu
 
     def sample(rng: random.Random) -> GeneratedQuestion:
         seed = rng.randrange(_SIZE)
-        with GlobalRandomState(seed).held():
+        with GlobalRandomState(seed).swap_in():
             if name in _AT_ONCE:
                 item = _create_dataset(name, config, seed, 1)[0]
             else:
@@ -216,7 +216,7 @@ def _text(task: GeneratedQuestion) -> str:
 @lru_cache(maxsize=32)
 def _dataset(name: str, config: str) -> Any:
     """The generator, which also scores."""
-    with GlobalRandomState(0).held():
+    with GlobalRandomState(0).swap_in():
         return _create_dataset(name, config, 0, 1 if name in _AT_ONCE else _FEW.get(name, _SIZE))
 
 

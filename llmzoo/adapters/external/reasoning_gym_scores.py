@@ -61,7 +61,7 @@ def score_answer(name: str, dataset: Any, item: Mapping[str, Any], text: str) ->
         return ScoredAnswer(answer, 0.0, f"malformed: {costly[1]}")
     scorer = SAFE_SCORERS.get(name) or dataset.score_answer
     try:
-        with GlobalRandomState(0).held():
+        with GlobalRandomState(0).swap_in():
             value = float(scorer(answer, copy.deepcopy(dict(item))))
     except Exception as error:  # whatever a scorer raises on a text that it cannot read
         return ScoredAnswer(answer, 0.0, f"malformed: the scorer raised {type(error).__name__}")

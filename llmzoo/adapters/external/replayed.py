@@ -32,8 +32,8 @@ class GameEngine(Protocol):
     def observe(self) -> tuple[int, str]:
         """Whose turn it is, and what that player reads. Called once before each step."""
 
-    def paid(self) -> Mapping[int, float]:
-        """What the last step paid."""
+    def last_rewards(self) -> Mapping[int, float]:
+        """The rewards of the last step, by player."""
 
     def complaint(self, player: int) -> str:
         """What was wrong with the last answer, by the game's own count; "" for nothing."""
@@ -62,8 +62,8 @@ class ReplayState:
     read: Mapping[int, str] = field(default_factory=dict)
     player: int = 0
 
-    def seen(self, engine: GameEngine) -> ReplayState:
-        """The episode after the next player has read what it sees."""
+    def with_observation(self, engine: GameEngine) -> ReplayState:
+        """The episode after the next player has read its observation."""
         player, shown = engine.observe()
         shown = replace_surrogates(shown).strip()[-MAX_OBSERVATION_CHARS:]
         return replace(self, player=player, read={**self.read, player: shown})
@@ -81,7 +81,7 @@ class ReplayedGame(TurnGame):
 
     def start(self, seed: int) -> None:
         engine = self.engine(seed)
-        self.episode: ReplayState = ReplayState(seed, _LiveEngine(engine)).seen(engine)
+        self.episode: ReplayState = ReplayState(seed, _LiveEngine(engine)).with_observation(engine)
 
     def agents_to_act(self) -> list[str]:
         return [self.possible_agents[self.episode.player]]
@@ -90,19 +90,21 @@ class ReplayedGame(TurnGame):
         state = self.episode
         error = f"malformed: longer than {MAX_CHARS} characters" if len(text) > MAX_CHARS else ""
         given = "" if error else replace_surrogates(text)
-        engine = state.live.take() or self._replayed(state)
+        engine = state.live.take() or self._replay(state)
         state = replace(state, live=_LiveEngine(engine), answers=(*state.answers, given))
         try:
             done = engine.step(given)
-            rewards = dict(engine.paid())
-            self.episode = state if done else state.seen(engine)
+            rewards = dict(engine.last_rewards())
+            self.episode = state if done else state.with_observation(engine)
             error = error or engine.complaint(state.player)
         except Exception as fault:  # whatever a game raises on a text that it did not expect
             error = f"malformed: the game raised {type(fault).__name__}"
             return Outcome(local={agent: {"forfeit": FORFEIT}}, errors={agent: error}, done=True)
         if done:
-            own = rewards.get(0, 0.0)
-            self.success = own >= 1.0 if len(self.possible_agents) == 1 else own > 0.0
+            final_reward = rewards.get(0, 0.0)
+            self.success = (
+                final_reward >= 1.0 if len(self.possible_agents) == 1 else final_reward > 0.0
+            )
         local = {
             a: {"game": rewards[p]} for p, a in enumerate(self.possible_agents) if rewards.get(p)
         }
@@ -121,13 +123,13 @@ class ReplayedGame(TurnGame):
         shown = _BRACKETS.findall(self.prompt(agent))
         return rng.choice(shown) if shown and rng.random() < 0.9 else f"[{rng.randrange(9)}]"
 
-    def _replayed(self, expected: ReplayState) -> GameEngine:
+    def _replay(self, expected: ReplayState) -> GameEngine:
         """The game in the state of an episode. Raises :class:`ReplayError` if it shows something else."""
         engine = self.engine(expected.seed)
-        state = ReplayState(expected.seed, expected.live).seen(engine)
+        state = ReplayState(expected.seed, expected.live).with_observation(engine)
         for answer in expected.answers:
             engine.step(answer)
-            state = state.seen(engine)
+            state = state.with_observation(engine)
         if (state.player, state.read) != (expected.player, expected.read):
             raise ReplayError(
                 f"{self.metadata['name']} showed something else when the same answers were played again; "

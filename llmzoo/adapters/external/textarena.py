@@ -87,7 +87,7 @@ class _TextArenaEngine:
     def __init__(self, name: str, players: int, seed: int):
         self._chance = GlobalRandomState(seed)
         self._over = False
-        with self._chance.held():
+        with self._chance.swap_in():
             self._game = import_module("textarena").make(name)
             silence_prints(_package(self._game))
             try:
@@ -96,17 +96,17 @@ class _TextArenaEngine:
                 raise ConfigError(f"textarena:{name} with {players} players: {error}") from error
 
     def step(self, text: str) -> bool:
-        with self._chance.held():
+        with self._chance.swap_in():
             done, _ = self._game.step(action=text)
         self._over = bool(done)
         return self._over
 
     def observe(self) -> tuple[int, str]:
-        with self._chance.held():
+        with self._chance.swap_in():
             player, shown = self._game.get_observation()
         return int(player), str(shown)
 
-    def paid(self) -> Mapping[int, float]:
+    def last_rewards(self) -> Mapping[int, float]:
         rewards = self._game.state.rewards if self._over else None
         return {int(player): float(reward) for player, reward in (rewards or {}).items()}
 

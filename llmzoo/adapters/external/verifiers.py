@@ -148,7 +148,7 @@ class Task(TextEnv):
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Exchange(row, rng.randrange(_SEEDS), (), RunTranscript(()))
-        shown = self._shown(())
+        shown = self._run_episode(())
         if shown.parts is not None:
             why = shown.detail or shown.error or "it ends before it asks"
             raise ConfigError(f"{self.metadata['name']} begins no exchange: {why}")
@@ -166,7 +166,7 @@ class Task(TextEnv):
         long = len(text) > MAX_ACTION_CHARS
         error = f"malformed: longer than {MAX_ACTION_CHARS} characters" if long else ""
         answers = (*self.episode.answers, "" if long else replace_surrogates(text))
-        shown = self._shown(answers)
+        shown = self._run_episode(answers)
         before = (*self.episode.shown.lines, TranscriptLine("you", answers[-1]))
         if not shown.late and shown.lines[: len(before)] != before:
             raise ReplayError(
@@ -182,7 +182,7 @@ class Task(TextEnv):
         errors = {agent: error} if error else {}
         return Outcome(local={agent: shown.parts}, done=True, errors=errors)
 
-    def _shown(self, answers: tuple[str, ...]) -> RunTranscript:
+    def _run_episode(self, answers: tuple[str, ...]) -> RunTranscript:
         episode = self.episode
         task, seed = episode.row.task, episode.seed
         return run_with_replies(self.vf_env, task, answers, seed, self.max_turns, self.time_limit)

@@ -64,7 +64,7 @@ def run_with_replies(
     """
     session = _Session(tuple(replies), max_turns)
     try:
-        with GlobalRandomState(seed).held():
+        with GlobalRandomState(seed).swap_in():
             ended = _run_in_thread(lambda: _run_until_question(env, task, session), time_limit_s)
     except TimeoutError:
         return RunTranscript(

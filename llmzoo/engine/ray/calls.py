@@ -102,7 +102,7 @@ def returns_report(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., 
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def reported(*args: Any) -> Any:
+        def call_and_report(*args: Any) -> Any:
             others: list[Bytes | bytes]
             try:
                 result = method(*args)
@@ -113,7 +113,7 @@ def returns_report(arrays: int) -> Callable[[Callable[..., Any]], Callable[..., 
                 others = [empty_array()] * arrays
             return [text, *others] if arrays else text
 
-        return reported
+        return call_and_report
 
     return decorate
 

@@ -140,7 +140,7 @@ class RayEngine:
 
     def start(self) -> None:
         """Wait until every worker is ready."""
-        self._calls.until(lambda: self._idle() and self.rollouts.started)
+        self._calls.until(lambda: self._idle() and self.rollouts.is_ready)
         self._publish_weights()
 
     def close(self) -> None:
@@ -222,8 +222,10 @@ class RayEngine:
 
     def _policy_name(self, agent: str) -> str | None:
         """The name of the policy that learns for an agent."""
-        own = self.agent_policies[agent]
-        return next((name for name, policy in self.policies.items() if policy is own), None)
+        agent_policy = self.agent_policies[agent]
+        return next(
+            (name for name, policy in self.policies.items() if policy is agent_policy), None
+        )
 
     def _agents_of(self, group: str) -> list[str]:
         return [agent for agent in self.trained if not group or self._policy_name(agent) == group]
@@ -242,8 +244,14 @@ class RayEngine:
 
     def _adapters(self, group: str) -> list[Any]:
         """References to the initial adapters of a group, which are drawn at random here."""
-        own = {n: p for n, p in self.policies.items() if p.adapter is not None and group in ("", n)}
-        return [ray.put(weights.pack_player_weights(own, own))] if own else []
+        adapter_policies = {
+            n: p for n, p in self.policies.items() if p.adapter is not None and group in ("", n)
+        }
+        return (
+            [ray.put(weights.pack_player_weights(adapter_policies, adapter_policies))]
+            if adapter_policies
+            else []
+        )
 
     def _order(self, seeds_for: Callable[[int], IterationSeeds], step: int, until: int) -> None:
         """Order the batches up to that of iteration ``until``, as far as the run has them."""
@@ -328,10 +336,10 @@ def batch_for_agents(batch: Batch, agents: Collection[str]) -> Batch:
 def merge_metrics(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The metrics of policies that learned apart, named as one updater for all names them."""
     merged: dict[str, Any] = {}
-    for name, own in metrics.items():
+    for name, policy_metrics in metrics.items():
         merged |= prefix_metrics(
-            name, {k: v for k, v in own.items() if k != _SUMMED_METRIC}, metrics
+            name, {k: v for k, v in policy_metrics.items() if k != _SUMMED_METRIC}, metrics
         )
-        if _SUMMED_METRIC in own:
-            merged[_SUMMED_METRIC] = merged.get(_SUMMED_METRIC, 0) + own[_SUMMED_METRIC]
+        if _SUMMED_METRIC in policy_metrics:
+            merged[_SUMMED_METRIC] = merged.get(_SUMMED_METRIC, 0) + policy_metrics[_SUMMED_METRIC]
     return merged

@@ -126,14 +126,14 @@ class WeightsVersion:
 class RolloutOrder:
     """Rollouts to be played in shares, with the report and the batch of each share that is done.
 
-    ``told``: what the worker of every share is told. ``ended``: called once all shares are done.
+    ``request``: what the worker of every share is told. ``ended``: called once all shares are done.
     """
 
     seeds: Sequence[int]
     keys: Sequence[Any]
     shares: Sequence[range]
     version: WeightsVersion
-    told: dict[str, Any]
+    request: dict[str, Any]
     ended: Callable[[], None]
     played: dict[int, tuple[Report, bytes]] = field(default_factory=dict)
     started: float = 0.0  # when the first share was handed out
@@ -167,7 +167,7 @@ class RolloutPool:
         count: int,
         seconds: float,
     ):
-        self._calls, self._make, self._told, self._seconds = calls, make, start_args, seconds
+        self._calls, self._make, self._start_args, self._seconds = calls, make, start_args, seconds
         self._todo: deque[tuple[RolloutOrder, int]] = deque()
         self._orders: list[RolloutOrder] = []  # those that are not complete
         self._free: list[_Worker] = []
@@ -178,7 +178,7 @@ class RolloutPool:
             self._start_worker(number)
 
     @property
-    def started(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether every worker is ready."""
         return sum(worker.pid is not None for worker in self.workers.values()) == self._count
 
@@ -201,7 +201,7 @@ class RolloutPool:
 
     def _start_worker(self, number: int) -> None:
         worker = self.workers[number] = _Worker(number, self._make(number))
-        reference = worker.handle.start.remote(*self._told)
+        reference = worker.handle.start.remote(*self._start_args)
         self._calls.add(
             reference,
             partial(self._on_started, worker, reference),
@@ -227,7 +227,7 @@ class RolloutPool:
             worker = self._free.pop(0)
             rollouts = order.shares[share]
             request = {
-                **order.told,
+                **order.request,
                 "seeds": [order.seeds[i] for i in rollouts],
                 "keys": [order.keys[i] for i in rollouts],
                 "before": list(order.seeds[: rollouts.start]),
@@ -236,9 +236,11 @@ class RolloutPool:
             references = worker.handle.play.options(num_returns=2).remote(
                 json.dumps(request), *order.version.references
             )
-            self._calls.add(references[0], partial(self._played, worker, order, share, references))
+            self._calls.add(
+                references[0], partial(self._on_share_done, worker, order, share, references)
+            )
 
-    def _played(
+    def _on_share_done(
         self, worker: _Worker, order: RolloutOrder, share: int, references: list[Any]
     ) -> None:
         try:
@@ -298,12 +300,12 @@ class BatchRollout:
         self.played: list[int] = []
         self.ended = False
         self._pool, self._learner, self._args = pool, learner, args
-        self._seeds, self._version, self._told = seeds, version, request
+        self._seeds, self._version, self._request = seeds, version, request
         self._rounds = 0
         self._begin(seeds)
 
     def _begin(self, seeds: Sequence[int]) -> None:
-        request = {**self._told, "learner": self._learner.state_dict()}
+        request = {**self._request, "learner": self._learner.state_dict()}
         self._learner.skip(seeds)
         self.played += seeds
         self._order = RolloutOrder(
@@ -311,7 +313,7 @@ class BatchRollout:
             keys=rollout_keys(seeds),
             shares=self._args.parts(len(seeds)),
             version=self._version,
-            told=request,
+            request=request,
             ended=self._complete,
         )
         self._pool.add(self._order)

@@ -129,8 +129,8 @@ class UpdateWorker:
         with TemporaryDirectory(prefix="llmzoo-") as name:
             folder = Path(name)
             for policy_name, policy in self.learning.items():
-                own = {n: w.detach() for n, w in trainable_weights(policy).items()}
-                tensor_io.save(own, folder, weights.weights_file_name(policy_name))
+                tensors = {n: w.detach() for n, w in trainable_weights(policy).items()}
+                tensor_io.save(tensors, folder, weights.weights_file_name(policy_name))
             self.updater.save(folder)
             return pack_files(read_folder(folder))
 
@@ -290,9 +290,9 @@ class UpdateGroup:
             handle.start.options(num_returns=2).remote(*self._told(environment))
             for handle, environment in zip(self._handles, environments, strict=True)
         ]
-        self._follow("its start", references, self._started)
+        self._follow("its start", references, self._on_start)
 
-    def _started(self, reports: list[Report], arrays: list[list[Array]]) -> None:
+    def _on_start(self, reports: list[Report], arrays: list[list[Array]]) -> None:
         self.pids = [report["pid"] for report in reports]
         if self.weights is None:
             self.weights = arrays[0][0]
@@ -323,21 +323,22 @@ class UpdateGroup:
         """Call ``then`` once all ranks have answered; replace them if one dies."""
         self._references, self._reports = references, {}
         starting = not self.pids
-        for rank, own in enumerate(references):
+        for rank, rank_references in enumerate(references):
             self._calls.add(
-                own[0],
-                partial(self._answered, description, rank, then),
+                rank_references[0],
+                partial(self._on_report, description, rank, then),
                 seconds=self._seconds if starting else None,
                 on_timeout=self._raise_start_timeout if starting else None,
             )
 
-    def _answered(self, description: str, rank: int, then: ResultsCallback) -> None:
+    def _on_report(self, description: str, rank: int, then: ResultsCallback) -> None:
         try:
             self._reports[rank] = self._report(rank)
             if len(self._reports) < len(self._references):
                 return
             arrays = [
-                list(zip(own[1:], get_results(own[1:]), strict=True)) for own in self._references
+                list(zip(rank_references[1:], get_results(rank_references[1:]), strict=True))
+                for rank_references in self._references
             ]
         except WorkerLostError as lost:
             self._replace(description, lost)
@@ -349,11 +350,19 @@ class UpdateGroup:
         (text,) = get_results(self._references[rank][:1])
         error = error_from_report(text, self._rank_name(rank))
         if isinstance(error, WorkerError) and len(self._references) > 1:
-            others = [own[:1] for own in self._references if own is not self._references[rank]]
-            ray.wait([own[0] for own in others], num_returns=len(others), timeout=_GRACE_S)
-            for own in others:
-                if ray.wait(own, timeout=0)[0]:
-                    get_results(own)
+            others = [
+                references[:1]
+                for references in self._references
+                if references is not self._references[rank]
+            ]
+            ray.wait(
+                [references[0] for references in others],
+                num_returns=len(others),
+                timeout=_GRACE_S,
+            )
+            for references in others:
+                if ray.wait(references, timeout=0)[0]:
+                    get_results(references)
         return read_report(text, self._rank_name(rank))
 
     def _replace(self, description: str, lost: WorkerLostError) -> None:
@@ -375,8 +384,8 @@ class UpdateGroup:
 
     def _discard_calls(self) -> None:
         """Ignore the end of the present call."""
-        for own in self._references:
-            self._calls.forget(own[0])
+        for rank_references in self._references:
+            self._calls.forget(rank_references[0])
 
     def _rank_name(self, rank: int) -> str:
         pid = f" (process {self.pids[rank]})" if self.pids else ""

@@ -45,13 +45,13 @@ class OrdersResult(Generic[World]):
 
 @dataclass(frozen=True, slots=True)
 class SiteState(Generic[Task, World]):
-    """The state of an episode. messages: of each past round, by agent. told: what became of each agent's
+    """The state of an episode. messages: of each past round, by agent. feedback: what became of each agent's
     last answer. paid: the parts of the team reward so far."""
 
     task: Task
     world: World
     messages: tuple[Mapping[str, str], ...] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
+    feedback: Mapping[str, str] = field(default_factory=dict)
     paid: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -127,7 +127,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         """The role of an agent, the task and the orders, in words."""
         raise NotImplementedError
 
-    def shown(self, agent: str) -> str:
+    def describe_world(self, agent: str) -> str:
         """What an agent sees of the world, with words around it."""
         raise NotImplementedError
 
@@ -180,7 +180,11 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         messages = {agent: answer.message for agent, answer in given.items() if answer.message}
         self.success = parts["whole"] > 0
         self.episode = replace(
-            state, world=done.world, messages=(*state.messages, messages), told=feedback, paid=parts
+            state,
+            world=done.world,
+            messages=(*state.messages, messages),
+            feedback=feedback,
+            paid=parts,
         )
         team = {name: value - state.paid.get(name, 0.0) for name, value in parts.items()}
         return Outcome(team, local, self.success, errors)
@@ -194,7 +198,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
     def prompt(self, agent: str) -> str:
         state = self.episode
         number = min(self.turn + 1, self.max_turns)
-        last = state.told.get(agent)
+        last = state.feedback.get(agent)
         if self.prompt_style == "terse":
             who = self.possible_agents.index(agent)
             name = self.metadata["name"].removesuffix("_v0")
@@ -205,7 +209,12 @@ class BuildingSite(TextEnv, Generic[Task, World]):
             ]
             lines = [f"{name} {who} {number}/{self.max_turns}", self.terse(agent), *message_lines]
             return "\n".join([*lines, *([f"last {last}"] if last else []), "orders", ""])
-        lines = [self.rules(agent), "", f"Round {number} of {self.max_turns}.", self.shown(agent)]
+        lines = [
+            self.rules(agent),
+            "",
+            f"Round {number} of {self.max_turns}.",
+            self.describe_world(agent),
+        ]
         for past, words in enumerate(state.messages, start=1):
             lines += [
                 f"{'You' if builder == agent else builder} in round {past}: {replace_surrogates(text)}"

@@ -186,7 +186,7 @@ class DebateEnv(TextEnv):
         total = self.per_side * self.max_turns
         self.episode = DebateState(Debate(topic, total), side=rng.choice(SIDES))
         if self.alone and self.episode.side == "con":
-            debate = self._answered(self.episode.debate, 0)
+            debate = self._add_scripted_speech(self.episode.debate, 0)
             self.episode = replace(self.episode, debate=debate)
 
     def describe(self) -> Mapping[str, Any]:
@@ -195,15 +195,17 @@ class DebateEnv(TextEnv):
 
     def play(self, agent: str, text: str) -> Outcome:
         if agent == self.judge_agent:
-            return self._judged(agent, text)
+            return self._score_verdict(agent, text)
         speech, problem = _clean_speech(text)
-        debate = self._said(self.episode.debate, agent, self.turn, speech)
+        debate = self._add_speech(self.episode.debate, agent, self.turn, speech)
         if self.alone and not debate.over:  # the opponent answers, or opens the next round
-            debate = self._answered(debate, self.turn + (self.episode.side == "con"))
+            debate = self._add_scripted_speech(debate, self.turn + (self.episode.side == "con"))
         self.episode = replace(self.episode, debate=debate)
         if self.judge_agent is not None:
             return Outcome(errors=self._record_problem(agent, problem))
-        return self._ended(agent, problem, *self._paid(self._compute_scores(debate)))
+        return self._turn_outcome(
+            agent, problem, *self._reward_score_change(self._compute_scores(debate))
+        )
 
     def prompt(self, agent: str) -> str:
         session = self.episode
@@ -257,14 +259,16 @@ class DebateEnv(TextEnv):
     def _side(self, agent: str) -> str:
         return self.episode.side if agent == LONE_DEBATER else agent[:3]
 
-    def _said(self, debate: Debate, agent: str, round: int, text: str) -> Debate:
+    def _add_speech(self, debate: Debate, agent: str, round: int, text: str) -> Debate:
         speech = Speech(agent, self._side(agent), phase_of(round, self.max_turns), text)
         return replace(debate, speeches=(*debate.speeches, speech))
 
-    def _answered(self, debate: Debate, round: int) -> Debate:
+    def _add_scripted_speech(self, debate: Debate, round: int) -> Debate:
         """The debate after the scripted speech of a round, against a single debater."""
         side = other_side(self.episode.side)
-        return self._said(debate, f"{side}_1", round, clean_speech(oracle.expert(debate, side)))
+        return self._add_speech(
+            debate, f"{side}_1", round, clean_speech(oracle.expert(debate, side))
+        )
 
     def _compute_scores(self, debate: Debate) -> Scores:
         if self.judge is None:
@@ -277,7 +281,9 @@ class DebateEnv(TextEnv):
         totals = _total_scores(rules.score(debate))
         return {side: min(1.0, totals[side] / max(debate.share, 1e-9)) for side in SIDES}
 
-    def _paid(self, worth: Scores) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    def _reward_score_change(
+        self, worth: Scores
+    ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
         """The speakers' rewards for the change in worth: the team's, and each agent's own."""
         before = self.episode.worth
         self.episode = replace(self.episode, worth=worth)
@@ -294,7 +300,7 @@ class DebateEnv(TextEnv):
             for agent in self.team
         }
 
-    def _judged(self, agent: str, text: str) -> Outcome:
+    def _score_verdict(self, agent: str, text: str) -> Outcome:
         """Pays for the verdict of the judging agent after a round."""
         debate = self.episode.debate
         team: dict[str, float] = {}
@@ -309,18 +315,18 @@ class DebateEnv(TextEnv):
             worth = {
                 side: {"verdict": min(verdict[side] * debate.share, most[side])} for side in SIDES
             }
-            team, local = self._paid(worth)
+            team, local = self._reward_score_change(worth)
             agreed = verdicts.score_agreement(verdict, self._right())
             self.episode = replace(self.episode, verdict=verdict)
         local[agent] = {"agreement": agreed / self.max_turns}
-        return self._ended(agent, problem, team, local)
+        return self._turn_outcome(agent, problem, team, local)
 
     def _record_problem(self, agent: str, problem: str) -> dict[str, str]:
         """Keeps the problem with an answer for the next prompt; gives the errors."""
         self.episode = replace(self.episode, notes={**self.episode.notes, agent: problem})
         return {agent: f"malformed: {problem}"} if problem else {}
 
-    def _ended(
+    def _turn_outcome(
         self,
         agent: str,
         problem: str,

@@ -88,7 +88,7 @@ class ConnectFour(GameRules[Columns]):
             return 0.0, 0.0
         return (1.0, -1.0) if winner == "X" else (-1.0, 1.0)
 
-    def seen(self, state: Columns, player: int) -> str:
+    def information_text(self, state: Columns, player: int) -> str:
         return "\n".join(
             [
                 f"You play {MARKS[player]}. The board:",

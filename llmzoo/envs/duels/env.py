@@ -80,7 +80,7 @@ class Duel(MoveGame, Generic[S]):
     # The game
 
     def start(self, seed: int) -> None:
-        self.episode = self._settled(DuelState(seed, self.rules.start()))
+        self.episode = self._resolve_chance(DuelState(seed, self.rules.start()))
 
     def agents_to_act(self) -> list[str]:
         player = _current_player(self.rules, self.episode.state)
@@ -92,7 +92,7 @@ class Duel(MoveGame, Generic[S]):
     def move(self, agent: str, number: int) -> Outcome:
         moved = self.rules.after(self.episode.state, self.choices(agent).names[number])
         playing = self.episode
-        self.episode = self._settled(DuelState(playing.seed, moved, playing.draws))
+        self.episode = self._resolve_chance(DuelState(playing.seed, moved, playing.draws))
         state = self.episode.state
         if _current_player(self.rules, state) is not None:
             return Outcome()
@@ -128,7 +128,7 @@ class Duel(MoveGame, Generic[S]):
             return "drawn", "drawn"
         return ("won", "lost") if first > second else ("lost", "won")
 
-    def shown(self, state: S, seed: int = 0) -> Duel[S]:
+    def with_state(self, state: S, seed: int = 0) -> Duel[S]:
         """A game in this state, where a player is to move; ``seed`` is that of its chance."""
         game = copy.copy(self)
         game.reset(seed=seed)
@@ -144,7 +144,11 @@ class Duel(MoveGame, Generic[S]):
         if self.prompt_style == "terse":
             return self._brief(agent, over)
         rules = self.rules
-        lines = [f"You are {agent} in {rules.name}.", rules.words(), rules.seen(state, number)]
+        lines = [
+            f"You are {agent} in {rules.name}.",
+            rules.words(),
+            rules.information_text(state, number),
+        ]
         if over:
             return "\n\n".join([*lines, "The game is over."])
         if number != _current_player(rules, state):
@@ -170,7 +174,9 @@ class Duel(MoveGame, Generic[S]):
         drawn = self.rules.board(state)
         if drawn is not None:
             return drawn.text()
-        return "\n".join(f"{a}\n{self.rules.seen(state, n)}" for n, a in enumerate(PLAYERS))
+        return "\n".join(
+            f"{a}\n{self.rules.information_text(state, n)}" for n, a in enumerate(PLAYERS)
+        )
 
     def picture(self) -> Board | None:
         return self.rules.board(self.episode.state)
@@ -179,13 +185,13 @@ class Duel(MoveGame, Generic[S]):
         playing = self.episode
         seen = self.rules.terse_information_text(playing.state, PLAYERS.index(agent))
         rng = random.Random(f"{playing.seed}/{playing.draws}/{seen}/expert")
-        return self.written(self.advice(PLAYERS.index(agent), rng))
+        return self.format_move(self.advice(PLAYERS.index(agent), rng))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The expert's move in half of the turns, otherwise any legal one."""
         return self.expert(agent) if rng.random() < 0.5 else super().amateur(agent, rng)
 
-    def _settled(self, playing: DuelState[S]) -> DuelState[S]:
+    def _resolve_chance(self, playing: DuelState[S]) -> DuelState[S]:
         """The episode after all chance that comes before the next choice.
 
         A draw depends on the episode's seed and on the number of draws before it, so a copy of an

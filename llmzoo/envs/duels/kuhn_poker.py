@@ -94,7 +94,7 @@ class KuhnPoker(GameRules[KuhnState]):
             chips = 2.0 if "call" in state.moves else 1.0
         return (-chips, chips) if winner else (chips, -chips)
 
-    def seen(self, state: KuhnState, player: int) -> str:
+    def information_text(self, state: KuhnState, player: int) -> str:
         return "\n".join(
             [
                 f"Your card: {state.cards[player]}",

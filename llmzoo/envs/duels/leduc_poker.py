@@ -117,7 +117,7 @@ class LeducPoker(GameRules[LeducState]):
             loser = int(worth[0] > worth[1])
         return (-paid[0], paid[0]) if loser == 0 else (paid[1], -paid[1])
 
-    def seen(self, state: LeducState, player: int) -> str:
+    def information_text(self, state: LeducState, player: int) -> str:
         lines = [f"Your card: {state.cards[player]}"]
         for number, moves in enumerate(state.rounds):
             lines += [f"The public card: {state.cards[2]}"] if number else []

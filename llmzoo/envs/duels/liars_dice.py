@@ -105,7 +105,7 @@ class LiarsDice(GameRules[LiarsDiceState]):
         winner = bidder if true else 1 - bidder
         return (-1.0, 1.0) if winner else (1.0, -1.0)
 
-    def seen(self, state: LiarsDiceState, player: int) -> str:
+    def information_text(self, state: LiarsDiceState, player: int) -> str:
         lines = [f"Your die: {state.dice[player]}"]
         return "\n".join(
             [*lines, *(f"player_{n % 2}: {move}" for n, move in enumerate(state.moves))]

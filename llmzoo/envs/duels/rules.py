@@ -56,7 +56,7 @@ class GameRules(Generic[S]):
         """What each player is paid at the end of the game."""
         raise NotImplementedError
 
-    def seen(self, state: S, player: int) -> str:
+    def information_text(self, state: S, player: int) -> str:
         """What a player has seen, in words."""
         raise NotImplementedError
 

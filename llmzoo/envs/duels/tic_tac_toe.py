@@ -81,7 +81,7 @@ class TicTacToe(GameRules[str]):
             return 0.0, 0.0
         return (1.0, -1.0) if winner == "X" else (-1.0, 1.0)
 
-    def seen(self, state: str, player: int) -> str:
+    def information_text(self, state: str, player: int) -> str:
         rows = [" ".join(row) for row in _board_rows(state)]
         return "\n".join([f"You play {MARKS[player]}. The board:", *rows])
 

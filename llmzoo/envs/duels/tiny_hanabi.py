@@ -106,7 +106,7 @@ class TinyHanabi(GameRules[TinyHanabiState]):
         worth = TABLE[state.cards][first][second] / 10
         return worth, worth
 
-    def seen(self, state: TinyHanabiState, player: int) -> str:
+    def information_text(self, state: TinyHanabiState, player: int) -> str:
         lines = [f"Your card: {state.cards[player]}"]
         return "\n".join([*lines, *(f"player_{n}: {move}" for n, move in enumerate(state.moves))])
 
@@ -122,11 +122,11 @@ class raw_env(Duel[TinyHanabiState]):
 
     def advice(self, player: int, rng: random.Random) -> str:
         state = self.episode.state
-        own = int(state.cards[player])
+        own_card = int(state.cards[player])
         if player == 0:
-            return "c" if own == 1 else "a"
+            return "c" if own_card == 1 else "a"
         signalled_card = 1 if state.moves == "c" else 2
-        return "a" if own == signalled_card else "c"
+        return "a" if own_card == signalled_card else "c"
 
 
 env, parallel_env = make_env_fns(raw_env)

@@ -75,7 +75,7 @@ class PlanResult(Generic[World]):
 class PlanningState(Generic[Task, World]):
     """The state of an episode, replaced at each step and never changed: forks share it.
 
-    ``scores``: each agent's (format, legal, quality) scores after its last answer. ``said``: in the split view, the last
+    ``scores``: each agent's (format, legal, quality) scores after its last answer. ``last_messages``: in the split view, the last
     answer of each agent.
     """
 
@@ -86,7 +86,7 @@ class PlanningState(Generic[Task, World]):
     feedback: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     progress: float = 0.0
-    said: Mapping[str, str] = field(default_factory=dict)
+    last_messages: Mapping[str, str] = field(default_factory=dict)
 
 
 class PlanningGame(TextEnv, Generic[Task, World, Plan]):
@@ -226,11 +226,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """A plan in its normal written form, as the planner is shown it; by default as it is."""
         return str(plan)
 
-    def shown(self, world: World) -> str:
+    def format_world(self, world: World) -> str:
         """The world as full prompts show it; by default as it is drawn."""
         return self.draw(world)
 
-    def seen(self, world: World) -> Board:
+    def world_board(self, world: World) -> Board:
         """The world as a board of cells; by default the symbols of :meth:`draw`."""
         return self.prompt_view.board(self.draw(world).split("\n"))
 
@@ -304,20 +304,22 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         feedback |= {
             a: text_for_agent for a, text_for_agent in state.feedback.items() if a == PLANNER
         }
-        self.episode = replace(state, said={**state.said, PROPOSER: message}, feedback=feedback)
+        self.episode = replace(
+            state, last_messages={**state.last_messages, PROPOSER: message}, feedback=feedback
+        )
         return messages.penalize_undelivered({PROPOSER: reason})
 
     def _act(self, text: str) -> Outcome:
         """Carry out the planner's plan, and keep its answer for the proposer."""
         state = self.episode
-        last_messages = {**state.said, PLANNER: text.strip()}
+        last_messages = {**state.last_messages, PLANNER: text.strip()}
         try:
             if len(text) > MAX_ACTION_CHARS:
                 raise MalformedError(f"answer longer than {MAX_ACTION_CHARS} characters")
             plan = self.parse(text)
         except MalformedError as malformed:
             feedback = {**state.feedback, PLANNER: f"malformed answer: {malformed}"}
-            self.episode = replace(state, said=last_messages, feedback=feedback)
+            self.episode = replace(state, last_messages=last_messages, feedback=feedback)
             return Outcome(
                 local={PLANNER: {"format": messages.UNDELIVERED_PENALTY}},
                 errors={PLANNER: f"malformed: {malformed}"},
@@ -329,7 +331,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         self.episode = replace(
             state,
             world=result.world,
-            said=last_messages,
+            last_messages=last_messages,
             feedback={**state.feedback, PLANNER: report},
             progress=value,
         )
@@ -341,14 +343,14 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             return self.full_expert()
         if agent == PROPOSER:
             return self.half(PROPOSER, self.episode.world)
-        return self.half_expert(self.episode.said.get(PROPOSER, ""))
+        return self.half_expert(self.episode.last_messages.get(PROPOSER, ""))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
             return self.full_amateur(rng)
         if agent == PROPOSER:
             return _corrupt_message(self.half(PROPOSER, self.episode.world), rng)
-        return self.half_amateur(self.episode.said.get(PROPOSER, ""), rng)
+        return self.half_amateur(self.episode.last_messages.get(PROPOSER, ""), rng)
 
     def prompt(self, agent: str) -> str:
         if self.view == "split":
@@ -359,7 +361,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         return self.draw(self.episode.world)
 
     def picture(self) -> Board:
-        return self.seen(self.episode.world)
+        return self.world_board(self.episode.world)
 
     def intermediate_boards(self, text: str) -> list[Board]:
         """The boards after each move or fill of an answer, up to the first impossible one."""
@@ -373,7 +375,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             if not result.legal:
                 break
             world = result.world
-            boards.append(self.seen(world))
+            boards.append(self.world_board(world))
         return boards
 
     @classmethod
@@ -392,8 +394,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             seen=self.half(agent, state.world),
             number=self._round_number(),
             rounds=self.max_turns,
-            heard=state.said.get(PROPOSER if agent == PLANNER else PLANNER),
-            told=state.feedback.get(agent),
+            heard=state.last_messages.get(PROPOSER if agent == PLANNER else PLANNER),
+            feedback=state.feedback.get(agent),
             limit=self.message_chars,
         )
         return view.terse(self.terse_name) if self.prompt_style == "terse" else view.full()
@@ -402,7 +404,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         state = self.episode
         text = (
             f"{self._instructions[agent]}Round {self._round_number()} of {self.max_turns}. "
-            f"The current state:\n\n{self.shown(state.world)}\n\n"
+            f"The current state:\n\n{self.format_world(state.world)}\n\n"
         )
         if agent == PLANNER and state.outcome is not None:
             candidate = "no plan could be read" if state.candidate is None else state.candidate

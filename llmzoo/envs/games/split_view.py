@@ -65,7 +65,7 @@ def parse_rows(text: str, height: int, width: int, symbols: str) -> list[str] | 
 class HalfView:
     """What an agent reads.
 
-    ``heard``: the other agent's last answer, None before the first. ``told``: what came of the agent's own
+    ``heard``: the other agent's last answer, None before the first. ``feedback``: what came of the agent's own
     last answer. ``limit``: characters of a message, and of an answer that is shown.
     """
 
@@ -76,7 +76,7 @@ class HalfView:
     number: int  # of the round, from 1
     rounds: int
     heard: str | None
-    told: str | None
+    feedback: str | None
     limit: int
 
     def full(self) -> str:
@@ -88,9 +88,9 @@ class HalfView:
         if self.heard is not None:
             who = "proposer wrote" if self.planner else "planner answered"
             lines += [f"The {who}:", quote_message(self.heard, self.limit), ""]
-        if self.told is not None:
+        if self.feedback is not None:
             last = "answer" if self.planner else "message"
-            lines += [f"Your last {last}: {self.told}", ""]
+            lines += [f"Your last {last}: {self.feedback}", ""]
         if not self.planner:
             lines += [f"Write a message to the planner, of at most {self.limit} characters."]
         lines += ["Your answer:" if self.planner else "Your message:"]
@@ -102,7 +102,7 @@ class HalfView:
         lines = [f"{name} half {role} {self.number}/{self.rounds}", self.seen]
         if self.heard is not None:
             lines += ["heard", quote_message(self.heard, self.limit)]
-        if self.told is not None:
-            lines += [f"last {self.told}"]
+        if self.feedback is not None:
+            lines += [f"last {self.feedback}"]
         lines += ["answer" if self.planner else f"message up to {self.limit}", ""]
         return "\n".join(lines)

@@ -54,7 +54,7 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
             return cells.parse_walk(text, self.place(self.episode.world))
         return parse_moves(text)
 
-    def shown(self, world: World) -> str:
+    def format_world(self, world: World) -> str:
         return self.cell_lists(world) if self.uses_cell_names else self.draw(world)
 
     def write(self, plan: str) -> str:

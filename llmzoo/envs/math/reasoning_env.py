@@ -103,7 +103,7 @@ class ReasoningEnv(TextEnv):
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
         """The tasks of a split."""
-        return self.public_set.load(source, on_bad_record).listed(canonical, split)
+        return self.public_set.load(source, on_bad_record).task_list(canonical, split)
 
     # TextEnv's side
 
@@ -116,10 +116,10 @@ class ReasoningEnv(TextEnv):
         return {**shared, "family": task.family, "level": task.level, "feedback": self.feedback}
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        return self._answered(texts)
+        return self._score_answers(texts)
 
     def play(self, agent: str, text: str) -> Outcome:
-        return self._answered({agent: text})
+        return self._score_answers({agent: text})
 
     def prompt(self, agent: str) -> str:
         solving = self.episode
@@ -151,7 +151,7 @@ class ReasoningEnv(TextEnv):
 
     # A round
 
-    def _answered(self, texts: Mapping[str, str]) -> Outcome:
+    def _score_answers(self, texts: Mapping[str, str]) -> Outcome:
         """Score new answers. The last agent's answer completes the round."""
         before = self.episode
         new = {agent: self._read(agent, text) for agent, text in texts.items()}
@@ -173,13 +173,13 @@ class ReasoningEnv(TextEnv):
         complete = self.possible_agents[-1] in texts
         if complete:
             right = frozenset(other for other, parts in after.paid.items() if parts["right"] > 0)
-            after = replace(after, heard=now, right=right, team=float(self._solved(after)))
+            after = replace(after, heard=now, right=right, team=float(self._is_solved(after)))
             self.success = after.team == 1.0
         self.episode = after
         return Outcome(
             team=after.team - before.team,
             local=local,
-            done=complete and self._settled(before, after),
+            done=complete and self._is_over(before, after),
             errors={agent: read.error for agent, read in new.items() if read.error},
         )
 
@@ -189,7 +189,7 @@ class ReasoningEnv(TextEnv):
             return scoring.parse_tool_answer(text, self.limits, computed=computed)
         return scoring.parse_reasoner_answer(text, computed=computed)
 
-    def _solved(self, solving: MathState) -> bool:
+    def _is_solved(self, solving: MathState) -> bool:
         """Whether the answer that counts is right: the aggregator's, else the reasoners' majority, else
         the tools'."""
         if not any(solving.paid[agent]["right"] > 0 for agent in self._deciding_agents()):
@@ -209,7 +209,7 @@ class ReasoningEnv(TextEnv):
         decides = next(role for role in ("aggregator", "reasoner", "tool") if role in roles)
         return [agent for agent in agents if role_of(agent) == decides]
 
-    def _settled(self, before: MathState, after: MathState) -> bool:
+    def _is_over(self, before: MathState, after: MathState) -> bool:
         """Whether the episode is over: all agents agree, or a lone agent repeats its answer; with verdicts, on
         success only."""
         if self.feedback == "verdict":

@@ -25,12 +25,12 @@ T = TypeVar("T")
 class MessageState:
     """What was written in an episode so far; its state extends it.
 
-    messages: what was delivered of each agent in each round. told: what was wrong with the messages of the
-    last round.
+    messages: what was delivered of each agent in each round. delivery_errors: what was wrong with the messages
+    of the last round.
     """
 
     messages: tuple[Mapping[str, str], ...] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
+    delivery_errors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PlanningView(Generic[T]):
     """What an agent reads.
 
     ``messages``: what each of ``agents`` wrote in each round so far. ``rounds``: of messages. ``limit``:
-    characters of a message. ``told``: what was wrong with the agent's last message, "" for nothing.
+    characters of a message. ``delivery_error``: what was wrong with the agent's last message, "" for nothing.
     """
 
     task: T
@@ -47,7 +47,7 @@ class PlanningView(Generic[T]):
     messages: Sequence[Mapping[str, str]]
     rounds: int
     limit: int
-    told: str
+    delivery_error: str
 
     @property
     def number(self) -> int:
@@ -59,7 +59,7 @@ class PlanningView(Generic[T]):
         """Whether a message is asked for."""
         return self.number <= self.rounds
 
-    def said(self) -> list[str]:
+    def message_lines(self) -> list[str]:
         """The lines of the messages, in sentences."""
         lines = []
         for number, round_messages in enumerate(self.messages, start=1):
@@ -83,8 +83,8 @@ class PlanningView(Generic[T]):
         lines = [""]
         if len(self.agents) > 1:
             lines += [f"Round {self.number} of {self.rounds + 1}."]
-        if self.told:
-            lines += [f"Your last message was not delivered: {self.told}."]
+        if self.delivery_error:
+            lines += [f"Your last message was not delivered: {self.delivery_error}."]
         return lines
 
 
@@ -130,7 +130,9 @@ class MessageEnv(TextEnv):
         sent = {agent: message or NOT_DELIVERED for agent, (message, _) in read.items()}
         delivery_errors = {agent: reason for agent, (_, reason) in read.items() if reason}
         state = self.episode
-        self.episode = replace(state, messages=(*state.messages, sent), told=delivery_errors)
+        self.episode = replace(
+            state, messages=(*state.messages, sent), delivery_errors=delivery_errors
+        )
         return penalize_undelivered(delivery_errors)
 
     def heard(self, agent: str) -> list[str]:
@@ -142,7 +144,7 @@ class MessageEnv(TextEnv):
             if other != agent
         ]
 
-    def said(self) -> list[str]:
+    def message_lines(self) -> list[str]:
         """The lines of the messages, for a person."""
         lines = []
         for number, round_messages in enumerate(self.episode.messages, start=1):

@@ -181,7 +181,7 @@ class ProgramEnv(TextEnv):
         self.close()
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         episode = ProgramEpisode(row, rng.getrandbits(48))
-        running = self._started(episode)
+        running = self._start_program(episode)
         with _close_on_error(running):
             calls = running.calls()
             if not calls:
@@ -267,13 +267,13 @@ class ProgramEnv(TextEnv):
         played: ProgramEpisode = self.episode
         texts = tuple(self._answers[call.agent] for call in played.calls)
         self._answers = {}
-        running = self._live.take() or self._replayed(played)
+        running = self._live.take() or self._replay(played)
         with _close_on_error(running):
             running.answer(texts)
             calls = running.calls()
             rounds = (*played.rounds, (played.calls, texts))
-            outcome, reported_success = (Outcome(), None) if calls else self._ended(running)
-            outcome = add_earlier_rewards(outcome, running.paid())
+            outcome, reported_success = (Outcome(), None) if calls else self._final_outcome(running)
+            outcome = add_earlier_rewards(outcome, running.take_rewards())
             self.episode = replace(played, rounds=rounds, calls=_check(calls))
         self._live = _SharedRun(running)
         self._apply_outcome(outcome)
@@ -287,7 +287,7 @@ class ProgramEnv(TextEnv):
             enough = self._team_paid >= self._success_at - _ROUNDING
             self.success = enough if reported_success is None else reported_success
 
-    def _ended(self, running: ProgramRun) -> tuple[Outcome, bool | None]:
+    def _final_outcome(self, running: ProgramRun) -> tuple[Outcome, bool | None]:
         """How the episode ends, and whether the program called it a success; None if it did not say."""
         if running.error is None:
             return parse_outcome(running.result, self.possible_agents)
@@ -299,7 +299,7 @@ class ProgramEnv(TextEnv):
         errors = dict.fromkeys(self.agents, f"error: {_why(running.error)}")
         return Outcome(done=True, errors=errors), False
 
-    def _started(self, episode: ProgramEpisode) -> ProgramRun:
+    def _start_program(self, episode: ProgramEpisode) -> ProgramRun:
         task = copy.deepcopy(dict(episode.row.columns))
         return ProgramRun(
             self._program,
@@ -310,18 +310,18 @@ class ProgramEnv(TextEnv):
             self._together,
         )
 
-    def _replayed(self, episode: ProgramEpisode) -> ProgramRun:
+    def _replay(self, episode: ProgramEpisode) -> ProgramRun:
         """A run of the program up to the present calls. Raises :class:`ProgramError` if it makes others."""
         if not self._replayable:
             raise ConfigError(f"{self.metadata['name']} says replayable=False, and was closed")
-        running = self._started(episode)
+        running = self._start_program(episode)
         with _close_on_error(running):
             for number, (calls, texts) in enumerate((*episode.rounds, (episode.calls, ()))):
                 _compare(number, calls, running.calls(calls), running.error)
                 if texts:
                     running.answer(texts)
         if episode.rounds:
-            running.paid()  # what was paid before belongs to steps that have been taken
+            running.take_rewards()  # what was paid before belongs to steps that have been taken
         return running
 
 

@@ -130,8 +130,8 @@ class ProgramRun:
             for waiting in done:
                 waiting.wake()
 
-    def paid(self) -> list[Any]:
-        """What the program has paid since this was asked last, in its order."""
+    def take_rewards(self) -> list[Any]:
+        """The rewards that the program has reported since the last call, in order."""
         with self._changed:
             rewards, self._paid = self._paid, []
         return rewards
@@ -190,20 +190,20 @@ class ProgramRun:
     async def ask_async(self, call: ProgramCall, count: int) -> list[str]:
         """Wait in this event loop for ``count`` answers. A call that is cancelled is not asked."""
         loop = asyncio.get_running_loop()
-        own = self._in_loop and threading.get_ident() == self._thread.ident
+        in_program_thread = self._in_loop and threading.get_ident() == self._thread.ident
         answered = asyncio.Event()
 
         def on_delivered() -> None:
             with self._changed:
-                self._woken -= own
+                self._woken -= in_program_thread
             answered.set()
 
         def wake() -> None:  # with the lock held
             with suppress(RuntimeError):  # the loop has ended without waiting for this call
                 loop.call_soon_threadsafe(on_delivered)
-                self._woken += own
+                self._woken += in_program_thread
 
-        waiting = self._enter(call, count, wake, elsewhere=not own)
+        waiting = self._enter(call, count, wake, elsewhere=not in_program_thread)
         try:
             await answered.wait()
         except asyncio.CancelledError:

@@ -193,9 +193,9 @@ class Countdown(Puzzle):
         return expressions.format_expression(made)
 
     def chance(self, slips: Mapping[str, float]) -> float:
-        return prod(1 - slips[o.sign] for o in expressions.operations(self._solved()))
+        return prod(1 - slips[o.sign] for o in expressions.operations(self._solution_expression()))
 
-    def _solved(self) -> Expression:
+    def _solution_expression(self) -> Expression:
         return reachable_values(self.numbers, self.signs)[self.target]
 
 

@@ -133,25 +133,25 @@ class ChainEnv(TextEnv, Generic[T]):
         return Outcome(local={agent: {"form": FORM}})
 
     def expert(self, agent: str) -> str:
-        return self._written(agent, self.expert_values(agent))
+        return self._format_values(agent, self.expert_values(agent))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """The expert's text; one time in four, that of something similar."""
         values = self.expert_values(agent)
-        return self._written(
+        return self._format_values(
             agent, self.confuse_values(values, rng) if rng.random() < SLOPPY else values
         )
 
     def board(self) -> str:
         state = self.episode
-        lines = [self.drawn()]
+        lines = [self.render_task()]
         for agent, message in zip(self.possible_agents, state.messages, strict=False):
             lines += [f"{agent}: {message or NOT_DELIVERED}"]
         if state.answer is not None:
             lines += [f"{self.possible_agents[-1]}: {self.write(state.answer)}"]
         return "\n".join(lines)
 
-    def drawn(self) -> str:
+    def render_task(self) -> str:
         """The task, for a person."""
         raise NotImplementedError
 
@@ -175,7 +175,7 @@ class ChainEnv(TextEnv, Generic[T]):
             "may occur more than once. What the letters mean is up to you."
         )
 
-    def _written(self, agent: str, values: Sequence[int]) -> str:
+    def _format_values(self, agent: str, values: Sequence[int]) -> str:
         if agent == self.possible_agents[-1]:
             return self.write(tuple(values))
         return self.alphabet.encode(values, self.values)

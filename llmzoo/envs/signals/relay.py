@@ -173,7 +173,7 @@ class Relay(ChainEnv[RelayTask]):
         other = (values[place] + rng.randrange(1, self.values)) % self.values
         return (*values[:place], other, *values[place + 1 :])
 
-    def drawn(self) -> str:
+    def render_task(self) -> str:
         task = self.episode.task
         return f"secret: {format_digits(task.secret)}\ntables: {' '.join(map(format_digits, task.tables))}"
 

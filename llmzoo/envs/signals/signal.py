@@ -206,9 +206,9 @@ class Signal(ChainEnv[SignalTask]):
     def confuse_values(self, values: Values, rng: random.Random) -> Values:
         return rng.choice([thing for thing in self.episode.task.seen if thing != values])
 
-    def drawn(self) -> str:
+    def render_task(self) -> str:
         task = self.episode.task
-        return f"objects: {self._listed(task.seen)}\ntarget: {self.write(task.target)}"
+        return f"objects: {self._format_objects(task.seen)}\ntarget: {self.write(task.target)}"
 
     def prompt(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
@@ -219,7 +219,9 @@ class Signal(ChainEnv[SignalTask]):
             things, message = task.offered, f"message {self.quote_message(agent)}"
         else:
             things, message = task.seen, f"target {format_digits(task.target)}"
-        return f"signal {agent.partition('_')[0]}\n{self._listed(things)}\n{message}\nanswer\n"
+        return (
+            f"signal {agent.partition('_')[0]}\n{self._format_objects(things)}\n{message}\nanswer\n"
+        )
 
     def _full_prompt(self, agent: str) -> str:
         task = self.episode.task
@@ -228,7 +230,7 @@ class Signal(ChainEnv[SignalTask]):
                 "You are speaker_0 in a signalling game. You and listener_1 see the same objects. Only "
                 "you see which one is the target. listener_1 sees the objects in another order, "
                 "reads your message, and must name the target.\n\n"
-                f"The objects: {self._listed(task.seen)}.\nThe target: {describe_object(task.target)}.\n\n"
+                f"The objects: {self._format_objects(task.seen)}.\nThe target: {describe_object(task.target)}.\n\n"
                 f"{self.how_to_write('listener_1')}\n\nYour answer:"
             )
         message = "You see some objects and which one is the target. Name the target.\n\n"
@@ -241,11 +243,11 @@ class Signal(ChainEnv[SignalTask]):
             known = f"The message: {self.quote_message(agent)}."
         things = task.offered if agent == "listener_1" else task.seen
         return (
-            f"You are {agent} in a signalling game. {message}The objects: {self._listed(things)}.\n{known}"
+            f"You are {agent} in a signalling game. {message}The objects: {self._format_objects(things)}.\n{known}"
             f"\n\nAnswer with the object, such as {describe_object(things[0])}.\n\nYour answer:"
         )
 
-    def _listed(self, things: Sequence[Values]) -> str:
+    def _format_objects(self, things: Sequence[Values]) -> str:
         return (" " if self.prompt_style == "terse" else "; ").join(map(self.write, things))
 
 

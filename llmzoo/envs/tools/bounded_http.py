@@ -80,11 +80,11 @@ def _open_connection(kind: Any, sockets: list[socket.socket], host: str, **optio
     connection = kind(host, **options)
     connect = connection.connect
 
-    def noted() -> None:
+    def connect_and_record() -> None:
         connect()
         sockets.append(connection.sock)
 
-    connection.connect = noted
+    connection.connect = connect_and_record
     return connection
 
 

@@ -88,7 +88,7 @@ class TwoAuthors(TextEnv):
             render_mode=render_mode,
         )
         self.reward = reward
-        self.tasks = self.public_set.load(source, on_bad_record).listed(canonical, split)
+        self.tasks = self.public_set.load(source, on_bad_record).task_list(canonical, split)
         self.fallback = self.tasks.fallback
         self.episode: WritingState
 
@@ -97,7 +97,9 @@ class TwoAuthors(TextEnv):
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         bare = replace(chosen, title="", text="")
-        every = (wording.task_prompt(self.wording, self.form, bare, own) for own in (None, 0, 1))
+        every = (
+            wording.task_prompt(self.wording, self.form, bare, author) for author in (None, 0, 1)
+        )
         source = measure_source(chosen.title, chosen.text, self.standard, "\n".join(every))
         self.episode = WritingState(chosen, source)
 
@@ -132,20 +134,20 @@ class TwoAuthors(TextEnv):
 
     def prompt(self, agent: str) -> str:
         draft = self.episode
-        own = None if agent == AUTHOR else self.authors.index(agent)
-        lines = [wording.task_prompt(self.wording, self.form, draft.task, own), ""]
+        author = None if agent == AUTHOR else self.authors.index(agent)
+        lines = [wording.task_prompt(self.wording, self.form, draft.task, author), ""]
         if draft.judged is not None:
             turn = min(self.turn + 1, self.max_turns)
             if not draft.judged.read:
-                others = [f"{other}: {error}" for other, error in draft.errors.items()]
+                others = [f"{author_name}: {error}" for author_name, error in draft.errors.items()]
                 heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback_text(self.wording, self.form, draft.judged, own)
+                heard = wording.feedback_text(self.wording, self.form, draft.judged, author)
             lines += [wording.revision_prompt(turn, self.max_turns, draft.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 
     def expert(self, agent: str) -> str:
-        return self._write(agent, self._known)
+        return self._write(agent, self._reference_text)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
@@ -169,12 +171,12 @@ class TwoAuthors(TextEnv):
             return f"{author(0)}\n{DELIMITER}\n{author(1)}"
         return author(self.authors.index(agent))
 
-    def _known(self, part: int) -> str:
-        known = self.episode.task.parts[part]
-        if known is None:
+    def _reference_text(self, part: int) -> str:
+        text = self.episode.task.parts[part]
+        if text is None:
             name, _ = self.wording.parts[part]
             raise NoSolutionError(f"{self.metadata['name']}: this task comes without {name}")
-        return known
+        return text
 
 
 def _split_at_delimiter(text: str) -> tuple[list[str], str | None]:

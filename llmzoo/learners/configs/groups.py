@@ -199,7 +199,7 @@ class OPDConfig(JointConfig):
             raise ConfigError("the divergence has no ratio to clip: leave clip at None")
 
     @property
-    def anchored(self) -> bool:
+    def is_anchored(self) -> bool:
         return True  # by the teacher
 
     @property

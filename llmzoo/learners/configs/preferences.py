@@ -118,7 +118,7 @@ class PreferenceConfig(RowsConfig):
         return self.rounds or 0
 
     @property
-    def anchored(self) -> bool:
+    def is_anchored(self) -> bool:
         """Whether the reference stays the model that a policy starts from for a while."""
         return self.round_count > 0
 

@@ -84,6 +84,6 @@ class SFTConfig(RowsConfig):
         return self.top is not None or self.min_return is not None or self.success_only
 
     @property
-    def played(self) -> bool:
+    def plays_episodes(self) -> bool:
         """Whether episodes are played, rather than read."""
         return self.source in (*SCRIPTED, "self")

@@ -68,7 +68,7 @@ class SurrogateConfig(OptimizerConfig):
         return update_kl_limit(self.max_update_kl, parameters, known_rate=known_rate)
 
     @property
-    def anchored(self) -> bool:
+    def is_anchored(self) -> bool:
         """Whether something holds a policy to the model that it starts from."""
         return bool(self.kl or self.entropy)
 

@@ -78,10 +78,10 @@ class ActorCriticUpdater(PolicyGradientUpdater):
         self.used = []
         scored: dict[str, list[ScoredTurn]] = {name: [] for name in self.critics}
         for name, policy in self.policies.items():
-            mine = [agent for agent, player in self.agent_policies.items() if player is policy]
-            trajectories = agent_trajectories(batch.episodes, mine)
+            agents = [agent for agent, player in self.agent_policies.items() if player is policy]
+            trajectories = agent_trajectories(batch.episodes, agents)
             critic_name = name if name in self.critics else "central"
-            items = self.judged(self.critics[critic_name], trajectories)
+            items = self.score_turns(self.critics[critic_name], trajectories)
             scored[critic_name] += items
             policy_metrics = {} if not items else self._act(name, policy, items, seed)
             metrics |= prefix_metrics(name, policy_metrics, self.policies)
@@ -91,7 +91,7 @@ class ActorCriticUpdater(PolicyGradientUpdater):
                 metrics |= prefix_metrics(name, policy_metrics, self.critics)
         return metrics
 
-    def judged(
+    def score_turns(
         self, critic: ModelCritic | HeadCritic, trajectories: Sequence[AgentTrajectory]
     ) -> list[ScoredTurn]:
         """Every turn with its advantage, before whitening, and the target of its value."""

@@ -87,12 +87,12 @@ class ModelCritic:
             start.model = self.model.body  # the one that was loaded has been copied, and goes
         self._config, self._central = config, central
         self._output = {a: i if central else 0 for i, a in enumerate(agents)}
-        own = None if central else policy.learning_rate  # a central one is of all agents
+        policy_rate = None if central else policy.learning_rate  # a central one is of all agents
         self.optimizer = Optimizer(
             self.model.parameters(),
             config,
             rate=config.critic_learning_rate
-            or own
+            or policy_rate
             or config.rate_for(parameter_count(self.model.body)),
             total=max(1, total_steps * config.epochs * config.minibatches),
             name=f"the critic of {name}",
@@ -102,7 +102,7 @@ class ModelCritic:
     def values(self, turns: Sequence[Turn]) -> list[Tensor]:
         """Of each turn, [1] or one before each token, [C]."""
         with gather_weights([self.model.body]):
-            return ranks.map_sharded(turns, self._judged)
+            return ranks.map_sharded(turns, self._turn_values)
 
     @torch.no_grad()
     def final(self, trajectories: Sequence[AgentTrajectory]) -> list[float]:
@@ -110,7 +110,7 @@ class ModelCritic:
         with gather_weights([self.model.body]):
             return [float(value) for value in ranks.map_sharded(trajectories, self._final_values)]
 
-    def _judged(self, turns: Sequence[Turn]) -> Sequence[Tensor]:
+    def _turn_values(self, turns: Sequence[Turn]) -> Sequence[Tensor]:
         return self._values(turns).cpu().split(_value_counts(turns, self._config))
 
     def _final_values(self, trajectories: Sequence[AgentTrajectory]) -> list[Tensor]:
@@ -197,7 +197,7 @@ class HeadCritic:
         with gather_weights([self.policy.model]):
             return ranks.map_sharded(
                 turns,
-                lambda mine: self._judged(
+                lambda mine: self._row_values(
                     [t.group for t in mine], _value_counts(mine, self._config)
                 ),
             )
@@ -214,16 +214,16 @@ class HeadCritic:
         )
         return list(self.head(hidden).cpu())
 
-    def _judged(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
+    def _row_values(self, rows: Sequence[Group], sizes: Sequence[int]) -> list[Tensor]:
         """The values of groups of one, in their order."""
         values_of: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in rows):
-            mine = [i for i, group in enumerate(rows) if group.agent == agent]
-            lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in mine]
+            indices = [i for i, group in enumerate(rows) if group.agent == agent]
+            lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in indices]
             for pack in split_into_packs(
                 lengths, self._config.tokens_at_once or self.policy.tokens_at_once
             ):
-                part = [mine[i] for i in pack]
+                part = [indices[i] for i in pack]
                 size = sum(lengths[at] for at in pack)
                 with explain_out_of_memory(
                     "tokens_at_once", size, "A pass of the critic", MEMORY_ADVICE

@@ -25,15 +25,15 @@ class Example:
 def answer_ids(policy: TransformersPolicy, text: str, agent: str | None = None) -> tuple[int, ...]:
     """A text's tokens as the policy would sample them, with the end-of-sequence token.
 
-    See :meth:`llmzoo.policies.prompts.PromptFormatter.written`. Raises :class:`ConfigError` for a model
+    See :meth:`llmzoo.policies.prompts.PromptFormatter.encode_completion`. Raises :class:`ConfigError` for a model
     without such a token.
     """
     tokenizer = policy.tokenizer
     if not policy.eos_ids:
         raise ConfigError(f"{policy.name} has no end-of-sequence token: set it in its tokenizer")
-    own = tokenizer.eos_token_id
-    ids = policy.prompts_for(agent).written(text)
-    return (*ids, min(policy.eos_ids) if own is None else int(own))
+    eos_id = tokenizer.eos_token_id
+    ids = policy.prompts_for(agent).encode_completion(text)
+    return (*ids, min(policy.eos_ids) if eos_id is None else int(eos_id))
 
 
 def world_model_example(policy: TransformersPolicy, row: Mapping[str, Any]) -> Example:

@@ -122,7 +122,7 @@ def encode_pair(policy: TransformersPolicy, row: Mapping[str, Any]) -> Pair:
         end = () if number is None else (int(number),)
         answers = [
             # some sets have the end in their texts
-            prompts.written(row[name].removesuffix(token or "")) + end
+            prompts.encode_completion(row[name].removesuffix(token or "")) + end
             for name in ("chosen", "rejected")
         ]
     return Pair(agent="", prompt_ids=prompt, chosen_ids=answers[0], rejected_ids=answers[1])

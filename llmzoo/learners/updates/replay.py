@@ -24,7 +24,7 @@ class ReplayBuffer:
     def __init__(self, batches: int):
         self._kept: deque[list[ScoredGroup]] = deque(maxlen=batches)
 
-    def mixed(self, fresh: Sequence[ScoredGroup]) -> list[ScoredGroup]:
+    def augment(self, fresh: Sequence[ScoredGroup]) -> list[ScoredGroup]:
         """The new groups and all stored ones. The new ones are then stored too."""
         mixed = [*fresh, *(credited for batch in self._kept for credited in batch)]
         self._kept.append(list(fresh))

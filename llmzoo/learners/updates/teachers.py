@@ -113,7 +113,7 @@ class Teachers(FrozenWeights):
         They are at the student's temperature, without top-k and top-p.
         """
         with torch.no_grad(), gather_weights(self._all_models(groups)):
-            return ranks.map_sharded(groups, lambda mine: self._scored(mine, student))
+            return ranks.map_sharded(groups, lambda mine: self._teacher_logprobs(mine, student))
 
     def target(
         self, groups: Sequence[Group], student: TransformersPolicy, beta: float
@@ -124,11 +124,11 @@ class Teachers(FrozenWeights):
         spans = [torch.arange(*span) for span in pairwise(ends)]
         predictions = []
         with gather_weights(self._all_models(groups)):
-            for teacher, mine in self._by_teacher(groups).items():
+            for teacher, indices in self._by_teacher(groups).items():
                 states, weight, bias = _at_student_temperature(
-                    teacher, student, groups[mine[0]]
-                ).states_and_head([groups[i] for i in mine])
-                at = torch.cat([spans[i] for i in mine]).to(states.device)
+                    teacher, student, groups[indices[0]]
+                ).states_and_head([groups[i] for i in indices])
+                at = torch.cat([spans[i] for i in indices]).to(states.device)
                 predictions.append(TeacherPrediction(at, states, weight, bias))
         return DistillationTarget(predictions, beta)
 
@@ -142,15 +142,17 @@ class Teachers(FrozenWeights):
             found.setdefault(self._of[group.agent], []).append(number)
         return found
 
-    def _scored(self, groups: Sequence[Group], student: TransformersPolicy) -> list[Tensor]:
+    def _teacher_logprobs(
+        self, groups: Sequence[Group], student: TransformersPolicy
+    ) -> list[Tensor]:
         scored: dict[int, Tensor] = {}
         for agent in dict.fromkeys(group.agent for group in groups):
-            mine = [i for i, group in enumerate(groups) if group.agent == agent]
-            teacher = _at_student_temperature(self._of[agent], student, groups[mine[0]])
+            indices = [i for i, group in enumerate(groups) if group.agent == agent]
+            teacher = _at_student_temperature(self._of[agent], student, groups[indices[0]])
             for pack in split_into_packs(
-                [count_tokens(groups[i]) for i in mine], teacher.tokens_at_once
+                [count_tokens(groups[i]) for i in indices], teacher.tokens_at_once
             ):
-                part = [mine[i] for i in pack]
+                part = [indices[i] for i in pack]
                 now = teacher.likelihood([groups[i] for i in part])
                 sizes = [sum(len(c.ids) for c in groups[i].completions) for i in part]
                 split = now.logprobs[now.mask.bool()].cpu().split(sizes)
@@ -192,5 +194,7 @@ def _check_compatible(
 
 def _all_weights(policy: TransformersPolicy) -> list[Tensor]:
     """All weights that a teacher computes with."""
-    own = {} if policy.adapter is None else lora.adapter_parameters(policy.model, policy.adapter)
-    return [*lora.base_parameters(policy.model), *own.values()]
+    adapter_weights = (
+        {} if policy.adapter is None else lora.adapter_parameters(policy.model, policy.adapter)
+    )
+    return [*lora.base_parameters(policy.model), *adapter_weights.values()]

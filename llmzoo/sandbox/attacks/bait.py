@@ -67,7 +67,7 @@ def leak(text):
     os.write(1, str(text).encode())
 """
 
-    def reached(self) -> str:
+    def reached_listeners(self) -> str:
         """Which of the listeners was reached, if any."""
         named = {
             "TCP": self.tcp,
@@ -78,7 +78,7 @@ def leak(text):
         ready, _, _ = select.select(list(named.values()), [], [], 0)
         return ", ".join(name for name, listener in named.items() if listener in ready)
 
-    def changed(self) -> str:
+    def changed_files(self) -> str:
         """What is different in the folder."""
         after = self._look()
         different = {p for p in self.before.keys() | after if self.before.get(p) != after.get(p)}

@@ -185,9 +185,9 @@ class Keeper:
                 for one in before
                 if (one.pid, one.started) in gone
             ],
-            reached=bait.reached()
+            reached=bait.reached_listeners()
             or ("the name server" if self._resolver.was_asked(bait.mark) else ""),
-            changed=bait.changed(),
+            changed=bait.changed_files(),
             left_behind=bait.left_behind(within_s=_TIDYING_S),
             survivors=survivors or [one for one in after if bait.mark in one.name],
             processes_before=len(before),
@@ -202,7 +202,7 @@ class Keeper:
             ipc=machine.find_ipc_objects(bait.key),
             machine=(world_before, machine.read_machine_state()),
             clock_was_set=clock.was_set(),
-            terminal=trainer.terminal.written(),
+            terminal=trainer.terminal.read_output(),
         )
         clock.close()
         bait.close()

@@ -81,7 +81,7 @@ class Terminal:
         settings[3] |= termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, settings)
 
-    def written(self) -> str:
+    def read_output(self) -> str:
         """What was printed there or pushed into its input, which it echoes."""
         try:
             return os.read(self._master, 2**16).decode(errors="replace")

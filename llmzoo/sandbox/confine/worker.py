@@ -111,7 +111,7 @@ class Worker:
                 "private_user": private_user(),
             }
             self._send(settings)
-            self.notes = self._started()
+            self.notes = self._wait_until_ready()
             _workers.add(self)
         except BaseException:
             self.close()
@@ -181,7 +181,7 @@ class Worker:
             process.wait()
         self._folder.close(remove=True)
 
-    def _started(self) -> dict[str, Any]:
+    def _wait_until_ready(self) -> dict[str, Any]:
         try:
             message = self._receive(_START_S)
         except WorkerBroken as error:

@@ -55,7 +55,7 @@ def guard_arrays() -> Callable[[Any], Any]:
         compare: Callable[..., Any], tolerance: float | None
     ) -> Callable[..., Any]:
         @functools.wraps(compare)
-        def guarded(one: Any, other: Any, *rest: Any, **options: Any) -> Any:
+        def compare_nonempty(one: Any, other: Any, *rest: Any, **options: Any) -> Any:
             sizes = (size(one), size(other))
             if 0 in sizes and sizes[0] != sizes[1]:
                 raise AssertionError(NOTHING)
@@ -65,7 +65,7 @@ def guard_arrays() -> Callable[[Any], Any]:
                 return compare(one, other, *rest[2:], **named)
             return compare(one, other, *rest, **options)
 
-        return guarded
+        return compare_nonempty
 
     for name in ("array", "asarray"):
         make = getattr(numpy, name)

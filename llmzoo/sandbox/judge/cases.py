@@ -95,11 +95,11 @@ class Cases:
             if _is_test(function) and function.name not in called:  # type: ignore[attr-defined]
                 self.functions.append(function.name)  # type: ignore[attr-defined]
         self.unittest = any(isinstance(s, ast.ClassDef) and s.bases for s in self.tree.body)
-        self.tree.body = [self._tried(s) for s in self.tree.body]
+        self.tree.body = [self._wrap_in_recorder(s) for s in self.tree.body]
         if isinstance(self.check, ast.FunctionDef):
-            self.check.body = [self._tried(s) for s in self.check.body]
-        own = {n.name for n in self.nodes if isinstance(n, ast.FunctionDef)}
-        self.tree = Narrower().visit(Guards(RECORDER, own).visit(self.tree))
+            self.check.body = [self._wrap_in_recorder(s) for s in self.check.body]
+        helpers = {n.name for n in self.nodes if isinstance(n, ast.FunctionDef)}
+        self.tree = Narrower().visit(Guards(RECORDER, helpers).visit(self.tree))
 
     def __call__(self, index: int) -> Case:
         """A case, for the changed tree."""
@@ -117,7 +117,7 @@ class Cases:
         self.cases.append(case)
         return case
 
-    def _tried(self, statement: ast.stmt) -> ast.stmt:
+    def _wrap_in_recorder(self, statement: ast.stmt) -> ast.stmt:
         if not self._is_case(statement):
             return statement
         index = len(self.cases)

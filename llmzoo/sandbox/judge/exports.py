@@ -74,7 +74,7 @@ class Exports(Peer):
             raise
         except BaseException as error:
             stopped = (word, text) == ("do", "next") and isinstance(error, StopIteration)
-            reply = Reply("stop") if stopped else self._raised(error)
+            reply = Reply("stop") if stopped else self._error_reply(error)
         return reply._replace(text=self._take_printed())
 
     def encode_object(self, value: Any) -> list[Any] | None:
@@ -152,7 +152,7 @@ class Exports(Peer):
     def _describe(self, kind: type) -> Reply:
         """A class: its name, its bases of the program, its builtin base, its special methods, whether
         it can be hashed, and its module and name in a library."""
-        own = tuple(base for base in kind.__bases__ if self._is_own(base))
+        own_bases = tuple(base for base in kind.__bases__ if self._is_own(base))
         roots = (BaseException, *_DATA)
         builtin = next(
             (
@@ -165,9 +165,9 @@ class Exports(Peer):
         known = () if self._is_own(kind) else (kind.__module__, kind.__qualname__)
         special = tuple(special_names(kind, without=_IMMUTABLE))
         hashes = kind.__hash__ is not None
-        return Reply("value", [kind.__name__, own, builtin, special, hashes, known])
+        return Reply("value", [kind.__name__, own_bases, builtin, special, hashes, known])
 
-    def _raised(self, error: BaseException) -> Reply:
+    def _error_reply(self, error: BaseException) -> Reply:
         """Class, arguments and text of an exception, and the exception if its class is the program's."""
         try:
             text = str(error)[:MAX_TEXT]
@@ -175,8 +175,8 @@ class Exports(Peer):
             dumps(args, self.encode)
         except BaseException:
             text, args = safe_text(error), None
-        own = error if self._is_own(type(error)) else None
-        return Reply("raised", [type(error), args, text, own])
+        own_error = error if self._is_own(type(error)) else None
+        return Reply("raised", [type(error), args, text, own_error])
 
     def _is_own(self, kind: type) -> bool:
         return kind.__module__ == self.module.__name__

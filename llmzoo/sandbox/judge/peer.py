@@ -59,9 +59,9 @@ class Peer:
     every later question.
     """
 
-    def __init__(self, channel: Channel, own: int):
+    def __init__(self, channel: Channel, side: int):
         self.channel = channel
-        self.containers = SharedContainers(own, self.encode)
+        self.containers = SharedContainers(side, self.encode)
         self.gone = ""  # why the conversation is over
         self.changes = 0  # how often objects of the program may have changed
         self._serial = 0
@@ -79,7 +79,7 @@ class Peer:
         """The object of such a list. Raises :class:`LookupError` for another tag."""
         raise NotImplementedError
 
-    def unused(self) -> list[int]:
+    def take_unused_handles(self) -> list[int]:
         """Handles of objects of the other side that are no longer used here."""
         return []
 
@@ -159,9 +159,9 @@ class Peer:
         return PeerGone(self.gone)
 
     def _send(self, kind: str, serial: int, reply: Reply) -> None:
-        changed = self.containers.changed()
+        changed = self.containers.take_changes()
         self.changes += bool(changed)
-        dropped_keys = self.containers.unused()
+        dropped_keys = self.containers.forget_unused()
         operands, marks = [], []
         for index, value in enumerate(reply.operands):
             key = self.containers.key(value)
@@ -173,7 +173,7 @@ class Peer:
         frame = [
             *(kind, serial, reply.word, reply.text, operands, list(reply.names), marks),
             [list(pair) for pair in changed],
-            [dropped_keys, self.unused()],
+            [dropped_keys, self.take_unused_handles()],
         ]
         try:
             self.channel.send(frame, self.encode)

@@ -29,9 +29,9 @@ class _WatchedContainer:
 class SharedContainers:
     """The watched containers of one side. ``own``: 0 or 1, so that the sides assign different keys."""
 
-    def __init__(self, own: int, extend: Extend):
+    def __init__(self, side: int, extend: Extend):
         self._extend = extend
-        self._next = own
+        self._next = side
         self._kept: dict[int, _WatchedContainer] = {}
         self._keys: dict[int, int] = {}
 
@@ -68,7 +68,7 @@ class SharedContainers:
             raise NotData("a container that nobody has sent")
         return self._kept[key].container
 
-    def changed(self) -> list[tuple[int, Any]]:
+    def take_changes(self) -> list[tuple[int, Any]]:
         """The containers that have changed since the last frame, with their keys."""
         changed = []
         for key, kept in list(self._kept.items()):
@@ -82,7 +82,7 @@ class SharedContainers:
                 changed.append((key, kept.container))
         return changed
 
-    def unused(self) -> list[int]:
+    def forget_unused(self) -> list[int]:
         """Forget the containers that this side no longer references, and return their keys."""
         # two references remain: the attribute of the record and the argument of getrefcount
         keys = [key for key, kept in self._kept.items() if sys.getrefcount(kept.container) <= 2]

@@ -115,9 +115,9 @@ class TesterPeer(Peer):
         values: dict[str, Any] = {}
         for marked, value in zip(reply.names, reply.operands, strict=False):
             name = marked.removeprefix(LIBRARY)
-            own = library_object(name) if name != marked else None
+            library_value = library_object(name) if name != marked else None
             if name in wanted:
-                values[name] = value if own is None else own
+                values[name] = value if library_value is None else library_value
         return values
 
     def is_programs(self, error: BaseException) -> bool:
@@ -161,7 +161,7 @@ class TesterPeer(Peer):
             return self._class(*numbers)
         raise NotData("a reference to nothing")
 
-    def unused(self) -> list[int]:
+    def take_unused_handles(self) -> list[int]:
         dropped, self.dropped = self.dropped, []
         return dropped
 
@@ -203,15 +203,15 @@ class TesterPeer(Peer):
             self.dropped.remove(handle)
         return State(self, handle)
 
-    def _error(self, kind: Any, args: Any, text: Any, own: Any) -> BaseException:
+    def _error(self, kind: Any, args: Any, text: Any, original: Any) -> BaseException:
         """The exception to raise in the tests for one that the program has raised."""
         text = text if type(text) is str else ""
         args = args if type(args) is tuple else (text,)
         error: BaseException
         if kind is SystemExit and self.expects_exit:
             error = SystemExit(*args)
-        elif isinstance(own, PeerError) and isinstance(own, Exception):
-            error = own
+        elif isinstance(original, PeerError) and isinstance(original, Exception):
+            error = original
             object.__setattr__(error, "_remote_text", text)
             object.__setattr__(error, "args", args)
         else:

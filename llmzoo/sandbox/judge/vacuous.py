@@ -49,7 +49,7 @@ class Guards(ast.NodeTransformer):
         if isinstance(node.test, ast.Constant) and node.test.value:
             return node
         self.generic_visit(node)
-        node.test = self._guarded(node.test, True)
+        node.test = self._guard(node.test, True)
         return [self._reach(node), node]
 
     def visit_If(self, node: ast.If) -> Any:
@@ -76,7 +76,7 @@ class Guards(ast.NodeTransformer):
             return node
         name = getattr(node.func, "attr", "")
         if name in ("assertTrue", "assertFalse") and node.args:
-            node.args[0] = self._guarded(node.args[0], name == "assertTrue")
+            node.args[0] = self._guard(node.args[0], name == "assertTrue")
         reached = ast.Tuple([self._reach(node).value, node], ast.Load())
         return _at(node, ast.Subscript(reached, ast.Constant(1), ast.Load()))
 
@@ -88,17 +88,17 @@ class Guards(ast.NodeTransformer):
         name = getattr(node.func, "id", "")
         return name.startswith("assert") and name not in self._helpers
 
-    def _guarded(self, node: ast.expr, holds: bool) -> ast.expr:
+    def _guard(self, node: ast.expr, holds: bool) -> ast.expr:
         """A condition that must be ``holds``, which fails if it quantifies over nothing."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            node.operand = self._guarded(node.operand, not holds)
+            node.operand = self._guard(node.operand, not holds)
         elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And if holds else ast.Or):
             if all(_quantifies(value, holds) for value in node.values):
-                node.values = [self._guarded(value, holds) for value in node.values]
+                node.values = [self._guard(value, holds) for value in node.values]
         elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.Is)):
             right = node.comparators[0]
             if len(node.ops) == 1 and isinstance(right, ast.Constant) and type(right.value) is bool:
-                node.left = self._guarded(node.left, holds == right.value)
+                node.left = self._guard(node.left, holds == right.value)
         elif isinstance(node, ast.Call) and _quantifies(node, holds):
             if node.args:
                 node.args[0] = self._ask("some", node, node.args[0])

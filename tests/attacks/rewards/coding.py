@@ -275,7 +275,7 @@ def _outputs() -> Iterator[Scored]:
 def _bug_fix() -> Iterator[Scored]:
     env = llmzoo.make("bug_fix_v0", split="all", mutations=1)
     acts: dict[str, Act] = {
-        "the broken program": lambda env, agent: env.unwrapped.episode.task.broken,
+        "the broken program": lambda env, agent: env.unwrapped.episode.task.broken_source,
         "the examples by heart": lambda env, agent: bug_fix_oracle.memorize_public_tests(
             env.unwrapped.episode.task
         ),

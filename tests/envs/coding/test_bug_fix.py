@@ -300,7 +300,7 @@ def test_knowing_the_public_tests_by_heart_earns_what_hidden_tests_give():
 def test_the_broken_program_earns_nothing_but_form():
     env = at(10)
     env.step("")
-    env.step(env.unwrapped.episode.task.broken)
+    env.step(env.unwrapped.episode.task.broken_source)
     assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": 0.05}
 
 
@@ -383,7 +383,7 @@ def test_no_observation_shows_a_hidden_test():
         env = at(number)
         task = env.unwrapped.episode.task
         public, hidden = task.program.calls()
-        known = task.broken + "".join(f"{name}{args!r}" for name, args, _ in public)
+        known = task.broken_source + "".join(f"{name}{args!r}" for name, args, _ in public)
         secret = [f"({', '.join(map(repr, args))})" for _, args, _ in hidden]
         while env.agents:
             agent = env.agent_selection

@@ -204,9 +204,9 @@ def test_shipped_mutants_are_different_programs_that_compile():
     assert len(shipped) > 1_600
     texts = {task.program.source for task in shipped}
     for task in shipped:
-        compile(task.broken, "<broken>", "exec")
+        compile(task.broken_source, "<broken>", "exec")
         assert task.locations, task.mutants
-        texts.add(task.broken)
+        texts.add(task.broken_source)
     assert len(texts) == len(shipped) + 54
 
 
@@ -233,7 +233,7 @@ def test_correct_programs_pass():
 @pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_mutant_fails_a_public_and_a_hidden_test(step):
     for task in tasks.load_tasks(None)[::step]:
-        assert survey.breaks(task.program, task.broken), (task.program.name, task.mutants)
+        assert survey.breaks(task.program, task.broken_source), (task.program.name, task.mutants)
 
 
 def test_the_list_is_what_the_survey_finds():

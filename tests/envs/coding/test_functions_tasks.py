@@ -79,7 +79,7 @@ def test_our_problems_as_records_of_public_sets(problem):
         assert full_marks(helper, main, problem.name)
         call = f"\ncheck({problem.name})" if "def check(" in task.tests else ""
         run(f"{task.prelude}\n{helper}\n{main}", task.tests + call)
-        hidden = ast.unparse(ast.parse(task.hidden)).replace("candidate(", f"{problem.name}(")
+        hidden = ast.unparse(ast.parse(task.hidden_tests)).replace("candidate(", f"{problem.name}(")
         for test in task.public:
             assert ast.unparse(ast.parse(test)) not in hidden
 
@@ -89,9 +89,11 @@ def test_generated_problems_are_right_and_their_solutions_earn_full_marks():
     drawn = [generator.generate_task(rng) for _ in range(150)]
     for task in drawn:
         helper, main = task.solution
-        run(f"{helper}\n{main}", "\n".join([*task.public, task.hidden]))
+        run(f"{helper}\n{main}", "\n".join([*task.public, task.hidden_tests]))
         assert full_marks(helper, main, "f"), task.terse
-        values = {line.rpartition("==")[2] for line in [*task.public, *task.hidden.split("\n")]}
+        values = {
+            line.rpartition("==")[2] for line in [*task.public, *task.hidden_tests.split("\n")]
+        }
         assert len(values) >= generator.MIN_RESULTS
     assert len({canonical(task) for task in drawn}) > 120
 
@@ -143,7 +145,7 @@ def test_an_amateur_is_right_about_half_the_time():
             ("main", f"{helper}\n{oracle.add_slips(main, rng)}"),
         ):
             try:
-                run(program, task.hidden)
+                run(program, task.hidden_tests)
                 right[name] += 1
             except Exception:
                 continue
@@ -249,7 +251,7 @@ def test_records_of_mbpp_in_both_configurations():
     full |= {"challenge_test_list": ["assert double(0) == 0"]}
     task = mbpp.parse_record(full)
     assert task.prelude == "import math"
-    assert task.hidden.split("\n")[-1] == "assert double(0) == 0"
+    assert task.hidden_tests.split("\n")[-1] == "assert double(0) == 0"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_no_prompt_holds_what_the_agent_does_not_see(every):
     for number in FIRSTS[::every]:
         env = made(number)
         task = env.episode.task
-        code = halves.without_docstrings(task.broken)
+        code = halves.without_docstrings(task.broken_source)
         meant = halves.purposes(task.program.source)
         public, hidden = task.program.calls()
         tests = [halves.format_call(call) for call in [*public, *hidden]]
@@ -152,7 +152,7 @@ def test_the_fixer_takes_another_form_when_it_is_told_other_results():
     right = halves.without_docstrings(task.program.source)
     assert right in oracle.expert_repair(task, oracle.expert_message(task, 400), 0)
     other = SHIPPED[CAESAR + 1]
-    gives = oracle._forms("caesar")[halves.without_docstrings(other.broken)]
+    gives = oracle._forms("caesar")[halves.without_docstrings(other.broken_source)]
     told = "\n".join(f"{call} should give {value}" for call, value in gives.items())
     assert right not in oracle.expert_repair(task, told, 0)
 
@@ -166,7 +166,7 @@ def test_what_is_paid():
     assert env.infos[LOCATOR]["error"] == "malformed: an empty message"
     assert "The locator wrote:\n> (not delivered)" in env.observe(FIXER)
     function, line = min(halves.locations(env.episode.task))
-    broken = halves.without_docstrings(env.episode.task.broken)
+    broken = halves.without_docstrings(env.episode.task.broken_source)
     env.step(f"function: {function}, line: {line}\n```python\n{broken}\n```")
     assert env.rewards == {LOCATOR: 0.25, FIXER: 0.25}
     assert "Your last message was not delivered: an empty message." in env.observe(LOCATOR)

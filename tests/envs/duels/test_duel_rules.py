@@ -94,7 +94,7 @@ def test_what_games_promise(rules):
         elif node.player is None:
             assert sum(node.chances) == pytest.approx(1.0)
         else:
-            seen = rules.seen(node.state, node.player)
+            seen = rules.information_text(node.state, node.player)
             assert written.setdefault((node.player, seen), node.information) == node.information
             assert briefly.setdefault((node.player, node.information), seen) == seen
             assert len(set(node.moves)) == len(node.moves) > 0

@@ -79,8 +79,8 @@ def test_prompts_do_not_show_the_other_card(prompt):
     env = llmzoo.make("kuhn_poker_v0", prompt=prompt).unwrapped
     for own in "JQK":
         others = [c for c in "JQK" if c != own]
-        first = {env.shown(KuhnState(own + c)).prompt("player_0") for c in others}
-        second = {env.shown(KuhnState(c + own, ("bet",))).prompt("player_1") for c in others}
+        first = {env.with_state(KuhnState(own + c)).prompt("player_0") for c in others}
+        second = {env.with_state(KuhnState(c + own, ("bet",))).prompt("player_1") for c in others}
         assert len(first) == len(second) == 1
 
 
@@ -102,7 +102,7 @@ def test_a_prompt_is_that_of_its_information_state(id, prompt):
         done.add(id_of(node))
         waiting += node.children
         if node.player is not None:
-            text = env.shown(node.state).prompt(f"player_{node.player}")
+            text = env.with_state(node.state).prompt(f"player_{node.player}")
             key = (node.player, node.information)
             assert states.setdefault(key, text) == text
             assert seen.setdefault(text, key) == key
@@ -128,16 +128,18 @@ def test_the_expert_of_connect_four_beats_random_play(seed):
 
 def test_the_expert_of_connect_four_takes_a_win_and_stops_one():
     env = llmzoo.make("connect_four_v0").unwrapped
-    assert env.shown(("XXX", "OO", "O", "", "", "", "")).expert("player_0") == "Move: 1"
-    assert env.shown(("XXX", "OO", "", "", "", "", "")).expert("player_1") == "Move: 1"
+    assert env.with_state(("XXX", "OO", "O", "", "", "", "")).expert("player_0") == "Move: 1"
+    assert env.with_state(("XXX", "OO", "", "", "", "", "")).expert("player_1") == "Move: 1"
 
 
 def test_kuhns_expert_is_an_equilibrium():
     """Its moves over many deals have the probabilities of the equilibrium with alpha 1/3."""
     env = llmzoo.make("kuhn_poker_v0").unwrapped
-    bets = [env.shown(KuhnState("JQ"), seed).expert("player_0") for seed in range(3000)]
+    bets = [env.with_state(KuhnState("JQ"), seed).expert("player_0") for seed in range(3000)]
     assert bets.count("Move: bet") / 3000 == pytest.approx(1 / 3, abs=0.03)
-    calls = [env.shown(KuhnState("KQ", ("bet",)), seed).expert("player_1") for seed in range(3000)]
+    calls = [
+        env.with_state(KuhnState("KQ", ("bet",)), seed).expert("player_1") for seed in range(3000)
+    ]
     assert calls.count("Move: call") / 3000 == pytest.approx(1 / 3, abs=0.03)
 
 

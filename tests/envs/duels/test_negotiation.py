@@ -90,9 +90,9 @@ def test_terse_answers():
 
 def test_divisions_by_hand():
     """The pairs of worths of all that is sensible: player 0 wants the book (4) and hats (2 each)."""
-    assert SCENARIO.paid((1, 3, 0)) == (10, 6)  # the two balls, 3 each, for player 1
-    assert SCENARIO.paid((1, 2, 0)) == (8, 7)
-    assert SCENARIO.paid((0, 3, 0)) == (6, 7)  # (1, 2, 0) gives 8 and 7
+    assert SCENARIO.payoffs((1, 3, 0)) == (10, 6)  # the two balls, 3 each, for player 1
+    assert SCENARIO.payoffs((1, 2, 0)) == (8, 7)
+    assert SCENARIO.payoffs((0, 3, 0)) == (6, 7)  # (1, 2, 0) gives 8 and 7
     assert SCENARIO.fair_division() == (1, 3, 0)  # 60; 8 x 7 = 56
     assert SCENARIO.most() == 16
     assert SCENARIO.is_efficient((1, 3, 0))
@@ -258,7 +258,7 @@ def test_experts_reach_the_fair_division(prompt):
     for task in range(150):
         env.reset(options={"task": task})
         scenario = env.episode.scenario
-        products = [a * b for a, b in map(scenario.paid, scenario.shares())]
+        products = [a * b for a, b in map(scenario.payoffs, scenario.shares())]
         env.step(env.expert("player_0"))
         env.step(env.expert("player_1"))
         assert env.success

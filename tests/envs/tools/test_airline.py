@@ -39,7 +39,7 @@ def make(*writes: ServiceCall, looks=LOOKS, communicate=("200",), strict=True, *
         name="one",
         goal="cancellation",
         reason="You want to cancel a reservation.",
-        known="You are Ann Bell, and your user id is ann_bell_1.",
+        known_info="You are Ann Bell, and your user id is ann_bell_1.",
         instructions=(
             "The reservation is AAA111. The reason is that your plans have changed. Before you end the call, ask how "
             "many dollars are refunded."
@@ -285,9 +285,11 @@ def test_silence_is_no_success_where_nothing_may_be_changed():
 )
 def test_a_figure_is_a_number_of_its_own(message, said):
     begun = make().episode.conversation
-    talk = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", message)))
+    talk = replace(
+        begun, entries=(*begun.entries, ConversationEntry("assistant", "message", message))
+    )
     assert scoring.communication_checks(talk) == [said]
-    theirs = replace(begun, said=(*begun.said, ConversationEntry("user", "message", message)))
+    theirs = replace(begun, entries=(*begun.entries, ConversationEntry("user", "message", message)))
     assert scoring.communication_checks(theirs) == [False]
 
 
@@ -307,9 +309,13 @@ def test_thousands_have_commas():
 def test_information_of_tau2_bench_is_part_of_a_message(message, said):
     """As in evaluator_communicate.py: capitals do not matter, nor do commas in the message."""
     begun = make(communicate=("4", "Silver"), strict=False).episode.conversation
-    talk = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", message)))
+    talk = replace(
+        begun, entries=(*begun.entries, ConversationEntry("assistant", "message", message))
+    )
     assert scoring.communication_checks(talk) == said
-    mute = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", SILENCE)))
+    mute = replace(
+        begun, entries=(*begun.entries, ConversationEntry("assistant", "message", SILENCE))
+    )
     assert scoring.communication_checks(mute) == [False, False]
 
 
@@ -348,13 +354,15 @@ def test_the_experts_earn_everything(num_agents, count):
 def test_the_expert_asks_before_it_looks_up_and_agrees_before_it_acts():
     env = make(CANCEL)
     played(env, expert)
-    kinds = [(e.side, e.kind) for e in env.episode.conversation.said]
+    kinds = [(e.side, e.kind) for e in env.episode.conversation.entries]
     first = kinds.index(("assistant", "call"))
-    assert "ann_bell_1" in env.episode.conversation.said[first - 3].text  # what the customer said
+    assert (
+        "ann_bell_1" in env.episode.conversation.entries[first - 3].text
+    )  # what the customer said
     act = next(
-        n for n, e in enumerate(env.episode.conversation.said) if "cancel_reservation(" in e.text
+        n for n, e in enumerate(env.episode.conversation.entries) if "cancel_reservation(" in e.text
     )
-    assert customer.AGREED in env.episode.conversation.said[act - 1].text
+    assert customer.AGREED in env.episode.conversation.entries[act - 1].text
 
 
 @pytest.mark.slow
@@ -404,7 +412,9 @@ ANSWERS = [
 @pytest.mark.parametrize(("message", "answer"), ANSWERS)
 def test_the_scripted_customer_answers_what_it_is_asked(message, answer):
     begun = make().episode.conversation
-    talk = replace(begun, said=(*begun.said, ConversationEntry("assistant", "message", message)))
+    talk = replace(
+        begun, entries=(*begun.entries, ConversationEntry("assistant", "message", message))
+    )
     assert customer.respond(talk) == answer
 
 

@@ -312,7 +312,7 @@ def test_the_tools_are_those_of_tau2_bench_and_the_customer_has_none():
     }
     assert TOOLS.tools["user"] == {}
     assert len(use(DATA, "list_all_airports")[1]) == 20
-    about = [json.loads(line) for line in TOOLS.listed("assistant")]
+    about = [json.loads(line) for line in TOOLS.descriptions("assistant")]
     assert len(about) == 14
     for tool in about:
         takes = parameters_of(TOOLS.tools["assistant"][tool["name"]])

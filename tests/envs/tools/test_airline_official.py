@@ -88,7 +88,7 @@ class Both:
         self.history.append(AssistantMessage(role="assistant", content=text))
         self.conversation = replace(
             self.conversation,
-            said=(*self.conversation.said, ConversationEntry("assistant", "message", text)),
+            entries=(*self.conversation.entries, ConversationEntry("assistant", "message", text)),
         )
 
     def compare(self) -> None:

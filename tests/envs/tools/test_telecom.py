@@ -359,7 +359,7 @@ ASKED = [
 def test_the_scripted_customer_does_what_a_message_names_or_means(message, calls):
     """The phone's mobile data is off, and all else as it should be."""
     phone = make("data_mode_off").episode.conversation.world.phone
-    assert [each.written() for each in customer.requested_calls(message, phone)] == calls
+    assert [each.to_text() for each in customer.requested_calls(message, phone)] == calls
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,9 @@ def test_the_scripted_customer_does_what_a_message_names_or_means(message, calls
 )
 def test_the_scripted_customer_answers_questions(message, answer):
     said = make("user_abroad_roaming_enabled_off").episode.conversation
-    said = replace(said, said=(*said.said, ConversationEntry("assistant", "message", message)))
+    said = replace(
+        said, entries=(*said.entries, ConversationEntry("assistant", "message", message))
+    )
     assert answer in customer.respond(said)
 
 
@@ -391,7 +393,7 @@ def test_the_scripted_customer_hangs_up_only_when_its_own_test_says_so():
                 ConversationEntry("assistant", "message", "Test it."),
                 ConversationEntry("user", "result", shown),
             )
-            answer = customer.respond(replace(said, said=(*said.said, *asked)))
+            answer = customer.respond(replace(said, entries=(*said.entries, *asked)))
             assert shown in answer
             assert (STOP in answer) == over
 

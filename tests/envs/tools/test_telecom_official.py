@@ -115,7 +115,7 @@ class Both:
             assert not done, (self.name, call)
         else:
             assert done, (self.name, call)
-        self.compare(call.written())
+        self.compare(call.to_text())
 
     def compare(self, after: str) -> None:
         theirs, ours = seen_there(self.env), seen_here(self.world)

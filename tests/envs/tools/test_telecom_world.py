@@ -286,10 +286,10 @@ def test_no_tool_raises_anything_else_or_changes_the_world_it_is_given(side):
 
 
 def test_a_description_names_every_argument():
-    told = {each["name"]: each for each in map(json.loads, TOOLS.listed("user"))}
+    told = {each["name"]: each for each in map(json.loads, TOOLS.descriptions("user"))}
     assert list(told["grant_app_permission"]["arguments"]) == ["app_name", "permission"]
     for side, tools in TOOLS.tools.items():
-        about = [json.loads(each) for each in TOOLS.listed(side)]
+        about = [json.loads(each) for each in TOOLS.descriptions(side)]
         assert [each["name"] for each in about] == list(tools)
         assert all(each["description"].endswith(".") for each in about)
 

@@ -230,7 +230,7 @@ def test_the_value_of_a_final_state_is_read_where_a_time_limit_cut(env, time_lim
     batch = engine.collect(partial(env, 1), [0])
     critic = engine.updater.critics["a_0"]
     torch.nn.init.constant_(critic.model.head.linear.bias, 7.0)
-    (a, b) = engine.updater.judged(critic, agent_trajectories(batch.episodes, ["a_0", "b_1"]))
+    (a, b) = engine.updater.score_turns(critic, agent_trajectories(batch.episodes, ["a_0", "b_1"]))
     assert batch.episodes[0].cut_off == ("a_0", "b_1")
     after = 7.0 if goes_on else 0.0
     assert a.advantages.item() == pytest.approx(a.turn.reward + after - 7.0, abs=1e-5)
@@ -307,7 +307,7 @@ def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):
     critic = engine.updater.critics["a_0"]
     torch.nn.init.normal_(critic.model.head.linear.weight)
     batch = engine.collect(partial(Lengths, 1), range(6))
-    items = engine.updater.judged(critic, agent_trajectories(batch.episodes, ["a_0", "b_1"]))
+    items = engine.updater.score_turns(critic, agent_trajectories(batch.episodes, ["a_0", "b_1"]))
     assert len(items) == 12
     parameters = critic.optimizer.parameters
     expected = [torch.zeros(p.shape) for p in parameters]

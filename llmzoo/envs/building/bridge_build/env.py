@@ -157,10 +157,10 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         if len(self.possible_agents) == 1:
             team = "You are builder_0. You build a bridge over a valley."
         else:
-            side, other = ("west", "east_1") if agent == "west_0" else ("east", "west_0")
+            side, partner = ("west", "east_1") if agent == "west_0" else ("east", "west_0")
             team = (
-                f"You are {agent}. You and {other} build a bridge over a valley, at the same time. You see and "
-                f"build the {side} side, {other} the other one; you reach x from {reach[0]} to {reach[-1]}."
+                f"You are {agent}. You and {partner} build a bridge over a valley, at the same time. You see and "
+                f"build the {side} side, {partner} the other one; you reach x from {reach[0]} to {reach[-1]}."
             )
         return (
             f"{team}\n"
@@ -177,9 +177,9 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             "The material air removes a block. The blocks stay until the next round."
         )
 
-    def shown(self, agent: str) -> str:
+    def describe_world(self, agent: str) -> str:
         task = self.episode.task
-        rows = self._rows(self._seen(agent))
+        rows = self._rows(self._visible_columns(agent))
         lines = [f"y={task.box.height - 1 - number:<2} {row}" for number, row in enumerate(rows)]
         return "\n".join(
             ["What you see:", *lines, f"     {self._tens_row()}", f"x=   {self._ones_row()}"]
@@ -187,7 +187,9 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
 
     def terse(self, agent: str) -> str:
         reach = self._reach(agent)
-        return "\n".join([f"reach {reach[0]} {reach[-1]}", *self._rows(self._seen(agent))])
+        return "\n".join(
+            [f"reach {reach[0]} {reach[-1]}", *self._rows(self._visible_columns(agent))]
+        )
 
     def board(self) -> str:
         return "\n".join(self._rows(range(self.episode.task.box.width)))
@@ -247,7 +249,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             if builder != agent
         ]
 
-    def _seen(self, agent: str) -> range:
+    def _visible_columns(self, agent: str) -> range:
         """The columns that an agent sees."""
         task = self.episode.task
         if len(self.possible_agents) == 1:
@@ -256,7 +258,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
 
     def _reach(self, agent: str) -> range:
         """The columns in which an agent builds."""
-        seen, width = self._seen(agent), self.episode.task.box.width
+        seen, width = self._visible_columns(agent), self.episode.task.box.width
         return range(max(0, seen.start - REACH), min(width, seen.stop + REACH))
 
     def _rows(self, columns: range) -> list[str]:

@@ -165,11 +165,11 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
         }
 
     def rules(self, agent: str) -> str:
-        other = next((builder for builder in self.possible_agents if builder != agent), None)
+        partner = next((builder for builder in self.possible_agents if builder != agent), None)
         team = (
-            f"You are {agent}. You and {other} build one house at the same time, without speaking. Each of you may "
+            f"You are {agent}. You and {partner} build one house at the same time, without speaking. Each of you may "
             "place a little more than half of the blocks of each material."
-            if other
+            if partner
             else f"You are {agent}. You build a house."
         )
         width, height, depth = self.episode.task.box
@@ -185,7 +185,7 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
             "The material air removes a block, which is lost. The blocks stay until the next round."
         )
 
-    def shown(self, agent: str) -> str:
+    def describe_world(self, agent: str) -> str:
         state = self.episode
         lines = ["The plan, layer by layer; each line is a z, from 0, and x runs along it:"]
         lines += self._layers(state.task.target)

@@ -148,12 +148,12 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
 
     def order_readers(self, agent: str) -> Mapping[str, Reader]:
         size = self.episode.task.size
-        own = self._workers_of(agent)
-        if len(own) == 1:
-            return fields.worker_readers(size, own[0])
+        workers = self._workers_of(agent)
+        if len(workers) == 1:
+            return fields.worker_readers(size, workers[0])
         return {
             worker: partial(_read_worker_order, fields.worker_readers(size, worker))
-            for worker in own
+            for worker in workers
         }
 
     def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[FieldState]:
@@ -166,12 +166,12 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
 
     def rules(self, agent: str) -> str:
         task = self.episode.task
-        own = self._workers_of(agent)
-        if len(own) == 1:
-            worker, other = own[0], "miner_1" if own[0] == "forester" else "forester_0"
+        workers = self._workers_of(agent)
+        if len(workers) == 1:
+            worker, partner = workers[0], "miner_1" if workers[0] == "forester" else "forester_0"
             kinds = {name: " and ".join(TAKES[name]) for name in WORKERS}
-            theirs = kinds[other.partition("_")[0]]
-            team = f"You are {agent}. You take {kinds[worker]}, {other} takes {theirs}; you work at the same time."
+            theirs = kinds[partner.partition("_")[0]]
+            team = f"You are {agent}. You take {kinds[worker]}, {partner} takes {theirs}; you work at the same time."
             form, before = "", ""
         else:
             team = f"You are {agent}. You move two workers: the forester takes wood, the miner stone and iron."
@@ -187,7 +187,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             f"pass: do nothing{self.message_rule()}"
         )
 
-    def shown(self, agent: str) -> str:
+    def describe_world(self, agent: str) -> str:
         state = self.episode
         stock = ", ".join(f"{state.world.stock[k]} {k}" for k in KINDS)
         lines = [f"The stock: {stock}."]
@@ -195,7 +195,9 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             x, z = state.world.places[worker]
             whose = "You are" if len(self.possible_agents) == 2 else f"The {worker} is"
             lines += [f"{whose} at x={x}, z={z}."]
-        known = [f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known(agent)]
+        known = [
+            f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known_stacks(agent)
+        ]
         lines += [f"Stacks that you have seen and that are left: {'; '.join(known) or 'none'}."]
         signs = "W wood, S stone, I iron, @ worker, ? not seen"
         return "\n".join([*lines, f"What you have seen ({signs}), from z=0:", *self._rows(agent)])
@@ -207,7 +209,9 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         for worker in self._workers_of(agent):
             x, z = state.world.places[worker]
             lines += [f"{worker} {x} {z} steps {state.task.steps}"]
-        known = [f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known(agent)]
+        known = [
+            f"{s.kind} {s.blocks} at {s.cell[0]} {s.cell[1]}" for s in self._known_stacks(agent)
+        ]
         return "\n".join([*lines, *known, *self._rows(agent)])
 
     def board(self) -> str:
@@ -234,30 +238,30 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        own = self._workers_of(agent)
-        if len(own) == 1 and self.message_chars and not state.messages:
-            return oracle.format_report(state.task, state.world, own[0], self.message_chars)
+        workers = self._workers_of(agent)
+        if len(workers) == 1 and self.message_chars and not state.messages:
+            return oracle.format_report(state.task, state.world, workers[0], self.message_chars)
         lines = []
-        for worker in own:
-            reported = self._told(agent, worker)
+        for worker in workers:
+            reported = self._reported_stacks(agent, worker)
             orders = oracle.plan_round(state.task, state.world, worker, reported)
             lines += [self._order_line(str(order), worker) for order in orders]
         return "\n".join(lines) or "pass"
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        own = self._workers_of(agent)
-        first = len(own) == 1 and self.message_chars and not state.messages
+        workers = self._workers_of(agent)
+        first = len(workers) == 1 and self.message_chars and not state.messages
         if first and rng.random() < 0.8:
-            return oracle.format_report(state.task, state.world, own[0], self.message_chars)
+            return oracle.format_report(state.task, state.world, workers[0], self.message_chars)
         lines = []
-        for worker in own:
-            reported = self._told(agent, worker)
+        for worker in workers:
+            reported = self._reported_stacks(agent, worker)
             orders = oracle.amateur(state.task, state.world, worker, reported, rng)
             lines += [self._order_line(order, worker) for order in orders]
         return "\n".join(lines) or "pass"
 
-    def _told(self, agent: str, worker: str) -> list[Stack]:
+    def _reported_stacks(self, agent: str, worker: str) -> list[Stack]:
         """The stacks that a worker knows of by word of mouth."""
         state = self.episode
         if not self.message_chars:
@@ -274,17 +278,19 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
     def _order_line(self, order: str, worker: str) -> str:
         return order if len(self.possible_agents) == 2 else f"{worker} {order}"
 
-    def _known(self, agent: str) -> list[Stack]:
-        seen = {s for worker in self._workers_of(agent) for s in self.episode.world.known(worker)}
+    def _known_stacks(self, agent: str) -> list[Stack]:
+        seen = {
+            s for worker in self._workers_of(agent) for s in self.episode.world.known_stacks(worker)
+        }
         return sorted(seen)
 
     def _rows(self, agent: str) -> list[str]:
         """The field as an agent has seen it."""
         field, size = self.episode.world, self.episode.task.size
-        own = self._workers_of(agent)
-        seen = frozenset[tuple[int, int]]().union(*(field.seen[worker] for worker in own))
+        workers = self._workers_of(agent)
+        seen = frozenset[tuple[int, int]]().union(*(field.seen[worker] for worker in workers))
         signs = {stack.cell: SIGNS[stack.kind] for stack in field.stacks}
-        signs |= {field.places[worker]: "@" for worker in own}
+        signs |= {field.places[worker]: "@" for worker in workers}
         return [
             "".join(signs.get((x, z), ".") if (x, z) in seen else "?" for x in range(size))
             for z in range(size)
@@ -308,12 +314,12 @@ _KINDS: Mapping[str, Literal["wood", "stone", "iron"]] = {
 }
 
 
-def _read_worker_order(own: Mapping[str, Reader], rest: str) -> Any:
+def _read_worker_order(readers: Mapping[str, Reader], rest: str) -> Any:
     """The order of a worker that is named before it."""
     verb, _, words = rest.partition(" ")
-    if verb.lower() not in own:
-        raise OrderRefused(f"after the worker comes {' or '.join(own)}")
-    return own[verb.lower()](words)
+    if verb.lower() not in readers:
+        raise OrderRefused(f"after the worker comes {' or '.join(readers)}")
+    return readers[verb.lower()](words)
 
 
 raw_env = ResourceGathering

@@ -59,7 +59,7 @@ class FieldState:
     def at(self, cell: Cell) -> Stack | None:
         return next((stack for stack in self.stacks if stack.cell == cell), None)
 
-    def known(self, worker: str) -> list[Stack]:
+    def known_stacks(self, worker: str) -> list[Stack]:
         """The stacks in the cells that a worker has seen."""
         return [stack for stack in self.stacks if stack.cell in self.seen[worker]]
 

@@ -42,7 +42,7 @@ _STACK = re.compile(r"\b(wood|stone|iron) ([0-9]) at ([0-9]{1,2}) ([0-9]{1,2})\b
 def format_report(task: FieldTask, field: FieldState, worker: str, limit: int) -> str:
     """The message of a worker: the stacks that others take, as many as fit into ``limit`` characters."""
     words: list[str] = []
-    for stack in field.known(worker):
+    for stack in field.known_stacks(worker):
         if stack.kind not in TAKES[worker]:
             more = f"{stack.kind} {stack.blocks} at {stack.cell[0]} {stack.cell[1]}"
             if len("; ".join([*words, more])) <= limit:
@@ -71,9 +71,9 @@ def plan_round(
         for kind, need in zip(KINDS, task.needs, strict=True)
         if kind in TAKES[worker]
     }
-    seen = {stack.cell: stack for stack in field.known(worker)}
-    own = {s.cell: s for s in reported if s.cell not in field.seen[worker]} | seen
-    left = [stack for stack in own.values() if missing.get(stack.kind, 0) > 0]
+    seen = {stack.cell: stack for stack in field.known_stacks(worker)}
+    stacks = {s.cell: s for s in reported if s.cell not in field.seen[worker]} | seen
+    left = [stack for stack in stacks.values() if missing.get(stack.kind, 0) > 0]
     orders: list[GoOrder | TakeOrder] = []
     while left:
         stack = min(left, key=lambda each: (distance(here, each.cell), each))
@@ -99,8 +99,8 @@ def is_solvable(task: FieldTask, rounds: int) -> bool:
     """Whether a pair of experts gathers everything: a round of reports, and then walks."""
     field = initial_field(task, WORKERS)
     reported = {
-        worker: [s for s in field.known(other) if s.kind in TAKES[worker]]
-        for worker, other in zip(WORKERS, reversed(WORKERS), strict=True)
+        worker: [s for s in field.known_stacks(partner) if s.kind in TAKES[worker]]
+        for worker, partner in zip(WORKERS, reversed(WORKERS), strict=True)
     }
     for _ in range(rounds - 1):
         given = {

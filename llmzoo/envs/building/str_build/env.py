@@ -147,14 +147,14 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         }
 
     def rules(self, agent: str) -> str:
-        own = " and ".join(MATERIALS[material] for material in self._materials(agent))
-        other = next((builder for builder in self.possible_agents if builder != agent), None)
+        own_materials = " and ".join(MATERIALS[material] for material in self._materials(agent))
+        partner = next((builder for builder in self.possible_agents if builder != agent), None)
         material = MATERIALS[OWN[0] if agent == "builder_1" else OWN[1]]
         team = (
-            f"You are {agent}. You and {other} build on one wall at the same time, without speaking. You place "
-            f"{own}, {other} places {material}."
-            if other
-            else f"You are {agent}. You build on a wall. You place {own}."
+            f"You are {agent}. You and {partner} build on one wall at the same time, without speaking. You place "
+            f"{own_materials}, {partner} places {material}."
+            if partner
+            else f"You are {agent}. You build on a wall. You place {own_materials}."
         )
         box = self.episode.task.box
         return (
@@ -163,13 +163,13 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             "above the other must be of different materials.\n"
             f"x counts from the left, 0 to {box.width - 1}; y from the ground up, 0 to {box.height - 1}; z is 0.\n"
             f"Write orders, one a line, at most {self.most}:\n"
-            f"setblock x y z material: place one block, such as: setblock 0 0 0 {own.partition(' ')[0]}\n"
+            f"setblock x y z material: place one block, such as: setblock 0 0 0 {own_materials.partition(' ')[0]}\n"
             "fill x1 y1 z1 x2 y2 z2 material: place blocks in all cells from one corner to the other\n"
             "pass: do nothing\n"
             "The material air removes a block. The blocks stay until the next round."
         )
 
-    def shown(self, agent: str) -> str:
+    def describe_world(self, agent: str) -> str:
         task = self.episode.task
         lines = ["The plan:", *_number_rows(task.rows)]
         if any(self.episode.world):
@@ -180,9 +180,9 @@ class StrBuild(BuildingSite[WordTask, bytes]):
         return "\n".join(lines)
 
     def terse(self, agent: str) -> str:
-        own = " ".join(MATERIALS[material] for material in self._materials(agent))
+        own_materials = " ".join(MATERIALS[material] for material in self._materials(agent))
         standing = ["stands", *self._standing_rows()] if any(self.episode.world) else []
-        return "\n".join([own, "plan", *self.episode.task.rows, *standing])
+        return "\n".join([own_materials, "plan", *self.episode.task.rows, *standing])
 
     def board(self) -> str:
         """What stands; a # where a block is missing."""

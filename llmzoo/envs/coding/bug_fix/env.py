@@ -90,15 +90,15 @@ _MAX_FIX_CHARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class RepairState:
-    """The state of an episode. ``after``: the report of the public tests on the last fix. ``said``: each
-    agent's last answer in normal form. ``told``: in the split view, what each agent is told of its last
+    """The state of an episode. ``after``: the report of the public tests on the last fix. ``last_actions``: each
+    agent's last answer in normal form. ``notices``: in the split view, what each agent is told of its last
     answer."""
 
     task: BugTask
     after: str = ""
-    said: Mapping[str, str] = field(default_factory=dict)
+    last_actions: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
-    told: Mapping[str, str] = field(default_factory=dict)
+    notices: Mapping[str, str] = field(default_factory=dict)
 
 
 class BugFix(TextEnv):
@@ -154,7 +154,7 @@ class BugFix(TextEnv):
         self.episode = RepairState(chosen)
 
     def describe(self) -> Mapping[str, Any]:
-        return describe_task(self.tasks, self.episode.task.broken, self.episode.task)
+        return describe_task(self.tasks, self.episode.task.broken_source, self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
         if self.view == "split" and agent == LOCATOR:
@@ -175,7 +175,7 @@ class BugFix(TextEnv):
         """Deliver the locator's message."""
         message, reason = parse_message(text, self.message_chars)
         self._say(LOCATOR, message or NOT_DELIVERED)
-        self._told(LOCATOR, reason and f"Your last message was not delivered: {reason}.")
+        self._set_notice(LOCATOR, reason and f"Your last message was not delivered: {reason}.")
         return penalize_undelivered({LOCATOR: reason})
 
     def _score_location(self, text: str, scores: dict[str, float]) -> list[str]:
@@ -196,7 +196,7 @@ class BugFix(TextEnv):
 
     def _score_fix(self, text: str, scores: dict[str, float]) -> list[str]:
         """Score a fix; what was wrong with the answer."""
-        broken = self.episode.task.broken
+        broken = self.episode.task.broken_source
         self._say(FIXER, truncate(text, _MAX_FIX_CHARS))
         try:
             program = scoring.apply_fix(broken, text)
@@ -204,8 +204,8 @@ class BugFix(TextEnv):
             scores["tests"] = 0.0
             scores["parses"] = scoring.WEIGHTS["parses"] * scoring.parse_share(broken, text)
             why = f"{halves.UNUSABLE[:-1]}: {truncate(str(reason), _MAX_VALUE_CHARS)}"
-            self._told(FIXER, why)
-            self._judged(halves.UNUSABLE if self.view == "split" else why)
+            self._set_notice(FIXER, why)
+            self._set_report(halves.UNUSABLE if self.view == "split" else why)
             return [f"malformed: {reason}"]
         gained, trouble = self._try(program)
         if not trouble and (left_out := programs.left_out_reason(text)):
@@ -217,7 +217,7 @@ class BugFix(TextEnv):
     def expert(self, agent: str) -> str:
         task = self.episode.task
         if self.view == "split":
-            heard = self.episode.said.get(LOCATOR, "")
+            heard = self.episode.last_actions.get(LOCATOR, "")
             if agent == LOCATOR:
                 return oracle.expert_message(task, self.message_chars)
             return oracle.expert_repair(task, heard, self.turn)
@@ -227,7 +227,7 @@ class BugFix(TextEnv):
     def amateur(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         if self.view == "split":
-            heard = self.episode.said.get(LOCATOR, "")
+            heard = self.episode.last_actions.get(LOCATOR, "")
             if agent == LOCATOR:
                 return oracle.noisy_message(task, self.message_chars, rng)
             return oracle.noisy_repair(task, heard, rng)
@@ -238,12 +238,12 @@ class BugFix(TextEnv):
         """Test a fixed program: the share of failed tests that it gains, and what kept it from running."""
         public, hidden = self.episode.task.program.calls()
         shown = self._check(program, public)
-        before = _share(self._check(self.episode.task.broken, hidden))
+        before = _share(self._check(self.episode.task.broken_source, hidden))
         after = _share(self._check(program, hidden))
         self.success = shown.ok and after == 1.0
-        self._told(FIXER, halves.TRIED)
+        self._set_notice(FIXER, halves.TRIED)
         report = halves.format_report if self.view == "split" else _report
-        self._judged(report(public, shown.cases))
+        self._set_report(report(public, shown.cases))
         return scoring.tests_share(before, after), judging.failure_reason(shown)
 
     def _check(self, program: str, calls: Sequence[Call]) -> Verdict:
@@ -252,18 +252,18 @@ class BugFix(TextEnv):
         return judging.check_calls(program, calls, self._limits)
 
     def _say(self, part: str, text: str) -> None:
-        self.episode = replace(self.episode, said={**self.episode.said, part: text})
+        self.episode = replace(self.episode, last_actions={**self.episode.last_actions, part: text})
 
     def _record_location(self, what: str) -> None:
         """Keep a location for the other agent; in the split view it stands in the fixer's own answer."""
         if self.view == "full":
             self._say(LOCATOR, what)
 
-    def _told(self, agent: str, what: str) -> None:
-        self.episode = replace(self.episode, told={**self.episode.told, agent: what})
+    def _set_notice(self, agent: str, notice: str) -> None:
+        self.episode = replace(self.episode, notices={**self.episode.notices, agent: notice})
 
-    def _judged(self, after: str) -> None:
-        self.episode = replace(self.episode, after=after)
+    def _set_report(self, report: str) -> None:
+        self.episode = replace(self.episode, after=report)
 
     # Prompts
 
@@ -271,11 +271,18 @@ class BugFix(TextEnv):
         if self.view == "split":
             return self._split_prompt(agent)
         repair = self.episode
-        lines = [_ROLES[agent], "", "The program:", "", _with_line_numbers(repair.task.broken), ""]
+        lines = [
+            _ROLES[agent],
+            "",
+            "The program:",
+            "",
+            _with_line_numbers(repair.task.broken_source),
+            "",
+        ]
         public, _ = repair.task.program.calls()
-        lines += [_report(public, self._check(repair.task.broken, public).cases), ""]
+        lines += [_report(public, self._check(repair.task.broken_source, public).cases), ""]
         lines += [f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
-        messages = repair.said
+        messages = repair.last_actions
         if agent == FIXER and LOCATOR in messages:
             lines += [f"The locator says: {messages[LOCATOR]}"]
         elif LOCATOR in messages:
@@ -290,16 +297,16 @@ class BugFix(TextEnv):
         """What an agent reads in the split view."""
         repair = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
-        notice, answer = repair.told.get(agent, ""), repair.said.get(FIXER)
+        notice, answer = repair.notices.get(agent, ""), repair.last_actions.get(FIXER)
         if agent == FIXER:
-            code = _with_line_numbers(halves.without_docstrings(repair.task.broken))
+            code = _with_line_numbers(halves.without_docstrings(repair.task.broken_source))
             forms = [_FORMATS[part] for part in self._parts(agent)]
-            message = repair.said.get(LOCATOR)
+            message = repair.last_actions.get(LOCATOR)
             return halves.fixer_prompt(
                 code, heading, message, answer, notice, forms, self.message_chars
             )
         public, _ = repair.task.program.calls()
-        ends = halves.format_report(public, self._check(repair.task.broken, public).cases)
+        ends = halves.format_report(public, self._check(repair.task.broken_source, public).cases)
         meant = halves.purposes(repair.task.program.source)
         return halves.locator_prompt(
             meant, ends, heading, notice, answer, repair.after, self.message_chars
@@ -311,7 +318,7 @@ class BugFix(TextEnv):
         return (LOCATOR, FIXER) if both else (agent,)
 
     def board(self) -> str:
-        return _with_line_numbers(self.episode.task.broken)
+        return _with_line_numbers(self.episode.task.broken_source)
 
 
 _ROLES = {

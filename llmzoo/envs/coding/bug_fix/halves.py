@@ -47,7 +47,7 @@ def without_docstrings(source: str) -> str:
 def locations(task: BugTask) -> frozenset[tuple[str, int]]:
     """The functions and lines where the code without docstrings is broken."""
     return mutations.locations(
-        without_docstrings(task.program.source), without_docstrings(task.broken)
+        without_docstrings(task.program.source), without_docstrings(task.broken_source)
     )
 
 
@@ -84,14 +84,14 @@ def locator_prompt(
     purposes: str,
     ends: str,
     heading: str,
-    own: str | None,
+    notice: str | None,
     answer: str | None,
     after: str,
     limit: int,
 ) -> str:
     """What the locator reads.
 
-    ``ends``: how the tests of the broken program end, ``after``: those of the last fix. ``own``: what is to
+    ``ends``: how the tests of the broken program end, ``after``: those of the last fix. ``notice``: what is to
     be said of the agent's last message. ``answer``: the fixer's last answer, None before the first.
     """
     lines = [
@@ -105,7 +105,7 @@ def locator_prompt(
         "",
         heading,
     ]
-    lines += ["", own] if own else []
+    lines += ["", notice] if notice else []
     if answer is not None:
         lines += ["", "The fixer's last answer:", quote_message(answer, limit), "", after]
     return "\n".join(

@@ -51,13 +51,13 @@ def noisy_fix(task: BugTask, rng: random.Random) -> str:
     tests, or one that does not parse."""
     kind = rng.choice(("right", "broken", "mistake", "by heart", "colon"))
     if kind == "broken":
-        return _fence(task.broken)
+        return _fence(task.broken_source)
     if kind == "mistake":
         mutants = rng.choice(list(mutations.changes(task.program.source)))
         try:
             return _fence(mutations.mutate(task.program.source, [mutants]))
         except ValueError:
-            return _fence(task.broken)
+            return _fence(task.broken_source)
     if kind == "by heart":
         return _fence(memorize_public_tests(task))
     if kind == "colon":
@@ -68,7 +68,7 @@ def noisy_fix(task: BugTask, rng: random.Random) -> str:
 def memorize_public_tests(task: BugTask) -> str:
     """The broken program, preceded by a look-up of the public tests."""
     public, _ = task.program.calls()
-    tree = syntax.parse(task.broken)
+    tree = syntax.parse(task.broken_source)
     function = next(
         node
         for node in tree.body
@@ -97,7 +97,7 @@ def expert_message(task: BugTask, limit: int) -> str:
 def expert_repair(task: BugTask, heard: str, turn: int) -> str:
     """A location and a fix: a form of the program with which all that was told is true, another one each
     turn. The order of the forms depends on the code alone."""
-    code = halves.without_docstrings(task.broken)
+    code = halves.without_docstrings(task.broken_source)
     likely = _consistent_forms(task.program.name, code, heard)
     random.Random(code).shuffle(likely)
     return _repair(code, likely[turn % len(likely)])
@@ -107,13 +107,13 @@ def noisy_message(task: BugTask, limit: int, rng: random.Random) -> str:
     """The public tests, or only the first, or with another digit here and there; or a complaint."""
     message = expert_message(task, limit)
     digit = rng.choice("0123456789")
-    other = message.replace(rng.choice("0123456789"), digit)
-    return rng.choice((message, message.partition("\n")[0], other, "It does not work."))
+    corrupted = message.replace(rng.choice("0123456789"), digit)
+    return rng.choice((message, message.partition("\n")[0], corrupted, "It does not work."))
 
 
 def noisy_repair(task: BugTask, heard: str, rng: random.Random) -> str:
     """A form that agrees with what was told, any form, one that does not parse, or the code as it is."""
-    code = halves.without_docstrings(task.broken)
+    code = halves.without_docstrings(task.broken_source)
     kind = rng.choice(("told", "told", "any", "colon", "broken"))
     if kind == "broken":
         return _fence(code)
@@ -147,7 +147,7 @@ def _forms(name: str) -> Mapping[str, Mapping[str, str]]:
     """The right form of a program and its broken ones, without docstrings, each with what public calls give."""
     known = [task for task in tasks.load_tasks(None) if task.program.name == name]
     forms = {}
-    for source in (known[0].program.source, *(task.broken for task in known)):
+    for source in (known[0].program.source, *(task.broken_source for task in known)):
         public, _ = known[0].program.calls()
         cases = judging.check_calls(source, public).cases
         forms[halves.without_docstrings(source)] = {

@@ -47,13 +47,13 @@ class BugTask:
     mutants: tuple[str, ...]
 
     @property
-    def broken(self) -> str:
+    def broken_source(self) -> str:
         return _apply_mutants(self.program.source, self.mutants)
 
     @property
     def locations(self) -> frozenset[tuple[str, int]]:
         """The functions and lines where it is broken."""
-        return _locations(self.program.source, self.broken)
+        return _locations(self.program.source, self.broken_source)
 
 
 def canonical(task: BugTask) -> str:

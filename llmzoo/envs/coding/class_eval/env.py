@@ -133,7 +133,7 @@ class ClassEval(TextEnv):
         self._limits = Limits(time_limit=time_limit)
         loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
         playable = loaded.filter_tasks(_is_playable, num_agents, asked=False)
-        self.tasks = playable.listed(tasks.canonical, split)
+        self.tasks = playable.task_list(tasks.canonical, split)
         self.fallback = self.tasks.fallback
         self.episode: ClassEvalState
 
@@ -216,7 +216,7 @@ class ClassEval(TextEnv):
 
     def prompt(self, agent: str) -> str:
         writing = self.episode
-        own = ", ".join(writing.own[agent])
+        own_methods = ", ".join(writing.own[agent])
         lines = [
             f"You are {agent}, one of {len(writing.own)} writers of one Python class. All of you write "
             "at the same time, nobody sees what the others write, and the answers are merged."
@@ -228,7 +228,7 @@ class ClassEval(TextEnv):
             writing.task.skeleton.rstrip(),
             "```",
             "",
-            f"Write these methods and no others: {own}",
+            f"Write these methods and no others: {own_methods}",
         ]
         others = [name for name in writing.task.methods if name not in writing.own[agent]]
         if others:
@@ -265,11 +265,11 @@ class ClassEval(TextEnv):
             counts.append(f"{method} {passed} of {len(names)}")
         lines = [f"Public tests passed: {', '.join(counts)}."]
         whole = {name.partition(".")[0] for name in public.names} - set(suites.values())
-        mine = {suites[method] for method in writing.own[agent]} | whole
+        own_suites = {suites[method] for method in writing.own[agent]} | whole
         failed = [
             name
             for name in public.names
-            if name.partition(".")[0] in mine and results.get(name) != ""
+            if name.partition(".")[0] in own_suites and results.get(name) != ""
         ]
         sources_of = tasks.test_sources(writing.task.tests)
         for name in failed[:_MAX_SHOWN]:

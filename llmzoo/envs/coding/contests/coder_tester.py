@@ -89,7 +89,7 @@ class CoderTester(TextEnv):
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[Problem]:
         """The problems of a split."""
-        return self.public_set.load(source, on_bad_record).listed(canonical, split)
+        return self.public_set.load(source, on_bad_record).task_list(canonical, split)
 
     # TextEnv's side
 

@@ -169,7 +169,7 @@ class Contests(CoderTester):
                 f"{len(whole)} of {len(loaded.tasks)} problems of {source} are not so, such as "
                 f"{whole[0].name or whole[0].statement[:60]!r}"
             )
-        return loaded.listed(tasks.canonical, split)
+        return loaded.task_list(tasks.canonical, split)
 
     # The split view
 
@@ -181,7 +181,7 @@ class Contests(CoderTester):
         message, reason = parse_message(text, self.message_chars)
         answers = {**self.episode.answers, TESTER: message or NOT_DELIVERED}
         notice = reason and f"Your last message was not delivered: {reason}."
-        self.episode = replace(self.episode, answers=answers, told=notice)
+        self.episode = replace(self.episode, answers=answers, notice=notice)
         return penalize_undelivered({TESTER: reason})
 
     def _write(self, text: str) -> Outcome:
@@ -209,8 +209,8 @@ class Contests(CoderTester):
         problem, answers = self.episode.problem, self.episode.answers
         if agent == TESTER:
             return oracle.expert_message(problem, self.limits, self.message_chars, self.turn)
-        heard, own = answers.get(TESTER, ""), self.episode.last_program
-        return oracle.assemble_program(problem, heard, own, self.turn)
+        heard, last_program = answers.get(TESTER, ""), self.episode.last_program
+        return oracle.assemble_program(problem, heard, last_program, self.turn)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
@@ -218,8 +218,8 @@ class Contests(CoderTester):
         problem, answers = self.episode.problem, self.episode.answers
         if agent == TESTER:
             return oracle.noisy_message(problem, self.message_chars, self.turn, rng)
-        heard, own = answers.get(TESTER, ""), self.episode.last_program
-        return oracle.noisy_assembly(problem, heard, own, self.turn, rng)
+        heard, last_program = answers.get(TESTER, ""), self.episode.last_program
+        return oracle.noisy_assembly(problem, heard, last_program, self.turn, rng)
 
 
 @cache

@@ -98,13 +98,13 @@ def _formulas(
     for name in names:
         if [known[name] for known in found] == values:
             fitting = True
-            yield _named(name)
+            yield _lookup_expression(name)
     pairs = [*product(numbers, repeat=2)]
     if kind is int:
         for (form, join), (a, b) in product(_JOINS.items(), pairs):
             if [join(known[a], known[b]) for known in found] == values:
                 fitting = True
-                yield form.format(a=_named(a), b=_named(b))
+                yield form.format(a=_lookup_expression(a), b=_lookup_expression(b))
     if fitting:
         return
     distinct = [value for n, value in enumerate(values) if value not in values[:n]]
@@ -113,7 +113,7 @@ def _formulas(
     for (form, test), (a, b) in product(_TESTS.items(), pairs if len(distinct) == 2 else ()):
         yes, no = distinct
         if [yes if test(known[a], known[b]) else no for known in found] == values:
-            yield f"({yes!r} if {form.format(a=_named(a), b=_named(b))} else {no!r})"
+            yield f"({yes!r} if {form.format(a=_lookup_expression(a), b=_lookup_expression(b))} else {no!r})"
 
 
 def _value(text: str, data: bool) -> Any:
@@ -126,7 +126,7 @@ def _value(text: str, data: bool) -> Any:
         return text
 
 
-def _named(name: str) -> str:
+def _lookup_expression(name: str) -> str:
     return f"f[{name!r}]"
 
 

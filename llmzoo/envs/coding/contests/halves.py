@@ -54,8 +54,8 @@ def tester_prompt(contest: ContestState, heading: str, limit: int) -> str:
         "",
         heading,
     ]
-    if contest.told:
-        lines += ["", contest.told]
+    if contest.notice:
+        lines += ["", contest.notice]
     elif TESTER in contest.answers:
         lines += ["", "Your last message:", quote_message(contest.answers[TESTER])]
     if contest.last_program:

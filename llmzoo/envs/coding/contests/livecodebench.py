@@ -141,7 +141,7 @@ class LiveCodeBench(CoderTester):
                 f"{loaded.source}: none of its {len(loaded.tasks)} problems was published from "
                 f"{self.since or 'the beginning'} until {self.until}"
             )
-        return chosen.listed(tasks.canonical, split)
+        return chosen.task_list(tasks.canonical, split)
 
 
 def _is_published(problem: Problem, since: str, until: str) -> bool:

@@ -37,7 +37,7 @@ class ContestState:
     public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
     ``broke``: how the program was stopped, if it did not run to its end on any public test.
 
-    In the split view the tester's answer is its message; ``told``: why it was not delivered; ``wrote``: the
+    In the split view the tester's answer is its message; ``notice``: why it was not delivered; ``wrote``: the
     coder's last answer as it was written.
     """
 
@@ -52,7 +52,7 @@ class ContestState:
     broke: str = ""
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     share: float = 0.0
-    told: str = ""
+    notice: str = ""
     last_program: str = ""
 
     @property

@@ -44,7 +44,7 @@ class FunctionTask:
     solution: tuple[str, ...] = field(default=(), compare=False)
 
     @property
-    def hidden(self) -> str:
+    def hidden_tests(self) -> str:
         """The tests that pay: those that nobody is shown, or all tests if none are left, or if one
         constant passes those that are left.
         """
@@ -53,7 +53,7 @@ class FunctionTask:
     @property
     def floor(self) -> float:
         """The largest share of the hidden tests that a program passes by always returning one value."""
-        return _floor(self.hidden, self.entry_point)
+        return _floor(self.hidden_tests, self.entry_point)
 
 
 def contract(task: FunctionTask) -> str:

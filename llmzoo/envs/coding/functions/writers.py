@@ -115,7 +115,7 @@ class TwoWriters(TextEnv):
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
         """The tasks of a split."""
         loaded = self.public_set.load(source, on_bad_record)
-        return loaded.filter_tasks(_has_verdict, asked=False).listed(canonical, split)
+        return loaded.filter_tasks(_has_verdict, asked=False).task_list(canonical, split)
 
     # TextEnv's side
 
@@ -134,7 +134,7 @@ class TwoWriters(TextEnv):
             functions |= programs.functions(source)
         facts = scoring.collect_facts(functions, self.helpers, task.entry_point, parses=parses)
         program = programs.merge(*agent_programs.values()) if facts.main else ""
-        verdict = self._judge(program, task.hidden)
+        verdict = self._judge(program, task.hidden_tests)
         share = verdict.passed / verdict.total if verdict and verdict.total else 0.0
         if self.scale == "unit":
             share = scoring.score_tests(share, task.floor)
@@ -212,9 +212,9 @@ class TwoWriters(TextEnv):
 
     def _read(self, agent: str, text: str) -> str:
         """The program in an answer, without the functions of other agents; raises ``NoProgram``."""
-        own = self._duties(agent)
-        others = {*self.helpers, self.episode.task.entry_point} - {*own}
-        program = programs.remove_definitions(programs.extract(text, own), others)
+        duties = self._duties(agent)
+        others = {*self.helpers, self.episode.task.entry_point} - {*duties}
+        program = programs.remove_definitions(programs.extract(text, duties), others)
         programs.merge(program)  # raises for a program that cannot be merged
         return program
 
@@ -230,7 +230,7 @@ class TwoWriters(TextEnv):
         mention such as ``0 if aux else 1`` does not use a helper."""
         others = [programs.remove_definitions(source, {helper}) for source in sources]
         program = programs.merge(_IDLE_HELPER.format(name=helper), *others)
-        return self._judge(program, self.episode.task.hidden)
+        return self._judge(program, self.episode.task.hidden_tests)
 
     def _find_needed_helpers(self, sources: Sequence[str], verdict: Verdict) -> list[str]:
         """The helpers without which the program passes fewer hidden tests."""

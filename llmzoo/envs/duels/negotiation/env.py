@@ -91,23 +91,23 @@ from llmzoo.errors import ConfigError
 class NegotiationState:
     """The state of an episode.
 
-    said: the answers so far with the numbers of their players; an answer is None if it was malformed.
+    actions: the answers so far with the numbers of their players; an answer is None if it was malformed.
     division: the share of player 0 in the deal. refused: what was wrong with a player's last answer.
     """
 
     scenario: Scenario
-    said: tuple[tuple[int, NegotiationAnswer | None], ...] = ()
+    actions: tuple[tuple[int, NegotiationAnswer | None], ...] = ()
     division: Share | None = None
     refused: Mapping[int, str] = field(default_factory=dict)
 
     def last_offer(self, player: int) -> Share | None:
         """The last offer of a player: what it wants for itself."""
-        offers = [a.share for number, a in self.said if number == player and a and a.share]
+        offers = [a.share for number, a in self.actions if number == player and a and a.share]
         return offers[-1] if offers else None
 
-    def answered(self, player: int) -> int:
-        """How many answers a player has given."""
-        return sum(number == player for number, _ in self.said)
+    def action_count(self, player: int) -> int:
+        """The number of actions that a player has taken, malformed ones included."""
+        return sum(number == player for number, _ in self.actions)
 
 
 class Negotiation(TextEnv):
@@ -169,10 +169,10 @@ class Negotiation(TextEnv):
                 raise MalformedError(f"there is no offer of {PLAYERS[1 - player]} to accept")
         except MalformedError as reason:
             refused[player] = str(reason)
-            self.episode = replace(state, said=(*state.said, (player, None)), refused=refused)
+            self.episode = replace(state, actions=(*state.actions, (player, None)), refused=refused)
             parts = {agent: {"illegal": -self.illegal_penalty}}
             return Outcome(local=parts, errors={agent: f"malformed: {reason}"})
-        self.episode = replace(state, said=(*state.said, (player, answer)), refused=refused)
+        self.episode = replace(state, actions=(*state.actions, (player, answer)), refused=refused)
         return Outcome() if answer.share is not None else self._close_deal(player)
 
     def _close_deal(self, accepting: int) -> Outcome:
@@ -183,7 +183,7 @@ class Negotiation(TextEnv):
         division = taken if accepting == 1 else scenario.rest(taken)
         self.episode = replace(self.episode, division=division)
         self.success = scenario.is_efficient(division)
-        paid = scenario.paid(division)
+        paid = scenario.payoffs(division)
         return Outcome(
             team={"joint": sum(paid) / scenario.most()},
             local={a: {"deal": p / scenario.total} for a, p in zip(PLAYERS, paid, strict=True)},
@@ -198,7 +198,7 @@ class Negotiation(TextEnv):
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         scenario, division = self.episode.scenario, self.episode.division
-        paid = (0, 0) if division is None else scenario.paid(division)
+        paid = (0, 0) if division is None else scenario.payoffs(division)
         player = PLAYERS.index(agent)
         return {
             **super().ending(agent),
@@ -214,11 +214,11 @@ class Negotiation(TextEnv):
         return self._terse(player) if self.prompt_style == "terse" else self._full_prompt(player)
 
     def _full_prompt(self, player: int) -> str:
-        scenario, other = self.episode.scenario, PLAYERS[1 - player]
+        scenario, partner = self.episode.scenario, PLAYERS[1 - player]
         parts = [
-            f"You are {PLAYERS[player]}. You and {other} divide {self._things()}.",
+            f"You are {PLAYERS[player]}. You and {partner} divide {self._things()}.",
             f"{self._worths(player)} Everything together is worth {scenario.total} to you, and {scenario.total} to "
-            f"{other} as well. You do not know what a book, a hat and a ball are worth to {other}.",
+            f"{partner} as well. You do not know what a book, a hat and a ball are worth to {partner}.",
             "If one of you accepts an offer of the other, each is paid what its share is worth. Without a "
             "deal, both are paid nothing.",
             "\n".join(self._history(player)),
@@ -228,20 +228,22 @@ class Negotiation(TextEnv):
         left = [self._answers_left(number) for number in (player, 1 - player)]
         if not left[0]:
             return "\n\n".join([*parts, "You have no answers left."])
-        parts += [f"Answers left: you {left[0]}, {other} {left[1]}."]
+        parts += [f"Answers left: you {left[0]}, {partner} {left[1]}."]
         if player in self.episode.refused:
             parts += [f"Your last answer was not delivered: {self.episode.refused[player]}."]
-        how = f'End with a line "Offer: {EXAMPLE}" that names what you want for yourself; {other} gets the rest.'
+        how = f'End with a line "Offer: {EXAMPLE}" that names what you want for yourself; {partner} gets the rest.'
         if self.message_chars:
-            how = f"You may write to {other} first, at most {self.message_chars} characters. {how}"
+            how = (
+                f"You may write to {partner} first, at most {self.message_chars} characters. {how}"
+            )
         if self.episode.last_offer(1 - player) is not None:
-            how += f' Or end with the line "{ACCEPT}", if you take the last offer of {other}.'
+            how += f' Or end with the line "{ACCEPT}", if you take the last offer of {partner}.'
         return "\n\n".join([*parts, how])
 
     def _history(self, player: int) -> list[str]:
         """The offers and messages so far, in lines."""
         lines = []
-        for number, answer in self.episode.said:
+        for number, answer in self.episode.actions:
             name = "You" if number == player else PLAYERS[number]
             if answer is None:
                 lines += [f"{name}: nothing that was delivered"]
@@ -262,7 +264,7 @@ class Negotiation(TextEnv):
             " ".join(map(str, state.scenario.worths[player])),
         )
         lines = [f"divide {player} pool {pool} worth {worths} left {self._answers_left(player)}"]
-        for number, answer in state.said:
+        for number, answer in state.actions:
             action = "refused" if answer is None else "accept"
             if answer is not None and answer.share is not None:
                 action = format_digits(answer.share)
@@ -279,7 +281,7 @@ class Negotiation(TextEnv):
         return f"To you, {book}, {hat} and {ball}."
 
     def _answers_left(self, player: int) -> int:
-        return self.max_turns - self.episode.answered(player)
+        return self.max_turns - self.episode.action_count(player)
 
     # For people and scripts
 
@@ -289,10 +291,10 @@ class Negotiation(TextEnv):
         return "\n".join([f"{self._things()}; of {', '.join(KINDS)}", *worths, *self._history(2)])
 
     def expert(self, agent: str) -> str:
-        return self._written(oracle.expert(self._view(agent)))
+        return self._format_action(oracle.expert(self._view(agent)))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
-        return self._written(oracle.amateur(self._view(agent), rng))
+        return self._format_action(oracle.amateur(self._view(agent), rng))
 
     def _view(self, agent: str) -> oracle.NegotiationView:
         player = PLAYERS.index(agent)
@@ -306,7 +308,7 @@ class Negotiation(TextEnv):
             self.max_turns,
         )
 
-    def _written(self, share: Share | None) -> str:
+    def _format_action(self, share: Share | None) -> str:
         if self.prompt_style == "terse":
             return ACCEPT.lower() if share is None else format_digits(share)
         return ACCEPT if share is None else f"Offer: {format_share(share)}"

@@ -36,23 +36,23 @@ class Scenario:
 
     def rest(self, share: Share) -> Share:
         """What is left of the pool."""
-        books, hats, balls = (n - own for n, own in zip(self.pool, share, strict=True))
+        books, hats, balls = (n - taken for n, taken in zip(self.pool, share, strict=True))
         return books, hats, balls
 
     def shares(self) -> tuple[Share, ...]:
         """All shares of the pool."""
         return _possible_shares(self.pool)
 
-    def paid(self, division: Share) -> tuple[int, int]:
+    def payoffs(self, division: Share) -> tuple[int, int]:
         """What a division is worth to each player."""
         return self.worth(0, division), self.worth(1, self.rest(division))
 
     def is_efficient(self, division: Share) -> bool:
         """Whether no other division is worth more to one player and no less to the other (Pareto)."""
-        first, second = self.paid(division)
+        first, second = self.payoffs(division)
         return not any(
             a >= first and b >= second and (a, b) != (first, second)
-            for a, b in map(self.paid, self.shares())
+            for a, b in map(self.payoffs, self.shares())
         )
 
     def fair_division(self) -> Share:
@@ -61,10 +61,10 @@ class Scenario:
 
     def most(self) -> int:
         """The largest sum of both worths."""
-        return max(map(sum, map(self.paid, self.shares())))
+        return max(map(sum, map(self.payoffs, self.shares())))
 
     def _fairness(self, division: Share) -> tuple[int, int, Share]:
-        first, second = self.paid(division)
+        first, second = self.payoffs(division)
         return first * second, first + second, division
 
 

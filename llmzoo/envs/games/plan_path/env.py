@@ -112,7 +112,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
                 min_distance=min_distance,
             )
         else:
-            grids = tasks.load_tasks(source, on_bad_record).listed(tasks.canonical, split)
+            grids = tasks.load_tasks(source, on_bad_record).task_list(tasks.canonical, split)
         super().__init__(
             grids,
             num_agents=num_agents,

@@ -137,7 +137,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
                 f"{', '.join(_explicit_arguments(generating))} are for generated levels; {source} has its own"
             )
         else:
-            chosen = tasks.load_tasks(source, on_bad_record).listed(tasks.canonical, split)
+            chosen = tasks.load_tasks(source, on_bad_record).task_list(tasks.canonical, split)
         super().__init__(
             chosen,
             num_agents=num_agents,

@@ -112,7 +112,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
                 clues=(least, most),
             )
         else:
-            puzzles = tasks.load_tasks(source, on_bad_record).listed(tasks.canonical, split)
+            puzzles = tasks.load_tasks(source, on_bad_record).task_list(tasks.canonical, split)
         super().__init__(
             puzzles,
             num_agents=num_agents,
@@ -174,7 +174,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         givens = "givens" if self.prompt_style == "terse" else "The givens among these are:"
         return f"{drawn}\n{givens}\n{_givens_text(world.puzzle)}"
 
-    def seen(self, world: FilledGrid) -> Board:
+    def world_board(self, world: FilledGrid) -> Board:
         return self.prompt_view.board(view.GridPair(world.puzzle, world.grid))
 
     def write(self, plan: tuple[scoring.Fill, ...]) -> str:
@@ -208,7 +208,9 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             return "\n".join(split_view.mask_rows(givens, False, lower))
         unseen = "".join(split_view.mask_rows(givens, True, lower))
         filled = zip(world.grid, unseen, strict=True)
-        return scoring.format_rows("".join(d if d != scoring.BLANK else own for d, own in filled))
+        return scoring.format_rows(
+            "".join(d if d != scoring.BLANK else given for d, given in filled)
+        )
 
     def half_report(self, result: PlanResult[FilledGrid]) -> str:
         """The report of what the planner sees: no word on the other givens, but whether it is solved."""
@@ -223,8 +225,10 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         )
 
     def half_amateur(self, heard: str, rng: random.Random) -> str:
-        own = self._visible(self.episode.task)
-        return oracle.amateur(SudokuTask(own, (oracle.fill_from_half(own, heard, self.turn),)), rng)
+        own_half = self._visible(self.episode.task)
+        return oracle.amateur(
+            SudokuTask(own_half, (oracle.fill_from_half(own_half, heard, self.turn),)), rng
+        )
 
     def _visible(self, task: SudokuTask) -> str:
         """The puzzle as the planner sees it."""

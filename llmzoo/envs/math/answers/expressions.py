@@ -294,19 +294,19 @@ class _Parser:
         else:
             self.at = token.end()
             if token["mixed"]:
-                result = self.mixed(token)
+                result = self.mixed_number(token)
             elif token["number"]:
                 result = _literal(sign)
                 if self.peek() == "_":
                     raise NotAnExpression  # digits of another base
             elif token["name"]:
-                result = self.named(sign)
+                result = self.identifier(sign)
             else:
                 result = self.command(sign)
         self.depth -= 1
         return result
 
-    def mixed(self, token: re.Match[str]) -> Number:
+    def mixed_number(self, token: re.Match[str]) -> Number:
         r"""``2\frac{1}{2}`` or ``2 1/2``; only the whole part where the rest is no proper fraction."""
         whole = _WHOLE.match(token[0])
         assert whole is not None
@@ -336,7 +336,7 @@ class _Parser:
             result = self.group(sign) if sign in ("{", "(") else self.base()
         return -result if negative else result
 
-    def named(self, name: str) -> Number:
+    def identifier(self, name: str) -> Number:
         if name in _CALLED and self.peek() == "(":
             # some function of its argument, like no other
             inner = self.group("(") * self.variable(f"{name}()")

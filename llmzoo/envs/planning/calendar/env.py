@@ -186,13 +186,13 @@ class Calendar(MessageEnv):
                 messages=state.messages,
                 rounds=self.rounds,
                 limit=self.message_chars,
-                told=state.told.get(agent, ""),
+                delivery_error=state.delivery_errors.get(agent, ""),
             )
         )
 
     def board(self) -> str:
         state = self.episode
-        lines = [prompts.calendar_table(state.task), *self.said()]
+        lines = [prompts.calendar_table(state.task), *self.message_lines()]
         for agent, slot in state.proposals.items():
             lines += [f"{agent} proposes {format_slot(slot) if slot else 'no time'}"]
         return "\n".join(lines)
@@ -213,20 +213,20 @@ class Calendar(MessageEnv):
         state = self.episode
         if not self.rounds:
             return format_slot(state.task.valid[0])
-        own = state.task.people[self._number(agent)]
+        own_person = state.task.people[self._number(agent)]
         if self.is_message_round:
-            return oracle.expert_message(own, self.message_chars, state.task)
-        return oracle.expert_proposal(own, self.heard(agent), state.task)
+            return oracle.expert_message(own_person, self.message_chars, state.task)
+        return oracle.expert_proposal(own_person, self.heard(agent), state.task)
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        own = state.task.people[self._number(agent)]
+        own_person = state.task.people[self._number(agent)]
         if self.is_message_round:
-            return oracle.amateur_message(own, self.message_chars, state.task, rng)
+            return oracle.amateur_message(own_person, self.message_chars, state.task, rng)
         heard = self.heard(agent)
         if len(self.possible_agents) == 1:
             heard = [oracle.expert_message(p, 10_000, state.task) for p in state.task.people[1:]]
-        return oracle.amateur_proposal(own, heard, state.task, rng)
+        return oracle.amateur_proposal(own_person, heard, state.task, rng)
 
     def act(self, texts: Mapping[str, str]) -> Outcome:
         """Judge the proposals; the episode ends."""
@@ -243,7 +243,7 @@ class Calendar(MessageEnv):
             proposals[agent] = slot
             if wrong := scoring.explain_error(slot, number, task):
                 errors[agent] = f"wrong: {wrong}"
-        self.episode = replace(self.episode, proposals=proposals, told={})
+        self.episode = replace(self.episode, proposals=proposals, delivery_errors={})
         team = scoring.team_reward_components(list(proposals.values()), task)
         self.success = team["meeting"] > 0
         return Outcome(
@@ -283,7 +283,7 @@ def _load_tasks(
         if given:
             raise ConfigError(f"{', '.join(given)} is for source='generator', got {source!r}")
         loaded = natural_plan.load_tasks(source, on_bad_record)
-        return loaded.filter_tasks(_has_people, people, asked=True).listed(canonical, split)
+        return loaded.filter_tasks(_has_people, people, asked=True).task_list(canonical, split)
     level = generator.LEVELS[given.pop("level", "normal")]
     settings = {"length": None, "opens": 9, "closes": 17, **level._asdict(), **given}
     generator.check_arguments(people, **{k: v for k, v in settings.items() if k != "wishes"})

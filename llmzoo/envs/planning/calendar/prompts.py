@@ -12,7 +12,7 @@ class CalendarView(PlanningView[MeetingTask]):
     """What an agent reads of a meeting."""
 
     @property
-    def known(self) -> Sequence[Person]:
+    def visible_people(self) -> Sequence[Person]:
         """The people whose calendars it reads: its own person, or all if nobody else reads them."""
         if len(self.agents) == 1:
             return self.task.people
@@ -30,12 +30,18 @@ def full(view: CalendarView) -> str:
         "everyone" + (", and it must be at the earliest time that does." if task.earliest else "."),
         "",
     ]
-    for person in view.known:
+    for person in view.visible_people:
         lines += [f"When {person.name} is busy:", *_calendar_lines(person, task)]
         lines += [
             f"{person.name} does not want to meet {_format_wish(wish)}." for wish in person.wishes
         ]
-    lines += [*view.said(), *view.status_lines(), *_request_lines(view), "", "Your answer:"]
+    lines += [
+        *view.message_lines(),
+        *view.status_lines(),
+        *_request_lines(view),
+        "",
+        "Your answer:",
+    ]
     return "\n".join(lines)
 
 
@@ -49,7 +55,7 @@ def terse(view: CalendarView) -> str:
         f"{len(task.people)} people {task.length} min {days} {format_clock(task.opens)}-{format_clock(task.closes)}"
         + " earliest" * task.earliest,
     ]
-    for person in view.known:
+    for person in view.visible_people:
         for day in task.days:
             spans = [
                 f"{format_clock(b.start)}-{format_clock(b.end)}"
@@ -59,7 +65,7 @@ def terse(view: CalendarView) -> str:
             lines += [f"busy {day[:3]} {' '.join(spans)}"] if spans else []
         lines += [f"not {_format_terse_wish(wish)}" for wish in person.wishes]
     lines += view.terse_message_lines()
-    lines += [f"not delivered {view.told}"] if view.told else []
+    lines += [f"not delivered {view.delivery_error}"] if view.delivery_error else []
     lines += [f"message up to {view.limit}" if view.is_message_round else "time"]
     return "\n".join([*lines, ""])
 

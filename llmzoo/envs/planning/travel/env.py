@@ -213,11 +213,11 @@ class Travel(MessageEnv):
 
     def board(self) -> str:
         state = self.episode
-        lines = [prompts.request_and_tables(state.task), *self.said()]
+        lines = [prompts.request_and_tables(state.task), *self.message_lines()]
         for half, fields in state.halves.items():
-            own = plans.BOOKER_FIELDS if half == BOOKER else plans.GUIDE_FIELDS
+            half_fields = plans.BOOKER_FIELDS if half == BOOKER else plans.GUIDE_FIELDS
             lines += [f"The {half}'s half:"]
-            lines += [plans.format_plan(state.plan, own) if fields else "  cannot be read"]
+            lines += [plans.format_plan(state.plan, half_fields) if fields else "  cannot be read"]
         return "\n".join(lines)
 
     def ending(self, agent: str) -> Mapping[str, Any]:
@@ -245,12 +245,12 @@ class Travel(MessageEnv):
     def amateur(self, agent: str, rng: random.Random) -> str:
         task, halves = self.episode.task, self._view(agent).halves
         if self.is_message_round:
-            own = oracle.with_known_tables(task, halves[0])
-            return oracle.amateur_message(halves[0], own, self.message_chars, rng)
+            known_tables = oracle.with_known_tables(task, halves[0])
+            return oracle.amateur_message(halves[0], known_tables, self.message_chars, rng)
         if len(halves) == 2:
             return oracle.amateur_whole(task, rng)
-        own = oracle.with_known_tables(task, halves[0])
-        return oracle.amateur_plan(halves[0], own, self.heard(agent), rng)
+        known_tables = oracle.with_known_tables(task, halves[0])
+        return oracle.amateur_plan(halves[0], known_tables, self.heard(agent), rng)
 
     def act(self, texts: Mapping[str, str]) -> Outcome:
         """Judge the plan; the episode ends."""
@@ -265,7 +265,7 @@ class Travel(MessageEnv):
                 errors[agent] = f"malformed: {reason}"
                 continue
             read |= dict.fromkeys(view.halves, fields)
-        self.episode = replace(self.episode, halves=read, told={})
+        self.episode = replace(self.episode, halves=read, delivery_errors={})
         plan = self.episode.plan
         verdicts = {
             half: None if read[half] is None else scoring.check_own_half(half, task, plan)
@@ -305,7 +305,7 @@ class Travel(MessageEnv):
             messages=state.messages,
             rounds=self.rounds,
             limit=self.message_chars,
-            told=state.told.get(agent, ""),
+            delivery_error=state.delivery_errors.get(agent, ""),
         )
 
 
@@ -317,7 +317,7 @@ def _load_tasks(
     if source != "generator":
         if given:
             raise ConfigError(f"{', '.join(given)} is for source='generator', got {source!r}")
-        return travel_planner.PUBLIC_SET.load(source, on_bad_record).listed(canonical, split)
+        return travel_planner.PUBLIC_SET.load(source, on_bad_record).task_list(canonical, split)
     level = generator.LEVELS[given.pop("level", "normal")]
     settings = {**level._asdict(), **given}
     generator.check_arguments(**settings)

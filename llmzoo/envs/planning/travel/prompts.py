@@ -65,7 +65,13 @@ def full(view: TravelView) -> str:
     """The prompt in sentences."""
     lines = [_role_lines(view), "", _request_lines(view.task), "", *_RULES, ""]
     lines += tables(view.task, view.halves)
-    lines += [*view.said(), *view.status_lines(), *_answer_form_lines(view), "", "Your answer:"]
+    lines += [
+        *view.message_lines(),
+        *view.status_lines(),
+        *_answer_form_lines(view),
+        "",
+        "Your answer:",
+    ]
     return replace_surrogates("\n".join(lines))
 
 
@@ -82,7 +88,7 @@ def terse(view: TravelView) -> str:
     ]
     lines += brief_tables(task, view.halves)
     lines += view.terse_message_lines()
-    lines += [f"not delivered {view.told}"] if view.told else []
+    lines += [f"not delivered {view.delivery_error}"] if view.delivery_error else []
     lines += [
         f"message up to {view.limit}" if view.is_message_round else _example_line(view.fields, 0, 1)
     ]
@@ -144,10 +150,10 @@ def request_and_tables(task: TripTask) -> str:
 def _role_lines(view: TravelView) -> str:
     if len(view.agents) == 1:
         return f"You are {view.agent}. You plan a trip, and see all tables."
-    (half,), (other,) = view.halves, [agent for agent in view.agents if agent != view.agent]
+    (half,), (partner,) = view.halves, [agent for agent in view.agents if agent != view.agent]
     return (
-        f"You are {view.agent}. You plan a trip together with {other}. You {_WORK[half][0]}, and {other} "
-        f"{_WORK[half_for_agent(other)][1]}. Each of you sees only the tables for your own half of the plan."
+        f"You are {view.agent}. You plan a trip together with {partner}. You {_WORK[half][0]}, and {partner} "
+        f"{_WORK[half_for_agent(partner)][1]}. Each of you sees only the tables for your own half of the plan."
     )
 
 
@@ -190,9 +196,9 @@ _RULES = (
 
 def _answer_form_lines(view: TravelView) -> list[str]:
     if view.is_message_round:
-        (other,) = (agent for agent in view.agents if agent != view.agent)
+        (partner,) = (agent for agent in view.agents if agent != view.agent)
         return [
-            f"Write a message to {other}, of at most {view.limit} characters. {other} writes one at the same "
+            f"Write a message to {partner}, of at most {view.limit} characters. {partner} writes one at the same "
             "time. {other} knows only what you write. In the last round each of you writes one "
             "half of the plan, and both halves must have the same cities on the same days."
         ]

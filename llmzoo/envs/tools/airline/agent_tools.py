@@ -62,7 +62,7 @@ def book_reservation(
     nonfree_baggages: those that are paid.
     insurance: "yes" or "no".
     """
-    user = data.named("users", user_id)
+    user = data.find_record("users", user_id)
     _check_choice("flight_type", flight_type, ("one_way", "round_trip"))
     _check_choice("cabin", cabin, CABINS)
     _check_choice("insurance", insurance, ("yes", "no"))
@@ -74,8 +74,8 @@ def book_reservation(
     price += INSURANCE_PRICE * len(people) if insurance == "yes" else 0
     booked, after = [], data
     for number, date in _parse_flights(flights):
-        flight = after.named("flights", number)
-        status = data.bookable_status(data.named("flights", number), date, cabin, len(people))
+        flight = after.find_record("flights", number)
+        status = data.bookable_status(data.find_record("flights", number), date, cabin, len(people))
         booked.append(_make_leg(flight, date, status["prices"][cabin]))
         price += status["prices"][cabin] * len(people)
         seats = after.status_on(flight, date)["available_seats"]
@@ -121,7 +121,7 @@ def cancel_reservation(data: AirlineDatabase, reservation_id: str) -> Result:
 
     reservation_id: such as "ZFA04Y".
     """
-    reservation = data.named("reservations", reservation_id)
+    reservation = data.find_record("reservations", reservation_id)
     history = reservation["payment_history"]
     if len(history) > MAX_PAYMENTS:
         raise CallError(f"{reservation_id} has too many payments")
@@ -137,7 +137,7 @@ def get_flight_status(data: AirlineDatabase, flight_number: str, date: str) -> R
     flight_number: such as "HAT001".
     date: YYYY-MM-DD.
     """
-    return data, data.status_on(data.named("flights", flight_number), date)["status"]
+    return data, data.status_on(data.find_record("flights", flight_number), date)["status"]
 
 
 def get_reservation_details(data: AirlineDatabase, reservation_id: str) -> Result:
@@ -145,7 +145,7 @@ def get_reservation_details(data: AirlineDatabase, reservation_id: str) -> Resul
 
     reservation_id: such as "ZFA04Y".
     """
-    return data, data.named("reservations", reservation_id)
+    return data, data.find_record("reservations", reservation_id)
 
 
 def get_user_details(data: AirlineDatabase, user_id: str) -> Result:
@@ -153,7 +153,7 @@ def get_user_details(data: AirlineDatabase, user_id: str) -> Result:
 
     user_id: such as "sara_doe_496".
     """
-    return data, data.named("users", user_id)
+    return data, data.find_record("users", user_id)
 
 
 def list_all_airports(data: AirlineDatabase) -> Result:
@@ -198,7 +198,7 @@ def send_certificate(data: AirlineDatabase, user_id: str, amount: int) -> Result
     user_id: the user.
     amount: dollars.
     """
-    user = data.named("users", user_id)
+    user = data.find_record("users", user_id)
     methods = user["payment_methods"]
     id = next((each for each in _NEW_CERTIFICATES if each not in methods), None)
     if id is None:
@@ -230,7 +230,7 @@ def update_reservation_baggages(
     nonfree_baggages: those that are paid, after the change.
     payment_id: a gift card or credit card of the user's profile.
     """
-    reservation = data.named("reservations", reservation_id)
+    reservation = data.find_record("reservations", reservation_id)
     further = max(0, nonfree_baggages - reservation["nonfree_baggages"])
     return _update_reservation(
         *_charge_reservation(data, reservation, payment_id, BAG_PRICE * further),
@@ -255,11 +255,11 @@ def update_reservation_flights(
     payment_id: a gift card or credit card of the user's profile.
     """
     _check_choice("cabin", cabin, CABINS)
-    reservation = data.named("reservations", reservation_id)
+    reservation = data.find_record("reservations", reservation_id)
     people, legs = len(reservation["passengers"]), []
     kept = reservation["flights"] if cabin == reservation["cabin"] else []
     for number, date in _parse_flights(flights):
-        flight = data.named("flights", number)
+        flight = data.find_record("flights", number)
         name = flight["flight_number"]
         leg = next((e for e in kept if (e["flight_number"], e["date"]) == (name, date)), None)
         if leg is None:
@@ -280,7 +280,7 @@ def update_reservation_passengers(
     passengers: all of them after the change: [{"first_name": ..., "last_name": ..., "dob": "YYYY-MM-DD"}].
     """
     people = _parse_passengers(passengers)
-    reservation = data.named("reservations", reservation_id)
+    reservation = data.find_record("reservations", reservation_id)
     if len(people) != len(reservation["passengers"]):
         raise CallError("the number of passengers cannot change")
     return _update_reservation(data, reservation, passengers=people)
@@ -296,7 +296,7 @@ def _charge_reservation(
     data: AirlineDatabase, reservation: Record, payment_id: str, price: int
 ) -> tuple[AirlineDatabase, Record]:
     """The records after a charge, or a refund if the price is negative, and the reservation's."""
-    user = data.named("users", reservation["user_id"])
+    user = data.find_record("users", reservation["user_id"])
     method = _payment_method(user, payment_id)
     if method["source"] == "certificate":
         raise CallError("a certificate cannot pay for a change")

@@ -84,7 +84,7 @@ def relevant_sentences(task: AirlineTask, message: str) -> list[str]:
     """The sentences of a task's customer about the topics of a message."""
     topics = {name for name, words in _TOPICS.items() if words.search(message)}
     found = []
-    for sentence in _SENTENCES.split(f"{task.known}\n{task.instructions}"):
+    for sentence in _SENTENCES.split(f"{task.known_info}\n{task.instructions}"):
         about = {name for name, words in _TOPICS.items() if words.search(sentence)}
         if about & topics and not _QUESTION.search(sentence):
             found.append(to_first_person(sentence.strip()))
@@ -93,8 +93,8 @@ def relevant_sentences(task: AirlineTask, message: str) -> list[str]:
 
 def to_first_person(text: str) -> str:
     """What a customer says of itself, from what it is told."""
-    for words, mine in _PERSONS:
-        text = words.sub(mine, text)
+    for words, first_person in _PERSONS:
+        text = words.sub(first_person, text)
     return text[:1].upper() + text[1:]
 
 
@@ -112,7 +112,7 @@ def _pending_question(conversation: AirlineConversation) -> str:
     wanted = to_first_person(found[1])
     question = f"Please tell me {wanted[:1].lower()}{wanted[1:]}."
     waits = False
-    for side, kind, text in conversation.said:
+    for side, kind, text in conversation.entries:
         if kind == "message" and side == "user":
             waits = waits or question in text
         elif kind == "message" and waits and _FIGURE.search(text):

@@ -41,7 +41,7 @@ class AirlineDatabase(Tables):
     users: Mapping[str, Record] = field(default_factory=dict)
     reservations: Mapping[str, Record] = field(default_factory=dict)
 
-    def named(self, table: str, id: str) -> Record:
+    def find_record(self, table: str, id: str) -> Record:
         """A record whose id is this one, whatever its capitals and accents; raises ``ToolError``."""
         records: Mapping[str, Record] = getattr(self, table)
         if id not in records:

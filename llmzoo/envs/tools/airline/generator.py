@@ -72,7 +72,7 @@ def _build_task(
         name="",
         goal=goal,
         reason=request.reason,
-        known=f"You are {who}, and your user id is {owner['user_id']}.",
+        known_info=f"You are {who}, and your user id is {owner['user_id']}.",
         instructions=" ".join((*request.details, MANNER)),
         persona=persona,
         opening=f"Hello. {to_first_person(request.reason)}",

@@ -75,7 +75,7 @@ def _is_identified(conversation: AirlineConversation) -> bool:
         for call in conversation.task.reference
         if "user_id" in call.arguments
     ]
-    if ids and ids[0] in conversation.task.known:
+    if ids and ids[0] in conversation.task.known_info:
         return any(ids[0] in each for each in conversation.messages("user"))
     return _WHO in conversation.messages("assistant")
 

@@ -87,7 +87,7 @@ def parse_record(record: Mapping[str, Any], *, data: AirlineDatabase) -> Airline
     )
     info = sources.get_strings(criteria, "communicate_info", []) if "COMMUNICATE" in basis else ()
     unknown = record["user_scenario"]["instructions"].get("unknown_info") or ""
-    script = script._replace(known=f"{script.known}\n{unknown}".strip())
+    script = script._replace(known_info=f"{script.known_info}\n{unknown}".strip())
     task = AirlineTask(
         name=sources.record_id(record),
         goal=ANY,
@@ -97,7 +97,7 @@ def parse_record(record: Mapping[str, Any], *, data: AirlineDatabase) -> Airline
         reference=actions,
         communicate=info,
         strict=False,
-        form=json.dumps([*script, [call.written() for call in actions], info]),
+        form=json.dumps([*script, [call.to_text() for call in actions], info]),
     )
     try:
         _ = task.end

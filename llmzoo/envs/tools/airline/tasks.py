@@ -25,7 +25,7 @@ AirlineConversation = conversations.ServiceConversation["AirlineTask", AirlineDa
 class AirlineTask:
     """A task.
 
-    goal: the intent. reason, known, instructions, persona: what the customer reads. opening: what the customer
+    goal: the intent. reason, known_info, instructions, persona: what the customer reads. opening: what the customer
     says first. data: the records at the start. reference: its calls. communicate: what the agent must say.
     strict: such a thing must be said as a number of its own (see :mod:`scoring`). form: a text that is the same
     for all tasks that count as one.
@@ -34,7 +34,7 @@ class AirlineTask:
     name: str
     goal: str
     reason: str
-    known: str
+    known_info: str
     instructions: str
     persona: str
     opening: str
@@ -72,6 +72,6 @@ def canonical(task: AirlineTask) -> str:
 
 def content(task: AirlineTask) -> str:
     """All of a task but its name and the records."""
-    calls = [call.written() for call in task.reference]
-    customer_texts = [task.reason, task.known, task.instructions, task.persona]
+    calls = [call.to_text() for call in task.reference]
+    customer_texts = [task.reason, task.known_info, task.instructions, task.persona]
     return json.dumps([customer_texts, calls, task.communicate])

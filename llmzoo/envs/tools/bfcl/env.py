@@ -90,7 +90,7 @@ class BFCLState:
 
     request: CallRequest
     answers: Mapping[str, str] = field(default_factory=dict)
-    told: Mapping[str, str] = field(default_factory=dict)
+    complaints: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -125,7 +125,7 @@ class BFCL(TextEnv):
         loaded = tasks.PUBLIC_SET.load(source, on_bad_record)
         if category is not None:
             loaded = loaded.filter_tasks(_is_of_category, category, asked=True)
-        self.tasks = loaded.listed(tasks.canonical, split)
+        self.tasks = loaded.task_list(tasks.canonical, split)
         self.fallback = self.tasks.fallback
         self.episode: BFCLState
 
@@ -217,7 +217,7 @@ class BFCL(TextEnv):
                 lines += [
                     f"{whose} last wrote: {replace_surrogates(truncate(answer, _MAX_ANSWER_SHOWN))}"
                 ]
-            lines += [f"Feedback on yours: {state.told.get(agent, _NO_COMPLAINT)}"]
+            lines += [f"Feedback on yours: {state.complaints.get(agent, _NO_COMPLAINT)}"]
         return "\n".join([*lines, "", _FORMAT, "", "Your answer:"])
 
 

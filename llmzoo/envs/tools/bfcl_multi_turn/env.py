@@ -125,7 +125,7 @@ class DialogueState:
     turn: int = 0
     step: int = 0
     readable: bool = True
-    said: tuple[DialogueEntry, ...] = ()
+    entries: tuple[DialogueEntry, ...] = ()
     advice: str = ""
 
 
@@ -164,7 +164,7 @@ class BFCLMultiTurn(TextEnv):
         loaded = tasks.load(source, on_bad_record)
         self.padding = _find_padding(padding, loaded)
         loaded = _playable_dialogues(loaded, category, self.padding)
-        self.tasks = loaded.listed(tasks.canonical, split)
+        self.tasks = loaded.task_list(tasks.canonical, split)
         self.fallback = self.tasks.fallback
         self.max_steps = max_steps
         self.response_chars = response_chars
@@ -179,7 +179,7 @@ class BFCLMultiTurn(TextEnv):
 
     def begin(self, rng: random.Random, task: int | str | None) -> None:
         dialogue = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = self._asked(DialogueState(dialogue, dialogue.start(self.padding)))
+        self.episode = self._add_user_turn(DialogueState(dialogue, dialogue.start(self.padding)))
 
     def describe(self) -> Mapping[str, Any]:
         dialogue = self.episode.dialogue
@@ -222,7 +222,7 @@ class BFCLMultiTurn(TextEnv):
             agent,
             apis=dialogue.apis,
             hidden=frozenset(name for names in later for name in names),
-            conversation=state.said,
+            conversation=state.entries,
             advice=state.advice,
             left=self.max_steps - state.step,
         )
@@ -230,7 +230,7 @@ class BFCLMultiTurn(TextEnv):
     def board(self) -> str:
         state = self.episode
         apis = ", ".join(state.dialogue.apis)
-        return "\n".join([f"APIs: {apis}", *(f"{each.who}: {each.text}" for each in state.said)])
+        return "\n".join([f"APIs: {apis}", *(f"{each.who}: {each.text}" for each in state.entries)])
 
     def ending(self, agent: str) -> Mapping[str, Any]:
         """How many turns of the user were right, and how many there are."""
@@ -252,18 +252,18 @@ class BFCLMultiTurn(TextEnv):
 
     # The talk
 
-    def _asked(self, state: DialogueState) -> DialogueState:
+    def _add_user_turn(self, state: DialogueState) -> DialogueState:
         """The talk after the user wrote what is next."""
         dialogue = state.dialogue
         text = dialogue.turns[state.turn]
         if new_functions := dialogue.held_out_functions.get(state.turn):
             text = f"{text} {prompts.NEW_FUNCTIONS.format(', '.join(new_functions))}".strip()
         entry = make_entry("User", text, self.response_chars)
-        return replace(state, said=(*state.said, entry), step=0, readable=True)
+        return replace(state, entries=(*state.entries, entry), step=0, readable=True)
 
     def _say(self, who: str, text: str, most: int) -> None:
         state = self.episode
-        self.episode = replace(state, said=(*state.said, make_entry(who, text, most)))
+        self.episode = replace(state, entries=(*state.entries, make_entry(who, text, most)))
 
     def _call(self, calls: tuple[ToolCall, ...]) -> None:
         """Run the calls of an answer on a copy of the state."""
@@ -299,7 +299,7 @@ class BFCLMultiTurn(TextEnv):
         right = verdict is None or verdict.valid
         self.success = right and last
         if right and not last:
-            self.episode = self._asked(replace(state, turn=state.turn + 1))
+            self.episode = self._add_user_turn(replace(state, turn=state.turn + 1))
         return Outcome(team=rewards, done=last or not right)
 
 

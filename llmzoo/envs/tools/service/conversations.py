@@ -39,7 +39,7 @@ class ServiceConversation(Generic[Task, World]):
 
     task: Task
     world: World
-    said: tuple[ConversationEntry, ...]
+    entries: tuple[ConversationEntry, ...]
     made: tuple[ServiceCall, ...] = ()
     steps: int = 0
     answers: int = 0
@@ -48,11 +48,11 @@ class ServiceConversation(Generic[Task, World]):
 
     def entries_for(self, side: str) -> tuple[ConversationEntry, ...]:
         """What a side has read."""
-        return tuple(each for each in self.said if each.kind == "message" or each.side == side)
+        return tuple(each for each in self.entries if each.kind == "message" or each.side == side)
 
     def messages(self, side: str) -> list[str]:
         """What a side has said."""
-        return [each.text for each in self.said if each.kind == "message" and each.side == side]
+        return [each.text for each in self.entries if each.kind == "message" and each.side == side]
 
     def last_message_from(self, side: str) -> str:
         return (self.messages(side) or [""])[-1]
@@ -60,10 +60,10 @@ class ServiceConversation(Generic[Task, World]):
     def entries_since_message_from(self, side: str) -> tuple[ConversationEntry, ...]:
         """What was said and done after the last message of a side."""
         last = max(
-            (n for n, e in enumerate(self.said) if e.kind == "message" and e.side == side),
+            (n for n, e in enumerate(self.entries) if e.kind == "message" and e.side == side),
             default=-1,
         )
-        return self.said[last + 1 :]
+        return self.entries[last + 1 :]
 
     def has_call(self, wanted: ServiceCall) -> bool:
         """Whether a call was carried out: by its side, with at least the arguments that it has."""
@@ -102,7 +102,7 @@ def apply_action(
         assert not isinstance(each, BadCall)
         call = ServiceCall(side, each.name, each.arguments)
         conversation = _with_entry(
-            conversation, ConversationEntry(side, "call", _one_line(call.written(), 400))
+            conversation, ConversationEntry(side, "call", _one_line(call.to_text(), 400))
         )
         try:
             world, result = tools.run(conversation.world, call)
@@ -160,7 +160,7 @@ def _with_note(
 def _with_entry(
     conversation: ServiceConversation[Task, World], entry: ConversationEntry
 ) -> ServiceConversation[Task, World]:
-    return replace(conversation, said=(*conversation.said, entry))
+    return replace(conversation, entries=(*conversation.entries, entry))
 
 
 def _one_line(text: str, most: int) -> str:

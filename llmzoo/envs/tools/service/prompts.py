@@ -26,7 +26,7 @@ class CustomerProfile(Protocol):
     @property
     def persona(self) -> str: ...
     @property
-    def known(self) -> str: ...
+    def known_info(self) -> str: ...
     @property
     def reason(self) -> str: ...
     @property
@@ -49,19 +49,19 @@ def for_agent(
 
 def transcript(conversation: AnyConversation) -> str:
     """The call for a person, with what each side did."""
-    return "\n".join(f"[{each.side}] {_format_entry(each)}" for each in conversation.said)
+    return "\n".join(f"[{each.side}] {_format_entry(each)}" for each in conversation.entries)
 
 
 def role(rules: str, tools: Toolset[World], side: Side, *, terse: bool) -> str:
     """A side's rules and tools. terse: without what the tools are for."""
     if terse:
         return f"{rules}\n\nYour tools: {tools.signatures(side)}"
-    return "\n".join([rules, "", "Your tools:", *tools.listed(side)])
+    return "\n".join([rules, "", "Your tools:", *tools.descriptions(side)])
 
 
 def customer_brief(task: CustomerProfile) -> list[str]:
     """What the customer knows and wants."""
-    texts = [task.persona, task.known, f"Why you call: {task.reason}", task.instructions]
+    texts = [task.persona, task.known_info, f"Why you call: {task.reason}", task.instructions]
     return ["", "About you:", *(" ".join(each.split()) for each in texts if each.strip())]
 
 

@@ -39,7 +39,7 @@ class CustomerScript(NamedTuple):
     """What a record says to its customer, in its words."""
 
     reason: str
-    known: str
+    known_info: str
     instructions: str
     persona: str
 
@@ -81,7 +81,7 @@ def select_tasks(
         loaded = loaded.filter_tasks(_has_name_in, _load_subset(source, subset), asked=True)
     if not loaded.tasks:
         raise ConfigError(f"{source} has no task of intent {intent} in the subset {subset}")
-    return loaded.listed(canonical, split)
+    return loaded.task_list(canonical, split)
 
 
 def parse_file(file: Path, convert: Callable[[Mapping[str, Any]], T]) -> T:
@@ -99,7 +99,7 @@ def read_customer_script(record: Mapping[str, Any]) -> CustomerScript:
     instructions = sources.get_field(scenario, "instructions", dict)
     return CustomerScript(
         reason=sources.get_field(instructions, "reason_for_call", str),
-        known=sources.get_field(instructions, "known_info", str),
+        known_info=sources.get_field(instructions, "known_info", str),
         instructions=sources.get_field(instructions, "task_instructions", str),
         persona=scenario.get("persona") or "",
     )

@@ -39,7 +39,7 @@ class ServiceCall:
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def written(self) -> str:
+    def to_text(self) -> str:
         given = (f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in self.arguments.items())
         return f"{self.name}({', '.join(given)})"
 
@@ -71,15 +71,15 @@ class Toolset(Generic[World]):
             world, _ = self.run(world, call)
         return world
 
-    def listed(self, side: Side) -> list[str]:
+    def descriptions(self, side: Side) -> list[str]:
         """The tools of a side for a model: a line of JSON each, with its name, what it does and its
         arguments."""
         return [_describe_tool(tool, name) for name, tool in self.tools[side].items()]
 
     def signatures(self, side: Side) -> str:
         """The tools of a side in one line, with the names of their arguments."""
-        own = self.tools[side].items()
-        return ", ".join(f"{name}({', '.join(parameters_of(tool))})" for name, tool in own)
+        side_tools = self.tools[side].items()
+        return ", ".join(f"{name}({', '.join(parameters_of(tool))})" for name, tool in side_tools)
 
 
 def validate_arguments(tool: ToolFunction, call: ServiceCall) -> dict[str, Any]:

@@ -34,8 +34,8 @@ _DO = re.compile(r"\b(turn|switch|toggle|enable|disable|activate|deactivate|set|
 
 def respond(conversation: TelecomConversation) -> str:
     """What the customer does or says next."""
-    own = conversation.entries_since_message_from("assistant")
-    shown = [each.text for each in own if each.kind == "result"]
+    new_entries = conversation.entries_since_message_from("assistant")
+    shown = [each.text for each in new_entries if each.kind == "result"]
     if shown:
         solved = _SOLVED[conversation.task.goal].search(" ".join(shown[-4:]))
         report = " ".join(f"{each}." for each in shown)
@@ -61,7 +61,7 @@ def requested_calls(message: str, state: Phone) -> Iterator[ServiceCall]:
 def reply(message: str, conversation: TelecomConversation) -> str:
     """The answer to a message that asks for nothing on the phone."""
     lower = message.lower()
-    facts = re.sub(r"\bYou are\b", "I am", conversation.task.known)
+    facts = re.sub(r"\bYou are\b", "I am", conversation.task.known_info)
     facts = re.sub(r"\byour\b", "my", facts)
     if re.search(r"travel|abroad|where|location|country|name|number", lower):
         return facts

@@ -196,9 +196,9 @@ INTENT_WEIGHTS = {"service_issue": 0.25, "mobile_data_issue": 0.35, "mms_issue":
 @cache
 def combinations(intent: str) -> Mapping[int, tuple[tuple[str, ...], ...]]:
     """The sets of issues for a reason to call, by their number of issues; the issues are in order."""
-    shared, own = GROUPS[intent]
+    shared, intent_groups = GROUPS[intent]
     found: dict[int, list[tuple[str, ...]]] = {}
-    for chosen in product(*([*group, ""] for group in (*shared, *own))):
+    for chosen in product(*([*group, ""] for group in (*shared, *intent_groups))):
         if any(chosen[len(shared) :]):
             names = tuple(sorted(filter(None, chosen)))
             found.setdefault(len(names), []).append(names)
@@ -276,7 +276,7 @@ def compose_task(
         name=f"[{intent}]{'|'.join(names)}[CUSTOMER:{owner.customer_id}][PERSONA:{persona}]",
         goal=intent,
         reason=OPENINGS[intent],
-        known=personas.known_info(owner.name, owner.phone_number, abroad),
+        known_info=personas.known_info(owner.name, owner.phone_number, abroad),
         instructions=personas.INSTRUCTIONS[intent],
         persona=personas.PERSONAS[persona],
         setup=setup,

@@ -64,7 +64,7 @@ GOALS: Mapping[str, Goal] = {
 class TelecomTask:
     """A task.
 
-    goal: the reason to call, a key of ``GOALS``. reason, known, instructions, persona: what the customer reads.
+    goal: the reason to call, a key of ``GOALS``. reason, known_info, instructions, persona: what the customer reads.
     setup: what breaks things, and world: the world after it. repairs: the reference's calls. required: calls
     that must be made, those without arguments with any. asserts: what must hold at the end; a step with the
     side's name and "not " must fail.
@@ -73,7 +73,7 @@ class TelecomTask:
     name: str
     goal: str
     reason: str
-    known: str
+    known_info: str
     instructions: str
     persona: str
     setup: tuple[ScenarioStep, ...]
@@ -120,7 +120,7 @@ def canonical(task: TelecomTask) -> str:
 
 def content(task: TelecomTask) -> str:
     """All of a task but its name."""
-    customer_texts = [task.reason, task.known, task.instructions, task.persona]
+    customer_texts = [task.reason, task.known_info, task.instructions, task.persona]
     assertions = [*task.asserts, *(("not", *step) for step in task.refuted)]
     return json.dumps(
         [customer_texts, task.setup, assertions, [c.name for c in task.required]], default=repr

@@ -32,7 +32,7 @@ TaskSource = str | Sequence[Mapping[str, Any]]  # a file, or records
 
 
 def load_questions(
-    own: TaskSource | None,
+    source: TaskSource | None,
     *,
     family: str | None,
     calls: int | None,
@@ -41,11 +41,11 @@ def load_questions(
     on_bad_record: str = "error",
 ) -> Tasks[ToolQuestion]:
     """The questions of a split. ``tools``: the names of the tools at hand, which must suffice."""
-    if own is None:
+    if source is None:
         return _generate(family, calls, tools, split)
     if family is not None or calls is not None:
         raise ConfigError("family and calls choose among our questions; leave them out with tasks=")
-    loaded = _load_own(own, on_bad_record)
+    loaded = _load_own(source, on_bad_record)
     for question in loaded.tasks:
         missing = {tool for step in question.steps for tool in step.tools} - tools
         if question.files:
@@ -55,7 +55,7 @@ def load_questions(
                 f"the question {question.text[:60]!r} needs {', '.join(sorted(missing))}, which is "
                 f"not among the tools: {', '.join(sorted(tools))}"
             )
-    return loaded.listed(content, split)
+    return loaded.task_list(content, split)
 
 
 def content(question: ToolQuestion) -> str:
@@ -89,17 +89,17 @@ def _sample_question(rng: random.Random, families: Sequence[Family]) -> ToolQues
     return rng.choice(families).draw(rng)
 
 
-def _load_own(own: TaskSource, on_bad_record: str) -> LoadedTasks[ToolQuestion]:
-    if isinstance(own, str):
-        if not is_record_file(own):
+def _load_own(source: TaskSource, on_bad_record: str) -> LoadedTasks[ToolQuestion]:
+    if isinstance(source, str):
+        if not is_record_file(source):
             raise ConfigError(
                 "tasks must be a list, or a file whose name ends in one of "
-                f"{', '.join(SUFFIXES)}; got {own!r}"
+                f"{', '.join(SUFFIXES)}; got {source!r}"
             )
-        return sources.load_file(own, _parse_question, on_bad_record)
-    if isinstance(own, Mapping):
+        return sources.load_file(source, _parse_question, on_bad_record)
+    if isinstance(source, Mapping):
         raise ConfigError("tasks must be a list of records, got one record: put it in a list")
-    numbered = ((f"tasks: {number}", record) for number, record in enumerate(own, start=1))
+    numbered = ((f"tasks: {number}", record) for number, record in enumerate(source, start=1))
     return sources.parse_records(
         numbered, _parse_question, "own tasks", on_bad_record=on_bad_record, unique=True
     )

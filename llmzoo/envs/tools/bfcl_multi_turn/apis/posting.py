@@ -24,7 +24,7 @@ class TwitterAPI(API):
         self.following_list = config.get("following_list", ["alice", "bob"])
         self.tweet_counter = config.get("tweet_counter", 0)
 
-    def _refused(self, what: str) -> dict[str, str] | None:
+    def _authentication_error(self, what: str) -> dict[str, str] | None:
         if self.authenticated:
             return None
         return {"error": f"User not authenticated. Please authenticate before {what}."}
@@ -56,7 +56,7 @@ class TwitterAPI(API):
         tags: Tags, each beginning with #, if the user wants some.
         mentions: Mentioned users, each beginning with @, if the user wants some.
         """
-        if error := self._refused("posting"):
+        if error := self._authentication_error("posting"):
             return error
         tweet = {
             "id": self.tweet_counter,
@@ -74,12 +74,12 @@ class TwitterAPI(API):
 
         tweet_id: Number of the tweet.
         """
-        if error := self._refused("retweeting") or self._missing_tweet_error(tweet_id):
+        if error := self._authentication_error("retweeting") or self._missing_tweet_error(tweet_id):
             return error
-        mine = self.retweets.setdefault(self.username, [])
-        if tweet_id in mine:
+        own_retweets = self.retweets.setdefault(self.username, [])
+        if tweet_id in own_retweets:
             return {"retweet_status": "Already retweeted"}
-        mine.append(tweet_id)
+        own_retweets.append(tweet_id)
         return {"retweet_status": "Successfully retweeted"}
 
     def comment(self, tweet_id: int, comment_content: str) -> Any:
@@ -88,7 +88,7 @@ class TwitterAPI(API):
         tweet_id: Number of the tweet.
         comment_content: The text of the comment.
         """
-        if error := self._refused("commenting") or self._missing_tweet_error(tweet_id):
+        if error := self._authentication_error("commenting") or self._missing_tweet_error(tweet_id):
             return error
         comment = {"username": self.username, "content": comment_content}
         self.comments.setdefault(tweet_id, []).append(comment)
@@ -110,7 +110,7 @@ class TwitterAPI(API):
 
         username_to_follow: Name of the user.
         """
-        if error := self._refused("following"):
+        if error := self._authentication_error("following"):
             return error
         if username_to_follow in self.following_list:
             return {"follow_status": False}
@@ -119,7 +119,7 @@ class TwitterAPI(API):
 
     def list_all_following(self) -> Any:
         """List the users that are followed. It needs a login."""
-        if error := self._refused("listing following"):
+        if error := self._authentication_error("listing following"):
             return error
         return {"following_list": self.following_list}
 
@@ -128,7 +128,7 @@ class TwitterAPI(API):
 
         username_to_unfollow: Name of the user.
         """
-        if error := self._refused("unfollowing"):
+        if error := self._authentication_error("unfollowing"):
             return error
         if username_to_unfollow not in self.following_list:
             return {"unfollow_status": False}

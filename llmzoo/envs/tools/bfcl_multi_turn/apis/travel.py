@@ -48,14 +48,14 @@ class TravelAPI(API):
                 for key, entry in padding[name].items():
                     entries.setdefault(key, copy.deepcopy(entry))
 
-    def _refused(self, access_token: str) -> dict[str, str] | None:
+    def _token_error(self, access_token: str) -> dict[str, str] | None:
         if self.token_expires_in == 0:
             return {"error": "Token expired"}
         if access_token != self.access_token:
             return {"error": "Invalid access token"}
         return None
 
-    def _drawn(self, digits: int) -> str:
+    def _random_number(self, digits: int) -> str:
         """A number of so many digits."""
         return str(self._random.randint(10 ** (digits - 1), 10**digits - 1))
 
@@ -78,7 +78,7 @@ class TravelAPI(API):
         user_last_name: Last name of the user.
         """
         self.token_expires_in = 2
-        self.access_token = self._drawn(6)
+        self.access_token = self._random_number(6)
         self.token_type = "Bearer"
         self.token_scope = grant_type
         self.user_first_name = user_first_name
@@ -122,11 +122,11 @@ class TravelAPI(API):
         """
         if self.token_expires_in is None:
             return {"error": "Token not initialized"}
-        if error := self._refused(access_token):
+        if error := self._token_error(access_token):
             return error
         if card_number in self.credit_card_list:
             return {"error": "Card already registered"}
-        card_id = self._drawn(12)
+        card_id = self._random_number(12)
         self.credit_card_list[card_id] = {
             "card_number": card_number,
             "expiration_date": expiration_date,
@@ -170,7 +170,7 @@ class TravelAPI(API):
         access_token: The token of the login.
         card_id: Id of the card.
         """
-        if error := self._refused(access_token):
+        if error := self._token_error(access_token):
             return error
         if card_id not in self.credit_card_list:
             known = list(self.credit_card_list)
@@ -196,7 +196,7 @@ class TravelAPI(API):
         travel_class: "economy", "business" or "first".
         """
         flight = (travel_from, travel_to, travel_date, travel_class)
-        wrong = self._refused(access_token) or self._booking_error(card_id, *flight)
+        wrong = self._token_error(access_token) or self._booking_error(card_id, *flight)
         if wrong:
             return {"booking_status": False, **wrong}
         try:
@@ -209,7 +209,7 @@ class TravelAPI(API):
         if self.budget_limit is not None and card["balance"] < self.budget_limit:
             return {"booking_status": False, "error": "Balance is less than budget limit"}
         card["balance"] -= cost
-        booking, transaction = self._drawn(7), self._drawn(8)
+        booking, transaction = self._random_number(7), self._random_number(8)
         self.booking_record[booking] = {
             "card_id": card_id,
             "travel_date": travel_date,
@@ -256,7 +256,7 @@ class TravelAPI(API):
         booking_id: Id of the booking.
         insurance_id: Id of the insurance.
         """
-        if error := self._refused(access_token):
+        if error := self._token_error(access_token):
             return error
         if booking_id not in self.booking_record:
             return {"error": "Booking not found"}
@@ -270,7 +270,7 @@ class TravelAPI(API):
 
         access_token: The token of the login.
         """
-        return self._refused(access_token) or {"booking_history": self.booking_record}
+        return self._token_error(access_token) or {"booking_history": self.booking_record}
 
     def list_all_airports(self) -> Any:
         """List the codes of all airports."""
@@ -282,7 +282,7 @@ class TravelAPI(API):
         access_token: The token of the login.
         booking_id: Id of the booking.
         """
-        if error := self._refused(access_token):
+        if error := self._token_error(access_token):
             return {"cancel_status": False, **error}
         if booking_id not in self.booking_record:
             return {"cancel_status": False, "error": "Booking not found"}
@@ -344,7 +344,7 @@ class TravelAPI(API):
         access_token: The token of the login.
         budget_limit: The budget in dollars.
         """
-        if error := self._refused(access_token):
+        if error := self._token_error(access_token):
             return error
         self.budget_limit = float(budget_limit)
         return {"budget_limit": self.budget_limit}
@@ -372,7 +372,7 @@ class TravelAPI(API):
         insurance_cost: What the insurance costs, in dollars.
         card_id: Id of the card.
         """
-        wrong = self._refused(access_token)
+        wrong = self._token_error(access_token)
         if not wrong and self.budget_limit is not None and self.budget_limit < insurance_cost:
             wrong = {"error": "Exceeded budget limit"}
         if not wrong and booking_id not in self.booking_record:
@@ -382,7 +382,7 @@ class TravelAPI(API):
         if wrong:
             return {"insurance_status": False, **wrong}
         self.credit_card_list[card_id]["balance"] -= insurance_cost
-        return {"insurance_id": self._drawn(9), "insurance_status": True}
+        return {"insurance_id": self._random_number(9), "insurance_status": True}
 
     def contact_customer_support(self, booking_id: str, message: str) -> Any:
         """Write to the agency's support about a booking.

@@ -99,7 +99,7 @@ llmzoo.fit(
                 "**End of sequence.** A demonstration ends with the policy's end-of-sequence token. It is trained "
                 "on.",
                 "learners/updates/examples.py",
-                "return (*ids, min(policy.eos_ids) if own is None else int(own))",
+                "return (*ids, min(policy.eos_ids) if eos_id is None else int(eos_id))",
             ),
             Detail(
                 "**The model's own answers** are trained on as sampled, without being cut into tokens again.",

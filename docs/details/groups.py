@@ -209,7 +209,7 @@ METHODS = {
                 "**Reward scale.** `rewards` changes the returns of a batch before they are credited. "
                 '`rewards=["standardised"]` makes the batch\'s mean the baseline, as REINFORCE++ does.',
                 "learners/groups.py",
-                "shaped = returns.transform_returns(mine, own.config.rewards)",
+                "shaped = returns.transform_returns(learner_groups, agent_learner.config.rewards)",
             ),
             ALL_COUNT,
             *_TREE,

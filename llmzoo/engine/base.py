@@ -58,13 +58,13 @@ class Iteration:
 class Engine(Protocol):
     """Computes rollouts and updates.
 
-    ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent. ``trained``: the
+    ``policies``: those that learn, by name. ``agent_policies``: the policy of every agent. ``trained_agents``: the
     agents that learn. ``samplers``: of policies that do not sample themselves.
     """
 
     policies: dict[str, TransformersPolicy]
     agent_policies: dict[str, Policy]
-    trained: list[str]
+    trained_agents: list[str]
     samplers: list[Sampler]
 
     def iterate(

@@ -57,8 +57,10 @@ class LocalEngine:
         self.policies = dict(policies)
         self.agent_policies = dict(agent_policies)
         learning = {id(policy) for policy in policies.values()}
-        self.trained = [agent for agent, policy in agent_policies.items() if id(policy) in learning]
-        if not self.trained:
+        self.trained_agents = [
+            agent for agent, policy in agent_policies.items() if id(policy) in learning
+        ]
+        if not self.trained_agents:
             raise ConfigError("no agent is played by a policy that learns")
         self._scheduler_options = {"cohorts": cohorts, "workers": workers}
         self.updater = learner.updater(self.policies, self.agent_policies, total_steps=total_steps)
@@ -149,7 +151,7 @@ class LocalEngine:
         with gather_weights(sampling):
             own_batch = play_rollouts(
                 self.learner,
-                self.trained,
+                self.trained_agents,
                 env_fn,
                 [seeds[i] for i in own_indices],
                 [keys[i] for i in own_indices],

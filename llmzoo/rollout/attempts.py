@@ -26,12 +26,12 @@ class Attempts:
     """The n attempts of an agent, each with what its step paid, by (agent, part), and the agent's info after it."""
 
     completions: Sequence[Completion]
-    paid: Sequence[Mapping[tuple[str, str], float]]
+    rewards: Sequence[Mapping[tuple[str, str], float]]
     infos: Sequence[Mapping[str, Any]]
 
     def total(self, agent: str) -> float:
         """All that ``agent`` was paid meanwhile."""
-        return sum(paid.get((agent, TOTAL), 0.0) for paid in self.paid)
+        return sum(paid.get((agent, TOTAL), 0.0) for paid in self.rewards)
 
 
 def attempt_count(env: AECEnv, agents: Sequence[str]) -> int:

@@ -228,11 +228,11 @@ class _JointTree:
             paid = yield StepRequest(greedy_env, (answer.text,))
             greedy_rewards = [rewards_by_component(env.infos, greedy_env.infos, paid, [agent])]
         values: dict[tuple[str, str], float] = {}
-        for step in [*attempts.paid, following]:
+        for step in [*attempts.rewards, following]:
             values = _add_returns(values, step)
         components = {}
         for name, amounts in _returns_by_component(
-            agent, [*attempts.paid, following, *greedy_rewards]
+            agent, [*attempts.rewards, following, *greedy_rewards]
         ).items():
             own = amounts[:count]
             later = [self.gamma ** (count - 1 - i) * amounts[count] for i in range(count)]

@@ -176,7 +176,7 @@ def _attempts_group(
     """The group of an agent's attempts; ``env``: after them."""
     component_rewards = [
         _weighted_rewards(env, info, paid.get((agent, TOTAL), 0.0), team_weight)
-        for paid, info in zip(attempts.paid, attempts.infos, strict=True)
+        for paid, info in zip(attempts.rewards, attempts.infos, strict=True)
     ]
     return Group(
         agent=agent,

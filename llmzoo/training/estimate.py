@@ -120,13 +120,13 @@ def estimate(learner: str = "at_grpo", env: str = "sudoku_v0", **settings: Any) 
 def _estimate(setup: Setup) -> Estimate:
     config, engine = setup.config, setup.engine
     counts = {
-        agent: CountingPolicy(policy, learns=agent in engine.trained)
+        agent: CountingPolicy(policy, learns=agent in engine.trained_agents)
         for agent, policy in setup.agent_policies.items()
     }
     (seed,) = iteration_seeds(config.seed, 0, models=0, envs=1).seeds
     play_rollouts(
         setup.learner,
-        engine.trained,
+        engine.trained_agents,
         setup.make_env,
         [seed],
         rollout_keys([seed]),
@@ -140,10 +140,10 @@ def _estimate(setup: Setup) -> Estimate:
     passes, size = 1, None
     if isinstance(learner, SurrogateConfig):
         passes, size = learner.epochs, learner.tokens_at_once
-    learning = [counts[agent] for agent in engine.trained]
+    learning = [counts[agent] for agent in engine.trained_agents]
     sampling = update = activations = 0.0
     at_once = 0
-    for agent, count in zip(engine.trained, learning, strict=True):
+    for agent, count in zip(engine.trained_agents, learning, strict=True):
         policy = setup.agent_policies[agent]
         if not count.longest or not isinstance(policy, TransformersPolicy):
             continue

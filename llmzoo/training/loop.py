@@ -146,11 +146,11 @@ def _train(setup: Setup, resume: bool, quiet: bool) -> FitResult:
         for note in [*setup.notes, *before.get("notes", [])]:
             log.note(f"note: {note}")
         watched = ranks.rank() == 0 and setup.learner.needs_return_variance
-        no_signal = NoSignalMonitor(engine.trained if watched else ())
+        no_signal = NoSignalMonitor(engine.trained_agents if watched else ())
         with graceful_shutdown(log.note) as stop:
             while not is_finished():
                 iteration = _iterate(setup, step)
-                row = metrics.iteration_metrics(iteration, engine.trained)
+                row = metrics.iteration_metrics(iteration, engine.trained_agents)
                 no_signal.iteration(iteration)
                 step += 1
                 history.iteration({"step": step, **row})

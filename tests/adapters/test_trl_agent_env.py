@@ -255,7 +255,7 @@ def run(tmp_path_factory):
     def watched(**given):
         returns = adapter.agent_return(**given)
         plays = [one_agent.play for one_agent in given["environments"]]
-        played.append([(p.seed, tuple(p.answers), p.paid, p.success) for p in plays])
+        played.append([(p.seed, tuple(p.answers), p.episode_return, p.success) for p in plays])
         return returns
 
     watched.__name__ = "agent_return"
@@ -303,7 +303,7 @@ def test_rewards_are_those_of_the_environment_played_again(run):
             again.reset(seed=seed)
             for text in answers:
                 again.answer(text)
-            assert (again.play.paid, again.play.success) == (pytest.approx(paid), success)
+            assert (again.play.episode_return, again.play.success) == (pytest.approx(paid), success)
         mean = sum(paid for _, _, paid, _ in step) / 8
         assert seen.logged("rewards/agent_return/mean")[number] == pytest.approx(mean, abs=1e-5)
         rate = sum(success for *_, success in step) / 8

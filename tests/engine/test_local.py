@@ -207,7 +207,7 @@ def test_each_policy_learns_from_its_own_agents_only():
         {"a_0": one, "b_1": other, "c_2": ScriptedPolicy(lambda r: "")},
         total_steps=1,
     )
-    assert engine.trained == ["a_0", "b_1"]
+    assert engine.trained_agents == ["a_0", "b_1"]
     before = [p.detach().clone() for p in other.model.parameters()]
     start = [p.detach().clone() for p in one.model.parameters()]
     metrics = engine.update(batch(a_group((5, 6), [(20, 0), (22, 0)], [1.0, 0.0])), seed=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 
 import peft
 import pytest
@@ -30,8 +31,9 @@ pytestmark = pytest.mark.skipif(
 def multiplied(monkeypatch):
     """Every product by oneDNN, on any processor and of any size; a list of their shapes."""
     monkeypatch.setattr(cpu_products, "_is_amd_with_avx512", lambda: True)
-    for least in ("_MIN_PRODUCT", "_MIN_PACKED_PRODUCT", "_MIN_GRADIENT"):
+    for least in ("_MIN_PRODUCT", "_MIN_PACKED_PRODUCT", "_MIN_GRADIENT", "_MIN_SIDE"):
         monkeypatch.setattr(cpu_products, least, 1)
+    monkeypatch.setattr(cpu_products, "_BLOCK", 4)
     shapes: list[tuple[int, ...]] = []
     multiply = cpu_products._multiply
 
@@ -59,7 +61,13 @@ def test_a_product_and_its_gradients_are_those_of_pytorch(multiplied, shape, has
         strict=True,
     ):
         torch.testing.assert_close(mine, other, **TOLERANCE)
-    assert len(multiplied) == 3  # the product, and the gradients of both matrices
+    assert (x.numel() // 5 > 4) == any(
+        shape[:2] == (4, 4) for shape in multiplied
+    )  # grad.T, in blocks
+    assert {(shape[-2], shape[-1]) for shape in multiplied} >= {
+        (5, 4),
+        (4, 5),
+    }  # product, grad of x
 
 
 def test_a_gradient_of_weights_is_the_same_whichever_side_is_wider(multiplied):
@@ -67,7 +75,54 @@ def test_a_gradient_of_weights_is_the_same_whichever_side_is_wider(multiplied):
     for outputs, inputs in [(3, 6), (6, 3), (4, 4)]:
         grad, x = torch.randn(9, outputs), torch.randn(9, inputs)
         torch.testing.assert_close(weight_gradient(grad, x), grad.T @ x, **TOLERANCE)
-    assert len(multiplied) == 3
+    assert len(multiplied) == 3 * 2  # two blocks of 4 rows; the ninth row is PyTorch's
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5, 8, 11])
+def test_blocks_of_rows_are_put_together(multiplied, rows):
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(rows, 5), torch.randn(3, 5), torch.randn(3)
+    torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias), **TOLERANCE)
+    assert len(multiplied) == -(-rows // 4)
+
+
+def test_there_are_few_numbers_of_rows(multiplied, monkeypatch):
+    """oneDNN keeps about a megabyte of code for each."""
+    monkeypatch.setattr(cpu_products, "_BLOCK", 1024)
+    weight = torch.randn(3, 2)
+    packed = PackedLinear(weight, None)
+    for rows in range(1, 3000):
+        x = torch.ones(rows, 2)
+        assert linear(x, weight).shape == (rows, 3)
+        if rows <= 1024:
+            assert packed(x).shape == packed.add_to(torch.ones(rows, 3), x).shape == (rows, 3)
+    assert len({rows for rows, *_ in multiplied}) == 39
+
+
+def test_strides_of_a_bias_count(multiplied):
+    torch.manual_seed(0)
+    x, weight = torch.randn(6, 5), torch.randn(4, 5)
+    for bias in (torch.randn(8)[::2], torch.randn(1).expand(4)):
+        expected = F.linear(x, weight, bias)
+        torch.testing.assert_close(linear(x, weight, bias), expected, **TOLERANCE)
+        torch.testing.assert_close(PackedLinear(weight, bias)(x), expected, **TOLERANCE)
+
+
+def test_calls_that_onednn_does_not_take_are_pytorchs(multiplied):
+    x, weight = torch.randn(6, 5), torch.randn(4, 5)
+    for arguments in [
+        (x[0].requires_grad_(), weight),
+        (x, weight[0]),
+        (x, weight, torch.randn(1)),
+        (x, weight.to_sparse()),
+    ]:
+        torch.testing.assert_close(linear(*arguments), F.linear(*arguments), rtol=0, atol=0)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        linear(x, torch.randn(4, 6))
+    assert not multiplied
+    with FastLinear():
+        F.linear(input=x, weight=weight, bias=None)
+    assert multiplied
 
 
 def test_numbers_by_hand(multiplied):
@@ -147,6 +202,51 @@ def test_a_likelihood_and_its_gradients_are_the_same(multiplied, recompute, adap
     assert multiplied
     assert len(theirs[1]) > 10
     torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5)
+
+
+def test_small_passes_and_compiled_ones_keep_pytorchs_products(multiplied, monkeypatch):
+    """The context costs a call of Python for each operation, and ``torch.compile`` would guard on it."""
+    model = tiny_models.model()  # hidden size 32, 64 inside
+    depths = []
+    model.model.layers[0].register_forward_pre_hook(
+        lambda *_: depths.append(cpu_products.active_depth())
+    )
+
+    def score(recompute=None, compiled=False):
+        depths.clear()
+        found = likelihood(
+            model, PROMPTS, ANSWERS, Sampling(), pad_id=0, recompute=recompute, compiled=compiled
+        )
+        found.logprobs.sum().backward()
+        return depths
+
+    assert score() == [1]
+    assert score(do_nothing) == [1, 1]  # not nested
+    largest = model.config.hidden_size * model.config.intermediate_size
+    tokens = sum(map(len, PROMPTS)) + sum(len(ids) - 1 for group in ANSWERS for ids in group)
+    monkeypatch.setattr(cpu_products, "_MIN_PRODUCT", tokens * largest)
+    assert score() == [1]
+    monkeypatch.setattr(cpu_products, "_MIN_PRODUCT", tokens * largest + 1)
+    assert score() == score(do_nothing)[:1] == [0]
+    monkeypatch.setattr(cpu_products, "_MIN_PRODUCT", 1)
+    seen = []
+    monkeypatch.setattr(
+        "llmzoo.models.attention.use_layouts",
+        lambda model, *, fast: seen.append(fast) or nullcontext(),
+    )
+    with pytest.raises(TypeError):  # without the layout the model refuses it
+        score(compiled=True)
+    assert seen == [False]
+
+
+def test_a_hook_of_the_head_is_called_in_every_step(multiplied):
+    model = tiny_models.model()
+    model.lm_head.register_forward_hook(
+        lambda module, inputs, logits: logits.index_fill(-1, torch.tensor([3]), 1e4)
+    )
+    settings = {"eos_ids": (), "pad_id": 0, "keys": [1]}
+    (row,) = sample(model, [[1, 2]], 1, Sampling(max_new_tokens=5), **settings)
+    assert row.ids == [3] * 5
 
 
 @pytest.mark.parametrize("greedy", [True, False])

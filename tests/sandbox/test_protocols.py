@@ -175,9 +175,9 @@ def f(x):
     frame = sys._getframe()
     while frame:
         own = frame.f_locals.get("self")
-        if hasattr(own, "_raised") and "Reply" in frame.f_globals:
+        if hasattr(own, "_error_reply") and "Reply" in frame.f_globals:
             Reply = frame.f_globals["Reply"]
-            type(own)._raised = lambda self, error: Reply("stop")
+            type(own)._error_reply = lambda self, error: Reply("stop")
         frame = frame.f_back
     raise ValueError
 """

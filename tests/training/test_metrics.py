@@ -250,7 +250,7 @@ def test_both_kinds_of_rollout_have_the_same_names():
     names = []
     for played in (tree, plain):
         batch = played.collect(Lenient, [1, 2])
-        result = metrics.batch_metrics(batch, played.trained)
+        result = metrics.batch_metrics(batch, played.trained_agents)
         agent = result["agents"]["a_0"]
         names.append((set(result), set(agent), set(agent["turns"]["0"])))
     spread = {"return_std", "flat_groups"}

@@ -52,7 +52,7 @@ class AgentEpisode:
         self.others = others
         self.seed: int | None = None
         self.answers: list[str] = []  # of the agent, in this episode
-        self.paid = 0.0  # to the agent, in this episode
+        self.episode_return = 0.0  # to the agent, in this episode
         self.success = False
         self.step_error: Exception | None = None  # an error of a step, which TRL hides
         self._asked = 0
@@ -62,7 +62,7 @@ class AgentEpisode:
 
         Raises :class:`ConfigError` for an episode in which the agent has no turn.
         """
-        self.seed, self.answers, self.paid, self._asked = seed, [], 0.0, 0
+        self.seed, self.answers, self.episode_return, self._asked = seed, [], 0.0, 0
         self.success, self.step_error = False, None
         self.env.reset(seed=seed)
         self._play_others()
@@ -128,7 +128,7 @@ class AgentEpisode:
 
     def _step(self, text: str) -> None:
         self.env.step(text)
-        self.paid += step_rewards(self.env).get(self.agent, 0.0)
+        self.episode_return += step_rewards(self.env).get(self.agent, 0.0)
         self.success = is_success(self.env, self.agent)
         skip_dead(self.env)
 
@@ -187,7 +187,7 @@ def agent_return(
             episode.answer(text)
         turns += len(episode.answers)
         episode.finish()
-        returns.append(episode.paid)
+        returns.append(episode.episode_return)
         successes += episode.success
     log_metric("success", successes / len(environments))
     log_metric("turns", turns / len(environments))

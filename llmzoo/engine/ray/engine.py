@@ -108,7 +108,9 @@ class RayEngine:
         self.learner = learner
         self.policies = dict(policies)
         self.agent_policies = dict(agent_policies)
-        self.trained = [agent for agent in agent_policies if self._policy_name(agent) is not None]
+        self.trained_agents = [
+            agent for agent in agent_policies if self._policy_name(agent) is not None
+        ]
         self.samplers: list[Sampler] = []  # rollout workers have their own
         self._plan, self._args, self._lag = plan, args, lag
         self._calls = PendingCalls()
@@ -164,7 +166,7 @@ class RayEngine:
         torch.manual_seed(seeds_for(step).update)
         self._order(seeds_for, step, step if last else step + self._lag)
         rollout = self._batches[step]
-        self._calls.until(lambda: rollout.ended)
+        self._calls.until(lambda: rollout.has_ended)
         del self._batches[step]
         started = time.monotonic()
         metrics, credits = self._update(rollout, step, seeds_for(step).update)
@@ -228,7 +230,9 @@ class RayEngine:
         )
 
     def _agents_of(self, group: str) -> list[str]:
-        return [agent for agent in self.trained if not group or self._policy_name(agent) == group]
+        return [
+            agent for agent in self.trained_agents if not group or self._policy_name(agent) == group
+        ]
 
     def _update_worker_args(
         self, group: str, adapters: list[Any], environment: dict[str, str]
@@ -282,7 +286,7 @@ class RayEngine:
             request = {
                 "step": step,
                 "seed": seed,
-                "played": rollout.played,
+                "played": rollout.played_seeds,
                 "keep": (step + 1) % self._args.state_every == 0,
             }
             group.update(request, ray.put(data), partial(reports.__setitem__, name))

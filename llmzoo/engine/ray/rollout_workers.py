@@ -126,7 +126,7 @@ class WeightsVersion:
 class RolloutOrder:
     """Rollouts to be played in shares, with the report and the batch of each share that is done.
 
-    ``request``: what the worker of every share is told. ``ended``: called once all shares are done.
+    ``request``: what the worker of every share is told. ``on_done``: called once all shares are done.
     """
 
     seeds: Sequence[int]
@@ -134,8 +134,8 @@ class RolloutOrder:
     shares: Sequence[range]
     version: WeightsVersion
     request: dict[str, Any]
-    ended: Callable[[], None]
-    played: dict[int, tuple[Report, bytes]] = field(default_factory=dict)
+    on_done: Callable[[], None]
+    results: dict[int, tuple[Report, bytes]] = field(default_factory=dict)
     started: float = 0.0  # when the first share was handed out
     wanted: bool = True
 
@@ -252,11 +252,11 @@ class RolloutPool:
             return
         self._free.append(worker)
         if order.wanted:
-            order.played[share] = (read_report(text, str(worker)), data)
+            order.results[share] = (read_report(text, str(worker)), data)
             del self._deaths[id(order), share]
-            if len(order.played) == len(order.shares):
+            if len(order.results) == len(order.shares):
                 self._orders.remove(order)
-                order.ended()
+                order.on_done()
         self._dispatch()
 
     def _replace(self, worker: _Worker, work: Any, description: str, lost: WorkerLostError) -> None:
@@ -279,7 +279,7 @@ class RolloutPool:
 class BatchRollout:
     """A batch that the pool plays, and plays on while the learner wants more.
 
-    Once it has ``ended``: the ``batch``, the seeds ``played`` for it, and its times and counts.
+    Once it ``has_ended``: the ``batch``, the ``played_seeds``, and its times and counts.
     ``clock``: seconds are those of one worker, on average; counts are of all.
     """
 
@@ -297,8 +297,8 @@ class BatchRollout:
         self.clock = RolloutClock()
         self.tokens = 0
         self.seconds = 0.0
-        self.played: list[int] = []
-        self.ended = False
+        self.played_seeds: list[int] = []
+        self.has_ended = False
         self._pool, self._learner, self._args = pool, learner, args
         self._seeds, self._version, self._request = seeds, version, request
         self._rounds = 0
@@ -307,14 +307,14 @@ class BatchRollout:
     def _begin(self, seeds: Sequence[int]) -> None:
         request = {**self._request, "learner": self._learner.state_dict()}
         self._learner.skip(seeds)
-        self.played += seeds
+        self.played_seeds += seeds
         self._order = RolloutOrder(
             seeds=seeds,
             keys=rollout_keys(seeds),
             shares=self._args.parts(len(seeds)),
             version=self._version,
             request=request,
-            ended=self._complete,
+            on_done=self._complete,
         )
         self._pool.add(self._order)
 
@@ -322,7 +322,7 @@ class BatchRollout:
         """A round has been played."""
         order = self._order
         self.seconds += time.monotonic() - order.started
-        parts = [order.played[share] for share in range(len(order.shares))]
+        parts = [order.results[share] for share in range(len(order.shares))]
         concurrent_shares = min(self._args.rollout_workers, len(parts))
         for report, _ in parts:
             self.tokens += report["tokens"]
@@ -334,4 +334,4 @@ class BatchRollout:
             self._rounds += 1
             self._begin(seeds_for_round(self._seeds, self._rounds))
         else:
-            self.ended = True
+            self.has_ended = True

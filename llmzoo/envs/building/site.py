@@ -46,13 +46,13 @@ class OrdersResult(Generic[World]):
 @dataclass(frozen=True, slots=True)
 class SiteState(Generic[Task, World]):
     """The state of an episode. messages: of each past round, by agent. feedback: what became of each agent's
-    last answer. paid: the parts of the team reward so far."""
+    last answer. team_rewards: the parts of the team reward so far."""
 
     task: Task
     world: World
     messages: tuple[Mapping[str, str], ...] = ()
     feedback: Mapping[str, str] = field(default_factory=dict)
-    paid: Mapping[str, float] = field(default_factory=dict)
+    team_rewards: Mapping[str, float] = field(default_factory=dict)
 
 
 class BuildingSite(TextEnv, Generic[Task, World]):
@@ -184,9 +184,9 @@ class BuildingSite(TextEnv, Generic[Task, World]):
             world=done.world,
             messages=(*state.messages, messages),
             feedback=feedback,
-            paid=parts,
+            team_rewards=parts,
         )
-        team = {name: value - state.paid.get(name, 0.0) for name, value in parts.items()}
+        team = {name: value - state.team_rewards.get(name, 0.0) for name, value in parts.items()}
         return Outcome(team, local, self.success, errors)
 
     def read(self, agent: str, text: str) -> Orders:

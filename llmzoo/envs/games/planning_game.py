@@ -391,7 +391,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             planner=agent == PLANNER,
             rules=f"{self.rules()} {HIDDEN}{self.seen_by_one}",
             answer_form=self.answer_form(),
-            seen=self.half(agent, state.world),
+            visible_half=self.half(agent, state.world),
             number=self._round_number(),
             rounds=self.max_turns,
             heard=state.last_messages.get(PROPOSER if agent == PLANNER else PLANNER),

@@ -72,7 +72,7 @@ class HalfView:
     planner: bool
     rules: str
     answer_form: str
-    seen: str
+    visible_half: str
     number: int  # of the round, from 1
     rounds: int
     heard: str | None
@@ -84,7 +84,13 @@ class HalfView:
         role = PLANNER_ROLE if self.planner else PROPOSER_ROLE
         lines = [role, "", self.rules]
         lines += [self.answer_form] * self.planner
-        lines += ["", f"Round {self.number} of {self.rounds}. What you see:", "", self.seen, ""]
+        lines += [
+            "",
+            f"Round {self.number} of {self.rounds}. What you see:",
+            "",
+            self.visible_half,
+            "",
+        ]
         if self.heard is not None:
             who = "proposer wrote" if self.planner else "planner answered"
             lines += [f"The {who}:", quote_message(self.heard, self.limit), ""]
@@ -99,7 +105,7 @@ class HalfView:
     def terse(self, name: str) -> str:
         """The same in few words; ``name``: the game's."""
         role = "planner" if self.planner else "proposer"
-        lines = [f"{name} half {role} {self.number}/{self.rounds}", self.seen]
+        lines = [f"{name} half {role} {self.number}/{self.rounds}", self.visible_half]
         if self.heard is not None:
             lines += ["heard", quote_message(self.heard, self.limit)]
         if self.feedback is not None:

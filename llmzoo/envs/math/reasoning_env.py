@@ -34,7 +34,7 @@ class MathState:
     now: each agent's last answer.
     heard: the answers of the last complete round, which every agent may read.
     right: the agents with a right answer in that round.
-    paid: the local reward parts that each agent has been paid so far.
+    local_rewards: the local reward parts that each agent has been paid so far.
     team: 1 if the answer that counts is right, else 0.
     """
 
@@ -42,7 +42,7 @@ class MathState:
     now: Mapping[str, ParsedAnswer] = field(default_factory=dict)
     heard: Mapping[str, ParsedAnswer] = field(default_factory=dict)
     right: frozenset[str] = frozenset()
-    paid: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    local_rewards: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     team: float = 0.0
 
 
@@ -164,15 +164,17 @@ class ReasoningEnv(TextEnv):
         }
         local = {
             agent: {
-                name: score - before.paid.get(agent, {}).get(name, 0.0)
+                name: score - before.local_rewards.get(agent, {}).get(name, 0.0)
                 for name, score in parts.items()
             }
             for agent, parts in scores.items()
         }
-        after = replace(before, now=now, paid={**before.paid, **scores})
+        after = replace(before, now=now, local_rewards={**before.local_rewards, **scores})
         complete = self.possible_agents[-1] in texts
         if complete:
-            right = frozenset(other for other, parts in after.paid.items() if parts["right"] > 0)
+            right = frozenset(
+                other for other, parts in after.local_rewards.items() if parts["right"] > 0
+            )
             after = replace(after, heard=now, right=right, team=float(self._is_solved(after)))
             self.success = after.team == 1.0
         self.episode = after
@@ -192,7 +194,7 @@ class ReasoningEnv(TextEnv):
     def _is_solved(self, solving: MathState) -> bool:
         """Whether the answer that counts is right: the aggregator's, else the reasoners' majority, else
         the tools'."""
-        if not any(solving.paid[agent]["right"] > 0 for agent in self._deciding_agents()):
+        if not any(solving.local_rewards[agent]["right"] > 0 for agent in self._deciding_agents()):
             return False  # no majority can be right
         return scoring.is_correct(solving.task, self._final_answer(solving))
 

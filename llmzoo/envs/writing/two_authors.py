@@ -38,8 +38,8 @@ class WritingState:
     source: Source
     last: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
-    judged: Judgement | None = None
-    paid: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    judgement: Judgement | None = None
+    rewards: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
 
 class TwoAuthors(TextEnv):
@@ -118,31 +118,31 @@ class TwoAuthors(TextEnv):
             if error:
                 errors[agent] = f"malformed: {error}"
         first, second = parts
-        judged = judge(first, second, before.source, self.form, self.standard, read=not errors)
-        if judged.read and judged.structure.failed:
-            stage = judged.structure.failed
+        judgement = judge(first, second, before.source, self.form, self.standard, read=not errors)
+        if judgement.read and judgement.structure.failed:
+            stage = judgement.structure.failed
             errors = dict.fromkeys(self.possible_agents, f"failed at the stage {stage!r}")
-        worth = judged.worth(self.reward)
-        paid = {name: worth[name] - before.paid[name] for name in PARTS}
-        self.success = judged.success
+        worth = judgement.worth(self.reward)
+        paid = {name: worth[name] - before.rewards[name] for name in PARTS}
+        self.success = judgement.success
         last = {
             agent: truncate(replace_surrogates(text), wording.MAX_OWN_CHARS)
             for agent, text in texts.items()
         }
-        self.episode = replace(before, last=last, errors=errors, judged=judged, paid=worth)
+        self.episode = replace(before, last=last, errors=errors, judgement=judgement, rewards=worth)
         return Outcome(team=paid, done=self.success, errors=errors)
 
     def prompt(self, agent: str) -> str:
         draft = self.episode
         author = None if agent == AUTHOR else self.authors.index(agent)
         lines = [wording.task_prompt(self.wording, self.form, draft.task, author), ""]
-        if draft.judged is not None:
+        if draft.judgement is not None:
             turn = min(self.turn + 1, self.max_turns)
-            if not draft.judged.read:
+            if not draft.judgement.read:
                 others = [f"{author_name}: {error}" for author_name, error in draft.errors.items()]
                 heard = draft.errors.get(agent) or f"no stage was paid ({'; '.join(others)})"
             else:
-                heard = wording.feedback_text(self.wording, self.form, draft.judged, author)
+                heard = wording.feedback_text(self.wording, self.form, draft.judgement, author)
             lines += [wording.revision_prompt(turn, self.max_turns, draft.last[agent], heard), ""]
         return "\n".join([*lines, "Your answer:"])
 

@@ -27,7 +27,7 @@ class _WatchedContainer:
 
 
 class SharedContainers:
-    """The watched containers of one side. ``own``: 0 or 1, so that the sides assign different keys."""
+    """The watched containers of one side. ``side``: 0 or 1, so that the sides assign different keys."""
 
     def __init__(self, side: int, extend: Extend):
         self._extend = extend

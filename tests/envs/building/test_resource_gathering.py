@@ -104,7 +104,7 @@ def test_a_walk_goes_along_x_first_and_shows_what_lies_beside_it():
     field = env.episode.world
     assert field.places["forester"] == (3, 4)
     walked = [(1, 1), *walk_cells((1, 1), (3, 4))]
-    assert field.seen["forester"] == set().union(*(visible_cells(cell, 7) for cell in walked))
+    assert field.seen_cells["forester"] == set().union(*(visible_cells(cell, 7) for cell in walked))
     said = env.observe("forester_0")
     assert "You are at x=3, z=4." in said
     assert "wood 1 at 4 4; wood 2 at 5 3" in said
@@ -120,7 +120,7 @@ def test_an_agent_reads_nothing_that_its_worker_has_not_seen(prompt):
         state = env.episode
         for agent in env.possible_agents:
             worker = agent.partition("_")[0]
-            seen = state.world.seen[worker]
+            seen = state.world.seen_cells[worker]
             said = env.observe(agent)
             field = state.world
             for other in field.places:

@@ -185,7 +185,9 @@ def test_returns_are_what_the_last_answers_are_worth(agents):
             env.step(act)
         episode = env.unwrapped.episode
         for agent, return_ in total.items():
-            assert return_ == pytest.approx(episode.team + sum(episode.paid[agent].values()))
+            assert return_ == pytest.approx(
+                episode.team + sum(episode.local_rewards[agent].values())
+            )
         assert info["success"] is (episode.team == 1.0)
 
 
@@ -289,7 +291,7 @@ def test_generated_tasks_are_read_exactly(monkeypatch):
     monkeypatch.setattr(scoring.answers, "answers_match", None)
     env = make(MathTask("How long, in hours?", "1/2", computed=True))
     play(env, "\\boxed{30 min}", "print('3/8 q')")
-    assert env.unwrapped.episode.paid["reasoner_0"] == {"format": 0.2, "right": 0.0}
+    assert env.unwrapped.episode.local_rewards["reasoner_0"] == {"format": 0.2, "right": 0.0}
 
 
 def test_a_task_that_is_not_generated_may_be_answered_with_an_expression():
@@ -480,7 +482,7 @@ def test_amateurs_err_but_not_always(family):
         rng = random.Random(seed)
         play(env, *[env.unwrapped.amateur(agent, rng) for agent in env.possible_agents])
         for agent in right:
-            right[agent] += env.unwrapped.episode.paid[agent]["right"] > 0
+            right[agent] += env.unwrapped.episode.local_rewards[agent]["right"] > 0
             errors.add(env.infos[agent]["error"])
     assert all(12 <= count <= 45 for count in right.values()), right
     assert len(errors) > 2

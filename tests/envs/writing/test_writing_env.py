@@ -73,7 +73,7 @@ def test_grounded_is_structural_times_the_factor_and_the_start():
     half = experts(grounded)[1].split(". ")
     pair = experts(grounded)[0], f"{half[0]}. {grounded.episode.task.text[:60]}"
     paid, published = play(grounded, *pair), play(structural, *pair)
-    judged = grounded.episode.judged
+    judged = grounded.episode.judgement
     assert 0.02 < judged.faithful < 0.9
     assert 0.5 < judged.start < 1
     # the start takes its share from the length

@@ -288,7 +288,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         """The field as an agent has seen it."""
         field, size = self.episode.world, self.episode.task.size
         workers = self._workers_of(agent)
-        seen = frozenset[tuple[int, int]]().union(*(field.seen[worker] for worker in workers))
+        seen = frozenset[tuple[int, int]]().union(*(field.seen_cells[worker] for worker in workers))
         signs = {stack.cell: SIGNS[stack.kind] for stack in field.stacks}
         signs |= {field.places[worker]: "@" for worker in workers}
         return [

@@ -48,11 +48,11 @@ class TakeOrder(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldState:
-    """places, seen: where each worker is, and the cells it has seen. stacks: what is left. stock: what has
+    """places, seen_cells: where each worker is, and the cells it has seen. stacks: what is left. stock: what has
     been gathered, by kind."""
 
     places: Mapping[str, Cell]
-    seen: Mapping[str, frozenset[Cell]]
+    seen_cells: Mapping[str, frozenset[Cell]]
     stacks: tuple[Stack, ...]
     stock: Mapping[str, int]
 
@@ -61,7 +61,7 @@ class FieldState:
 
     def known_stacks(self, worker: str) -> list[Stack]:
         """The stacks in the cells that a worker has seen."""
-        return [stack for stack in self.stacks if stack.cell in self.seen[worker]]
+        return [stack for stack in self.stacks if stack.cell in self.seen_cells[worker]]
 
 
 def initial_field(task: FieldTask, workers: Iterable[str]) -> FieldState:
@@ -121,11 +121,11 @@ def _execute_order(
         if len(cells) > steps[worker]:
             raise OrderRefused(f"it is {len(cells)} steps away, you have {steps[worker]}")
         steps[worker] -= len(cells)
-        seen = field.seen[worker].union(*(visible_cells(cell, task.size) for cell in cells))
+        seen = field.seen_cells[worker].union(*(visible_cells(cell, task.size) for cell in cells))
         return replace(
             field,
             places={**field.places, worker: order.cell},
-            seen={**field.seen, worker: seen},
+            seen_cells={**field.seen_cells, worker: seen},
         )
     if distance(here, order.cell) > REACH:
         raise OrderRefused(f"it is more than {REACH} steps away")

@@ -72,7 +72,7 @@ def plan_round(
         if kind in TAKES[worker]
     }
     seen = {stack.cell: stack for stack in field.known_stacks(worker)}
-    stacks = {s.cell: s for s in reported if s.cell not in field.seen[worker]} | seen
+    stacks = {s.cell: s for s in reported if s.cell not in field.seen_cells[worker]} | seen
     left = [stack for stack in stacks.values() if missing.get(stack.kind, 0) > 0]
     orders: list[GoOrder | TakeOrder] = []
     while left:

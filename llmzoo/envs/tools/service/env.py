@@ -41,12 +41,12 @@ class Domain(NamedTuple):
 class ServiceState:
     """The state of an episode.
 
-    paid: what of the task was done at the last step, as the scoring counts it. again: the agent that answered
+    progress: what of the task was done at the last step, as the scoring counts it. keeps_turn: the agent that answered
     last answers next too.
     """
 
     conversation: AnyConversation
-    paid: Any
+    progress: Any
     keeps_turn: bool = False
 
 
@@ -115,7 +115,7 @@ class ServiceEnv(TextEnv):
         last = not keeps_turn and agent == self.possible_agents[-1]
         if last and self.turn + 1 >= self.max_turns:
             conversation = replace(conversation, over=True)
-        rewards, progress = self.domain.parts(self.episode.paid, conversation)
+        rewards, progress = self.domain.parts(self.episode.progress, conversation)
         self.success = conversation.over and rewards[VERDICT] > 0
         self.episode = ServiceState(conversation, progress, keeps_turn)
         return Outcome(team=rewards, done=conversation.over, errors={agent: error} if error else {})

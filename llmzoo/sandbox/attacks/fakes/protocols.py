@@ -121,9 +121,9 @@ def running_sum(numbers):
     frame = sys._getframe()
     while frame:
         own = frame.f_locals.get("self")
-        if hasattr(own, "_raised") and "Reply" in frame.f_globals:
+        if hasattr(own, "_error_reply") and "Reply" in frame.f_globals:
             reply = frame.f_globals["Reply"]("stop")
-            type(own)._raised = lambda self, error: reply
+            type(own)._error_reply = lambda self, error: reply
         frame = frame.f_back
     raise StopIteration
 """,

@@ -75,7 +75,7 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """On two cores of a CPU; see docs/scaling.md for the commands."""
+    """On two cores of a CPU; see docs/results/large_models.md for the commands."""
 
     wire_bytes: float = 7.8  # for each sampled token, of a batch that is told to all processes
     write_seconds: float = 0.52e-6  # of a core, to make these

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from torch import Tensor
 from transformers import AttentionInterface
 
-from llmzoo.models.cpu_products import FastLinear, prefers_onednn
+from llmzoo.models.cpu_products import FastLinear, active_depth, gains
 
 ATTENTION_NAME = "llmzoo_layout"
 
@@ -54,13 +54,15 @@ def head_size(config: Any) -> int:
     return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
-def run_with_layout(model: Any, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
+def run_with_layout(
+    model: Any, ids: Tensor, positions: Tensor, layout: Layout, *, compiled: bool = False
+) -> Tensor:
     """The last hidden states [T, H] of a flat row of token ids [T] at ``positions`` [T].
 
     ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a model
-    without an output layer.
+    without an output layer. ``compiled``: its layers are compiled code.
     """
-    with use_layouts(model):
+    with use_layouts(model, fast=gains(model, len(ids)) and not compiled):
         states: Tensor = (
             model.get_decoder()(
                 input_ids=ids.unsqueeze(0),
@@ -73,14 +75,13 @@ def run_with_layout(model: Any, ids: Tensor, positions: Tensor, layout: Layout) 
 
 
 @contextmanager
-def use_layouts(model: Any) -> Iterator[None]:
-    """Within this context a model uses the layout passed to its call, and on a CPU the faster products."""
+def use_layouts(model: Any, *, fast: bool) -> Iterator[None]:
+    """Within this context a model uses the layout passed to its call, and if ``fast`` oneDNN's products."""
     config = model.config
     before = config._attn_implementation
     config._attn_implementation = ATTENTION_NAME
-    fast = model.device.type == "cpu" and prefers_onednn()
     try:
-        with FastLinear() if fast else nullcontext():
+        with FastLinear() if fast and not active_depth() else nullcontext():
             yield
     finally:
         config._attn_implementation = before

@@ -4,11 +4,15 @@ PyTorch multiplies them by MKL, which does without AVX-512 on AMD's processors. 
 2 to 4 times as fast once a product is large enough to outweigh its overhead (docs/performance.md). On other
 processors, and with ``torch.backends.mkldnn.enabled = False``, everything here is PyTorch's own product.
 
+oneDNN compiles code for each number of rows and keeps it, about a megabyte each. So rows are multiplied in blocks,
+and padded to one of 47 numbers.
+
 Shapes: N rows, I inputs, O outputs.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,33 +24,40 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-# Multiplications from which oneDNN is faster. It prepares for each new N, which takes it a millisecond; the
-# rows of a decoding step stay the same for long, those of an update do not.
-_MIN_PRODUCT, _MIN_PACKED_PRODUCT = 2**24, 2**19
+# multiplications from which oneDNN is faster: in an update, where the weights are reordered each time and other
+# numbers of rows need other code, and from packed weights
+_MIN_PRODUCT, _MIN_PACKED_PRODUCT = 2**24, 2**20
+_MIN_SIDE = 16  # inputs and outputs; oneDNN is slow for narrower matrices
 _MIN_GRADIENT = 2**15  # weights; its operands are copied, which costs more than it gains below
+_BLOCK = 2048  # rows that are multiplied at once
 
 _CPUINFO = Path("/proc/cpuinfo")
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x @ weight.T + bias, [..., O], for ``x`` [..., I] and ``weight`` [O, I]; differentiable once by oneDNN."""
-    if not _gains(x, weight):
-        return F.linear(x, weight, bias)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias, [..., O], of ``input`` [..., I] and ``weight`` [O, I]; differentiable once by oneDNN."""
+    if not _gains(input, weight, bias):
+        return F.linear(input, weight, bias)
+    x = input.reshape(-1, input.shape[-1])
     if torch.is_grad_enabled():
         product: Tensor = _Linear.apply(x, weight, bias)
-        return product
-    return _multiply(x, weight, bias)
+    else:
+        product = _multiply_in_blocks(x, weight, bias)
+    return product.view(*input.shape[:-1], -1)
 
 
 def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
     """grad.T @ x, [O, I], for ``grad`` [N, O] and ``x`` [N, I]."""
-    if grad.shape[1] * x.shape[1] < _MIN_GRADIENT or not _gains(grad, x.T):
+    if grad.shape[1] * x.shape[1] < _MIN_GRADIENT or not _gains(grad.T, x.T):
         return grad.T @ x
-    if (
-        grad.shape[1] > x.shape[1]
-    ):  # oneDNN copies what it is given transposed; the first operand costs more
-        return _multiply(x.T, grad.T).T
-    return _multiply(grad.T, x.T)
+    # oneDNN copies what it is given transposed, and the first operand costs more: it is the narrower one
+    narrow, wide = (x, grad) if grad.shape[1] > x.shape[1] else (grad, x)
+    whole = len(x) - len(x) % _BLOCK
+    total = narrow[whole:].T @ wide[whole:]
+    for begin in range(0, whole, _BLOCK):
+        rows = slice(begin, begin + _BLOCK)
+        total += _multiply(narrow[rows].T, wide[rows].T)
+    return total.T if narrow is x else total
 
 
 class FastLinear(TorchFunctionMode):
@@ -56,6 +67,24 @@ class FastLinear(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         return (linear if func is F.linear else func)(*args, **(kwargs or {}))
+
+    def __enter__(self) -> FastLinear:
+        _ACTIVE.depth = active_depth() + 1
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _ACTIVE.depth -= 1
+        super().__exit__(*error)
+
+
+_ACTIVE = threading.local()
+
+
+def active_depth() -> int:
+    """How many :class:`FastLinear` contexts this thread is in."""
+    depth: int = getattr(_ACTIVE, "depth", 0)
+    return depth
 
 
 class PackedLinear:
@@ -75,19 +104,40 @@ class PackedLinear:
     def __call__(self, h: Tensor) -> Tensor:
         if self._plain is not None and len(h) < self._least_rows:
             return F.linear(h, self._plain, self._bias)
-        return _multiply(h, self._packed, self._bias)
+        return _multiply(_pad_rows(h), self._packed, self._bias)[: len(h)]
 
     def add_to(self, x: Tensor, h: Tensor) -> Tensor:
         """``x`` [N, O] and the product, without the bias."""
         if self._plain is not None and len(h) < self._least_rows:
             return torch.addmm(x, h, self._plain.T)
-        total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(h, x, self._packed, None, "add")
-        return total
+        add = torch.ops.mkldnn._linear_pointwise.binary
+        total: Tensor = add(_pad_rows(h), _pad_rows(x), self._packed, None, "add")
+        return total[: len(h)]
 
 
-def can_pack(weight: Tensor) -> bool:
-    """Whether a matrix [O, I] is multiplied faster as a :class:`PackedLinear`."""
-    return weight.ndim == 2 and _is_plain(weight) and prefers_onednn()
+def can_pack(layer: nn.Module) -> bool:
+    """Whether a layer is multiplied faster as a :class:`PackedLinear`, which no hook of the layer would see."""
+    hooked = layer._forward_hooks or layer._forward_pre_hooks or "forward" in layer.__dict__
+    return type(layer) is nn.Linear and not hooked and can_pack_weight(layer.weight)
+
+
+def can_pack_weight(weight: Tensor) -> bool:
+    """Whether a matrix [O, I] is multiplied faster from packed weights."""
+    return (
+        weight.ndim == 2
+        and min(weight.shape) >= _MIN_SIDE
+        and _is_plain(weight)
+        and prefers_onednn()
+    )
+
+
+def gains(model: nn.Module, tokens: int) -> bool:
+    """Whether a pass of this many tokens through a model has a product that is faster by oneDNN."""
+    return (
+        prefers_onednn()
+        and not torch.compiler.is_compiling()
+        and tokens * _largest_weight(model) >= _MIN_PRODUCT
+    )
 
 
 def prefers_onednn() -> bool:
@@ -106,28 +156,61 @@ def _is_amd_with_avx512() -> bool:
     )
 
 
-def _gains(x: Tensor, weight: Tensor) -> bool:
+def _largest_weight(model: nn.Module) -> int:
+    """The size of the largest matrix of a model's layers, if they are on a CPU; its embedding is no product."""
+    if next(model.parameters()).device.type != "cpu":
+        return 0
+    config: Any = model.config
+    return int(config.hidden_size * max(config.hidden_size, config.intermediate_size))
+
+
+def _gains(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
     return (
-        x.shape[-1] > 0
-        and x.numel() // x.shape[-1] * weight.numel() >= _MIN_PRODUCT
+        not torch.compiler.is_compiling()
+        and x.ndim >= 2
+        and weight.ndim == 2
+        and min(weight.shape) >= _MIN_SIDE
+        and x.numel() // weight.shape[1] * weight.numel() >= _MIN_PRODUCT
+        and x.shape[-1] == weight.shape[1]
         and prefers_onednn()
         and _is_plain(x)
         and _is_plain(weight)
-        and not torch.compiler.is_compiling()
+        and (bias is None or (_is_plain(bias) and bias.shape == weight.shape[:1]))
+        and not (torch.is_inference_mode_enabled() and torch.is_grad_enabled())
     )
 
 
-def _is_plain(matrix: Tensor) -> bool:
+def _is_plain(tensor: Tensor) -> bool:
     """Whether a tensor is in this process's memory, in float32, and computed with as it is."""
     return (
-        type(matrix) in (Tensor, nn.Parameter)
-        and matrix.dtype == torch.float32
-        and matrix.device.type == "cpu"
+        type(tensor) in (Tensor, nn.Parameter)
+        and tensor.dtype == torch.float32
+        and tensor.device.type == "cpu"
+        and tensor.layout is torch.strided
         and not torch.is_autocast_enabled("cpu")
     )
 
 
+def _multiply_in_blocks(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    if len(x) <= _BLOCK:
+        return _multiply(_pad_rows(x), weight, bias)[: len(x)]
+    out = x.new_empty(len(x), len(weight))
+    for begin in range(0, len(x), _BLOCK):
+        block = x[begin : begin + _BLOCK]
+        out[begin : begin + _BLOCK] = _multiply(_pad_rows(block), weight, bias)[: len(block)]
+    return out
+
+
+def _pad_rows(x: Tensor) -> Tensor:
+    """``x`` [N, I] with zeros up to the next number of rows that oneDNN has code for."""
+    n = len(x)
+    grid = 1 if n <= 8 else 8 if n <= 64 else 16 if n <= 256 else 64 if n <= 1024 else 128
+    missing = -n % grid
+    return F.pad(x, (0, 0, 0, missing)) if missing else x
+
+
 def _multiply(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    bias = None if bias is None else bias.contiguous()  # oneDNN ignores a bias's strides
     product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return product
 
@@ -137,7 +220,7 @@ class _Linear(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         needs_x, needs_weight, _ = ctx.needs_input_grad
         ctx.save_for_backward(x if needs_weight else None, weight if needs_x else None)
-        return _multiply(x, weight, bias)
+        return _multiply_in_blocks(x, weight, bias)
 
     @staticmethod
     @once_differentiable
@@ -145,10 +228,9 @@ class _Linear(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         of_x = of_weight = of_bias = None
         if ctx.needs_input_grad[0]:
-            of_x = _multiply(grad, weight.T.contiguous())
-        rows = grad.flatten(0, -2)
+            of_x = _multiply_in_blocks(grad, weight.T.contiguous())
         if ctx.needs_input_grad[1]:
-            of_weight = weight_gradient(rows, x.flatten(0, -2))
+            of_weight = weight_gradient(grad, x)
         if ctx.needs_input_grad[2]:
-            of_bias = rows.sum(dim=0)
+            of_bias = grad.sum(dim=0)
         return of_x, of_weight, of_bias

@@ -24,6 +24,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from llmzoo.errors import ConfigError
 from llmzoo.models import attention, recurrent
 from llmzoo.models.compiling import compile_layers
+from llmzoo.models.cpu_products import gains
 from llmzoo.models.packing import PackedTexts, Segments, pack_groups
 from llmzoo.models.padded import completion_logits, left_pad, token_positions
 from llmzoo.models.sampling import Sampling
@@ -80,8 +81,11 @@ def likelihood(
         compiled_code = (
             compile_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
-        with compiled_code, _forward_context(model, recompute) as recomputes:
-            states = attention.run_with_layout(model, row.ids, row.positions, row)[row.predicts]
+        fast = not compiled and gains(model, len(row.ids))
+        with compiled_code, _forward_context(model, recompute, fast=fast) as recomputes:
+            states = attention.run_with_layout(
+                model, row.ids, row.positions, row, compiled=compiled
+            )[row.predicts]
         chosen, entropy, tops = score(
             model.get_output_embeddings(),
             states,
@@ -143,7 +147,7 @@ def last_states(
     """
     if attention.is_supported(model.config):
         packed = PackedTexts(texts, model.device)
-        with _forward_context(model, recompute):
+        with _forward_context(model, recompute, fast=gains(model, len(packed.ids))):
             states = attention.run_with_layout(model, packed.ids, packed.positions, packed)
         width = packed.segments.width
         cells = _tail_indices([b * width + len(text) for b, text in enumerate(texts)], counts)
@@ -174,8 +178,13 @@ def _tail_indices(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
 
 
 @contextmanager
-def _forward_context(model: Any, recompute: Callable[[], None] | None) -> Iterator[bool]:
-    """The context of a forward pass. Yields whether the backward pass runs the layers again."""
+def _forward_context(
+    model: Any, recompute: Callable[[], None] | None, *, fast: bool = False
+) -> Iterator[bool]:
+    """The context of a forward pass. Yields whether the backward pass runs the layers again.
+
+    ``fast``: with oneDNN's products, as in the forward pass.
+    """
     if recompute is None or not torch.is_grad_enabled():
         yield False
         return
@@ -184,7 +193,7 @@ def _forward_context(model: Any, recompute: Callable[[], None] | None) -> Iterat
     @contextmanager
     def around() -> Iterator[None]:
         prepare()
-        with attention.use_layouts(model) if layouts else nullcontext():
+        with attention.use_layouts(model, fast=fast) if layouts else nullcontext():
             yield
 
     with checkpoint_layers(model, around):

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from llmzoo.models.cpu_products import PackedLinear, can_pack, prefers_onednn
+from llmzoo.models.cpu_products import PackedLinear, can_pack, can_pack_weight, prefers_onednn
 from llmzoo.models.lora import factored_weight, is_mergeable, merged_weight
 from llmzoo.models.precision import FULL_PRECISION
 
@@ -50,7 +50,7 @@ class _LinearProduct:
 
     def pack(self) -> None:
         """Multiply by packed weights from now on, if that is faster. They can no longer be changed."""
-        if can_pack(self._weight):
+        if can_pack_weight(self._weight):
             self._packed = PackedLinear(self._weight, self._bias)
             del self._weight, self._columns
 
@@ -241,7 +241,7 @@ class LlamaBody:
             for product in layer.products():
                 product.pack()
         head = self._output
-        if type(head) is nn.Linear and can_pack(head.weight):
+        if can_pack(head):
             self._packed_head = PackedLinear(head.weight, head.bias)
 
     def _cast_head(self) -> Tensor | None:

@@ -18,11 +18,11 @@ class HigherLower(TextEnv):
         super().__init__(["guesser_0", "hinter_1"], max_turns=max_turns, **kwargs)
         self.tasks = TaskList(range(1, 32), str, split=split, source="range")
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         secret = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = (secret, ())  # the number, and (guess, hint) of each round
 
-    def prompt(self, agent):
+    def observation(self, agent):
         secret, rounds = self.episode
         so_far = ", ".join(f"{guess}: {hint}" for guess, hint in rounds) or "none"
         if agent == "guesser_0":

@@ -23,10 +23,10 @@ class Echo(TextEnv):
         super().__init__(["speaker_0"])
         self.word = word
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = self.word
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"Say {self.episode}."
 
     def play(self, agent, text):

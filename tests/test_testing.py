@@ -24,14 +24,14 @@ class Sums(TextEnv):
         super().__init__(["adder_0", "checker_1"], max_turns=2)
         self.split = split
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         number = rng.randrange(100) if task is None else 2 * task + (self.split == "test")
         self.episode = (number,)
 
-    def describe(self):
+    def task_info(self):
         return {"task_id": str(self.episode[0]), "tasks": None}
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent}: what is {self.episode[0]} + 1?"
 
     def play(self, agent, text):
@@ -86,7 +86,7 @@ def test_an_avoidable_warning_fails():
 def test_a_plain_string_as_observation_is_named_with_the_remedy():
     class Plain(Sums):
         def observe(self, agent):
-            return self.prompt(agent)
+            return self.observation(agent)
 
     fails(testing.check_env, Plain, r"Return llmzoo.spaces.Observation\(text\) and use")
 
@@ -126,7 +126,7 @@ def test_an_observation_outside_its_space():
 
 def test_an_episode_that_reads_global_random_state():
     class Reads(Sums):
-        def begin(self, rng, task):
+        def reset_task(self, rng, task):
             state = random.getstate()
             self.episode = (random.randrange(1000),)
             random.setstate(state)
@@ -152,7 +152,7 @@ def test_an_episode_that_depends_on_the_last():
     class Remembers(Sums):
         past = 0
 
-        def begin(self, rng, task):
+        def reset_task(self, rng, task):
             self.past += 1
             self.episode = (self.past,)
 
@@ -180,7 +180,7 @@ def test_parts_that_do_not_sum_to_the_reward():
 
 def test_an_end_without_success():
     class Silent(Sums):
-        def ending(self, agent):
+        def final_info(self, agent):
             return {}
 
     fails(testing.check_rewards, Silent, "no bool success for adder_0")
@@ -236,19 +236,19 @@ def test_observations_that_grow():
     class Diary(Sums):
         pages = ""
 
-        def begin(self, rng, task):
-            super().begin(rng, task)
+        def reset_task(self, rng, task):
+            super().reset_task(rng, task)
             self.pages += "dear diary, "
 
-        def prompt(self, agent):
-            return self.pages + super().prompt(agent)
+        def observation(self, agent):
+            return self.pages + super().observation(agent)
 
     fails(testing.check_observations_do_not_grow, Diary, "lengths in episode 2")
 
 
 def test_forks_that_share_state():
     class Shares(Sums):
-        def begin(self, rng, task):
+        def reset_task(self, rng, task):
             self.episode = [1]
 
         def play(self, agent, text):
@@ -269,11 +269,11 @@ def _another(env):
 
 def test_a_fork_that_changes_its_original():
     class Leaks(Sums):
-        def begin(self, rng, task):
+        def reset_task(self, rng, task):
             self.episode = [1]
             self.elsewhere = [""]
 
-        def prompt(self, agent):
+        def observation(self, agent):
             return self.elsewhere[0]
 
         def fork(self):
@@ -306,11 +306,11 @@ def test_an_expert_who_earns_less_than_the_best():
 
 def test_splits_that_overlap_or_repeat():
     class Overlap(Sums):
-        def begin(self, rng, task):
+        def reset_task(self, rng, task):
             self.episode = (task or 0,)
 
     class Repeat(Sums):
-        def begin(self, rng, task):
+        def reset_task(self, rng, task):
             self.episode = (0,)
 
     fails(testing.check_splits, Overlap, "4 tasks are in both train and test", tasks=4)

@@ -16,10 +16,10 @@ class Adder(TextEnv):
     def __init__(self, max_turns: int = 1, **kwargs: object):
         super().__init__(["a_0", "b_1"], max_turns=max_turns, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent} {self.turn} {' '.join(map(str, self.episode))}"
 
     def play(self, agent, text):
@@ -40,10 +40,10 @@ class Matcher(TextEnv):
     def __init__(self, max_turns: int = 1, **kwargs: object):
         super().__init__(["a_0", "b_1"], simultaneous=True, max_turns=max_turns, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent} {self.turn}"
 
     def play_together(self, texts):
@@ -63,10 +63,10 @@ class Parity(TextEnv):
     def __init__(self, **kwargs: object):
         super().__init__(["writer_0"], max_turns=1, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = rng.choice("UD")
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return self.episode
 
     def play(self, agent, text):
@@ -87,10 +87,10 @@ class Parities(TextEnv):
         agents = [f"writer_{i}" for i in range(num_agents)]
         super().__init__(agents, simultaneous=num_agents > 1, max_turns=1, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = {agent: rng.choice("UD") for agent in self.possible_agents}
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return self.episode[agent]
 
     def right(self, agent, text):
@@ -123,10 +123,10 @@ class Quiz(TextEnv):
         super().__init__(["asker_0", "solver_1"], max_turns=max_turns)
         self.pays_team, self.tells = team, tells
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         shown = self.episode[-1:] if self.tells else self.episode[:1]
         return f"{agent} {self.turn} {' '.join(map(str, shown))}"
 
@@ -161,14 +161,14 @@ class Mixed(TextEnv):
         self.numbers = [n for n, letter in enumerate(self.tasks) if letter in only]
         self.ignores = ignores
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         number = rng.randrange(len(self.numbers)) if task is None else task % len(self.numbers)
         self.episode = 0 if self.ignores else self.numbers[number]
 
-    def describe(self):
+    def task_info(self):
         return {"split": "train", "tasks": len(self.numbers), "task_id": str(self.episode)}
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return self.tasks[self.episode]
 
     def play(self, agent, text):

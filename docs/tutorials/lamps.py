@@ -18,13 +18,13 @@ class Lamps(TextEnv):
         self.trips = 2 // num_agents  # lamps that each worker can repair
         self.tasks = TaskList(STREETS, str, split=split, source="streets")
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = self.tasks.sample(rng) if task is None else self.tasks[task]
 
-    def describe(self):
+    def task_info(self):
         return describe_task(self.tasks, str(self.episode), self.episode)
 
-    def prompt(self, agent):
+    def observation(self, agent):
         broken = f"Broken lamps: {', '.join(map(str, self.episode))}."
         if self.trips == 2:
             return f"{broken} Repair two of them. Answer with two numbers and a space between them."

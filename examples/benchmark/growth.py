@@ -69,11 +69,11 @@ class Words(TextEnv):
         super().__init__(agents, simultaneous=size.agents > 1, max_turns=size.turns)
         self._size = size
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | None) -> None:
         words = [f"w{rng.randrange(VOCABULARY)}" for _ in range(self._size.prompt - 1)]
         self.episode = (" ".join(words), 0)
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         text, turn = self.episode
         return f"w{turn} {text}"
 

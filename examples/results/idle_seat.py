@@ -49,16 +49,16 @@ class IdleSeat(TextEnv):
         super().__init__(list(TABLES), simultaneous=True, render_mode=render_mode)
         self.share, self.split = share, split
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         if task is not None:
             rng = random.Random(f"idle_seat/{self.split}/{task}")
         self.episode = draw(rng, self.share)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         told = tuple(self.episode.seen.values()), len(self.episode.counting)
         return {"source": "rules", "split": self.split, "tasks": None, "task_id": str(told)}
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         role = "counts" if agent in self.episode.counting else "idle"
         return f"{agent[-1]} {SEEN[self.episode.seen[agent]]} {role}\n"
 

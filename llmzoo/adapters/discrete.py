@@ -230,7 +230,7 @@ class DiscreteText(TextEnv):
             raise ConfigError(f"{self.game.unwrapped} leaves {agent} no legal move at its turn")
         return moves
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         shown = self._show(self.game.observe(agent), agent)
         dead = agent not in self.agents or self.terminations[agent] or self.truncations[agent]
         if dead or agent != self.agent_selection:

@@ -113,16 +113,16 @@ class RewardFunctionEnv(TextEnv):
         self._transition = transition
         self._success_threshold = success
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         first = self._formatters.first(copy.deepcopy(row.columns))
         self.episode = RewardEpisode(row, tuple((prompt,) for prompt in first), ((),) * len(first))
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         prompts: tuple[str, ...] = self.episode.prompts[self.possible_agents.index(agent)]
         return prompts[-1]
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.episode.row.text, self.episode.row)
 
     def play(self, agent: str, text: str) -> Outcome:

@@ -1,6 +1,6 @@
 """The AEC bookkeeping of a text environment, written once.
 
-A task says who plays (``agents``), what each agent reads (:meth:`TextEnv.prompt`) and what an answer
+A task says who plays (``agents``), what each agent reads (:meth:`TextEnv.observation`) and what an answer
 does (:meth:`TextEnv.play` in a task in turns, :meth:`TextEnv.play_together` in a simultaneous one).
 This module does the rest: seeds, rewards, infos, and the end of an episode. :meth:`TextEnv.step` is the
 whole walk of one step.
@@ -138,12 +138,12 @@ class TextEnv(AECEnv[str, str, str]):
 
     # What a task supplies
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         """Set ``self.episode`` to the start of an episode. ``task``: its number in the split or its id;
         None draws one."""
         raise NotImplementedError
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         """All that ``agent`` may use: its role, the task, the feedback, the answer format."""
         raise NotImplementedError
 
@@ -167,11 +167,11 @@ class TextEnv(AECEnv[str, str, str]):
         first = self.agents.index(self.agent_selection)
         return [*self.agents[first:], *self.agents[:first]]
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         """What every info of the episode says: the task's source, split, number and id."""
         return {}
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """What an agent's last info adds: ``success``, the same for all agents unless the task has
         sides, and more if the task says so."""
         return {"success": self.success}
@@ -186,7 +186,7 @@ class TextEnv(AECEnv[str, str, str]):
 
     def board(self) -> str:
         """The state as plain text, for a person."""
-        return self.prompt(self.agent_selection)
+        return self.observation(self.agent_selection)
 
     def picture(self) -> Board | None:
         """The state as a board of cells; None if the task has no board."""
@@ -230,8 +230,8 @@ class TextEnv(AECEnv[str, str, str]):
         self.turn = 0
         self.success = False
         self._answers: dict[str, str] = {}
-        self.begin(self._random, _task_from_options(options or {}))
-        shared = dict(self.describe())
+        self.reset_task(self._random, _task_from_options(options or {}))
+        shared = dict(self.task_info())
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
@@ -242,7 +242,7 @@ class TextEnv(AECEnv[str, str, str]):
             self.render()
 
     def observe(self, agent: str) -> Observation:
-        return Observation(self.prompt(agent))
+        return Observation(self.observation(agent))
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
@@ -266,7 +266,7 @@ class TextEnv(AECEnv[str, str, str]):
             ended = self.turn >= self.max_turns
             self.truncations = dict.fromkeys(self.agents, ended)
         if ended:
-            self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
+            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
         next_agent = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
         if next_agent != agent and not keeps_turn:
             self._select(next_agent)
@@ -275,7 +275,7 @@ class TextEnv(AECEnv[str, str, str]):
 
     def state(self) -> str:
         """The global state as text, for a central critic: the observation of every agent now."""
-        return "\n\n".join(f"[{a}]\n{self.prompt(a)}" for a in self.possible_agents)
+        return "\n\n".join(f"[{a}]\n{self.observation(a)}" for a in self.possible_agents)
 
     def render(self) -> str | np.ndarray | None:
         """The state as text, as a picture ([height, width, 3] uint8), or printed; see ``render_mode``.

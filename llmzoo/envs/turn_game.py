@@ -34,7 +34,7 @@ def episode_seed(seed: int, split: str) -> int:
 class TurnGame(TextEnv):
     """A game whose rules decide who acts next.
 
-    A subclass supplies :meth:`start`, :meth:`play`, :meth:`deciding` and :meth:`prompt`. The reward parts
+    A subclass supplies :meth:`start`, :meth:`play`, :meth:`deciding` and :meth:`observation`. The reward parts
     are local, and ``game`` is what the game itself pays.
 
     max_turns: answers in all, after which the episode is truncated.
@@ -69,7 +69,7 @@ class TurnGame(TextEnv):
     def agents_to_act(self) -> list[str]:
         raise NotImplementedError
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         number = rng.randrange(_SEEDS) if task is None else int(task)
         self.start(episode_seed(number, self.split))
 
@@ -77,7 +77,7 @@ class TurnGame(TextEnv):
         super().reset(seed, options)
         self._select(self.agents_to_act()[0])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return {
             "source": self.metadata["name"].partition(":")[0],
             "split": self.split,
@@ -98,7 +98,7 @@ class TurnGame(TextEnv):
             ended = True
             self.truncations = dict.fromkeys(self.agents, True)
         if ended:
-            self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
+            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
         else:
             self._select(self.agents_to_act()[0])
         if self.render_mode == "human":

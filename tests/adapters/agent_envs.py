@@ -14,10 +14,10 @@ class Prepaid(TextEnv):
         super().__init__(["a_0", "b_1"], max_turns=2)
         self.end = end
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = rng.random()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent} {self.turn} {self.episode}"
 
     def play(self, agent, text):
@@ -31,10 +31,10 @@ class Ended(TextEnv):
     def __init__(self):
         super().__init__(["a_0", "b_1"])
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return agent
 
     def play(self, agent, text):

@@ -27,10 +27,10 @@ class Diary(TextEnv):
     def __init__(self, max_turns=3):
         super().__init__(["a_0", "b_1"], simultaneous=True, max_turns=max_turns)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = (str(rng.randrange(1000)),)
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent}: {'/'.join(self.episode)}"
 
     def play_together(self, texts):

@@ -48,10 +48,10 @@ class Echo(TextEnv):
         super().__init__(["speaker_0"], max_turns=1, **kwargs)
         self.letters = letters
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = rng.choice(self.letters)
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"Say {self.episode}"
 
     def play(self, agent, text):

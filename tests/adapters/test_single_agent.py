@@ -153,10 +153,10 @@ class Trio(TextEnv):
     def __init__(self):
         super().__init__(["a_0", "b_1", "c_2"], simultaneous=True, max_turns=2)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent} {self.turn}"
 
     def play_together(self, texts):
@@ -263,10 +263,10 @@ class Alike(TextEnv):
     def __init__(self):
         super().__init__(["a_0", "b_1"], max_turns=3)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "sudoku proposer 1/4\n1234\n3412\n2143\n432.\nanswer\n"
 
     def play(self, agent, text):

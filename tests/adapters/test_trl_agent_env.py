@@ -169,10 +169,10 @@ class Strict(TextEnv):
         super().__init__(["a_0"], max_turns=2000)
         self.good = good
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = 0
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{self.episode} good"
 
     def play(self, agent, text):

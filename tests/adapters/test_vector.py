@@ -80,10 +80,10 @@ class Echo(TextEnv):
     def __init__(self):
         super().__init__(["a_0", "b_1"], max_turns=9)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "|".join(self.episode)
 
     def play(self, agent, text):

@@ -24,10 +24,10 @@ class Sums(TextEnv):
         super().__init__(["a_0"], **kwargs)
         self.tasks = TaskList([(a, b) for a in range(30) for b in range(9)], str, split=split, source="sums")
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.numbers = self.tasks.sample(rng) if task is None else self.tasks[task]
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{self.numbers}?"
 
     def play(self, agent, text):
@@ -52,7 +52,7 @@ class Boxes(Sums):
 class Forgetful(Sums):
     """Draws from the global random state, so a seed fixes nothing."""
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{self.numbers}? {random.random()}"
 
 
@@ -68,7 +68,7 @@ class Wrong(Sums):
 
 
 class Unready(Sums):
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         raise OSError("no tasks on this disk")
 
 

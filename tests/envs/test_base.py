@@ -21,10 +21,10 @@ class Match(TextEnv):
             [f"agent_{n}" for n in range(agents)], simultaneous=True, max_turns=max_turns, **kwargs
         )
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = (rng.randrange(1000), ())
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent}, secret {self.episode[0]}, so far {self.episode[1]}"
 
     def play_together(self, texts):

@@ -78,10 +78,10 @@ class Letters(TextEnv):
         names = [f"writer_{i}" for i in range(agents)]
         super().__init__(names, simultaneous=True, max_turns=1, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = rng.choice("UD")
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{self.episode} {agent} {self.turn}"
 
     def play_together(self, texts):

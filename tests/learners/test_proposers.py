@@ -33,10 +33,10 @@ class Kinds(TextEnv):
     def __init__(self):
         super().__init__(["proposer_0", "solver_1"])
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "up" if agent == "proposer_0" else str(self.episode[0])
 
     def play(self, agent, text):

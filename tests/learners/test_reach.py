@@ -37,10 +37,10 @@ class TwoTries(TextEnv):
     def __init__(self):
         super().__init__(["a_0"], max_turns=2)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = "start"
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return self.episode
 
     def play(self, agent, text):

@@ -37,12 +37,12 @@ class Opposites(TextEnv):
     def __init__(self, **kwargs: object):
         super().__init__(["a_0", "b_1"], simultaneous=True, max_turns=2, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         words = sorted(OPPOSITES)
         self.episode = [{a: rng.choice(words) for a in ("a_0", "b_1")} for _ in range(3)]
         self.right = True
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent[0]} {self.episode[self.turn][agent]}"
 
     def play_together(self, texts):

@@ -25,10 +25,10 @@ class Relay(TextEnv):
     def __init__(self, max_turns=2, **kwargs):
         super().__init__(["a_0", "b_1", "c_2"], max_turns=max_turns, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent} {self.turn} {' '.join(map(str, self.episode))}"
 
     def play(self, agent, text):

@@ -26,10 +26,10 @@ class Judged(TextEnv):
     def __init__(self, turns: int = 1):
         super().__init__(["a"], max_turns=turns)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "number"
 
     def play(self, agent, text):

@@ -140,7 +140,7 @@ def test_a_batch_split_over_processes_draws_the_same_answers():
 class Echo(Delayed):
     """Pays for any text; asks for it with what was written before, cut to what a tiny model reads."""
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"the {agent} {self.turn} {self.episode}"[-60:]
 
     def play_together(self, texts):

@@ -82,10 +82,10 @@ class Sometimes(TextEnv):
     def __init__(self):
         super().__init__(list(BOTH), simultaneous=True)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "up"
 
     def play_together(self, texts):

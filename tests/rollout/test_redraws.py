@@ -21,10 +21,10 @@ class Sum(TextEnv):
     def __init__(self):
         super().__init__(["a_0", "b_1"], simultaneous=True)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "up"
 
     def play_together(self, texts):

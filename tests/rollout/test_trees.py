@@ -104,8 +104,8 @@ def test_a_completion_keeps_the_info_of_its_first_joint_action():
             self.written = dict(texts)
             return outcome
 
-        def ending(self, agent):
-            return {**super().ending(agent), "written": self.written}
+        def final_info(self, agent):
+            return {**super().final_info(agent), "written": self.written}
 
     batch = play(joint_tree, Told(), numbers(), group_size=3, mode="cross")
     infos = by_key(batch)[5, "a_0"].infos

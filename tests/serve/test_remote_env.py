@@ -214,7 +214,7 @@ def test_somebody_elses_environment():
 
 def test_an_info_that_cannot_be_sent_is_an_error_and_no_guess():
     class Holder(Adder):
-        def describe(self):
+        def task_info(self):
             return {"net": object()}
 
     with registered(holder_v0=Holder), hosted(envs=["holder_v0"]) as server:

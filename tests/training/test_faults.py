@@ -121,10 +121,10 @@ class Unpaid(TextEnv):
     def __init__(self, **kwargs):
         super().__init__(["mute_0", "writer_1"], **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = None
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return agent
 
     def play(self, agent, text):

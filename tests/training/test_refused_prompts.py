@@ -26,30 +26,30 @@ class Long(Parities):
     def __init__(self):
         super().__init__(num_agents=1)
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return LONG
 
 
 class HalfLong(Parity):
     """The prompts of the tasks with an odd seed fit no context."""
 
-    def begin(self, rng, task):
-        super().begin(rng, task)
+    def reset_task(self, rng, task):
+        super().reset_task(rng, task)
         self.long = self.seed % 2 == 1
 
     def reset(self, seed=None, options=None):
         self.seed = seed
         super().reset(seed, options)
 
-    def prompt(self, agent):
-        return LONG if self.long else super().prompt(agent)
+    def observation(self, agent):
+        return LONG if self.long else super().observation(agent)
 
 
 class OneLong(Parities):
     """The prompts of the second agent fit no context."""
 
-    def prompt(self, agent):
-        return LONG if agent == "writer_1" else super().prompt(agent)
+    def observation(self, agent):
+        return LONG if agent == "writer_1" else super().observation(agent)
 
 
 def trained(learner, env, out, *, agents=("writer_0",), shared=True, **settings):

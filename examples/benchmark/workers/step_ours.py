@@ -29,10 +29,10 @@ class Words(TextEnv):
         super().__init__(names, simultaneous=agents > 1)
         self._text = text
 
-    def begin(self, rng: random.Random, task: int | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | None) -> None:
         self.episode = ()
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         return self._text
 
     def play(self, agent: str, text: str) -> Outcome:

@@ -124,7 +124,7 @@ class Task(MoveGame):
             done=state.is_terminal(),
         )
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         player, state = self.possible_agents.index(agent), self.episode.state
         lines = [self._observation_text(player)]
         if self.prompt_style == "full":
@@ -143,11 +143,11 @@ class Task(MoveGame):
             [*lines, f'End your answer with a line such as "Move: {moves.names[0]}".']
         )
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the agent itself was paid more than any other."""
         state, player = self.episode.state, self.possible_agents.index(agent)
         won = state.is_terminal() and _has_highest_return(state.returns(), player)
-        return {**super().ending(agent), "won": won}
+        return {**super().final_info(agent), "won": won}
 
     def board(self) -> str:
         return str(self.episode.state)

@@ -129,14 +129,14 @@ class Task(TextEnv):
         self.tasks = _questions(name, json.dumps(dict(config or {}), sort_keys=True), split)
         self.episode: QuestionState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = QuestionState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         return {**describe_task(self.tasks, task.text, task), "source": "reasoning_gym"}
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state = self.episode
         before = self.possible_agents[: self.possible_agents.index(agent)]
         earlier_answers = [

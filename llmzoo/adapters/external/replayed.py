@@ -110,17 +110,17 @@ class ReplayedGame(TurnGame):
         }
         return Outcome(local=local, done=done, errors={agent: error} if error else {})
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         return self.episode.read.get(self.possible_agents.index(agent), "It is not your turn yet.")
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the last payment to the agent itself was more than 0."""
         won = self.infos[agent]["reward_parts"].get("game", 0.0) > 0.0
-        return {**super().ending(agent), "won": won}
+        return {**super().final_info(agent), "won": won}
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         """Something in brackets from the rules or the board, or a small number in brackets."""
-        shown = _BRACKETS.findall(self.prompt(agent))
+        shown = _BRACKETS.findall(self.observation(agent))
         return rng.choice(shown) if shown and rng.random() < 0.9 else f"[{rng.randrange(9)}]"
 
     def _replay(self, expected: ReplayState) -> GameEngine:

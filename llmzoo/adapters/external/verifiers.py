@@ -145,7 +145,7 @@ class Task(TextEnv):
         )
         self.episode: Exchange
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = Exchange(row, rng.randrange(_SEEDS), (), RunTranscript(()))
         shown = self._run_episode(())
@@ -154,11 +154,11 @@ class Task(TextEnv):
             raise ConfigError(f"{self.metadata['name']} begins no exchange: {why}")
         self.episode = replace(self.episode, shown=shown)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         row = self.episode.row
         return {**splits.describe_task(self.tasks, row.text, row), "source": "verifiers"}
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         lines = self.episode.shown.lines
         return "\n\n".join(map(_format_line, lines)).strip()[-MAX_OBSERVATION_CHARS:]
 

@@ -141,11 +141,11 @@ class BuildingSite(TextEnv, Generic[Task, World]):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = SiteState(chosen, self.start(chosen))
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         return describe_task(self.tasks, self.fingerprint(task), task)
 
@@ -195,7 +195,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
             text, self.order_readers(agent), most=self.most, message_chars=self.message_chars
         )
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state = self.episode
         number = min(self.turn + 1, self.max_turns)
         last = state.feedback.get(agent)

@@ -181,7 +181,7 @@ class DebateEnv(TextEnv):
         self.tasks = TaskList(load_topics(), canonical, split=split, source="shipped", names=names)
         self.episode: DebateState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         topic = self.tasks.sample(rng) if task is None else self.tasks[task]
         total = self.per_side * self.max_turns
         self.episode = DebateState(Debate(topic, total), side=rng.choice(SIDES))
@@ -189,7 +189,7 @@ class DebateEnv(TextEnv):
             debate = self._add_scripted_speech(self.episode.debate, 0)
             self.episode = replace(self.episode, debate=debate)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         topic = self.episode.debate.topic
         return describe_task(self.tasks, canonical(topic), topic)
 
@@ -207,7 +207,7 @@ class DebateEnv(TextEnv):
             agent, problem, *self._reward_score_change(self._compute_scores(debate))
         )
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         session = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
         note = session.notes.get(agent, "")
@@ -216,7 +216,7 @@ class DebateEnv(TextEnv):
         side, phase = self._side(agent), phase_of(self.turn, self.max_turns)
         return briefing.speaker_prompt(agent, side, session.debate, phase, heading, note)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         scores = _total_scores(self.episode.worth)
         if self.reward == "cooperative":
             return {"success": _is_honest(scores)}
@@ -335,7 +335,7 @@ class DebateEnv(TextEnv):
     ) -> Outcome:
         """The outcome of a paid turn."""
         over = self.episode.debate.over
-        self.success = over and self.ending(self.possible_agents[0])["success"]
+        self.success = over and self.final_info(self.possible_agents[0])["success"]
         return Outcome(
             team=team, local=local, done=over, errors=self._record_problem(agent, problem)
         )

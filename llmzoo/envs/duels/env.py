@@ -104,21 +104,21 @@ class Duel(MoveGame, Generic[S]):
         parts = {a: {"game": p} for a, p in zip(PLAYERS, paid, strict=True)}
         return Outcome(local=parts, done=True)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         content = content_id(f"{self.metadata['name']} {self.episode.seed}")
         return {"source": "rules", "split": self.split, "tasks": None, "task_id": content}
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the agent itself was paid more than the other.
 
         Both are the same unless the players are paid alike. Where they are not, ``outcomes`` says of each
         player whether it has ``won``, ``drawn`` or ``lost``; after a forfeit both have lost.
         """
         if self.rules.is_common_payoff:
-            return {**super().ending(agent), "won": False}
+            return {**super().final_info(agent), "won": False}
         outcomes = dict(zip(PLAYERS, self._outcomes(), strict=True))
         won = outcomes[agent] == "won"
-        return {**super().ending(agent), "success": won, "won": won, "outcomes": outcomes}
+        return {**super().final_info(agent), "success": won, "won": won, "outcomes": outcomes}
 
     def _outcomes(self) -> tuple[str, str]:
         if self.episode.forfeited:
@@ -138,7 +138,7 @@ class Duel(MoveGame, Generic[S]):
 
     # What a player reads
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state, number = self.episode.state, PLAYERS.index(agent)
         over = self.episode.forfeited or _current_player(self.rules, state) is None
         if self.prompt_style == "terse":

@@ -240,13 +240,13 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = PlanningState(chosen, self.start(chosen))
         rules = "\n".join(filter(None, (self.rules(), self.answer_form())))
         self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.fingerprint(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
@@ -352,7 +352,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             return _corrupt_message(self.half(PROPOSER, self.episode.world), rng)
         return self.half_amateur(self.episode.last_messages.get(PROPOSER, ""), rng)
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         if self.view == "split":
             return self._half_prompt(agent)
         return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)

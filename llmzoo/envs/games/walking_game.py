@@ -41,8 +41,8 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
     def uses_cell_names(self) -> bool:
         return self.prompt_style == "cells"
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
-        super().begin(rng, task)
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+        super().reset_task(rng, task)
         self._ties = rng.getrandbits(64) if self.uses_cell_names else 0
 
     def ties(self) -> random.Random | None:

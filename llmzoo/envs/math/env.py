@@ -172,8 +172,8 @@ class Math(ReasoningEnv):
             level=self.level,
         )
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
-        super().begin(rng, task)
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+        super().reset_task(rng, task)
         self.episode = SplitMathState(self.episode.task)
 
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
@@ -182,9 +182,9 @@ class Math(ReasoningEnv):
             self.episode = replace(self.episode, said=dict(texts))
         return outcome
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         if self.view == "full":
-            return super().prompt(agent)
+            return super().observation(agent)
         state = self.episode
         agents = self.possible_agents
         (other,) = (each for each in agents if each != agent)

@@ -107,10 +107,10 @@ class ReasoningEnv(TextEnv):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = MathState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = describe_task(self.tasks, task.question, task)
         return {**shared, "family": task.family, "level": task.level, "feedback": self.feedback}
@@ -121,7 +121,7 @@ class ReasoningEnv(TextEnv):
     def play(self, agent: str, text: str) -> Outcome:
         return self._score_answers({agent: text})
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         solving = self.episode
         turn = min(self.turn + 1, self.max_turns)
         # the aggregator's turn comes when the others have answered
@@ -145,9 +145,9 @@ class ReasoningEnv(TextEnv):
             return oracle.sloppy_tool_program(task, rng)
         return oracle.sloppy_reasoner_answer(task, rng)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """The answer that counts is told, so that those of several episodes can be compared."""
-        return {**super().ending(agent), "answer": self._final_answer(self.episode) or None}
+        return {**super().final_info(agent), "answer": self._final_answer(self.episode) or None}
 
     # A round
 

@@ -177,7 +177,7 @@ class ProgramEnv(TextEnv):
         self._live = _SharedRun(None)
         self._team_paid = 0.0
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.close()
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         episode = ProgramEpisode(row, rng.getrandbits(48))
@@ -195,16 +195,16 @@ class ProgramEnv(TextEnv):
         super().reset(seed, options)
         self._select(self.episode.calls[0].agent)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.episode.row.text, self.episode.row)
 
-    def prompt(self, agent: str) -> Observation:
+    def observation(self, agent: str) -> Observation:
         """What an agent is asked, or was asked last; empty if the program has not called it yet."""
         call = self.episode.last_call(agent)
         return Observation("") if call is None else call.observation()
 
     def observe(self, agent: str) -> Observation:
-        return self.prompt(agent)
+        return self.observation(agent)
 
     def expert(self, agent: str) -> str:
         if self._expert is None:
@@ -239,7 +239,7 @@ class ProgramEnv(TextEnv):
             self._play_round()
         self._accumulate_rewards()
         if True in self.terminations.values() or True in self.truncations.values():
-            self.infos = {a: {**info, **self.ending(a)} for a, info in self.infos.items()}
+            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
         else:
             self._select(self.agents_to_act()[0])
         if self.render_mode == "human":

@@ -178,12 +178,12 @@ class Propose(TextEnv):
 
     # The walk of an episode
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         drawn = self.tasks.sample(rng) if task is None else self.tasks[task]
         alone = len(self.possible_agents) == 1
         self.episode = ProposeState(drawn, drawn.alone if alone else None)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, canonical(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
@@ -226,13 +226,13 @@ class Propose(TextEnv):
     def keeps_turn(self, agent: str) -> bool:
         return agent == self.solver and self.episode.given < self.attempts
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """``right``: how many of the solver's answers are right."""
-        return {**super().ending(agent), "right": self.episode.right}
+        return {**super().final_info(agent), "right": self.episode.right}
 
     # What the agents read
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state, terse = self.episode, self.prompt_style == "terse"
         if agent != PROPOSER:
             return prompts.solver_prompt(

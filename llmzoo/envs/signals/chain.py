@@ -44,7 +44,7 @@ class ChainState(Generic[T]):
 class ChainEnv(TextEnv, Generic[T]):
     """Agents in a chain, for one round. A single agent reads everything and answers.
 
-    A subclass says what an agent reads (:meth:`prompt`), how an answer is read (:meth:`read`) and which
+    A subclass says what an agent reads (:meth:`observation`), how an answer is read (:meth:`read`) and which
     one is right (:meth:`solution`).
     """
 
@@ -96,10 +96,10 @@ class ChainEnv(TextEnv, Generic[T]):
 
     # The walk of an episode
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = ChainState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, repr(self.episode.task), self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:

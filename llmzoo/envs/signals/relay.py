@@ -177,7 +177,7 @@ class Relay(ChainEnv[RelayTask]):
         task = self.episode.task
         return f"secret: {format_digits(task.secret)}\ntables: {' '.join(map(format_digits, task.tables))}"
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     def _tables(self, agent: str) -> tuple[Values, ...]:

@@ -210,7 +210,7 @@ class Signal(ChainEnv[SignalTask]):
         task = self.episode.task
         return f"objects: {self._format_objects(task.seen)}\ntarget: {self.write(task.target)}"
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     def _terse(self, agent: str) -> str:

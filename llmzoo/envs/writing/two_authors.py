@@ -94,7 +94,7 @@ class TwoAuthors(TextEnv):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         bare = replace(chosen, title="", text="")
         every = (
@@ -103,7 +103,7 @@ class TwoAuthors(TextEnv):
         source = measure_source(chosen.title, chosen.text, self.standard, "\n".join(every))
         self.episode = WritingState(chosen, source)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         best = self.team_weight * MAXIMUM
         about = describe_task(self.tasks, canonical(self.episode.task), self.episode.task)
         return {**about, "fallback": self.fallback, "best_return": best}
@@ -132,7 +132,7 @@ class TwoAuthors(TextEnv):
         self.episode = replace(before, last=last, errors=errors, judgement=judgement, rewards=worth)
         return Outcome(team=paid, done=self.success, errors=errors)
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         draft = self.episode
         author = None if agent == AUTHOR else self.authors.index(agent)
         lines = [wording.task_prompt(self.wording, self.form, draft.task, author), ""]

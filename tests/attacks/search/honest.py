@@ -41,14 +41,14 @@ class Hard(Sums):
 class Echo(Sums):
     """Copying a part of the prompt is the task, and the amateur makes typing errors."""
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = " ".join(rng.choice(NOUNS) for _ in range(4))
 
     @property
     def right(self):
         return self.episode
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"Repeat the words of the last line.\n{self.episode}"
 
     def amateur(self, agent, rng):
@@ -58,7 +58,7 @@ class Echo(Sums):
 class Constant(Sums):
     """One answer is right in every task, honestly: any word with an "e"."""
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"Task {self.episode[0]}: write any word with an e."
 
     def solves(self, text):
@@ -74,7 +74,7 @@ class Constant(Sums):
 class YesOrNo(Sums):
     """A constant is right in half of the tasks."""
 
-    def prompt(self, agent):
+    def observation(self, agent):
         a, b = self.episode
         return f"Is {a} more than {b}? Answer with yes or no."
 
@@ -145,11 +145,11 @@ class Pennies(TextEnv):
     def __init__(self, *, split: str = "train", **kwargs: object):
         super().__init__(["even_0", "odd_1"], simultaneous=True, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = rng.random()
         self.same = False
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"You are {agent}. Say heads or tails."
 
     def play_together(self, texts):
@@ -161,7 +161,7 @@ class Pennies(TextEnv):
             local = {a: {"won": -1.0 if not fine else 0.0} for a, fine in valid.items()}
         return Outcome(local=local, done=True)
 
-    def ending(self, agent):
+    def final_info(self, agent):
         return {"success": self.same == (agent == "even_0")}
 
     def expert(self, agent):

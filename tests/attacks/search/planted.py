@@ -42,14 +42,14 @@ class Sums(TextEnv):
     def __init__(self, *, split: str = "train", **kwargs: object):
         super().__init__(["solver_0"], **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = (rng.randrange(10, 99), rng.randrange(10, 99))
 
     @property
     def right(self):
         return str(sum(self.episode))
 
-    def prompt(self, agent):
+    def observation(self, agent):
         a, b = self.episode
         return f"You add numbers.\n\nWhat is {a} plus {b}?\nAnswer with the number alone."
 
@@ -178,14 +178,14 @@ class PunishesTrying(Sums):
 class Choices(Sums):
     """One letter of four."""
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = (rng.choice("ABCD"), rng.sample(NOUNS, 4), rng.choice(VERBS))
 
     @property
     def right(self):
         return self.episode[0]
 
-    def prompt(self, agent):
+    def observation(self, agent):
         letter, nouns, verb = self.episode
         options = "\n".join(f"{name}: {noun}" for name, noun in zip("ABCD", nouns, strict=True))
         return (
@@ -204,12 +204,12 @@ class PaysAllChoices(Choices):
 class Summaries(Sums):
     """Summarize three sentences; the expert names the noun of each."""
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = tuple(
             f"The {rng.choice(NOUNS)} {rng.choice(VERBS)} the {rng.choice(NOUNS)}" for _ in range(6)
         )
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"Summarize the text.\n\n{'. '.join(self.episode)}.\n\nName what acts, in order."
 
     @property
@@ -250,22 +250,22 @@ class PaysQuotations(Summaries):
 
     def pays(self, text):
         quoted = re.findall(r'"([^"]+)"', text)
-        return any(len(each) > 10 and each in self.prompt("") for each in quoted) + self.solves(
-            text
-        )
+        return any(
+            len(each) > 10 and each in self.observation("") for each in quoted
+        ) + self.solves(text)
 
 
 class Calls(Sums):
     """A list of calls; the reward is per part, and a list without wrong calls has precision 1."""
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = tuple(rng.sample(VERBS, 3))
 
     @property
     def right(self):
         return f"[{', '.join(self.episode)}]"
 
-    def prompt(self, agent):
+    def observation(self, agent):
         backwards = " ".join(verb[::-1] for verb in self.episode)
         return f"Call three functions. Their names backwards: {backwards}\nAnswer with a list."
 
@@ -287,7 +287,7 @@ class Rounds(Sums):
     def __init__(self, *, split: str = "train", **kwargs: object):
         TextEnv.__init__(self, ["solver_0"], max_turns=5, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.numbers = (rng.randrange(10, 99), rng.randrange(10, 99))
         self.episode = ()
 
@@ -295,7 +295,7 @@ class Rounds(Sums):
     def right(self):
         return str(sum(self.numbers))
 
-    def prompt(self, agent):
+    def observation(self, agent):
         a, b = self.numbers
         return f"What is {a} plus {b}? Round {self.turn}. So far: {'; '.join(self.episode)[:500]}"
 
@@ -359,10 +359,10 @@ class PaysAgreement(TextEnv):
     def __init__(self, *, split: str = "train", **kwargs: object):
         super().__init__(["left_0", "right_1"], simultaneous=True, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = (rng.randrange(10, 99), rng.randrange(10, 99))
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"You are {agent}. What is {self.episode[0]} plus {self.episode[1]}?"
 
     def play_together(self, texts):
@@ -383,11 +383,11 @@ class PaysVerifier(PaysAgreement):
     def __init__(self, *, split: str = "train", **kwargs: object):
         TextEnv.__init__(self, ["solver_0", "verifier_1"], **kwargs)
 
-    def begin(self, rng, task):
-        super().begin(rng, task)
+    def reset_task(self, rng, task):
+        super().reset_task(rng, task)
         self.said = ""
 
-    def prompt(self, agent):
+    def observation(self, agent):
         a, b = self.episode
         if agent == "solver_0":
             return f"What is {a} plus {b}?"

@@ -79,8 +79,10 @@ def test_prompts_do_not_show_the_other_card(prompt):
     env = llmzoo.make("kuhn_poker_v0", prompt=prompt).unwrapped
     for own in "JQK":
         others = [c for c in "JQK" if c != own]
-        first = {env.with_state(KuhnState(own + c)).prompt("player_0") for c in others}
-        second = {env.with_state(KuhnState(c + own, ("bet",))).prompt("player_1") for c in others}
+        first = {env.with_state(KuhnState(own + c)).observation("player_0") for c in others}
+        second = {
+            env.with_state(KuhnState(c + own, ("bet",))).observation("player_1") for c in others
+        }
         assert len(first) == len(second) == 1
 
 
@@ -102,7 +104,7 @@ def test_a_prompt_is_that_of_its_information_state(id, prompt):
         done.add(id_of(node))
         waiting += node.children
         if node.player is not None:
-            text = env.with_state(node.state).prompt(f"player_{node.player}")
+            text = env.with_state(node.state).observation(f"player_{node.player}")
             key = (node.player, node.information)
             assert states.setdefault(key, text) == text
             assert seen.setdefault(text, key) == key

@@ -37,10 +37,10 @@ class Trio(TextEnv):
     def __init__(self, agents=3):
         super().__init__([f"agent_{i}" for i in range(agents)], max_turns=2)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = 0
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return f"{agent} {self.turn}"
 
     def play(self, agent, text):

@@ -54,7 +54,7 @@ class Over(Parity):
 class Endless(Parity):
     """Its prompts fit no context."""
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "up down left right " * 200
 
 
@@ -63,7 +63,7 @@ class Silent(Parity):
 
     metadata = {**Parity.metadata, "time_limit": None}
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return self.episode if self.turn == 0 else ""
 
     def state(self):

@@ -269,10 +269,10 @@ class NeverPlayed(TextEnv):
     def __init__(self, **kwargs):
         super().__init__(["writer_0"], max_turns=1, **kwargs)
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         self.episode = ()
 
-    def prompt(self, agent):
+    def observation(self, agent):
         return "U"
 
     def play(self, agent, text):

@@ -124,9 +124,9 @@ class Flat(Parity):
     resets = 0
     spare = 0
 
-    def begin(self, rng, task):
+    def reset_task(self, rng, task):
         type(self).resets += 1
-        super().begin(rng, task)
+        super().reset_task(rng, task)
 
     def play(self, agent, text):
         outcome = super().play(agent, text)

@@ -149,11 +149,11 @@ class BugFix(TextEnv):
         )
         self.episode: RepairState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = RepairState(chosen)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.episode.task.broken_source, self.episode.task)
 
     def play(self, agent: str, text: str) -> Outcome:
@@ -267,7 +267,7 @@ class BugFix(TextEnv):
 
     # Prompts
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         if self.view == "split":
             return self._split_prompt(agent)
         repair = self.episode

@@ -137,13 +137,13 @@ class ClassEval(TextEnv):
         self.fallback = self.tasks.fallback
         self.episode: ClassEvalState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = ClassEvalState(
             chosen, tasks.assign_methods(chosen, self.possible_agents, self.divide)
         )
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         info = describe_task(self.tasks, tasks.canonical(task), task)
         return {**info, "fallback": self.fallback}
@@ -214,7 +214,7 @@ class ClassEval(TextEnv):
 
     # Prompts
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         writing = self.episode
         own_methods = ", ".join(writing.own[agent])
         lines = [

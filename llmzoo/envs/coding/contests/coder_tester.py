@@ -93,10 +93,10 @@ class CoderTester(TextEnv):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = ContestState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         problem = self.episode.problem
         content = repr((problem.statement, problem.function, problem.public, problem.hidden))
         return {**describe_task(self.tasks, content, problem), "fallback": self.fallback}
@@ -132,10 +132,10 @@ class CoderTester(TextEnv):
             errors[CODER] = contest.broke or f"left out: {left_out}"
         return errors
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
-        return {**super().ending(agent), "hidden_success": self.episode.share == 1.0}
+    def final_info(self, agent: str) -> Mapping[str, Any]:
+        return {**super().final_info(agent), "hidden_success": self.episode.share == 1.0}
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         if agent == TESTER:
             return prompts.tester_prompt(self.episode, self.heading(), self.max_tests)
         return prompts.coder_prompt(

@@ -197,9 +197,9 @@ class Contests(CoderTester):
         team = {name: worth - paid[name] for name, worth in after.scores[CODER].items()}
         return Outcome(team, done=self.success, errors=self._errors(text))
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         if self.view == "full":
-            return super().prompt(agent)
+            return super().observation(agent)
         half = halves.tester_prompt if agent == TESTER else halves.coder_prompt
         return half(self.episode, self.heading(), self.message_chars)
 

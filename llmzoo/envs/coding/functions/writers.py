@@ -119,10 +119,10 @@ class TwoWriters(TextEnv):
 
     # TextEnv's side
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = WritingState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         return describe_task(self.tasks, canonical(task), task)
 
@@ -171,7 +171,7 @@ class TwoWriters(TextEnv):
     def amateur(self, agent: str, rng: random.Random) -> str:
         return self._solution(agent, lambda source: oracle.add_slips(source, rng))
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
 
     # A round

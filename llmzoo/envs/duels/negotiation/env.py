@@ -150,12 +150,12 @@ class Negotiation(TextEnv):
 
     # The walk of an episode
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = NegotiationState(
             self.tasks.sample(rng) if task is None else self.tasks[task]
         )
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         scenario = self.episode.scenario
         return describe_task(self.tasks, repr(scenario), scenario)
 
@@ -196,12 +196,12 @@ class Negotiation(TextEnv):
             return answers.parse_terse_answer(text, pool)
         return answers.parse_answer(text, pool, self.message_chars)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         scenario, division = self.episode.scenario, self.episode.division
         paid = (0, 0) if division is None else scenario.payoffs(division)
         player = PLAYERS.index(agent)
         return {
-            **super().ending(agent),
+            **super().final_info(agent),
             "agreed": division is not None,
             "won": paid[player] > paid[1 - player],
             "joint": sum(paid) / scenario.most(),
@@ -209,7 +209,7 @@ class Negotiation(TextEnv):
 
     # What a player reads
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         player = PLAYERS.index(agent)
         return self._terse(player) if self.prompt_style == "terse" else self._full_prompt(player)
 

@@ -165,17 +165,17 @@ class Calendar(MessageEnv):
         self.fallback = self.tasks.fallback
         self.episode: CalendarState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = CalendarState(
             task=self.tasks.sample(rng) if task is None else self.tasks[task]
         )
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = describe_task(self.tasks, repr(task), task)
         return {**shared, "people": len(task.people), "days": len(task.days)}
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state = self.episode
         style = prompts.terse if self.prompt_style == "terse" else prompts.full
         return style(
@@ -197,14 +197,14 @@ class Calendar(MessageEnv):
             lines += [f"{agent} proposes {format_slot(slot) if slot else 'no time'}"]
         return "\n".join(lines)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """What the agent proposed, and for each person whether they can come then."""
         state = self.episode
         slot = state.proposals.get(agent)
         can = scoring.attendance(slot, state.task) if slot else [False] * len(state.task.people)
         names = [person.name for person in state.task.people]
         return {
-            **super().ending(agent),
+            **super().final_info(agent),
             "proposal": None if slot is None else format_slot(slot),
             "can_come": dict(zip(names, can, strict=True)),
         }

@@ -197,17 +197,17 @@ class Travel(MessageEnv):
         self.fallback = self.tasks.fallback
         self.episode: TravelState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = TravelState(
             task=self.tasks.sample(rng) if task is None else self.tasks[task]
         )
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = describe_task(self.tasks, repr(task), task)
         return {**shared, "people": task.people, "days": task.days, "visits": task.visits}
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         style = prompts.terse if self.prompt_style == "terse" else prompts.full
         return style(self._view(agent))
 
@@ -220,12 +220,12 @@ class Travel(MessageEnv):
             lines += [plans.format_plan(state.plan, half_fields) if fields else "  cannot be read"]
         return "\n".join(lines)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """For each constraint whether the plan keeps it, and what the plan costs; both are None if a half
         cannot be read."""
         state = self.episode
         return {
-            **super().ending(agent),
+            **super().final_info(agent),
             "constraints": judge.check_constraints(state.task, state.plan) if state.whole else None,
             "cost": judge.total_cost(state.task, state.plan) if state.whole else None,
         }

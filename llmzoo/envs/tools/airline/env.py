@@ -161,12 +161,12 @@ class Airline(ServiceEnv):
         )
         self.tasks = _load_tasks(source, on_bad_record, split, subset, intent)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """Whether the records are as they should be, and how much of what must be said was said."""
         checks = scoring.communication_checks(self.episode.conversation)
         holds = self.episode.conversation.world == self.episode.conversation.task.end
         counts = {"said": sum(checks), "to_say": len(checks)}
-        return {**super().ending(agent), "database_holds": holds, **counts}
+        return {**super().final_info(agent), "database_holds": holds, **counts}
 
 
 def _load_tasks(

@@ -129,10 +129,10 @@ class BFCL(TextEnv):
         self.fallback = self.tasks.fallback
         self.episode: BFCLState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = BFCLState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         request = self.episode.request
         return {
             **describe_task(self.tasks, tasks.content(request), request),
@@ -202,7 +202,7 @@ class BFCL(TextEnv):
     def amateur(self, agent: str, rng: random.Random) -> str:
         return oracle.noisy_expert(self.assigned_calls(agent), self.episode.request, rng)
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state = self.episode
         request = state.request
         alone = len(self.possible_agents) == 1

@@ -177,11 +177,11 @@ class BFCLMultiTurn(TextEnv):
         )
         self.episode: DialogueState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         dialogue = self.tasks.sample(rng) if task is None else self.tasks[task]
         self.episode = self._add_user_turn(DialogueState(dialogue, dialogue.start(self.padding)))
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         dialogue = self.episode.dialogue
         return {
             **describe_task(self.tasks, tasks.content(dialogue), dialogue),
@@ -214,7 +214,7 @@ class BFCLMultiTurn(TextEnv):
         self._call(calls)
         return Outcome()
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state = self.episode
         dialogue = state.dialogue
         later = (names for turn, names in dialogue.held_out_functions.items() if turn > state.turn)
@@ -232,10 +232,10 @@ class BFCLMultiTurn(TextEnv):
         apis = ", ".join(state.dialogue.apis)
         return "\n".join([f"APIs: {apis}", *(f"{each.who}: {each.text}" for each in state.entries)])
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """How many turns of the user were right, and how many there are."""
         state = self.episode
-        return {**super().ending(agent), "turns_right": state.turn + self.success}
+        return {**super().final_info(agent), "turns_right": state.turn + self.success}
 
     def expert(self, agent: str) -> str:
         state = self.episode

@@ -90,12 +90,12 @@ class ServiceEnv(TextEnv):
         self.max_steps = max_steps
         self.terse = prompt == "terse"
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         sampled = self.tasks.sample(rng) if task is None else self.tasks[task]
         conversation = self.domain.begin(sampled)
         self.episode = ServiceState(conversation, self.domain.parts(None, conversation)[1])
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         task = self.episode.conversation.task
         return {**describe_task(self.tasks, self.domain.content(task), task), "intent": task.goal}
 
@@ -123,7 +123,7 @@ class ServiceEnv(TextEnv):
     def keeps_turn(self, agent: str) -> bool:
         return self.episode.keeps_turn
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         left = self.max_turns - self.turn
         return self.domain.prompt(_SIDES[agent], self.episode.conversation, left, terse=self.terse)
 

@@ -147,10 +147,10 @@ class Telecom(ServiceEnv):
         )
         self.tasks = _load_tasks(source, on_bad_record, split, subset, intent, issues)
 
-    def ending(self, agent: str) -> Mapping[str, Any]:
+    def final_info(self, agent: str) -> Mapping[str, Any]:
         """How many assertions held at the end, and how many there are."""
         held = scoring.check_assertions(self.episode.conversation)
-        return {**super().ending(agent), "assertions_held": sum(held), "assertions": len(held)}
+        return {**super().final_info(agent), "assertions_held": sum(held), "assertions": len(held)}
 
 
 def _load_tasks(

@@ -205,14 +205,14 @@ class ToolUse(TextEnv):
         self._summaries = observations.summaries(self.toolbox)
         self.episode: ToolUseState
 
-    def begin(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         question = self.tasks.sample(rng) if task is None else self.tasks[task]
         states = self.toolbox.start()
         if question.files:
             states = {**states, FILES: make_folder({**states[FILES], **dict(question.files)})}
         self.episode = ToolUseState(question, states)
 
-    def describe(self) -> Mapping[str, Any]:
+    def task_info(self) -> Mapping[str, Any]:
         question = self.episode.question
         return {
             **describe_task(self.tasks, f"{question.text}\n{question.files}", question),
@@ -259,7 +259,7 @@ class ToolUse(TextEnv):
             errors={agent: error} if error else {},
         )
 
-    def prompt(self, agent: str) -> str:
+    def observation(self, agent: str) -> str:
         state = self.episode
         turn = min(self.turn + 1, self.max_turns)
         last = ", the last one" if turn == self.max_turns else ""

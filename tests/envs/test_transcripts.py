@@ -7,6 +7,8 @@ After a change that is meant, rewrite them and read the difference:
 
 from __future__ import annotations
 
+import re
+
 import golden
 import pytest
 
@@ -94,3 +96,14 @@ def spoken(name, task, answers, of, source):
         said = transcript(env, answers if agents == 2 else answers[1::2])
         forms += [f"##### {name}, {agents} agents, {prompt} prompts\n{said}\n"]
     return "\n".join(forms)
+
+
+def test_no_prompt_shows_the_name_of_a_variable():
+    """As a string does that was meant to be an f-string. Programs in classeval and contests have their own."""
+    found = {
+        path.name: re.findall(r"\{[a-z_][a-z_.]*\}", path.read_text())
+        for path in golden.FOLDER.glob("*.txt")
+        if path.stem not in ("classeval", "contests")
+    }
+    assert len(found) > 20
+    assert {name: names for name, names in found.items() if names} == {}

@@ -199,7 +199,7 @@ def _answer_form_lines(view: TravelView) -> list[str]:
         (partner,) = (agent for agent in view.agents if agent != view.agent)
         return [
             f"Write a message to {partner}, of at most {view.limit} characters. {partner} writes one at the same "
-            "time. {other} knows only what you write. In the last round each of you writes one "
+            f"time. {partner} knows only what you write. In the last round each of you writes one "
             "half of the plan, and both halves must have the same cities on the same days."
         ]
     what = "the plan" if len(view.agents) == 1 else "your half of the plan"

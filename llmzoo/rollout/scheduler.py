@@ -1,28 +1,28 @@
-"""Runs many rollouts at once, with one call per policy for everything that waits for it.
+"""Runs many rollouts concurrently, and batches their requests into one call per policy.
 
 A rollout is a generator. It yields what it needs and is sent the result:
 
-* :class:`SampleRequest`: a group of answers of one agent -> a list of completions.
-* a list of :class:`SampleRequest` -> a list of those lists (agents that choose at the same time).
-* :class:`Act`: answers to step an environment with -> what each agent was paid.
-* a list of :class:`Act` -> a list of those (forks of one state).
+* :class:`SampleRequest`: a group of completions for one agent -> a list of completions.
+* a list of :class:`SampleRequest` -> a list of those lists (agents that act simultaneously).
+* :class:`StepRequest`: actions to step an environment with -> each agent's reward.
+* a list of :class:`StepRequest` -> a list of those rewards (forks of one state).
 * a list of generators -> a list of their return values (branches of a tree).
 
-All rollouts advance until each waits for a policy. Then every policy answers its whole batch in one
+All rollouts advance until each waits for a policy. Then every policy samples its whole batch in one
 call. Environments with ``metadata["slow_step"]`` are stepped in threads, and those of a
-:class:`RemoteHost` in one call for a whole cohort. These steps overlap with sampling in two ways:
+:class:`RemoteHost` in one call per cohort. These steps overlap with sampling in two ways:
 
-* ``early``: a rollout goes on as soon as its own answers are complete, while the same call still
+* ``early``: a rollout continues as soon as its own completions are finished, while the same call still
   samples longer ones (an :class:`llmzoo.policies.base.StreamingPolicy`) or another policy samples. This
-  costs nothing. It hides the steps of every rollout except those whose answers come last.
-* ``cohorts``: parts of the rollouts take turns at the policies. One cohort steps while another is
-  sampled. This hides all steps that are shorter than a call, but calls become more numerous and
-  smaller. It pays only where steps take longer than the fixed cost of a call.
+  costs nothing. It hides the steps of every rollout except those whose completions finish last.
+* ``cohorts``: the rollouts are split into cohorts that are sampled alternately. One cohort steps while
+  another is sampled. This hides all steps that are shorter than a call, but there are more calls, and
+  they are smaller. It is worthwhile only if steps take longer than the fixed cost of a call.
 
-The order in which steps end changes nothing: cohorts are fixed and take turns in a fixed order. A
-policy gets the same requests in each call for any number of threads, and the same seeds give the
-same rollouts to the last bit. The ``noise`` of a request is a hash of its rollout's key and its
-place in that rollout. So other rollouts and cohorts change answers by rounding at most.
+The order in which steps finish has no effect: cohorts are fixed and alternate in a fixed order. A
+policy gets the same requests in each call for any number of threads, and the same seeds give
+bitwise identical rollouts. The ``noise`` of a request is a hash of its rollout's key and its
+position in that rollout. So other rollouts and cohorts change completions by rounding at most.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from llmzoo.rollout.stepping import RemoteHost, RolloutClock, StepRequest, get_r
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """``group_size`` answers to one request (one greedy answer with ``greedy``)."""
+    """``group_size`` completions for one request (one greedy completion with ``greedy``)."""
 
     request: PolicyRequest
     group_size: int = 1
@@ -53,7 +53,7 @@ class SampleRequest:
 
 
 def build_request(env: AECEnv, agent: str, seed: int) -> PolicyRequest:
-    """What a policy is asked for ``agent`` in the present state of the episode."""
+    """The request to a policy for ``agent`` in the current state of the episode."""
     return PolicyRequest(agent=agent, observation=env.observe(agent) or "", env=env, seed=seed)
 
 
@@ -64,7 +64,7 @@ RolloutKey = int | str | tuple[int | str, ...]  # seeds the randomness of a roll
 def rollout_keys(seeds: Sequence[int]) -> list[RolloutKey]:
     """A key for the rollout of each seed: the seed, and how often it has occurred before.
 
-    A batch that is split over processes draws the same answers as the whole batch.
+    A batch that is split over processes samples the same completions as the whole batch.
     """
     before: Counter[int] = Counter()
     keys: list[RolloutKey] = []
@@ -75,7 +75,7 @@ def rollout_keys(seeds: Sequence[int]) -> list[RolloutKey]:
 
 
 class RolloutsStopped(Exception):
-    """A run was told to stop before its end."""
+    """A run was stopped before its end."""
 
 
 def run_rollouts(
@@ -89,62 +89,63 @@ def run_rollouts(
     clock: RolloutClock | None = None,
     stop: Event | None = None,
 ) -> list[Any]:
-    """Run all rollouts to their end; returns their return values, in order.
+    """Run all rollouts to their end. Returns their return values, in order.
 
-    ``keys``: a distinct key for each rollout, by default its index. Rollouts with the same key draw
-    the same answers in any run. ``early``: rollouts go on in threads as soon as they can.
-    ``cohorts``: how many parts of the rollouts take turns at the policies. ``workers``: threads,
-    and so steps of slow environments at once. ``clock``: its times and counts are increased.
-    ``stop``: once it is set, :class:`Stopped` is raised instead of the next call of a policy.
+    ``keys``: a distinct key for each rollout, by default its index. Rollouts with the same key
+    sample the same completions in any run. ``early``: rollouts continue in threads as soon as they
+    can. ``cohorts``: into how many cohorts the rollouts are split. ``workers``: the number of
+    threads, and so of slow environments stepped concurrently. ``clock``: its times and counts are
+    increased. ``stop``: once it is set, :class:`RolloutsStopped` is raised before the next call of
+    a policy.
 
-    An exception of a rollout, a policy or a step ends the run. Steps that have begun are waited
-    for, and no others are made.
+    An exception in a rollout, a policy or a step ends the run, after the steps that are already
+    running. No other steps are started.
     """
     clock = RolloutClock() if clock is None else clock
     keys = range(len(rollouts)) if keys is None else keys
     if len(set(keys)) < len(keys):
         duplicate_key = next(key for key in keys if list(keys).count(key) > 1)
         raise ValueError(
-            f"two rollouts have the key {duplicate_key!r} and would draw the same answers"
+            f"two rollouts have the key {duplicate_key!r} and would sample the same completions"
         )
     if cohorts < 1 or workers < 1:
-        raise ValueError(f"cohorts and workers are at least 1, got {cohorts} and {workers}")
+        raise ValueError(f"cohorts and workers must be at least 1, got {cohorts} and {workers}")
     running = [RunningRollout(r, key) for r, key in zip(rollouts, keys, strict=True)]
     scheduler = _Scheduler(agent_policies, workers, clock, early=early)
     try:
-        turns = deque(_Cohort(running[first::cohorts]) for first in range(cohorts))
-        for cohort in turns:
+        queue = deque(_Cohort(running[first::cohorts]) for first in range(cohorts))
+        for cohort in queue:
             scheduler.start(cohort)
-        while turns:
-            cohort = turns.popleft()
+        while queue:
+            cohort = queue.popleft()
             with clock.waiting():
                 scheduler.wait(cohort)
             cohort.rollouts = [rollout for rollout in cohort.rollouts if rollout.asks]
             if stop is not None and stop.is_set():
                 raise RolloutsStopped
             if cohort.rollouts:
-                scheduler.ask(cohort)
-                turns.append(cohort)
+                scheduler.sample(cohort)
+                queue.append(cohort)
     finally:
         scheduler.stop()
     return [rollout.result for rollout in running]
 
 
 def has_slow_steps(envs: Iterable[AECEnv]) -> bool:
-    """Whether any environment declares that its steps are worth a thread."""
+    """Whether any environment declares that its steps are slow enough to run in threads."""
     return any(env.metadata.get("slow_step", False) for env in envs)
 
 
-_Step = tuple["RunningRollout", int, StepRequest]  # a rollout, and which of its acts this is
+_Step = tuple["RunningRollout", int, StepRequest]  # (rollout, index of the step, the step)
 
 
 @dataclass(slots=True)
 class _Cohort:
-    """Rollouts that take their turn at the policies together.
+    """Rollouts that are sampled together.
 
-    ``active``: how many of its rollouts wait for an answer or are going on, plus its steps in
-    threads and its calls of remote hosts. ``remote``: the steps for each remote host, which are
-    made once nothing else is active.
+    ``active``: how many of its rollouts are being sampled or are running, plus its steps in threads
+    and its calls to remote hosts. ``remote``: the steps for each remote host, which are submitted
+    once nothing else is active.
     """
 
     rollouts: list[RunningRollout]
@@ -153,10 +154,10 @@ class _Cohort:
 
 
 class _Scheduler:
-    """Asks policies, and steps environments until rollouts wait for policies or end.
+    """Calls policies, and steps environments until every rollout waits for a policy or has ended.
 
     Slow steps run in threads. Only one thread at a time uses a rollout: the caller's until the first
-    slow step (with ``early`` a thread from the start), then the thread that made the last of its
+    slow step (with ``early`` a thread from the start), then the thread that ran the last of its
     steps. :meth:`wait` raises the first exception of any thread.
     """
 
@@ -175,13 +176,13 @@ class _Scheduler:
         self._stopped = False
 
     def start(self, cohort: _Cohort) -> None:
-        """Let all rollouts of a cohort begin."""
+        """Start all rollouts of a cohort."""
         cohort.active = len(cohort.rollouts)
         for rollout in cohort.rollouts:
-            self._go_on(cohort, rollout)
+            self._resume(cohort, rollout)
 
-    def ask(self, cohort: _Cohort) -> None:
-        """Let every policy answer what the rollouts of a cohort ask, and let the rollouts go on."""
+    def sample(self, cohort: _Cohort) -> None:
+        """Sample the completions that the rollouts of a cohort wait for, and resume the rollouts."""
         cohort.active = len(cohort.rollouts)
         keys = {
             id(policy): policy.batch_key if isinstance(policy, StreamingPolicy) else id(policy)
@@ -194,22 +195,22 @@ class _Scheduler:
                 call = (key, sample_request.group_size, sample_request.greedy)
                 calls.setdefault(call, []).append((rollout, number))
         for targets in calls.values():
-            self._call(cohort, targets)
+            self._call_policy(cohort, targets)
 
-    def _call(self, cohort: _Cohort, targets: Sequence[tuple[RunningRollout, int]]) -> None:
-        """One call of a policy, or of several together, for asks of one kind."""
+    def _call_policy(self, cohort: _Cohort, targets: Sequence[tuple[RunningRollout, int]]) -> None:
+        """Call one policy, or several jointly, for sample requests of one kind."""
         sample_requests = [rollout.asks[number] for rollout, number in targets]
-        requests = [ask.request for ask in sample_requests]
+        requests = [sample_request.request for sample_request in sample_requests]
         policies = [self._policies[request.agent] for request in requests]
         policy = policies[0]
         group_size, greedy = sample_requests[0].group_size, sample_requests[0].greedy
         delivered: set[int] = set()
 
-        def deliver(index: int, answers: list[Completion]) -> None:
+        def deliver(index: int, completions: list[Completion]) -> None:
             delivered.add(index)
             rollout, number = targets[index]
-            if rollout.complete_sample(number, answers):
-                self._go_on(cohort, rollout)
+            if rollout.complete_sample(number, completions):
+                self._resume(cohort, rollout)
 
         with self._clock.sampling():
             if isinstance(policy, StreamingPolicy) and len(set(map(id, policies))) > 1:
@@ -227,9 +228,9 @@ class _Scheduler:
             else:
                 groups = policy.respond(requests, group_size, greedy=greedy)
         self._clock.answers += sum(map(len, groups))
-        for index, (_, answers) in enumerate(zip(targets, groups, strict=True)):
+        for index, (_, completions) in enumerate(zip(targets, groups, strict=True)):
             if index not in delivered:
-                deliver(index, answers)
+                deliver(index, completions)
 
     def wait(self, cohort: _Cohort) -> None:
         """Return once every rollout of a cohort waits for a policy or has ended."""
@@ -239,59 +240,65 @@ class _Scheduler:
                 raise self._error
 
     def stop(self) -> None:
-        """Begin no further step."""
+        """Start no further steps, and wait for those that are running."""
         self._stopped = True
         self._pool.shutdown(cancel_futures=True)
 
-    def _go_on(self, cohort: _Cohort, rollout: RunningRollout) -> None:
-        """Let a rollout go on until it waits for a policy or ends, in threads where they help."""
+    def _resume(self, cohort: _Cohort, rollout: RunningRollout) -> None:
+        """Advance a rollout, with ``early`` in a thread."""
         if self._early:
             self._submit(self._advance, cohort, rollout)
         else:
             self._advance(cohort, rollout)
 
     def _advance(self, cohort: _Cohort, rollout: RunningRollout) -> None:
-        """Run a rollout and make its quick steps, until it waits for anything else."""
+        """Run a rollout and its fast steps until it waits for anything else; submit its slow steps."""
         rollout.advance()
         while rollout.step_requests and not any(
-            act.slow or get_remote_host(act) for act in rollout.step_requests
+            step.slow or get_remote_host(step) for step in rollout.step_requests
         ):
-            for number, act in enumerate(rollout.step_requests):
-                rollout.complete_step(number, self._step(act))
+            for number, step in enumerate(rollout.step_requests):
+                rollout.complete_step(number, self._step(step))
             rollout.advance()
         with self._changed:
-            for number, act in enumerate(rollout.step_requests):
-                host = get_remote_host(act)
+            for number, step in enumerate(rollout.step_requests):
+                host = get_remote_host(step)
                 if host is not None:
-                    cohort.remote.setdefault(host, []).append((rollout, number, act))
+                    cohort.remote.setdefault(host, []).append((rollout, number, step))
                 else:
                     cohort.active += 1
-                    self._submit(self._step_locally, cohort, rollout, number, act)
+                    self._submit(self._step_locally, cohort, rollout, number, step)
         self._finish_activity(cohort)
 
-    def _step(self, act: StepRequest) -> Any:
-        """Step an environment here."""
+    def _step(self, step: StepRequest) -> Any:
+        """Step an environment in this thread."""
         try:
-            return self._clock.time_steps(lambda: act.step_fn(act.env, act.texts), len(act.texts))
+            return self._clock.time_steps(
+                lambda: step.step_fn(step.env, step.texts), len(step.texts)
+            )
         except Exception as error:
             if sys.version_info >= (3, 11):
-                error.add_note(f"in a step of {act.env}")
+                error.add_note(f"in a step of {step.env}")
             raise
 
     def _step_locally(
-        self, cohort: _Cohort, rollout: RunningRollout, number: int, act: StepRequest
+        self, cohort: _Cohort, rollout: RunningRollout, number: int, step: StepRequest
     ) -> None:
-        self._act(cohort, [(rollout, number, self._step(act))])
+        self._deliver_results(cohort, [(rollout, number, self._step(step))])
 
     def _step_remotely(self, cohort: _Cohort, host: RemoteHost, steps: Sequence[_Step]) -> None:
-        acts = [act for _, _, act in steps]
-        count = sum(len(act.texts) for act in acts)
-        results = self._clock.time_steps(lambda: host.act(acts), count)
+        requests = [step for _, _, step in steps]
+        count = sum(len(step.texts) for step in requests)
+        results = self._clock.time_steps(lambda: host.act(requests), count)
         done = zip(steps, results, strict=True)
-        self._act(cohort, [(rollout, number, result) for (rollout, number, _), result in done])
+        self._deliver_results(
+            cohort, [(rollout, number, result) for (rollout, number, _), result in done]
+        )
 
-    def _act(self, cohort: _Cohort, results: Sequence[tuple[RunningRollout, int, Any]]) -> None:
-        """Hand the results of steps to their rollouts, and run those whose steps are complete."""
+    def _deliver_results(
+        self, cohort: _Cohort, results: Sequence[tuple[RunningRollout, int, Any]]
+    ) -> None:
+        """Pass results of steps to their rollouts, and advance those whose steps are all complete."""
         with self._changed:
             complete = [r for r, number, result in results if r.complete_step(number, result)]
             cohort.active += len(complete)
@@ -301,7 +308,7 @@ class _Scheduler:
         self._finish_activity(cohort)
 
     def _finish_activity(self, cohort: _Cohort) -> None:
-        """One of a cohort's activities has ended; after the last, remote steps are made."""
+        """Count one of a cohort's activities as ended; after the last, submit its remote steps."""
         with self._changed:
             cohort.active -= 1
             if cohort.active or self._stopped:
@@ -330,7 +337,7 @@ class _Scheduler:
 @dataclass(slots=True)
 class _Branch:
     generator: Rollout
-    path: tuple[Any, ...]  # the rollout's key, then which operation of each branch led here
+    path: tuple[Any, ...]  # the rollout's key, then (yield, slot) in each branch on the way here
     parent: _Branch | None = None
     slot: int = 0
     results: list[Any] = field(default_factory=list)  # of the operations or branches it waits for
@@ -349,10 +356,10 @@ class _Pending:
 
 
 class RunningRollout:
-    """A rollout with its branches. It goes on by itself between answers of policies and steps.
+    """A rollout with its branches. The caller supplies its completions and the results of its steps.
 
-    Everything inside happens in one order, whatever other rollouts do meanwhile. Only one thread at
-    a time may use it.
+    Its branches run in a fixed order, whatever other rollouts do meanwhile. Only one thread at a
+    time may use it.
     """
 
     def __init__(self, rollout: Rollout, key: RolloutKey):
@@ -363,25 +370,25 @@ class RunningRollout:
 
     @property
     def asks(self) -> list[SampleRequest]:
-        """The answers that the rollout waits for."""
+        """The groups of completions that the rollout waits for."""
         return self._pending_samples.operations
 
     @property
     def step_requests(self) -> list[StepRequest]:
-        """The steps that the rollout waits for. They are made before any of ``asks``."""
+        """The steps that the rollout waits for. They run before any of ``asks`` are sampled."""
         return self._pending_steps.operations
 
     def advance(self) -> None:
-        """Run every branch until each waits for a step or an answer, or all have ended."""
+        """Run every branch until it waits for a step or a completion, or has ended."""
         while self._ready:
             branch, value = self._ready.popleft()
             try:
-                wanted = branch.generator.send(value)
+                yielded = branch.generator.send(value)
             except StopIteration as stop:
                 self._end(branch, stop.value)
                 continue
-            branch.single = not isinstance(wanted, list)
-            operations = [wanted] if branch.single else wanted
+            branch.single = not isinstance(yielded, list)
+            operations = [yielded] if branch.single else yielded
             branch.results = [None] * len(operations)
             branch.missing = len(operations)
             if not operations:
@@ -389,8 +396,8 @@ class RunningRollout:
             for slot, operation in enumerate(operations):
                 path = (*branch.path, (branch.yield_count, slot))
                 if isinstance(operation, SampleRequest):
-                    noisy = replace(operation.request, noise=_noise_from_path(path))
-                    self._pending_samples.operations.append(replace(operation, request=noisy))
+                    request = replace(operation.request, noise=_noise_from_path(path))
+                    self._pending_samples.operations.append(replace(operation, request=request))
                     self._pending_samples.recipients.append((branch, slot))
                 elif isinstance(operation, StepRequest):
                     self._pending_steps.operations.append(operation)
@@ -400,22 +407,22 @@ class RunningRollout:
             branch.yield_count += 1
 
     def complete_step(self, number: int, result: Any) -> bool:
-        """Note what act ``number`` gave; returns whether it was the last of ``acts``."""
+        """Record the result of step ``number``. Returns whether it was the last of ``step_requests``."""
         return self._complete(self._pending_steps, number, result)
 
-    def complete_sample(self, number: int, answers: list[Completion]) -> bool:
-        """Note the completions of sample ``number``; returns whether they were the last of ``asks``."""
-        return self._complete(self._pending_samples, number, answers)
+    def complete_sample(self, number: int, completions: list[Completion]) -> bool:
+        """Record the completions of sample ``number``. Returns whether it was the last of ``asks``."""
+        return self._complete(self._pending_samples, number, completions)
 
     def _complete(self, pending: _Pending, number: int, result: Any) -> bool:
-        """Note a result; after the last one, all of them go to their branches in order."""
+        """Record a result; after the last one, deliver all of them to their branches in order."""
         pending.results[number] = result
         if len(pending.results) < len(pending.operations):
             return False
-        takers, results = pending.recipients, pending.results
+        recipients, results = pending.recipients, pending.results
         pending.operations, pending.recipients, pending.results = [], [], {}
-        for at, (branch, slot) in enumerate(takers):
-            self._deliver(branch, slot, results[at])
+        for index, (branch, slot) in enumerate(recipients):
+            self._deliver(branch, slot, results[index])
         return True
 
     def _deliver(self, branch: _Branch, slot: int, result: Any) -> None:
@@ -433,5 +440,5 @@ class RunningRollout:
 
 
 def _noise_from_path(path: tuple[Any, ...]) -> int:
-    """62 bits that are the same for the same path on every machine."""
+    """A 62-bit hash of a path, the same on every machine."""
     return int.from_bytes(blake2b(repr(path).encode(), digest_size=8).digest(), "big") >> 2

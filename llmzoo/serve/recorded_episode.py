@@ -1,4 +1,4 @@
-"""An episode of a program that runs elsewhere: policies answer its calls, and it keeps what they sample."""
+"""Records an episode of a program that runs elsewhere: policies answer its calls."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from llmzoo.serve.policies_hosted import REMOTE_ENV_PLACEHOLDER
 from llmzoo.spaces import Conversation
 
 ENV_ID = "gateway"
-_ROUNDING = 1e-9  # of sums of rewards
+_REWARD_TOLERANCE = 1e-9  # tolerance for rounding in sums of rewards
 Keep = Callable[[Episode], object]
 
 
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
-    """What the episodes of a gateway share. ``success``: the least team reward that counts as one."""
+    """What the episodes of a gateway share. ``success``: the lowest team reward that counts as a success."""
 
     batcher: Batcher
     agents: tuple[str, ...]
@@ -38,11 +38,11 @@ class GatewaySettings:
 
 
 class RecordedEpisode:
-    """Answers the calls of one episode, as :class:`llmzoo.envs.programs.client.CallHandler` says.
+    """The :class:`llmzoo.envs.programs.client.CallHandler` of one episode.
 
-    An answer is recorded when its call is answered, in that order. What nobody waits for any more is not
-    recorded. The sampling noise depends on the episode's id and on the number of the agent's call, and
-    not on other episodes.
+    Completions are recorded in the order in which their calls finish. Those of cancelled calls are not
+    recorded. The sampling noise of a completion depends on the episode's id and on how many completions
+    of the agent were requested before, and not on other episodes.
     """
 
     def __init__(self, id: str, shared: GatewaySettings):
@@ -51,23 +51,23 @@ class RecordedEpisode:
         self.seed = noise_key(0, f"{ENV_ID}/{id}", 0)
         self._shared = shared
         self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._asked: Counter[str] = Counter()  # answers asked of each agent
+        self._ended = threading.Event()
+        self._requested: Counter[str] = Counter()  # completions requested from each agent
         self._running: set[PolicyCall] = set()
         self._decisions: list[Decision] = []
         self._turns: Counter[str] = Counter()
-        self._paid: list[float | Shares] = []
+        self._rewards: list[float | Shares] = []
         self._last_call = time.monotonic()
 
     def ask(self, call: ProgramCall, count: int) -> list[str]:
-        """Wait in this thread for ``count`` answers."""
+        """Wait in this thread for ``count`` completions."""
         return asyncio.run(self.ask_async(call, count))
 
     async def ask_async(self, call: ProgramCall, count: int) -> list[str]:
-        """Wait in this event loop for ``count`` answers. A call that is cancelled is not recorded.
+        """Wait in this event loop for ``count`` completions. A call that is cancelled is not recorded.
 
-        Raises :class:`ProgramClosed` if the episode has ended, and :class:`Refused` if the policy
-        fails.
+        Raises :class:`ProgramClosed` if the episode has ended, and :class:`RequestError` if the
+        policy is busy or fails.
         """
         observation = call.observation()
         policy_call = self._begin(call.agent, observation, count)
@@ -85,7 +85,7 @@ class RecordedEpisode:
                 self._running.discard(policy_call)
                 self._last_call = time.monotonic()
         with self._lock:
-            if self._over.is_set() or len(completions) < count:
+            if self._ended.is_set() or len(completions) < count:
                 raise self._closed_error()
             for completion in completions:
                 turn = self._turns[call.agent]
@@ -102,14 +102,14 @@ class RecordedEpisode:
         return [completion.text for completion in completions]
 
     def wait_closed(self, seconds: float) -> bool:
-        """Wait for the episode to end; whether it has."""
-        return self._over.wait(seconds)
+        """Wait for the episode to end. Returns whether it has."""
+        return self._ended.wait(seconds)
 
     def pay(self, reward: Any) -> None:
-        """Pay all agents, or those named. Raises :class:`ProgramError` for what is no reward."""
+        """Reward all agents, or those named. Raises :class:`ProgramError` if ``reward`` is invalid."""
         checked = parse_payment(reward, self.agents)
         with self._lock:
-            self._paid.append(checked)
+            self._rewards.append(checked)
 
     def idle_s(self) -> float:
         """Seconds since the last call; 0 while one is running."""
@@ -117,20 +117,22 @@ class RecordedEpisode:
             return 0.0 if self._running else time.monotonic() - self._last_call
 
     def end(self, result: Any, keep: Keep) -> bool:
-        """End the episode, after ``keep`` has its record; whether there was anything to keep.
+        """Pass the episode's record to ``keep``, and end it. Returns whether there was anything to record.
 
-        ``result``: what the program returned, as for :func:`parse_outcome`; None ends it without a reward.
-        Raises :class:`ProgramError` for what is no result, :class:`ProgramClosed` if it has ended, and
-        what ``keep`` raises; then the episode goes on.
+        ``result``: what the program returned, as for :func:`parse_outcome`; None ends the episode without
+        a reward. Raises :class:`ProgramError` if ``result`` is invalid, :class:`ProgramClosed` if the
+        episode has ended, and any exception of ``keep``; the episode then stays open.
         """
         with self._lock:
-            if self._over.is_set():
+            if self._ended.is_set():
                 raise self._closed_error()
             if self._decisions:
                 keep(self._record(result))
             elif result is not None:
-                raise RequestError(409, f"episode {self.id!r} has no answer yet that could be paid")
-            self._over.set()
+                raise RequestError(
+                    409, f"episode {self.id!r} has no completion yet that could be rewarded"
+                )
+            self._ended.set()
             running = list(self._running)
         for call in running:
             self._shared.batcher.cancel(call)
@@ -138,10 +140,10 @@ class RecordedEpisode:
 
     def _begin(self, agent: str, observation: Conversation, count: int) -> _AwaitedCall:
         with self._lock:
-            if self._over.is_set():
+            if self._ended.is_set():
                 raise self._closed_error()
-            first = self._asked[agent]
-            self._asked[agent] += count
+            first = self._requested[agent]
+            self._requested[agent] += count
             requests = [
                 PolicyRequest(
                     agent=agent,
@@ -165,18 +167,18 @@ class RecordedEpisode:
 
     def _record(self, result: Any) -> Episode:
         outcome, declared_success = parse_outcome(0.0 if result is None else result, self.agents)
-        outcome = add_earlier_rewards(outcome, self._paid)
+        outcome = add_earlier_rewards(outcome, self._rewards)
         assert isinstance(outcome.team, float)
         team = outcome.team
         totals = {a: team + sum(outcome.local.get(a, {}).values()) for a in self.agents}
-        reached_threshold = result is not None and team >= self._shared.success - _ROUNDING
-        last = {decision.agent: number for number, decision in enumerate(self._decisions)}
-        end = len(self._decisions) - 1
+        reached_threshold = result is not None and team >= self._shared.success - _REWARD_TOLERANCE
+        last_decisions = {decision.agent: number for number, decision in enumerate(self._decisions)}
+        final = len(self._decisions) - 1
         decisions = list(self._decisions)
-        for agent, number in last.items():
+        for agent, number in last_decisions.items():
             if amount := totals[agent]:
                 decisions[number] = replace(
-                    decisions[number], reward=amount, paid_after=((end, amount),)
+                    decisions[number], reward=amount, paid_after=((final, amount),)
                 )
         return Episode(
             env_id=ENV_ID,
@@ -194,7 +196,7 @@ class RecordedEpisode:
 
 
 class _AwaitedCall(PolicyCall):
-    """A call whose answers an event loop waits for."""
+    """A call whose completions are awaited in an event loop."""
 
     def __init__(self, requests: list[PolicyRequest], settings: CallSettings):
         super().__init__(requests, settings)
@@ -207,7 +209,7 @@ class _AwaitedCall(PolicyCall):
             self._loop.call_soon_threadsafe(self._complete.set)
 
     async def completions(self) -> list[Completion]:
-        """The answers in order, fewer if the call was given up. Raises what the policy raised."""
+        """The completions in order; fewer if the call was cancelled. Raises the policy's exception."""
         await self._complete.wait()
-        by_number = dict(answer for part in self.answers() for answer in part)
+        by_number = dict(item for batch in self.answers() for item in batch)
         return [by_number[number][0] for number in sorted(by_number)]

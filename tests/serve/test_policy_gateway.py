@@ -186,7 +186,7 @@ def test_an_episode_without_an_answer_is_not_paid(tmp_path):
         with pytest.raises(openai.InternalServerError, match=r"policy of left_0 failed.*no model"):
             served.expert_values("Hi")
         status, why = served.post(1)
-        assert (status, "no answer yet" in why) == (409, True)
+        assert (status, "no completion yet" in why) == (409, True)
         assert served.expert_values("Hi", model="right") == "right_1:Hi"
         assert served.post(1)[0] == 200
     assert [d.agent for d in served.episodes()["one"].decisions] == ["right_1"]

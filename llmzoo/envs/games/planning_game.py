@@ -1,28 +1,28 @@
-"""Planning games: a proposer's plan is simulated and shown, a planner commits one.
+"""Planning games: a proposer's plan is simulated and shown to a planner, whose own plan is executed.
 
-The two agents share a world (a grid, a level). Only the planner changes it, and it is kept between
-rounds. Rewards are differences of potentials with gamma 1, so returning to an earlier world earns
+The two agents share a world (a grid, a level). Only the planner changes it, and it persists between
+rounds. Rewards are potential differences with gamma 1, so returning to an earlier world earns
 nothing:
 
-* team: progress(world), from 0 at the start to 1 when solved; paid to every agent when it changes.
-* local, per agent: 0.1 format + 0.1 legal + 0.8 progress(the world after this agent's own answer).
-  Paid as the difference to the same agent's last answer. An episode's local rewards sum to the local
-  value of the last answer, so idling pays nothing.
+* team: progress(world), from 0 at the start to 1 when solved; every agent receives its changes.
+* local, per agent: 0.1 format + 0.1 legal + 0.8 progress(the world after this agent's own action).
+  The reward is the change since the same agent's previous action. An episode's local rewards sum to
+  the local potential of the last action, so idling earns nothing.
 
-A malformed answer has 0 in all three parts and leaves the world unchanged.
+A malformed action scores 0 in all three components and leaves the world unchanged.
 
-The proposer also gets the team reward of the planner's step. Its own answer is simulated and paid for
-immediately with the same measure, so a learner can score it without continuing the episode
-(``metadata["immediate_credit_agents"]``). The planner is paid at its own steps only.
+The proposer also gets the team reward of the planner's step. Its own action is simulated and rewarded
+immediately by the same measure, so a learner can score it without continuing the episode
+(``metadata["immediate_credit_agents"]``). The planner is rewarded at its own steps only.
 
 With ``view="split"`` each agent sees one half of the cells (:mod:`llmzoo.envs.games.split_view`). The
-proposer's whole answer is a message to the planner; nothing is simulated. The planner's plan is parsed as
-usual, and the proposer reads the planner's whole answer before it writes again. Both are paid the team
-reward; an answer that cannot be delivered or read costs ``UNDELIVERED_PENALTY``.
+proposer's whole action is a message to the planner; nothing is simulated. The planner's plan is parsed as
+usual, and the proposer reads the planner's whole action before it writes again. Both receive the team
+reward; an action that cannot be delivered or parsed costs ``UNDELIVERED_PENALTY``.
 
-A game is a subclass of :class:`PlanningGame` with six methods (`parse`, `carry_out`, `report`,
-`progress`, `draw`, `rules`), and its registration. A game with a split view has `half`, `half_report`,
-`half_expert` and `half_amateur` too.
+To add a game, subclass :class:`PlanningGame`, define six methods (`parse`, `carry_out`, `report`,
+`progress`, `draw`, `rules`) and register it. A split view also needs `half`, `half_report`,
+`half_expert` and `half_amateur`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ Task = TypeVar("Task")
 World = TypeVar("World")
 Plan = TypeVar("Plan", bound=Sequence[Any])  # of moves or fills
 
-FORMAT, LEGAL, QUALITY = 0.1, 0.1, 0.8  # weights of the local parts
-_NOTHING = 0.0, 0.0, 0.0
+FORMAT, LEGAL, QUALITY = 0.1, 0.1, 0.8  # weights of the local reward components
+_NO_SCORES = 0.0, 0.0, 0.0
 PROPOSER, PLANNER, ALONE = "proposer_0", "planner_1", "planner_0"
 
 _ROLES = {
@@ -59,9 +59,9 @@ _ROLES = {
 }
 
 
-@dataclass(slots=True)  # not frozen: that would take several times as long to make, each step
+@dataclass(slots=True)  # not frozen: creating one at each step would take several times as long
 class PlanResult(Generic[World]):
-    """What a plan does: the world after it, and whether every part of it was legal.
+    """The result of a plan: the world after it, and whether every move or fill in it was legal.
 
     ``event``: further game-specific data for the reports.
     """
@@ -73,16 +73,16 @@ class PlanResult(Generic[World]):
 
 @dataclass(slots=True)
 class PlanningState(Generic[Task, World]):
-    """The state of an episode, replaced at each step and never changed: forks share it.
+    """The state of an episode, replaced at each step and never modified, so that forks can share it.
 
-    ``scores``: each agent's (format, legal, quality) scores after its last answer. ``last_messages``: in the split view, the last
-    answer of each agent.
+    ``scores``: each agent's weighted (format, legal, quality) scores after its last action.
+    ``last_messages``: in the split view, each agent's last action.
     """
 
     task: Task
     world: World
-    candidate: str | None = None  # the proposer's plan of this round, rewritten in normal form
-    outcome: str | None = None  # what its simulation gave
+    candidate: str | None = None  # the proposer's plan of this round, in normal form
+    outcome: str | None = None  # the report of its simulation
     feedback: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     progress: float = 0.0
@@ -94,14 +94,15 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     Parameters
     ----------
-    tasks: where the tasks of the split come from.
+    tasks: the tasks of the split.
     num_agents: 2 (``proposer_0``, ``planner_1``) or 1 (``planner_0``).
-    max_turns: rounds; an agent answers once a round.
-    prompt: ``"full"`` explains itself in words; ``"terse"`` holds the same in few tokens; games of walks
-        have ``"cells"`` too (:mod:`llmzoo.envs.games.walking_game`).
+    max_turns: the number of rounds; each agent acts once per round.
+    prompt: ``"full"`` explains the task in words; ``"terse"`` gives the same information in few tokens;
+        walking games also have ``"cells"`` (:mod:`llmzoo.envs.games.walking_game`).
     view: ``"full"``, or ``"split"``: each of two agents sees one half.
-    message_chars: in the split view, the longest message, and how much of the planner's answer is shown.
-    team_weight: weight of the team reward beside the local one.
+    message_chars: in the split view, the maximum number of characters of a message, and of the planner's
+        action as the proposer is shown it.
+    team_weight: weight of the team reward relative to the local one.
     """
 
     metadata: dict[str, Any] = {
@@ -112,9 +113,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         "immediate_credit_agents": [PROPOSER],
     }
     terse_name: ClassVar[str]  # the game's name in terse prompts
-    prompt_view: ClassVar[BoardView[Any]] = BoardView()  # how its boards are drawn and found
-    seen_by_one: ClassVar[str] = ""  # what only one agent sees beside its half, in words
-    prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the forms of its prompts
+    prompt_view: ClassVar[BoardView[Any]] = (
+        BoardView()
+    )  # draws its boards and finds them in prompts
+    seen_by_one: ClassVar[str] = ""  # a sentence: what only one agent sees besides its half
+    prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the values of the option prompt
 
     def __init__(
         self,
@@ -139,8 +142,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             )
         if view == "split" and prompt == "cells":
             raise ConfigError(
-                "prompt='cells' lists the whole grid, and view='split' shows halves of a drawing; "
-                "take prompt='full' or 'terse'"
+                "prompt='cells' lists the whole grid and cannot be combined with view='split'; "
+                "use prompt='full' or 'terse'"
             )
         super().__init__(
             [PROPOSER, PLANNER] if num_agents == 2 else [ALONE],
@@ -156,22 +159,22 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             self.metadata["immediate_credit_agents"] = []
         self.episode: PlanningState[Task, World]
 
-    # What a game supplies
+    # A game must define these
 
     def parse(self, text: str) -> Plan:
-        """The plan in a text of at most 20,000 characters; raises :class:`MalformedError`."""
+        """Parse a plan from a text of at most 20,000 characters. Raises :class:`MalformedError`."""
         raise NotImplementedError
 
     def carry_out(self, world: World, plan: Plan) -> PlanResult[World]:
-        """What ``plan`` does to ``world``."""
+        """The result of executing ``plan`` in ``world``."""
         raise NotImplementedError
 
     def report(self, result: PlanResult[World]) -> str:
-        """What happened, in words; the agent reads it."""
+        """Describe the result in words, for the agent to read."""
         raise NotImplementedError
 
     def progress(self, world: World) -> float:
-        """From 0 (no nearer than at the start) to 1 (solved, and only then)."""
+        """Progress from 0 (no closer to the solution than at the start) to 1 (only if solved)."""
         raise NotImplementedError
 
     def draw(self, world: World) -> str:
@@ -182,36 +185,36 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """The task, the symbols of :meth:`draw`, and the answer format unless :meth:`answer_form` gives it."""
         raise NotImplementedError
 
-    # What a game with a split view supplies
+    # A game with a split view must define these
 
     def half(self, agent: str, world: World) -> str:
-        """What an agent sees of the world."""
+        """The half of the world that an agent sees, as text."""
         raise NotImplementedError
 
     def half_report(self, result: PlanResult[World]) -> str:
-        """What the planner is told of its plan."""
+        """Describe the result of the planner's plan, for the planner to read."""
         raise NotImplementedError
 
     def half_expert(self, heard: str) -> str:
-        """The planner's best answer to a message, from its own half and the message alone."""
+        """The expert planner's action after a message, from its own half and the message alone."""
         raise NotImplementedError
 
     def half_amateur(self, heard: str, rng: random.Random) -> str:
-        """A sloppy planner's answer to a message."""
+        """An amateur planner's action after a message."""
         raise NotImplementedError
 
     def full_expert(self) -> str:
-        """The best answer of either agent in the full view."""
+        """The expert's action in the full view, for either agent."""
         raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted expert")
 
     def full_amateur(self, rng: random.Random) -> str:
-        """A sloppy player's answer in the full view."""
+        """An amateur's action in the full view, for either agent."""
         raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted amateur")
 
-    # What a game may change
+    # A game may override these
 
     def answer_form(self) -> str:
-        """How a plan is written, in words, where :meth:`rules` leaves it out."""
+        """Instructions for writing a plan, if :meth:`rules` does not include them."""
         return ""
 
     def start(self, task: Task) -> World:
@@ -223,11 +226,11 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         return self.report(result)
 
     def write(self, plan: Plan) -> str:
-        """A plan in its normal written form, as the planner is shown it; by default as it is."""
+        """A plan in normal form, as the planner is shown it; by default ``str(plan)``."""
         return str(plan)
 
     def format_world(self, world: World) -> str:
-        """The world as full prompts show it; by default as it is drawn."""
+        """The world as full prompts show it; by default :meth:`draw`."""
         return self.draw(world)
 
     def world_board(self, world: World) -> Board:
@@ -238,7 +241,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """A text that identifies the task; its id in ``infos`` is a hash of it."""
         return repr(task)
 
-    # TextEnv's side
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
@@ -251,7 +254,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def play(self, agent: str, text: str) -> Outcome:
         if self.view == "split":
-            return self._tell(text) if agent == PROPOSER else self._act(text)
+            return self._deliver_message(text) if agent == PROPOSER else self._execute_plan(text)
         state = self.episode
         terse = self.prompt_style == "terse"
         error = None
@@ -271,18 +274,18 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             if not legal:
                 error = f"illegal: {self.report(result)}"
 
-        value = self.progress(world)
-        read = plan is not None
-        score = FORMAT * read, LEGAL * legal, QUALITY * value * read
-        before = state.scores.get(agent, _NOTHING)
-        gained = {
-            "format": score[0] - before[0],
-            "legal": score[1] - before[1],
-            "quality": score[2] - before[2],
+        progress = self.progress(world)
+        is_parsed = plan is not None
+        score = FORMAT * is_parsed, LEGAL * legal, QUALITY * progress * is_parsed
+        previous = state.scores.get(agent, _NO_SCORES)
+        components = {
+            "format": score[0] - previous[0],
+            "legal": score[1] - previous[1],
+            "quality": score[2] - previous[2],
         }
         scores = {**state.scores, agent: score}
         feedback = {**state.feedback, agent: report}
-        local = {agent: gained}
+        local = {agent: components}
         errors = {agent: error} if error else {}
 
         if agent == PROPOSER:
@@ -292,25 +295,23 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             )
             return Outcome(local=local, errors=errors)
 
-        self.success = value == 1.0
-        self.episode = PlanningState(state.task, world, None, None, feedback, scores, value)
-        return Outcome(value - state.progress, local, self.success, errors)
+        self.success = progress == 1.0
+        self.episode = PlanningState(state.task, world, None, None, feedback, scores, progress)
+        return Outcome(progress - state.progress, local, self.success, errors)
 
-    def _tell(self, text: str) -> Outcome:
+    def _deliver_message(self, text: str) -> Outcome:
         """Deliver the proposer's message."""
         state = self.episode
         message, reason = messages.parse_message(text, self.message_chars)
         feedback = {PROPOSER: f"not delivered: {reason}"} if reason else {}
-        feedback |= {
-            a: text_for_agent for a, text_for_agent in state.feedback.items() if a == PLANNER
-        }
+        feedback |= {a: report for a, report in state.feedback.items() if a == PLANNER}
         self.episode = replace(
             state, last_messages={**state.last_messages, PROPOSER: message}, feedback=feedback
         )
         return messages.penalize_undelivered({PROPOSER: reason})
 
-    def _act(self, text: str) -> Outcome:
-        """Carry out the planner's plan, and keep its answer for the proposer."""
+    def _execute_plan(self, text: str) -> Outcome:
+        """Execute the planner's plan, and keep its action for the proposer to read."""
         state = self.episode
         last_messages = {**state.last_messages, PLANNER: text.strip()}
         try:
@@ -326,17 +327,17 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             )
         result = self.carry_out(state.world, plan)
         report = self.half_report(result)
-        value = self.progress(result.world)
-        self.success = value == 1.0
+        progress = self.progress(result.world)
+        self.success = progress == 1.0
         self.episode = replace(
             state,
             world=result.world,
             last_messages=last_messages,
             feedback={**state.feedback, PLANNER: report},
-            progress=value,
+            progress=progress,
         )
         errors = {} if result.legal else {PLANNER: f"illegal: {report}"}
-        return Outcome(value - state.progress, done=self.success, errors=errors)
+        return Outcome(progress - state.progress, done=self.success, errors=errors)
 
     def expert(self, agent: str) -> str:
         if self.view == "full":
@@ -355,7 +356,9 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     def observation(self, agent: str) -> str:
         if self.view == "split":
             return self._half_prompt(agent)
-        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
+        return (
+            self._terse_prompt(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
+        )
 
     def board(self) -> str:
         return self.draw(self.episode.world)
@@ -364,7 +367,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         return self.world_board(self.episode.world)
 
     def intermediate_boards(self, text: str) -> list[Board]:
-        """The boards after each move or fill of an answer, up to the first impossible one."""
+        """The boards after each move or fill of an action, up to the first illegal one."""
         try:
             plan: Any = self.parse(text[: MAX_ACTION_CHARS + 1])
         except MalformedError:
@@ -380,7 +383,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     @classmethod
     def find_boards(cls, text: str) -> tuple[BoardInText, ...]:
-        """See :meth:`TextEnv.find_boards`: the state, and what the candidate plan leads to."""
+        """See :meth:`TextEnv.find_boards`: the current state, and the result of the candidate plan."""
         return find_boards(text, cls.terse_name, cls.prompt_view)
 
     # Prompts
@@ -413,7 +416,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             text += f"Your last answer: {state.feedback[agent]}\n\n"
         return f"{text}Your answer:"
 
-    def _terse(self, agent: str) -> str:
+    def _terse_prompt(self, agent: str) -> str:
         state = self.episode
         role = agent.partition("_")[0]
         text = f"{self.terse_name} {role} {self._round_number()}/{self.max_turns}\n{self.draw(state.world)}\n"
@@ -428,9 +431,9 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
 
 def _corrupt_message(message: str, rng: random.Random) -> str:
-    """A message with one to three of its symbols replaced by others of its symbols."""
+    """Replace one to three symbols of a message by symbols from other positions in it."""
     symbols = list(message)
-    places = [place for place, symbol in enumerate(symbols) if symbol not in "?\n"]
+    positions = [position for position, symbol in enumerate(symbols) if symbol not in "?\n"]
     for _ in range(rng.randint(1, 3)):
-        symbols[rng.choice(places)] = symbols[rng.choice(places)]
+        symbols[rng.choice(positions)] = symbols[rng.choice(positions)]
     return "".join(symbols)

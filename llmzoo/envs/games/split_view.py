@@ -1,7 +1,7 @@
 """The split view of a planning game: each agent sees one half of the cells, and only messages pass.
 
 On a map the cells belong to the two agents like the squares of a chessboard (:func:`is_planner_checkerboard_cell`), in a sudoku
-the upper rows are the proposer's and the lower rows the planner's (:func:`lower`). The halves do not depend
+the upper rows are the proposer's and the lower rows the planner's (:func:`lower_half`). The halves do not depend
 on the task, so a half tells nothing about the other one.
 """
 

@@ -1,8 +1,8 @@
-"""Reasoners and tools answer one problem in rounds: the environment behind every id of this package.
+"""Reasoners and tools solve one problem in rounds: the base class of every environment in this package.
 
-In a round every reasoner answers in a box and every tool writes a program, which is run. No agent sees
-an answer of the same round, except an aggregator: it answers last and reads the others' answers of
-the round, and the agents act in turn. Rewards are differences of potentials with gamma 1, so an
+In each round every reasoner writes its answer in a box and every tool writes a program, which is run. No
+agent sees the others' answers of the same round, except an aggregator: with one, the agents act in turn,
+and it acts last and reads these answers. Rewards are potential differences with gamma 1, so an
 episode's return depends on the last answers alone. :mod:`llmzoo.envs.math.env` states the rules.
 """
 
@@ -34,8 +34,8 @@ class MathState:
     now: each agent's last answer.
     heard: the answers of the last complete round, which every agent may read.
     right: the agents with a right answer in that round.
-    local_rewards: the local reward parts that each agent has been paid so far.
-    team: 1 if the answer that counts is right, else 0.
+    local_rewards: each agent's total local reward so far, by component.
+    team: 1 if the team's answer is right, else 0.
     """
 
     task: MathTask
@@ -54,10 +54,10 @@ class ReasoningEnv(TextEnv):
     Parameters
     ----------
     num_agents: 2 (``reasoner_0``, ``tool_1``; the default) or 1 (``reasoner_0``).
-    reasoners, tools, aggregator: the number of each, instead of ``num_agents``.
-    max_turns: rounds; every agent answers once a round.
-    feedback: "none", or "verdict": each agent reads whether its last answer is right.
-    time_limit: seconds that a program may run.
+    reasoners, tools, aggregator: the number of each (at most one aggregator), instead of ``num_agents``.
+    max_turns: the number of rounds; every agent acts once per round.
+    feedback: "none", or "verdict": each agent is told whether its last answer is right.
+    time_limit: the time limit of a program, in seconds.
     """
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "reasoning", "slow_step": True}
@@ -92,7 +92,7 @@ class ReasoningEnv(TextEnv):
             render_mode=render_mode,
         )
         self.metadata["slow_step"] = any(role_of(a) == "tool" for a in self.possible_agents)
-        if aggregator:  # the others are paid the team reward at its step
+        if aggregator:  # the others receive the team reward at its step
             self.metadata["delayed_reward_agents"] = self.possible_agents[:-1]
         self.feedback = feedback
         self.prompt_style = prompt
@@ -105,7 +105,7 @@ class ReasoningEnv(TextEnv):
         """The tasks of a split."""
         return self.public_set.load(source, on_bad_record).task_list(canonical, split)
 
-    # TextEnv's side
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = MathState(self.tasks.sample(rng) if task is None else self.tasks[task])
@@ -122,16 +122,16 @@ class ReasoningEnv(TextEnv):
         return self._score_answers({agent: text})
 
     def observation(self, agent: str) -> str:
-        solving = self.episode
-        turn = min(self.turn + 1, self.max_turns)
-        # the aggregator's turn comes when the others have answered
-        heard = solving.now if role_of(agent) == "aggregator" else solving.heard
-        verdict = agent in solving.right if self.feedback == "verdict" else None
+        state = self.episode
+        round_number = min(self.turn + 1, self.max_turns)
+        # the aggregator acts last, so it also reads the answers of this round
+        heard = state.now if role_of(agent) == "aggregator" else state.heard
+        verdict = agent in state.right if self.feedback == "verdict" else None
         if self.prompt_style == "terse":
-            heading = f"{turn}/{self.max_turns}"
-            return prompts.terse(solving.task, agent, self.possible_agents, heard, heading, verdict)
-        heading = f"Round {turn} of {self.max_turns}."
-        return prompts.full(solving.task, agent, self.possible_agents, heard, heading, verdict)
+            heading = f"{round_number}/{self.max_turns}"
+            return prompts.terse(state.task, agent, self.possible_agents, heard, heading, verdict)
+        heading = f"Round {round_number} of {self.max_turns}."
+        return prompts.full(state.task, agent, self.possible_agents, heard, heading, verdict)
 
     def expert(self, agent: str) -> str:
         task = self.episode.task
@@ -146,34 +146,36 @@ class ReasoningEnv(TextEnv):
         return oracle.sloppy_reasoner_answer(task, rng)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
-        """The answer that counts is told, so that those of several episodes can be compared."""
+        """Includes the team's answer, so that answers of several episodes can be compared."""
         return {**super().final_info(agent), "answer": self._final_answer(self.episode) or None}
 
-    # A round
+    # Scoring
 
     def _score_answers(self, texts: Mapping[str, str]) -> Outcome:
         """Score new answers. The last agent's answer completes the round."""
         before = self.episode
-        new = {agent: self._read(agent, text) for agent, text in texts.items()}
+        new = {agent: self._parse(agent, text) for agent, text in texts.items()}
         now = {**before.now, **new}
         scores = {
             agent: scoring.reward_components(
-                read, correct=scoring.is_correct(before.task, read.value)
+                answer, correct=scoring.is_correct(before.task, answer.value)
             )
-            for agent, read in new.items()
+            for agent, answer in new.items()
         }
         local = {
             agent: {
                 name: score - before.local_rewards.get(agent, {}).get(name, 0.0)
-                for name, score in parts.items()
+                for name, score in components.items()
             }
-            for agent, parts in scores.items()
+            for agent, components in scores.items()
         }
         after = replace(before, now=now, local_rewards={**before.local_rewards, **scores})
         complete = self.possible_agents[-1] in texts
         if complete:
             right = frozenset(
-                other for other, parts in after.local_rewards.items() if parts["right"] > 0
+                agent
+                for agent, components in after.local_rewards.items()
+                if components["right"] > 0
             )
             after = replace(after, heard=now, right=right, team=float(self._is_solved(after)))
             self.success = after.team == 1.0
@@ -182,44 +184,46 @@ class ReasoningEnv(TextEnv):
             team=after.team - before.team,
             local=local,
             done=complete and self._is_over(before, after),
-            errors={agent: read.error for agent, read in new.items() if read.error},
+            errors={agent: answer.error for agent, answer in new.items() if answer.error},
         )
 
-    def _read(self, agent: str, text: str) -> ParsedAnswer:
+    def _parse(self, agent: str, text: str) -> ParsedAnswer:
         computed = self.episode.task.computed
         if role_of(agent) == "tool":
             return scoring.parse_tool_answer(text, self.limits, computed=computed)
         return scoring.parse_reasoner_answer(text, computed=computed)
 
-    def _is_solved(self, solving: MathState) -> bool:
-        """Whether the answer that counts is right: the aggregator's, else the reasoners' majority, else
-        the tools'."""
-        if not any(solving.local_rewards[agent]["right"] > 0 for agent in self._deciding_agents()):
+    def _is_solved(self, state: MathState) -> bool:
+        """Whether the team's answer is right."""
+        if not any(state.local_rewards[agent]["right"] > 0 for agent in self._deciding_agents()):
             return False  # no majority can be right
-        return scoring.is_correct(solving.task, self._final_answer(solving))
+        return scoring.is_correct(state.task, self._final_answer(state))
 
-    def _final_answer(self, solving: MathState) -> str:
-        """The answer that counts; "" if there is none."""
-        values = [
-            solving.now[agent].value for agent in self._deciding_agents() if agent in solving.now
-        ]
-        return scoring.majority_answer(values, computed=solving.task.computed)
+    def _final_answer(self, state: MathState) -> str:
+        """The team's answer: the aggregator's, else the majority of the reasoners, else of the tools.
+
+        Empty if there is none.
+        """
+        values = [state.now[agent].value for agent in self._deciding_agents() if agent in state.now]
+        return scoring.majority_answer(values, computed=state.task.computed)
 
     def _deciding_agents(self) -> list[str]:
         agents = self.possible_agents
         roles = {role_of(agent) for agent in agents}
-        decides = next(role for role in ("aggregator", "reasoner", "tool") if role in roles)
-        return [agent for agent in agents if role_of(agent) == decides]
+        deciding_role = next(role for role in ("aggregator", "reasoner", "tool") if role in roles)
+        return [agent for agent in agents if role_of(agent) == deciding_role]
 
     def _is_over(self, before: MathState, after: MathState) -> bool:
-        """Whether the episode is over: all agents agree, or a lone agent repeats its answer; with verdicts, on
-        success only."""
+        """Whether the episode is over.
+
+        With verdicts it ends only on success; otherwise if all agents agree or a lone agent repeats its answer.
+        """
         if self.feedback == "verdict":
             return after.team == 1.0
         answers = [after.now[agent] for agent in self.possible_agents]
         if len(answers) == 1:
             answers += before.heard.values()
-        return scoring.all_agree([read.value for read in answers], computed=after.task.computed)
+        return scoring.all_agree([answer.value for answer in answers], computed=after.task.computed)
 
 
 def _agent_names(
@@ -229,7 +233,7 @@ def _agent_names(
     if num_agents is not None:
         if reasoners is not None or tools is not None or aggregator:
             raise ConfigError(
-                "num_agents stands for one reasoner and num_agents - 1 tools; give either num_agents or "
+                "num_agents means one reasoner and num_agents - 1 tools; give either num_agents or "
                 "reasoners, tools and aggregator"
             )
         if num_agents not in (1, 2):

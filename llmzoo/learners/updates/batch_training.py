@@ -1,4 +1,4 @@
-"""Passes over a batch: minibatches, gradients accumulated over parts, one optimiser step each."""
+"""Trains on a batch in minibatches: gradients of microbatches are accumulated, then one step is taken."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from llmzoo.models.memory import explain_out_of_memory
 from llmzoo.policies.transformers import TransformersPolicy
 
 Item = TypeVar("Item")
-Part = TypeVar("Part")
+Microbatch = TypeVar("Microbatch")
 
-SAMPLER_METRICS = ("sampler_difference", "sampler_kl")  # metrics of a batch before any step on it
+SAMPLER_METRICS = ("sampler_difference", "sampler_kl")  # measured before any step on the batch
 
-MEMORY_ADVICE = "gradient_checkpointing, precision=bf16 and policies=lora need less memory too."
+MEMORY_ADVICE = "gradient_checkpointing, precision=bf16 and policies=lora also reduce memory use."
 
 
 class MicrobatchLoss(Protocol):
-    """A part's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens."""
+    """A microbatch's share of the loss of a minibatch with ``rows`` completions and ``tokens`` tokens."""
 
     def __call__(
-        self, part: Sequence[ScoredGroup], *, rows: int, tokens: int
+        self, microbatch: Sequence[ScoredGroup], /, *, rows: int, tokens: int
     ) -> tuple[Tensor, Metrics]: ...
 
 
 def train_on_batch(
     policy: TransformersPolicy,
     optimizers: Sequence[Optimizer],
-    credited: Sequence[ScoredGroup],
+    scored: Sequence[ScoredGroup],
     loss: MicrobatchLoss,
     config: SurrogateConfig,
     rng: random.Random,
@@ -52,43 +52,43 @@ def train_on_batch(
     include_zero_advantage: bool = False,
     loss_of: Callable[[str], object] = lambda agent: None,
 ) -> dict[str, float]:
-    """Train one policy on a batch, in an order drawn from ``rng``. Returns metrics.
+    """Train one policy on a batch, in a random order from ``rng``. Returns metrics.
 
     ``optimizers``: the policy's own first, then those of other parameters that the loss trains.
-    ``stop_early``: called after each optimiser step with its metrics, as means over tokens; True skips
-    the remaining passes. ``include_zero_advantage``: answers without an advantage have a gradient too. ``loss_of``:
+    ``stop_early``: called after each optimiser step with its metrics, as means over tokens; True skips the
+    remaining minibatches. ``include_zero_advantage``: zero-advantage groups have a gradient too. ``loss_of``:
     see :func:`llmzoo.learners.updates.microbatches.make_microbatches`.
     """
     split = partial(make_microbatches, policy, loss_of=loss_of)
-    at_once = config.tokens_at_once or policy.tokens_at_once
+    tokens_at_once = config.tokens_at_once or policy.tokens_at_once
 
-    def sample(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
-        read = split(_sample_groups(minibatch), at_once)
-        return [policy.likelihood([c.group for c in part]) for part in read]
+    def sample_likelihoods(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
+        microbatches = split(_sample_groups(minibatch), tokens_at_once)
+        return [policy.likelihood([c.group for c in part]) for part in microbatches]
 
     totals: dict[str, float] = {}
-    agreement: dict[str, float] = {}
+    sampler_metrics: dict[str, float] = {}
     steps: list[dict[str, float]] = []
-    todo = minibatches(credited, config, rng)
-    for minibatch in todo:
+    batch = minibatches(scored, config, rng)
+    for minibatch in batch:
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
         # a group with equal returns adds nothing to the gradient, but counts in the mean
-        needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
+        contributing = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
         step, metrics = optimizer_step(
             optimizers,
-            shard_microbatches(needed, at_once, split),
+            shard_microbatches(contributing, tokens_at_once, split),
             partial(loss, rows=rows, tokens=tokens),
             at_once=("tokens_at_once", _count_tokens),
             whose=repr(policy.name),
             bound=step_bound(
-                policy, optimizers[0], partial(sample, minibatch), share=1 / len(todo)
+                policy, optimizers[0], partial(sample_likelihoods, minibatch), share=1 / len(batch)
             ),
             remedy="lower learning_rate or set clip",
         )
         steps.append({"loss": metrics.pop("loss"), **step})
         if not totals:
-            agreement = _per_token(
+            sampler_metrics = _per_token(
                 {k: metrics[k] for k in (*SAMPLER_METRICS, "tokens") if k in metrics}
             )
         for key, amount in metrics.items():
@@ -99,41 +99,42 @@ def train_on_batch(
         **average_steps(steps),
         "learning_rate": optimizers[0].rate,
         **_per_token(totals),
-        **agreement,
+        **sampler_metrics,
     }
 
 
 def optimizer_step(
     optimizers: Sequence[Optimizer],
-    microbatches: Iterable[tuple[Part, bool]],
-    loss: Callable[[Part], tuple[Tensor, Metrics]],
+    microbatches: Iterable[tuple[Microbatch, bool]],
+    loss: Callable[[Microbatch], tuple[Tensor, Metrics]],
     *,
-    at_once: tuple[str, Callable[[Part], int]],
+    at_once: tuple[str, Callable[[Microbatch], int]],
     whose: str,
     bound: StepBound | None = None,
     remedy: str = "lower learning_rate",
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """One step of each optimiser on the gradient of a batch that is read in ``parts``.
+    """Take one step with each optimiser, on the gradient accumulated over ``microbatches``.
 
-    ``loss`` returns a part's share of the batch's loss, and its shares of metrics. ``at_once``: the
-    setting that bounds a part, and a part's size in its unit. Parts that do not count are run
-    without effect, see :func:`llmzoo.learners.updates.microbatches.shard_microbatches`. ``bound``: of the first
-    optimiser's step. Returns the first optimiser's ``grad_norm`` and metrics of the bound, and the sums
-    over parts and ranks, ``loss`` among them.
+    ``loss`` returns a microbatch's share of the batch's loss, and its shares of metrics. ``at_once``: the
+    option that limits the size of a microbatch, and a function that measures this size. ``whose``: what is
+    trained, for error messages. Microbatches that do not count are run without effect, see
+    :func:`llmzoo.learners.updates.microbatches.shard_microbatches`. ``bound``: limits the first optimiser's
+    step. Returns the first optimiser's ``grad_norm`` and the bound's metrics, and the sums of ``loss`` and
+    the metrics over microbatches and ranks.
 
     Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
-    :class:`OutOfMemoryError` if a part does not fit into a GPU's memory.
+    :class:`OutOfMemoryError` if a microbatch does not fit into a GPU's memory.
     """
     setting, size_of = at_once
     microbatches = list(microbatches)
     shares: Metrics = {"loss": 0.0}
     for optimizer in optimizers:
         optimizer.zero_grad()
-    for part, counts in microbatches:
+    for microbatch, counts in microbatches:
         with explain_out_of_memory(
-            setting, size_of(part), f"A training pass of {whose}", MEMORY_ADVICE
+            setting, size_of(microbatch), f"A training pass of {whose}", MEMORY_ADVICE
         ):
-            value, metrics = loss(part)
+            value, metrics = loss(microbatch)
             (value if counts else value * 0).backward()
         for optimizer in optimizers:
             optimizer.accumulate()
@@ -144,59 +145,59 @@ def optimizer_step(
     if not math.isfinite(sums["loss"]):
         raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
     first, *others = optimizers
-    bounded: dict[str, float] = {}
+    bound_metrics: dict[str, float] = {}
     if bound is None or not microbatches:  # without a gradient there is no step
         norm = first.step()
     else:
-        norm, bounded = bound.step(first)
+        norm, bound_metrics = bound.step(first)
     for optimizer in others:
         optimizer.step()
-    return {"grad_norm": norm, **bounded}, sums
+    return {"grad_norm": norm, **bound_metrics}, sums
 
 
 def to_floats(metrics: Metrics) -> dict[str, float]:
-    """The metrics as numbers, with a single read of the device."""
+    """The metrics as floats, with a single transfer from the device."""
     tensors = {name: value for name, value in metrics.items() if isinstance(value, Tensor)}
-    read = torch.stack([*tensors.values()]).tolist() if tensors else []
+    values = torch.stack([*tensors.values()]).tolist() if tensors else []
     numbers = {name: value for name, value in metrics.items() if not isinstance(value, Tensor)}
-    known = {**numbers, **dict(zip(tensors, read, strict=True))}
-    return {name: known[name] for name in metrics}
+    floats = {**numbers, **dict(zip(tensors, values, strict=True))}
+    return {name: floats[name] for name in metrics}
 
 
 def minibatches(
     items: Sequence[Item], config: SurrogateConfig, rng: random.Random
 ) -> list[list[Item]]:
-    """Every epoch's items, reshuffled, in ``config.minibatches`` minibatches of nearly equal size.
+    """Split each epoch's reshuffled items into ``config.minibatches`` minibatches of nearly equal size.
 
     If there are fewer items than minibatches, each item is a minibatch.
     """
-    shuffled = []
+    split = []
     for _ in range(config.epochs):
         order = rng.sample(items, len(items))
         count = min(config.minibatches, len(order))
         cuts = [len(order) * i // count for i in range(count + 1)] if count else []
-        shuffled += [order[start:end] for start, end in pairwise(cuts)]
-    return shuffled
+        split += [order[start:end] for start, end in pairwise(cuts)]
+    return split
 
 
 def average_steps(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Means over the optimiser steps of an iteration; 0 where there were none."""
-    found: dict[str, list[float]] = {"loss": [], "grad_norm": []}
+    values_by_key: dict[str, list[float]] = {"loss": [], "grad_norm": []}
     for step in steps:
         for key, value in step.items():
-            found.setdefault(key, []).append(value)
-    return {key: sum(values) / max(1, len(values)) for key, values in found.items()}
+            values_by_key.setdefault(key, []).append(value)
+    return {key: sum(values) / max(1, len(values)) for key, values in values_by_key.items()}
 
 
 def _sample_groups(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
-    """The first groups, in their random order, with about :data:`SAMPLE` completions."""
+    """The first groups of a shuffled minibatch: at most :data:`SAMPLE_SIZE` completions, or one group."""
     counts = accumulate(len(c.group.completions) for c in minibatch)
-    few = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE_SIZE]
-    return few or [*minibatch[:1]]
+    selected = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE_SIZE]
+    return selected or [*minibatch[:1]]
 
 
-def _count_tokens(part: Sequence[ScoredGroup]) -> int:
-    return sum(count_tokens(credited.group) for credited in part)
+def _count_tokens(microbatch: Sequence[ScoredGroup]) -> int:
+    return sum(count_tokens(scored.group) for scored in microbatch)
 
 
 def _per_token(totals: dict[str, float]) -> dict[str, float]:

@@ -178,7 +178,7 @@ EQUAL_RETURNS = Detail(
     "answers still count in N, so many such groups make the gradient smaller. "
     '`zero_variance_groups="drop"` leaves them out and `"resample"` plays more episodes (dynamic sampling, DAPO).',
     "learners/updates/batch_training.py",
-    "needed = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]",
+    "contributing = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]",
 )
 ALL_COUNT = Detail(
     "**Groups without differences.** Their advantages need not be 0, so they are trained on. "

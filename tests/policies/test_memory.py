@@ -25,10 +25,10 @@ def room(monkeypatch):
     plain = attention.run_with_layout
 
     def limit(tokens):
-        def run(model, ids, positions, layout):
+        def run(model, ids, positions, layout, **options):
             if len(ids) > tokens:
                 raise torch.OutOfMemoryError(MESSAGE)
-            return plain(model, ids, positions, layout)
+            return plain(model, ids, positions, layout, **options)
 
         monkeypatch.setattr(attention, "run_with_layout", run)
 

@@ -424,7 +424,7 @@ def test_one_process_at_a_time_and_none_that_was_killed(tmp_path, small_model, p
     first.send_signal(signal.SIGKILL)
     first.wait()
     for left in (
-        *(run / "metrics.writing", run / ".writing_metrics.jsonl_0a1b2c3d"),
+        run / ".writing_metrics.jsonl_0a1b2c3d",
         run / "checkpoints" / ".writing_000009" / "weights",
     ):
         left.parent.mkdir(exist_ok=True)

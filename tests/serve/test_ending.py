@@ -73,8 +73,9 @@ def step(env):
 
 
 def has_ended_well(process, tokens):
-    assert process.wait(60) == 0
-    assert "the server has ended" in process.stderr.read()
+    code, printed = process.wait(60), process.stderr.read()
+    assert code == 0, printed
+    assert "the server has ended" in printed
     assert list(tokens.iterdir()) == []
 
 

@@ -30,7 +30,7 @@ import sys
 from llmzoo.cli import main, server_lifecycle
 from llmzoo.serve.hosting import RunningServer
 RunningServer.stop.__defaults__ = (float(sys.argv[1]),)
-server_lifecycle.END_S = server_lifecycle.AT_ONCE_S = 120.0
+server_lifecycle.SHUTDOWN_S = server_lifecycle.HURRIED_SHUTDOWN_S = 120.0
 sys.exit(main(["serve", "--port", "0", "--json", *sys.argv[2:]]))
 """
 

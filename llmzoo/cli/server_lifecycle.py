@@ -34,7 +34,7 @@ class ListenOptions(Protocol):
 
 def install_shutdown_handler(hurry: Callable[[], object]) -> threading.Event:
     """An event that Ctrl-C and SIGTERM set; ``hurry``, called at the second, stops pending calls. Wait
-    for it with :func:`wait_for`.
+    for it with :func:`wait_for_shutdown`.
 
     A watchdog thread outside Python's control ends the process even if an environment or a model
     blocks it.

@@ -4,7 +4,8 @@
     python examples/results/run_queue.py --list
 
 Each run's row goes into its study's log under docs/results/logs as soon as it has ended. A run that is cut
-off goes on at the next call, on the same machine. With a GPU the costs are those of a GPU.
+off goes on at the next call, on the same machine. With a GPU the costs are those of a GPU. Afterwards
+``examples/results/tables.py`` and ``docs/build.py`` bring the pages up to date.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llmzoo.models.cpu_products import linear, weight_gradient
+from llmzoo.models.cpu_products import linear
 from llmzoo.models.precision import FULL_PRECISION
 from llmzoo.models.sampling import Sampling, warp
 
@@ -179,7 +179,7 @@ class _ProductScore(torch.autograd.Function):
             )
             torch.mm(grad, weights, out=grad_states[piece])
             if grad_weights is not None:
-                grad_weights += weight_gradient(grad, states[piece])
+                grad_weights.addmm_(grad.T, states[piece])
         return grad_states, grad_weights, None, None, None, None
 
 

@@ -6,7 +6,7 @@ The model has SmolLM2-135M's shape and random weights.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -44,7 +44,7 @@ class Sizes:
     new: int  # tokens
 
 
-WHOLE = Sizes(SHAPE, (32, 64, 128, 512), 4, 128, 64)
+WHOLE = Sizes(SHAPE, (32, 128, 512), 4, 128, 64)
 QUICK = Sizes(SMALL, (8,), 2, 12, 6)
 
 
@@ -106,7 +106,7 @@ def decode(sizes: Sizes, precision: str, adapters: int, rows: int, graphs: bool)
 
 
 def kernels(sizes: Sizes) -> Result:
-    """The kernels of a call, and those that take longest."""
+    """The kernels of a token."""
     model, _ = a_model(sizes, "bf16")
     call = partial(
         sample,
@@ -118,6 +118,11 @@ def kernels(sizes: Sizes) -> Result:
         pad_id=0,
         keys=range(sizes.prompts),
     )
+    return profiled(call, sizes.new)
+
+
+def profiled(call: Callable[[], object], times: int) -> Result:
+    """The kernels of a call and the time that the GPU computes, both divided by ``times``; the longest ones."""
     call()
     both = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=both) as profile:
@@ -125,7 +130,11 @@ def kernels(sizes: Sizes) -> Result:
     found = [e for e in profile.key_averages() if e.device_type == torch.autograd.DeviceType.CUDA]
     found.sort(key=lambda event: -event.self_device_time_total)
     longest = [[e.key[:80], e.count, e.self_device_time_total] for e in found[:15]]
-    return {"kernels_a_token": sum(e.count for e in found) / sizes.new, "longest_us": longest}
+    return {
+        "kernels": sum(e.count for e in found) / times,
+        "busy_ms": sum(e.self_device_time_total for e in found) / 1000 / times,
+        "longest_us": longest,
+    }
 
 
 def update(sizes: Sizes, precision: str) -> Result:
@@ -151,4 +160,5 @@ def update(sizes: Sizes, precision: str) -> Result:
         "seconds": seconds,
         "tokens_a_second": tokens / seconds[1],
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
+        **profiled(call, 1),
     }

@@ -3,14 +3,20 @@
     python scripts/on_gpu.py --out gpu.jsonl
     python scripts/on_gpu.py --out gpu.jsonl --parts decode,update --minutes 4
 
-Where nothing is installed, torch, transformers, peft, pettingzoo and gymnasium are needed. Each result is
-appended to the file as soon as it is there, and printed. A second call with the same file
-leaves out what this commit has measured on this device. Parts, in their order: ``tests`` (tests/gpu),
-``decode`` (milliseconds a token, with and without CUDA graphs and adapters), ``kernels`` (of one step),
-``update`` (a pass with gradients), ``trl`` (a training step beside TRL's), ``study`` (the runs of
-examples/results/queue.yaml that are in no log). All but the last use a model of SmolLM2-135M's shape with random weights,
-so nothing is downloaded. ``study`` needs ``llmzoo fetch smollm2``; see docs/performance.md for a machine
-without a network. A part that fails leaves a row that says why.
+Where nothing is installed, torch, transformers, peft, pettingzoo, gymnasium and pytest-xdist are needed.
+Each result is appended to the file as soon as it is there, and printed. A second call with the same
+file leaves out what this commit has measured on this device. Parts, in their order:
+
+- ``tests``: tests/gpu/test_real_gpu.py
+- ``decode``: milliseconds a token, with and without CUDA graphs and adapters
+- ``kernels``: of one token
+- ``update``: a pass with gradients, and its kernels
+- ``trl``: a training step beside TRL's
+- ``study``: the runs of examples/results/queue.yaml that are in no log, ``--jobs`` of them at a time
+
+``study`` needs ``llmzoo fetch smollm2``; see docs/performance.md for a machine without a network. The other
+parts need no download: their model has SmolLM2-135M's shape and random weights. A part that fails leaves
+a row that says why.
 """
 
 from __future__ import annotations
@@ -22,9 +28,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,7 +56,6 @@ from scripts.gpu_measurements import (  # noqa: E402
 PARTS = ("tests", "decode", "kernels", "update", "trl", "study")
 PRECISIONS = ("float32", "bf16")
 RESULTS = ROOT / "examples" / "results"
-STUDY_SECONDS = 300.0  # for a run; on an H200 that 13 runs shared, one took 208 to 420
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,8 @@ def cells(parts: Sequence[str], sizes: Sizes) -> Iterator[Cell]:
 
 
 def _tests(sizes: Sizes) -> Iterator[Cell]:
-    yield Cell("tests/gpu", 240, partial(run, ["-m", "pytest", "tests/gpu", "-m", "", "-q"], 240))
+    args = ["-m", "pytest", "tests/gpu/test_real_gpu.py", "-m", "", "-q", "-n", "8"]
+    yield Cell("tests", 240, partial(run, args, 240))
 
 
 def _decoding(sizes: Sizes) -> Iterator[Cell]:
@@ -98,8 +106,9 @@ def _beside_trl(sizes: Sizes) -> Iterator[Cell]:
 
 
 def _study_runs(sizes: Sizes) -> Iterator[Cell]:
-    for study, name in missing_runs():
-        yield Cell(f"study {study} {name}", STUDY_SECONDS, partial(study_run, study, name, sizes))
+    for study, name, seconds in missing_runs():
+        measure = partial(study_run, study, name, seconds, sizes)
+        yield Cell(f"study {study} {name}", seconds, measure)
 
 
 _CELLS: Mapping[str, Callable[[Sizes], Iterator[Cell]]] = {
@@ -112,30 +121,33 @@ _CELLS: Mapping[str, Callable[[Sizes], Iterator[Cell]]] = {
 }
 
 
-def missing_runs() -> list[tuple[str, str]]:
-    """The runs of the queue that are in no log, each with its study, in the queue's order."""
+def missing_runs() -> list[tuple[str, str, float]]:
+    """The runs of the queue that are in no log: study, name and seconds, in the queue's order."""
     sys.path.insert(0, str(RESULTS))
     import run_queue
 
     queue = run_queue.read_queue((RESULTS / "queue.yaml").read_text(), gpu=True)
-    return [(run.study, run.name) for run in run_queue.pending(queue, run_queue.LOGS)]
+    return [
+        (run.study, run.name, 60 * run.minutes) for run in run_queue.pending(queue, run_queue.LOGS)
+    ]
 
 
-def study_run(study: str, name: str, sizes: Sizes) -> Result:
+def study_run(study: str, name: str, seconds: float, sizes: Sizes) -> Result:
     """A run of a study; its line of the log. A later call goes on where this one was cut off."""
     out = ROOT / "runs" / "on_gpu"
     args = [str(RESULTS / "study.py"), study, "--only", name, "--out", str(out)]
-    result = run([*args, "--quick"] if sizes is QUICK else args, STUDY_SECONDS)
+    result = run([*args, "--quick"] if sizes is QUICK else args, seconds)
     line = out / study / "lines" / f"{name}.json"
     return {**result, "line": json.loads(line.read_text()) if line.exists() else None}
 
 
 def run(args: Sequence[str], seconds: float) -> Result:
     """Another program; what it printed last. It ends with all its processes when its time is over."""
+    python_path = str(ROOT), os.environ.get("PYTHONPATH")
     program = subprocess.Popen(
         [sys.executable, *args],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, python_path))},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -166,11 +178,42 @@ def where() -> dict[str, str]:
     }
 
 
+class Rows:
+    """The file of results; ``end``: when all must be over, by the monotonic clock."""
+
+    def __init__(self, path: Path, where: Mapping[str, str], end: float):
+        rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        self._known = {row["name"] for row in rows if row["where"] == where and "error" not in row}
+        self._path, self._where, self._end = path, where, end
+        self._lock = threading.Lock()
+
+    def add(self, cell: Cell) -> None:
+        """Measure what the file lacks, if the time allows it."""
+        if cell.name in self._known:
+            return
+        if time.monotonic() + cell.most > self._end:
+            print(f"{cell.name}: no time left")
+            return
+        row: dict[str, Any] = {"name": cell.name}
+        try:
+            gc.collect()  # the model and the steps of the cell before
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+            row |= cell.measure()
+        except Exception as error:  # the other cells are worth their time
+            row |= {"error": repr(error), "trace": traceback.format_exc()[-2000:]}
+        with self._lock, self._path.open("a") as file:
+            file.write(json.dumps({**row, "where": self._where}) + "\n")
+        told = {key: value for key, value in row.items() if key not in ("trace", "line")}
+        print(told, flush=True)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--parts", default=",".join(PARTS), help=", ".join(PARTS))
     parser.add_argument("--minutes", type=float, default=9.0, help="none begins that may end later")
+    parser.add_argument("--jobs", type=int, default=1, help="runs of studies at a time")
     parser.add_argument("--quick", action="store_true", help="a small model")
     args = parser.parse_args(argv)
     parts = args.parts.split(",")
@@ -179,33 +222,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print("no GPU of CUDA is here", file=sys.stderr)
         return 2
-    ends = time.monotonic() + 60 * args.minutes
-    here = where()
-    rows = (
-        [json.loads(line) for line in args.out.read_text().splitlines()]
-        if args.out.exists()
-        else []
-    )
-    known = {row["name"] for row in rows if row["where"] == here and "error" not in row}
-    for cell in cells(parts, QUICK if args.quick else WHOLE):
-        if cell.name in known:
-            continue
-        if time.monotonic() + cell.most > ends:
-            print(f"{cell.name}: no time left")
-            continue
-        row: dict[str, Any] = {"name": cell.name, "where": here}
-        try:
-            gc.collect()  # the model and the steps of the cell before
-            torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
-            row |= cell.measure()
-        except Exception as error:  # the other cells are worth their time
-            row |= {"error": repr(error), "trace": traceback.format_exc()[-2000:]}
-        with args.out.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        print(
-            {key: value for key, value in row.items() if key not in ("where", "trace")}, flush=True
-        )
+    sizes = QUICK if args.quick else WHOLE
+    rows = Rows(args.out, where(), time.monotonic() + 60 * args.minutes)
+    for cell in cells([part for part in parts if part != "study"], sizes):
+        rows.add(cell)
+    if "study" in parts:
+        with ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(rows.add, cells(["study"], sizes)))
     return 0
 
 

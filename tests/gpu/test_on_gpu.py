@@ -53,11 +53,11 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
 def test_a_run_of_the_study_leaves_its_line(tmp_path, monkeypatch):
     script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
     monkeypatch.setitem(script.study_run.__globals__, "ROOT", tmp_path)
-    row = script.study_run("smollm2", "plan_path_v0-turns-0", script.QUICK)
+    row = script.study_run("smollm2", "plan_path_v0-turns-0", 300, script.QUICK)
     assert "error" not in row
     assert row["line"]["arm"] == "turns"
     assert row["line"]["tokens"] > 0
-    again = script.study_run("smollm2", "plan_path_v0-turns-0", script.QUICK)
+    again = script.study_run("smollm2", "plan_path_v0-turns-0", 300, script.QUICK)
     assert again["line"] == row["line"]
 
 
@@ -67,7 +67,7 @@ def test_the_study_part_has_the_runs_of_the_queue_that_are_in_no_log():
     rows = gzip.decompress((LOGS / "smollm2.jsonl.gz").read_bytes()).splitlines()
     ended = [f"{row['task']}-{row['arm']}-{row['seed']}" for row in map(json.loads, rows)]
     assert missing
-    assert not {name for study, name in missing if study == "smollm2"} & set(ended)
+    assert not {name for study, name, _ in missing if study == "smollm2"} & set(ended)
 
 
 @pytest.mark.slow

@@ -141,7 +141,7 @@ def update(sizes: Sizes, precision: str) -> Result:
     """A pass with gradients over the answers of every prompt, 8 each."""
     model, _ = a_model(sizes, precision)
     prompts = prompts_of(sizes)
-    answers = [[prompt[: sizes.new]] * 8 for prompt in prompts]
+    answers = [[prompt[n : sizes.new + n] for n in range(8)] for prompt in prompts]
 
     def call() -> float:
         torch.cuda.synchronize()

@@ -67,18 +67,28 @@ class Cell:
     measure: Callable[[], Result]
 
 
-def cells(parts: Sequence[str], sizes: Sizes) -> Iterator[Cell]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``end``: when all must be over, by the monotonic clock. ``jobs``: runs of studies at a time."""
+
+    sizes: Sizes
+    end: float
+    jobs: int = 1
+
+
+def cells(parts: Sequence[str], plan: Plan) -> Iterator[Cell]:
     for part in PARTS:
         if part in parts:
-            yield from _CELLS[part](sizes)
+            yield from _CELLS[part](plan)
 
 
-def _tests(sizes: Sizes) -> Iterator[Cell]:
+def _tests(plan: Plan) -> Iterator[Cell]:
     args = ["-m", "pytest", "tests/gpu/test_real_gpu.py", "-m", "", "-q", "-n", "8"]
-    yield Cell("tests", 240, partial(run, args, 240))
+    yield Cell("tests", 240, partial(run, args, plan.end))
 
 
-def _decoding(sizes: Sizes) -> Iterator[Cell]:
+def _decoding(plan: Plan) -> Iterator[Cell]:
+    sizes = plan.sizes
     for precision in PRECISIONS:
         for adapters in (0, 2):
             for rows in sizes.rows:
@@ -89,29 +99,29 @@ def _decoding(sizes: Sizes) -> Iterator[Cell]:
                     yield Cell(name, 60, partial(decode, sizes, precision, adapters, rows, graphs))
 
 
-def _kernels(sizes: Sizes) -> Iterator[Cell]:
-    yield Cell("kernels bf16 graph", 60, partial(kernels, sizes))
+def _kernels(plan: Plan) -> Iterator[Cell]:
+    yield Cell("kernels bf16 graph", 60, partial(kernels, plan.sizes))
 
 
-def _updates(sizes: Sizes) -> Iterator[Cell]:
+def _updates(plan: Plan) -> Iterator[Cell]:
     for precision in PRECISIONS:
-        yield Cell(f"update {precision}", 60, partial(update, sizes, precision))
+        yield Cell(f"update {precision}", 60, partial(update, plan.sizes, precision))
 
 
-def _beside_trl(sizes: Sizes) -> Iterator[Cell]:
+def _beside_trl(plan: Plan) -> Iterator[Cell]:
     for new in (32, 128):
         args = ["examples/benchmark/training_step.py", "--millions", "135", "--only", str(new)]
         args += ["--k", "8", "--peers", "trl", "--threads", "4", "--plain", "--repeats", "3"]
-        yield Cell(f"step beside TRL {new} new tokens", 200, partial(run, args, 200))
+        yield Cell(f"step beside TRL {new} new tokens", 120, partial(run, args, plan.end))
 
 
-def _study_runs(sizes: Sizes) -> Iterator[Cell]:
+def _study_runs(plan: Plan) -> Iterator[Cell]:
     for study, name, seconds in missing_runs():
-        measure = partial(study_run, study, name, seconds, sizes)
+        measure = partial(study_run, study, name, plan)
         yield Cell(f"study {study} {name}", seconds, measure)
 
 
-_CELLS: Mapping[str, Callable[[Sizes], Iterator[Cell]]] = {
+_CELLS: Mapping[str, Callable[[Plan], Iterator[Cell]]] = {
     "tests": _tests,
     "decode": _decoding,
     "kernels": _kernels,
@@ -132,17 +142,18 @@ def missing_runs() -> list[tuple[str, str, float]]:
     ]
 
 
-def study_run(study: str, name: str, seconds: float, sizes: Sizes) -> Result:
+def study_run(study: str, name: str, plan: Plan) -> Result:
     """A run of a study; its line of the log. A later call goes on where this one was cut off."""
     out = ROOT / "runs" / "on_gpu"
     args = [str(RESULTS / "study.py"), study, "--only", name, "--out", str(out)]
-    result = run([*args, "--quick"] if sizes is QUICK else args, seconds)
+    args += ["--memory_share", str(1 / plan.jobs)]
+    result = run([*args, "--quick"] if plan.sizes is QUICK else args, plan.end)
     line = out / study / "lines" / f"{name}.json"
     return {**result, "line": json.loads(line.read_text()) if line.exists() else None}
 
 
-def run(args: Sequence[str], seconds: float) -> Result:
-    """Another program; what it printed last. It ends with all its processes when its time is over."""
+def run(args: Sequence[str], end: float) -> Result:
+    """Another program; what it printed last. It ends with all its processes at ``end``, if not before."""
     python_path = str(ROOT), os.environ.get("PYTHONPATH")
     program = subprocess.Popen(
         [sys.executable, *args],
@@ -154,7 +165,7 @@ def run(args: Sequence[str], seconds: float) -> Result:
         start_new_session=True,
     )
     try:
-        said, _ = program.communicate(timeout=seconds)
+        said, _ = program.communicate(timeout=end - time.monotonic())
     except subprocess.TimeoutExpired:
         os.killpg(program.pid, signal.SIGKILL)
         said, _ = program.communicate()
@@ -222,13 +233,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print("no GPU of CUDA is here", file=sys.stderr)
         return 2
-    sizes = QUICK if args.quick else WHOLE
-    rows = Rows(args.out, where(), time.monotonic() + 60 * args.minutes)
-    for cell in cells([part for part in parts if part != "study"], sizes):
+    end = time.monotonic() + 60 * args.minutes
+    plan = Plan(QUICK if args.quick else WHOLE, end, args.jobs)
+    rows = Rows(args.out, where(), end)
+    for cell in cells([part for part in parts if part != "study"], plan):
         rows.add(cell)
     if "study" in parts:
         with ThreadPoolExecutor(args.jobs) as pool:
-            list(pool.map(rows.add, cells(["study"], sizes)))
+            list(pool.map(rows.add, cells(["study"], plan)))
     return 0
 
 

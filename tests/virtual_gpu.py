@@ -327,6 +327,8 @@ def virtual_gpu() -> Iterator[VirtualGPU]:
         "max_memory_allocated": lambda: 0,
         "is_bf16_supported": lambda *emulated: True,
         "get_device_properties": lambda device: SimpleNamespace(name="virtual", total_memory=2**33),
+        "get_per_process_memory_fraction": lambda device: 1.0,
+        "set_per_process_memory_fraction": lambda fraction: None,
         "manual_seed_all": seed,
         "Event": _Event,
         "current_stream": lambda *device: None,

@@ -173,8 +173,8 @@ def train_model(settings: Settings, out: Path) -> None:
     _keep(out.with_name(f"{out.name}.json"), json.dumps(row))
 
 
-def train(run: Run, out: Path) -> Settings:
-    """Train and measure; the run's line."""
+def train(run: Run, out: Path, memory_share: float = 1.0) -> Settings:
+    """Train and measure; the run's line. ``memory_share``: of a GPU, that it may use."""
     import torch
 
     from llmzoo.errors import DivergedError
@@ -186,6 +186,8 @@ def train(run: Run, out: Path) -> Settings:
         if (found["settings"], found["also_args"]) != (told(run.settings), told(run.also)):
             raise SystemExit(f"{line} is of other settings: remove it, or choose another --out")
         return found
+    if torch.cuda.is_available():
+        torch.cuda.set_per_process_memory_fraction(memory_share)
     folder = out / "runs" / run.name
     row: Settings = {"task": run.task, "arm": run.arm, "seed": run.seed}
     row |= {"settings": told(run.settings), "also_args": told(run.also)}
@@ -415,12 +417,13 @@ def run_study(
     jobs: int = 1,
     only: str = "",
     known_runs: Path | None = None,
+    memory_share: float = 1.0,
 ) -> list[Settings]:
     """Do what is not done yet, in ``jobs`` processes at a time; the lines of all runs, in their order.
 
     A model or a run begins when the model that it starts from is there, models before runs.
     ``only``: those runs whose names hold this. ``known_runs``: a log of runs not to be repeated. The
-    log has all runs that have ended.
+    log has all runs that have ended. ``memory_share``: of a GPU, that all runs together may use.
     """
     if known_runs is not None and known_runs.exists():
         for row in read_log(known_runs):
@@ -444,7 +447,10 @@ def run_study(
         if model in needed:
             waiting[model] = base, (train_model, settings, models / model)
     for run in runs:
-        waiting[run.name] = Path(run.settings["model"]).name, (train, run, out / name)
+        waiting[run.name] = (
+            Path(run.settings["model"]).name,
+            (train, run, out / name, memory_share / jobs),
+        )
     rows: dict[str, Settings] = {}
     under_way: dict[Future[Any], str] = {}
     absent = set(needed)
@@ -485,6 +491,7 @@ def main() -> None:
     parser.add_argument("studies", nargs="+", help="names of the files beside this one")
     parser.add_argument("--out", type=Path, default=Path("runs/results"))
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each on one core")
+    parser.add_argument("--memory_share", type=float, default=1.0, help="of a GPU, for all runs")
     parser.add_argument("--only", default="", help="runs whose names (TASK-ARM-SEED) hold this")
     parser.add_argument("--known", type=Path, help="log of a study, whose runs are not repeated")
     parser.add_argument("--quick", action="store_true", help="the small version")
@@ -498,6 +505,7 @@ def main() -> None:
             jobs=args.jobs,
             only=args.only,
             known_runs=args.known,
+            memory_share=args.memory_share,
         )
 
 

@@ -36,9 +36,17 @@ def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
     kept = config.num_hidden_layers * (hidden if recompute else layer) + layer * recompute
     room = _activation_bytes()
     if model.device.type == "cuda":
-        room = _GPU_SHARE * torch.cuda.get_device_properties(model.device).total_memory
+        room = _GPU_SHARE * total_memory(model.device)
     size = max(2, next(model.parameters()).element_size())
     return max(1, min(_MAX_TOKENS, int(room / (kept * size))))
+
+
+def total_memory(device: torch.device) -> float:
+    """Bytes of a GPU that this process may use. On a CPU, where only tests come here, any number."""
+    if device.type != "cuda":
+        return 2.0**33
+    total: int = torch.cuda.get_device_properties(device).total_memory
+    return total * torch.cuda.get_per_process_memory_fraction(device)
 
 
 def free_memory() -> int | None:

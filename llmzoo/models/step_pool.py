@@ -14,6 +14,7 @@ import torch
 from llmzoo.distributed.sharding import is_sharded
 from llmzoo.models import llama_body
 from llmzoo.models.llama_body import LlamaBody
+from llmzoo.models.memory import total_memory
 from llmzoo.models.sampling_settings import Sampling
 from llmzoo.models.static_step import StaticStep, StepShape
 
@@ -147,11 +148,3 @@ def steps_of_model(model: Any) -> ModelSteps:
 
 def _weight_addresses(model: Any) -> tuple[int, ...]:
     return tuple(weights.data_ptr() for weights in model.parameters())
-
-
-def total_memory(device: torch.device) -> float:
-    """Bytes of a GPU. On a CPU, where only tests come here, any number."""
-    if device.type != "cuda":
-        return 2.0**33
-    total: int = torch.cuda.get_device_properties(device).total_memory
-    return float(total)

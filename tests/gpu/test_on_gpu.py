@@ -53,11 +53,12 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
 def test_a_run_of_the_study_leaves_its_line(tmp_path, monkeypatch):
     script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
     monkeypatch.setitem(script.study_run.__globals__, "ROOT", tmp_path)
-    row = script.study_run("smollm2", "plan_path_v0-turns-0", 300, script.QUICK)
+    plan = script.Plan(script.QUICK, time.monotonic() + 300, jobs=2)
+    row = script.study_run("smollm2", "plan_path_v0-turns-0", plan)
     assert "error" not in row
     assert row["line"]["arm"] == "turns"
     assert row["line"]["tokens"] > 0
-    again = script.study_run("smollm2", "plan_path_v0-turns-0", 300, script.QUICK)
+    again = script.study_run("smollm2", "plan_path_v0-turns-0", plan)
     assert again["line"] == row["line"]
 
 
@@ -76,7 +77,7 @@ def test_a_program_that_takes_too_long_ends_with_its_processes(tmp_path):
     alive = tmp_path / "alive"
     child = f"import time, pathlib; time.sleep(3); pathlib.Path({str(alive)!r}).touch()"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    row = script.run(["-c", code], 1.0)
+    row = script.run(["-c", code], time.monotonic() + 1.0)
     assert row["error"] == "it failed or took too long"
     time.sleep(3)
     assert not alive.exists()

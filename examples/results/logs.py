@@ -24,3 +24,8 @@ def write_log(path: Path, rows: Sequence[Row]) -> None:
 def read_log(path: Path) -> list[Row]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def row_name(row: Row) -> str:
+    """TASK-ARM-SEED, the name of a run."""
+    return f"{row['task']}-{row['arm']}-{row['seed']}"

@@ -2,15 +2,18 @@
 
     python examples/results/run_queue.py --minutes 60
     python examples/results/run_queue.py --list
+    python examples/results/run_queue.py --add gpu.jsonl
 
 Each run's row goes into its study's log under docs/results/logs as soon as it has ended. A run that is cut
-off goes on at the next call, on the same machine. With a GPU the costs are those of a GPU. Afterwards
+off goes on at the next call, on the same machine. With a GPU the costs are those of a GPU. ``--add``: the rows
+that ``scripts/on_gpu.py`` left go into the logs. Afterwards
 ``examples/results/tables.py`` and ``docs/build.py`` bring the pages up to date.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from logs import read_log, write_log
+from logs import read_log, row_name, write_log
 
 HERE = Path(__file__).resolve().parent
 LOGS = HERE.parents[1] / "docs" / "results" / "logs"
@@ -54,12 +57,22 @@ def pending(queue: Sequence[QueuedRun], logs: Path) -> list[QueuedRun]:
 def logged_names(logs: Path, study: str) -> Iterator[str]:
     log = logs / f"{study}.jsonl.gz"
     for row in read_log(log) if log.exists() else ():
-        yield f"{row['task']}-{row['arm']}-{row['seed']}"
+        yield row_name(row)
 
 
 def add_to_log(logs: Path, study: str, row: Mapping[str, Any]) -> None:
     log = logs / f"{study}.jsonl.gz"
     write_log(log, [*(read_log(log) if log.exists() else ()), row])
+
+
+def add_measured(logs: Path, file: Path) -> None:
+    """Add the runs of a file of ``scripts/on_gpu.py`` that no log has."""
+    for line in file.read_text().splitlines():
+        measured = json.loads(line)
+        part, study, *_ = [*measured["name"].split(), ""]
+        row = measured.get("line")
+        if part == "study" and row and row_name(row) not in logged_names(logs, study):
+            add_to_log(logs, study, row)
 
 
 def next_fitting(queue: Sequence[QueuedRun], minutes: float) -> QueuedRun | None:
@@ -74,7 +87,11 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("runs/results"))
     parser.add_argument("--list", action="store_true", help="print what is left")
+    parser.add_argument("--add", type=Path, help="rows of scripts/on_gpu.py, for the logs")
     args = parser.parse_args()
+    if args.add:
+        add_measured(LOGS, args.add)
+        return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import study
     import torch

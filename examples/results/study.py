@@ -44,7 +44,7 @@ import cell_model
 import strangers
 import words
 import yaml
-from logs import read_log, write_log
+from logs import read_log, row_name, write_log
 
 from llmzoo.models.model_catalog import MODEL_CATALOG
 
@@ -427,7 +427,7 @@ def run_study(
     """
     if known_runs is not None and known_runs.exists():
         for row in read_log(known_runs):
-            line = out / name / "lines" / f"{row['task']}-{row['arm']}-{row['seed']}.json"
+            line = out / name / "lines" / f"{row_name(row)}.json"
             if not line.exists():
                 _keep(line, json.dumps(row))
     study, known = read(name, quick=quick), read("models", quick=quick)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -13,7 +14,14 @@ sys.path.insert(0, str(EXAMPLES))
 import run_queue  # noqa: E402, in a folder that is no package
 import study  # noqa: E402
 from logs import read_log  # noqa: E402
-from run_queue import QueuedRun, add_to_log, next_fitting, pending, read_queue  # noqa: E402
+from run_queue import (  # noqa: E402
+    QueuedRun,
+    add_measured,
+    add_to_log,
+    next_fitting,
+    pending,
+    read_queue,
+)
 
 QUEUE = """
 - {question: A, study: one, runs: [t-x, t-y], seeds: [0, 1], minutes: 30, gpu_minutes: 5}
@@ -40,6 +48,20 @@ def test_what_is_in_a_log_is_not_repeated(tmp_path):
     add_to_log(tmp_path, "one", {"task": "t", "arm": "y", "seed": 1, "settings": {}})
     assert [run.name for run in pending(queue, tmp_path)] == ["t-y-0", "t-x-1", "u-x-2"]
     assert [row["arm"] for row in read_log(tmp_path / "one.jsonl.gz")] == ["x", "y"]
+
+
+def test_rows_of_a_gpu_are_added_once(tmp_path):
+    row = {"task": "t", "arm": "x", "seed": 0, "settings": {}}
+    file = tmp_path / "gpu.jsonl"
+    rows = [
+        {"name": "decode bf16", "seconds": 1},
+        {"name": "study one t-x-0", "line": row},
+        {"name": "study one t-y-0", "line": None, "error": "it failed"},
+    ]
+    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    add_measured(tmp_path, file)
+    add_measured(tmp_path, file)
+    assert read_log(tmp_path / "one.jsonl.gz") == [row]
 
 
 def test_the_first_that_fits_the_time_is_next():

@@ -137,8 +137,8 @@ def profiled(call: Callable[[], object], times: int) -> Result:
     }
 
 
-def update(sizes: Sizes, precision: str) -> Result:
-    """A pass with gradients over the answers of every prompt, 8 each."""
+def update(sizes: Sizes, precision: str, compiled: bool) -> Result:
+    """A pass with gradients over the answers of every prompt, 8 each. ``compiled``: of each layer."""
     model, _ = a_model(sizes, precision)
     prompts = prompts_of(sizes)
     answers = [[prompt[n : sizes.new + n] for n in range(8)] for prompt in prompts]
@@ -146,7 +146,7 @@ def update(sizes: Sizes, precision: str) -> Result:
     def call() -> float:
         torch.cuda.synchronize()
         started = time.monotonic()
-        found = likelihood(model, prompts, answers, Sampling(), pad_id=0)
+        found = likelihood(model, prompts, answers, Sampling(), pad_id=0, compiled=compiled)
         found.logprobs.sum().backward()
         model.zero_grad()
         torch.cuda.synchronize()

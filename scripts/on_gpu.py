@@ -105,7 +105,9 @@ def _kernels(plan: Plan) -> Iterator[Cell]:
 
 def _updates(plan: Plan) -> Iterator[Cell]:
     for precision in PRECISIONS:
-        yield Cell(f"update {precision}", 60, partial(update, plan.sizes, precision))
+        for compiled in (False, True):
+            name = f"update {precision}" + " compiled" * compiled
+            yield Cell(name, 90, partial(update, plan.sizes, precision, compiled))
 
 
 def _beside_trl(plan: Plan) -> Iterator[Cell]:

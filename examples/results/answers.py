@@ -93,6 +93,11 @@ SMOLLM2 = tuple(
         ("tldr_v0", "author_one", 1, "summaries, both in one completion, GRPO"),
     )
 )
+SMOLLM2_PAIRS = (
+    ("functions: two agents, against one agent with the same tokens", SMOLLM2[0], SMOLLM2[1]),
+    ("sums: a reasoner and a tool, against the tool alone", SMOLLM2[2], SMOLLM2[4]),
+    ("sums: a reasoner and a tool, against the reasoner alone", SMOLLM2[2], SMOLLM2[3]),
+)
 SIGNALS = tuple(
     Arm("signals", "signal_v0", arm, 2, f"signal, {name}")
     for arm, name in (("marloo", "MARLOO"), ("magrpo", "MAGRPO"), ("at_grpo", "AT-GRPO"))
@@ -199,6 +204,7 @@ def tables(logs: Path) -> dict[str, str]:
         "answers games": (_studies(GAMES), lambda: gains_of(logs, GAMES)),
         "answers games pairs": (_studies(GAMES), lambda: pairs_of(logs, GAMES_PAIRS)),
         "answers smollm2": (_studies(SMOLLM2), lambda: gains_of(logs, SMOLLM2)),
+        "answers smollm2 pairs": (_studies(SMOLLM2), lambda: pairs_of(logs, SMOLLM2_PAIRS)),
         "answers signals": (_studies(SIGNALS), lambda: gains_of(logs, SIGNALS)),
         "answers several": (["several_longer"], lambda: several_arms(logs)),
         "answers several pairs": (["several_longer"], lambda: several_tasks(logs)),

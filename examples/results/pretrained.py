@@ -21,6 +21,11 @@ ARMS = {
     "joint_one": ("GRPO, one answer with both functions", 1),
     "author_one": ("GRPO, one answer with both texts", 1),
 }
+LEARNERS = {
+    **{"magrpo": "MAGRPO", "marloo": "MARLOO", "mareinforce": "MAREINFORCE", "maxrl": "MaxRL"},
+    **{"at_grpo": "AT-GRPO", "ippo": "IPPO, with a value head", "dpo": "DPO"},
+    **{"sft": "SFT on its own successes", "one": "GRPO, both parts in one completion"},
+}
 _LONGEST = 400  # characters of an answer that is shown
 
 
@@ -30,6 +35,24 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     for task, mine in by_task(rows).items():
         made[f"smollm2 {task}"] = _arms(mine)
         made[f"smollm2 played {task}"] = _played(mine)
+    return made
+
+
+def of_learners(rows: Sequence[Row]) -> dict[str, str]:
+    """What each learner made of the model in as many tokens, one run a seed."""
+    made = {}
+    for task, mine in by_task(rows).items():
+        lines = []
+        for arm in in_order(mine, "arm"):
+            runs = sorted(of_arm(mine, arm), key=lambda row: row["seed"])
+            agents = len(runs[0]["after"]["mean_return"])
+            ends = [[row["after"]["greedy"], row["after"]] for row in runs]
+            each = [
+                ", ".join(f"{100 * one['success']:.1f}" for one in of)
+                for of in zip(*ends, strict=True)
+            ]
+            lines.append([LEARNERS.get(arm, arm), str(agents), *each])
+        made[f"smollm2 learners {task}"] = markdown(["", "agents", "greedy", "sampled"], lines)
     return made
 
 
@@ -56,7 +79,7 @@ def _arms(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for arm in in_order(rows, "arm"):
-        runs = of_arm(rows, arm)
+        runs = sorted(of_arm(rows, arm), key=lambda row: row["seed"])
         if not runs:
             continue
         name, agents = ARMS[arm]

@@ -259,6 +259,7 @@ STUDIES: dict[str, Callable[[Sequence[Row]], dict[str, str]]] = {
     "games_rates": tuning.grid,
     "games_cells_rates": tuning.grid,
     "smollm2": pretrained.tables,
+    "smollm2_learners": pretrained.of_learners,
     "adapter_rates": pretrained.of_rates,
     "signals": of_signals,
     "neighbours": of_neighbours,

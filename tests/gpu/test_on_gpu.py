@@ -30,6 +30,10 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(
         script.main.__globals__["subprocess"], "check_output", lambda *_, **__: "abc"
     )
+    update = script.main.__globals__["update"]  # the virtual GPU runs no compiled kernels
+    monkeypatch.setitem(
+        script.main.__globals__, "update", lambda *args: update(*args[:2], compiled=False)
+    )
     argv = ["--out", str(tmp_path / "gpu.jsonl"), "--quick", "--minutes", "60"]
     with virtual_gpu(), recorded() as graphs:
         assert script.main([*argv, "--parts", "tests,decode,update,trl,study"]) == 0
@@ -37,7 +41,7 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
         begun = len(started)
         assert script.main([*argv, "--parts", "tests,decode,update,trl,study"]) == 0
     assert [row["name"] for row in rows if "error" in row] == []
-    assert len(rows) == 1 + 8 + 2 + 2 + len(script.missing_runs())
+    assert len(rows) == 1 + 8 + 4 + 2 + len(script.missing_runs())
     assert graphs.replays > 0
     assert {row["where"]["device"] for row in rows} == {"virtual"}
     decoded = [row for row in rows if row["name"].startswith("decode")]

@@ -464,6 +464,26 @@ def test_blocks_that_are_computed_hold_all_that_is_seen(last):
     assert torch.equal(mask.to_dense(), everything.to_dense())  # and nothing in vain
 
 
+def test_a_float32_kernel_uses_tensor_cores_without_losing_precision():
+    """Unless torch's own setting allows less."""
+    mask = fused.tree_mask(LAST[0], torch.device("cpu"))
+    options = []
+
+    def kernel(query, key, value, *, kernel_options, **rest):
+        options.append(kernel_options)
+        return flex_attention(query, key, value, kernel_options=kernel_options, **rest)
+
+    query, key, value = torch.randn(3, 1, 2, mask.seq_lengths[0], 16).unbind()
+    fused.attend(query, key, value, mask, 0.25, kernel)
+    fused.attend(query.bfloat16(), key.bfloat16(), value.bfloat16(), mask, 0.25, kernel)
+    torch.set_float32_matmul_precision("high")
+    try:
+        fused.attend(query, key, value, mask, 0.25, kernel)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert options == [{"FLOAT32_PRECISION": "'tf32x3'"}, None, None]
+
+
 @pytest.mark.long("g++ compiles a kernel for half a minute")
 def test_the_compiled_kernel_computes_only_these_blocks():
     """Compiled for the CPU, flex attention skips the other blocks, as its GPU kernel does."""

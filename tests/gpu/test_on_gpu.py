@@ -30,10 +30,12 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(
         script.main.__globals__["subprocess"], "check_output", lambda *_, **__: "abc"
     )
-    update = script.main.__globals__["update"]  # the virtual GPU runs no compiled kernels
+    # the virtual GPU has no kernels: none to compile, none to profile
+    update = script.main.__globals__["update"]
     monkeypatch.setitem(
         script.main.__globals__, "update", lambda *args: update(*args[:2], compiled=False)
     )
+    monkeypatch.setattr("scripts.gpu_measurements.profiled", lambda call, times: {})
     argv = ["--out", str(tmp_path / "gpu.jsonl"), "--quick", "--minutes", "60"]
     with virtual_gpu(), recorded() as graphs:
         assert script.main([*argv, "--parts", "tests,decode,update,trl,study"]) == 0

@@ -104,7 +104,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
 
     # What an environment supplies
 
-    def start(self, task: Task) -> World:
+    def initial_world(self, task: Task) -> World:
         """The world at the start."""
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         """How each order of an agent is read, by its verb."""
         raise NotImplementedError
 
-    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[World]:
+    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[World]:
         """What the orders of all agents do."""
         raise NotImplementedError
 
@@ -143,7 +143,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = SiteState(chosen, self.start(chosen))
+        self.episode = SiteState(chosen, self.initial_world(chosen))
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
@@ -162,7 +162,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
                 feedback[agent] = f"malformed: {reason}"
                 errors[agent] = f"malformed: {reason}"
                 local[agent]["form"] = FORM
-        done = self.carry_out(given)
+        done = self.execute(given)
         for agent in self.possible_agents:
             if agent in feedback:
                 continue

@@ -20,9 +20,9 @@ proposer's whole action is a message to the planner; nothing is simulated. The p
 usual, and the proposer reads the planner's whole action before it writes again. Both receive the team
 reward; an action that cannot be delivered or parsed costs ``UNDELIVERED_PENALTY``.
 
-To add a game, subclass :class:`PlanningGame`, define six methods (`parse`, `carry_out`, `report`,
-`progress`, `draw`, `rules`) and register it. A split view also needs `half`, `half_report`,
-`half_expert` and `half_amateur`.
+To add a game, subclass :class:`PlanningGame`, define six methods (`parse`, `execute`, `report`,
+`progress`, `draw`, `rules`) and register it. A split view also needs `visible_half`, `split_report`,
+`split_expert` and `split_amateur`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
     prompt_view: ClassVar[BoardView[Any]] = (
         BoardView()
     )  # draws its boards and finds them in prompts
-    seen_by_one: ClassVar[str] = ""  # a sentence: what only one agent sees besides its half
+    split_note: ClassVar[str] = ""  # a sentence: what only one agent sees besides its half
     prompts: ClassVar[tuple[str, ...]] = ("full", "terse")  # the values of the option prompt
 
     def __init__(
@@ -165,7 +165,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """Parse a plan from a text of at most 20,000 characters. Raises :class:`MalformedError`."""
         raise NotImplementedError
 
-    def carry_out(self, world: World, plan: Plan) -> PlanResult[World]:
+    def execute(self, world: World, plan: Plan) -> PlanResult[World]:
         """The result of executing ``plan`` in ``world``."""
         raise NotImplementedError
 
@@ -187,19 +187,19 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     # A game with a split view must define these
 
-    def half(self, agent: str, world: World) -> str:
+    def visible_half(self, agent: str, world: World) -> str:
         """The half of the world that an agent sees, as text."""
         raise NotImplementedError
 
-    def half_report(self, result: PlanResult[World]) -> str:
+    def split_report(self, result: PlanResult[World]) -> str:
         """Describe the result of the planner's plan, for the planner to read."""
         raise NotImplementedError
 
-    def half_expert(self, heard: str) -> str:
+    def split_expert(self, message: str) -> str:
         """The expert planner's action after a message, from its own half and the message alone."""
         raise NotImplementedError
 
-    def half_amateur(self, heard: str, rng: random.Random) -> str:
+    def split_amateur(self, message: str, rng: random.Random) -> str:
         """An amateur planner's action after a message."""
         raise NotImplementedError
 
@@ -217,7 +217,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """Instructions for writing a plan, if :meth:`rules` does not include them."""
         return ""
 
-    def start(self, task: Task) -> World:
+    def initial_world(self, task: Task) -> World:
         """The world at the start; by default the task itself."""
         return cast(World, task)
 
@@ -225,7 +225,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """The report in few tokens; by default the same report."""
         return self.report(result)
 
-    def write(self, plan: Plan) -> str:
+    def format_plan(self, plan: Plan) -> str:
         """A plan in normal form, as the planner is shown it; by default ``str(plan)``."""
         return str(plan)
 
@@ -245,7 +245,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = PlanningState(chosen, self.start(chosen))
+        self.episode = PlanningState(chosen, self.initial_world(chosen))
         rules = "\n".join(filter(None, (self.rules(), self.answer_form())))
         self._instructions = {a: f"{_ROLES[a]}\n\n{rules}\n\n" for a in self.possible_agents}
 
@@ -268,7 +268,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             report = "malformed" if terse else f"malformed answer: {malformed}"
             error = f"malformed: {malformed}"
         else:
-            result = self.carry_out(world, plan)
+            result = self.execute(world, plan)
             world, legal = result.world, result.legal
             report = self.terse_report(result) if terse else self.report(result)
             if not legal:
@@ -289,7 +289,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         errors = {agent: error} if error else {}
 
         if agent == PROPOSER:
-            candidate = None if plan is None else self.write(plan)
+            candidate = None if plan is None else self.format_plan(plan)
             self.episode = PlanningState(
                 state.task, state.world, candidate, report, feedback, scores, state.progress
             )
@@ -325,8 +325,8 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
                 local={PLANNER: {"format": messages.UNDELIVERED_PENALTY}},
                 errors={PLANNER: f"malformed: {malformed}"},
             )
-        result = self.carry_out(state.world, plan)
-        report = self.half_report(result)
+        result = self.execute(state.world, plan)
+        report = self.split_report(result)
         progress = self.progress(result.world)
         self.success = progress == 1.0
         self.episode = replace(
@@ -343,15 +343,15 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         if self.view == "full":
             return self.full_expert()
         if agent == PROPOSER:
-            return self.half(PROPOSER, self.episode.world)
-        return self.half_expert(self.episode.last_messages.get(PROPOSER, ""))
+            return self.visible_half(PROPOSER, self.episode.world)
+        return self.split_expert(self.episode.last_messages.get(PROPOSER, ""))
 
     def amateur(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
             return self.full_amateur(rng)
         if agent == PROPOSER:
-            return _corrupt_message(self.half(PROPOSER, self.episode.world), rng)
-        return self.half_amateur(self.episode.last_messages.get(PROPOSER, ""), rng)
+            return _corrupt_message(self.visible_half(PROPOSER, self.episode.world), rng)
+        return self.split_amateur(self.episode.last_messages.get(PROPOSER, ""), rng)
 
     def observation(self, agent: str) -> str:
         if self.view == "split":
@@ -374,7 +374,7 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             return []
         world, boards = self.episode.world, []
         for step in range(len(plan)):
-            result = self.carry_out(world, plan[step : step + 1])
+            result = self.execute(world, plan[step : step + 1])
             if not result.legal:
                 break
             world = result.world
@@ -392,12 +392,12 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         state = self.episode
         view = HalfView(
             planner=agent == PLANNER,
-            rules=f"{self.rules()} {HIDDEN}{self.seen_by_one}",
+            rules=f"{self.rules()} {HIDDEN}{self.split_note}",
             answer_form=self.answer_form(),
-            visible_half=self.half(agent, state.world),
+            visible_half=self.visible_half(agent, state.world),
             number=self._round_number(),
             rounds=self.max_turns,
-            heard=state.last_messages.get(PROPOSER if agent == PLANNER else PLANNER),
+            message=state.last_messages.get(PROPOSER if agent == PLANNER else PLANNER),
             feedback=state.feedback.get(agent),
             limit=self.message_chars,
         )

@@ -65,7 +65,7 @@ def parse_rows(text: str, height: int, width: int, symbols: str) -> list[str] | 
 class HalfView:
     """What an agent reads.
 
-    ``heard``: the other agent's last answer, None before the first. ``feedback``: what came of the agent's own
+    ``message``: the other agent's last action, None before the first. ``feedback``: the result of the agent's own
     last answer. ``limit``: characters of a message, and of an answer that is shown.
     """
 
@@ -75,7 +75,7 @@ class HalfView:
     visible_half: str
     number: int  # of the round, from 1
     rounds: int
-    heard: str | None
+    message: str | None
     feedback: str | None
     limit: int
 
@@ -91,9 +91,9 @@ class HalfView:
             self.visible_half,
             "",
         ]
-        if self.heard is not None:
+        if self.message is not None:
             who = "proposer wrote" if self.planner else "planner answered"
-            lines += [f"The {who}:", quote_message(self.heard, self.limit), ""]
+            lines += [f"The {who}:", quote_message(self.message, self.limit), ""]
         if self.feedback is not None:
             last = "answer" if self.planner else "message"
             lines += [f"Your last {last}: {self.feedback}", ""]
@@ -106,8 +106,8 @@ class HalfView:
         """The same in few words; ``name``: the game's."""
         role = "planner" if self.planner else "proposer"
         lines = [f"{name} half {role} {self.number}/{self.rounds}", self.visible_half]
-        if self.heard is not None:
-            lines += ["heard", quote_message(self.heard, self.limit)]
+        if self.message is not None:
+            lines += ["heard", quote_message(self.message, self.limit)]
         if self.feedback is not None:
             lines += [f"last {self.feedback}"]
         lines += ["answer" if self.planner else f"message up to {self.limit}", ""]

@@ -57,7 +57,7 @@ class WalkingGame(PlanningGame[Task, World, str], Generic[Task, World]):
     def format_world(self, world: World) -> str:
         return self.cell_lists(world) if self.uses_cell_names else self.draw(world)
 
-    def write(self, plan: str) -> str:
+    def format_plan(self, plan: str) -> str:
         if self.uses_cell_names:
             return cells.format_walk(plan, self.place(self.episode.world), self.size())
         return plan

@@ -21,7 +21,7 @@ SMALL = BridgeTask(Box(10, 6, 1), Bank(1, 2), Bank(8, 4), ((3, 0), (6, 1)))
 def made(task=SMALL, **kwargs):
     env = llmzoo.make("bridge_build_v0", **kwargs).unwrapped
     env.reset(seed=0)
-    env.episode = type(env.episode)(task, env.start(task))
+    env.episode = type(env.episode)(task, env.initial_world(task))
     return env
 
 

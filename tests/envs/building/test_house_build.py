@@ -31,7 +31,7 @@ def small():
 def made(**kwargs):
     env = llmzoo.make("house_build_v0", **kwargs).unwrapped
     env.reset(seed=0)
-    env.episode = type(env.episode)(small(), env.start(small()))
+    env.episode = type(env.episode)(small(), env.initial_world(small()))
     return env
 
 

@@ -35,7 +35,7 @@ SMALL = FieldTask(
 def made(task=SMALL, **kwargs):
     env = llmzoo.make("resource_gathering_v0", **kwargs).unwrapped
     env.reset(seed=0)
-    env.episode = type(env.episode)(task, env.start(task))
+    env.episode = type(env.episode)(task, env.initial_world(task))
     return env
 
 

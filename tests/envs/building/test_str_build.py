@@ -18,7 +18,7 @@ def made(text="L", **kwargs):
     """An environment in the task of a text."""
     env = llmzoo.make("str_build_v0", letters=len(text), **kwargs).unwrapped
     env.reset(seed=0)
-    env.episode = type(env.episode)(WordTask(text), env.start(WordTask(text)))
+    env.episode = type(env.episode)(WordTask(text), env.initial_world(WordTask(text)))
     return env
 
 

@@ -320,7 +320,7 @@ class Countdown(PlanningGame[int, int, tuple[int, ...]]):
             raise MalformedError("write numbers")
         return tuple(int(word[:9]) for word in words)
 
-    def carry_out(self, world, plan):
+    def execute(self, world, plan):
         legal = sum(plan) <= world
         return PlanResult(world - sum(plan) if legal else world, legal)
 

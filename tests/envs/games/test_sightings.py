@@ -150,7 +150,7 @@ def episode(env, seed):
         candidate = None
         if agent == "proposer_0":
             with contextlib.suppress(ValueError):
-                candidate = env.carry_out(world, env.parse(text))
+                candidate = env.execute(world, env.parse(text))
         env.step(text)
 
 

@@ -133,13 +133,13 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             render_mode=render_mode,
         )
 
-    def start(self, task: BridgeTask) -> bytes:
+    def initial_world(self, task: BridgeTask) -> bytes:
         return bytes(task.box.volume)
 
     def order_readers(self, agent: str) -> Mapping[str, Reader]:
         return blocks.command_readers(self.episode.task.box, (WOOD, STONE), self._reach(agent))
 
-    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
+    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
         task = self.episode.task
         built = blocks.apply_orders(task.box, self.episode.world, given, solid=task.earth)
         return OrdersResult(built.grid, blocks.overlaps(built.written))

@@ -140,14 +140,14 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
             render_mode=render_mode,
         )
 
-    def start(self, task: HouseTask) -> HouseState:
+    def initial_world(self, task: HouseTask) -> HouseState:
         stock = task.stock(len(self.possible_agents))
         return HouseState(bytes(task.box.volume), dict.fromkeys(self.possible_agents, stock))
 
     def order_readers(self, agent: str) -> Mapping[str, Reader]:
         return blocks.command_readers(self.episode.task.box, PLACED)
 
-    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[HouseState]:
+    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[HouseState]:
         state = self.episode
         world = state.world
         built = blocks.apply_orders(state.task.box, world.grid, given, stocks=world.stocks)

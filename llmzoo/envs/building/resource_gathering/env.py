@@ -143,7 +143,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             render_mode=render_mode,
         )
 
-    def start(self, task: FieldTask) -> FieldState:
+    def initial_world(self, task: FieldTask) -> FieldState:
         return fields.initial_field(task, WORKERS)
 
     def order_readers(self, agent: str) -> Mapping[str, Reader]:
@@ -156,7 +156,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             for worker in workers
         }
 
-    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[FieldState]:
+    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[FieldState]:
         field, refused = fields.execute_orders(self.episode.task, self.episode.world, given)
         return OrdersResult(field, refused=refused)
 

@@ -126,13 +126,13 @@ class StrBuild(BuildingSite[WordTask, bytes]):
             render_mode=render_mode,
         )
 
-    def start(self, task: WordTask) -> bytes:
+    def initial_world(self, task: WordTask) -> bytes:
         return bytes(task.box.volume)
 
     def order_readers(self, agent: str) -> Mapping[str, Reader]:
         return blocks.command_readers(self.episode.task.box, self._materials(agent))
 
-    def carry_out(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
+    def execute(self, given: Mapping[str, Orders]) -> OrdersResult[bytes]:
         built = blocks.apply_orders(self.episode.task.box, self.episode.world, given)
         return OrdersResult(built.grid, blocks.overlaps(built.written))
 

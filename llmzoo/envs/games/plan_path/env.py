@@ -76,7 +76,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
     metadata: dict[str, Any] = {**WalkingGame.metadata, "name": "plan_path_v0"}
     terse_name = "path"
     prompt_view = scoring.PathView()
-    seen_by_one = " Only the proposer sees G, and only the planner sees @."
+    split_note = " Only the proposer sees G, and only the planner sees @."
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
             render_mode=render_mode,
         )
 
-    def start(self, task: PathTask) -> Position:
+    def initial_world(self, task: PathTask) -> Position:
         return task.start
 
     def place(self, world: Position) -> Position:
@@ -134,7 +134,7 @@ class PlanPath(WalkingGame[PathTask, Position]):
         rows = self.episode.task.rows
         return len(rows), len(rows[0])
 
-    def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
+    def execute(self, world: Position, plan: str) -> PlanResult[Position]:
         walk = scoring.walk(self.episode.task, world, plan)
         if walk.blocked is None:
             return PlanResult(walk.end, True)
@@ -210,12 +210,14 @@ class PlanPath(WalkingGame[PathTask, Position]):
         ties = self.ties()
         if ties is None:
             return oracle.expert(self.episode.task, self.episode.world)
-        return self.write(oracle.random_shortest_path(self.episode.task, self.episode.world, ties))
+        return self.format_plan(
+            oracle.random_shortest_path(self.episode.task, self.episode.world, ties)
+        )
 
     def full_amateur(self, rng: random.Random) -> str:
-        return self.write(oracle.amateur(self.episode.task, self.episode.world, rng))
+        return self.format_plan(oracle.amateur(self.episode.task, self.episode.world, rng))
 
-    def half(self, agent: str, world: Position) -> str:
+    def visible_half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with the goal, of the planner with where it is."""
         task, planner = self.episode.task, agent == PLANNER
         floor = [row.replace(tasks.START, ".").replace(tasks.GOAL, ".") for row in task.rows]
@@ -225,16 +227,20 @@ class PlanPath(WalkingGame[PathTask, Position]):
         rows[row] = f"{rows[row][:column]}{symbol}{rows[row][column + 1 :]}"
         return "\n".join(rows)
 
-    def half_report(self, result: PlanResult[Position]) -> str:
+    def split_report(self, result: PlanResult[Position]) -> str:
         return self.report(result)
 
-    def half_expert(self, heard: str) -> str:
+    def split_expert(self, message: str) -> str:
         world = self.episode.world
-        return oracle.plan_from_half(self.half(PLANNER, world).split("\n"), world, heard, self.turn)
+        return oracle.plan_from_half(
+            self.visible_half(PLANNER, world).split("\n"), world, message, self.turn
+        )
 
-    def half_amateur(self, heard: str, rng: random.Random) -> str:
+    def split_amateur(self, message: str, rng: random.Random) -> str:
         world = self.episode.world
-        task = oracle.reconstruct_task(self.half(PLANNER, world).split("\n"), world, heard)
+        task = oracle.reconstruct_task(
+            self.visible_half(PLANNER, world).split("\n"), world, message
+        )
         if task is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
         return oracle.amateur(task, world, rng)

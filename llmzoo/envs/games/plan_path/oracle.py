@@ -76,20 +76,20 @@ def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
     return path[:index] + path[index + 1 :] or path
 
 
-def plan_from_half(seen: Sequence[str], position: Position, heard: str, turn: int) -> str:
+def plan_from_half(seen: Sequence[str], position: Position, message: str, turn: int) -> str:
     """The walker's plan in the split view: a shortest path on the grid as it is :func:`believed` to be, or
     else a :func:`sweep_unseen`."""
-    task = reconstruct_task(seen, position, heard)
+    task = reconstruct_task(seen, position, message)
     return sweep_unseen(seen, position, turn) if task is None else expert(task, position)
 
 
-def reconstruct_task(seen: Sequence[str], position: Position, heard: str) -> PathTask | None:
+def reconstruct_task(seen: Sequence[str], position: Position, message: str) -> PathTask | None:
     """The grid that the walker's half and a message give; None if they name no goal that can be reached.
 
     A message tells the other half if it holds a map. An unseen cell counts as floor.
     """
     other_rows = split_view.parse_rows(
-        heard, len(seen), len(seen[0]), WALL + FLOOR + GOAL + split_view.UNSEEN
+        message, len(seen), len(seen[0]), WALL + FLOOR + GOAL + split_view.UNSEEN
     )
     if other_rows is None or sum(row.count(GOAL) for row in other_rows) != 1:
         return None

@@ -90,7 +90,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
     metadata: dict[str, Any] = {**WalkingGame.metadata, "name": "sokoban_v0"}
     terse_name = "sokoban"
     prompt_view = view.LevelView()
-    seen_by_one = " Only the proposer sees goals, and only the planner sees the player."
+    split_note = " Only the proposer sees goals, and only the planner sees the player."
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
             render_mode=render_mode,
         )
 
-    def start(self, task: SokobanTask) -> Position:
+    def initial_world(self, task: SokobanTask) -> Position:
         return scoring.start_position(task.level)
 
     def place(self, world: Position) -> cells.Position:
@@ -159,7 +159,7 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         tables = build_tables(self.episode.task.level)
         return tables.height, tables.width
 
-    def carry_out(self, world: Position, plan: str) -> PlanResult[Position]:
+    def execute(self, world: Position, plan: str) -> PlanResult[Position]:
         done = scoring.run_moves(world, plan)
         return PlanResult(done.world, done.blocked is None, done)
 
@@ -225,25 +225,29 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
         if ties is None:
             return oracle.expert(self.episode.world)
         moves = oracle.expert(self.episode.world, ties)
-        return "\n".join([*oracle.explain_solution(self.episode.world, moves), self.write(moves)])
+        return "\n".join(
+            [*oracle.explain_solution(self.episode.world, moves), self.format_plan(moves)]
+        )
 
     def full_amateur(self, rng: random.Random) -> str:
-        return self.write(oracle.amateur(self.episode.world, rng))
+        return self.format_plan(oracle.amateur(self.episode.world, rng))
 
-    def half(self, agent: str, world: Position) -> str:
+    def visible_half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with every goal, of the planner with the player."""
         return view.visible_half(scoring.draw_position(world), agent == PLANNER)
 
-    def half_report(self, result: PlanResult[Position]) -> str:
+    def split_report(self, result: PlanResult[Position]) -> str:
         return scoring.brief_report(result.event)
 
-    def half_expert(self, heard: str) -> str:
-        seen = self.half(PLANNER, self.episode.world)
-        position = oracle.reconstruct_position(seen, heard)
+    def split_expert(self, message: str) -> str:
+        seen = self.visible_half(PLANNER, self.episode.world)
+        position = oracle.reconstruct_position(seen, message)
         return oracle.explore(seen, self.turn) if position is None else oracle.expert(position)
 
-    def half_amateur(self, heard: str, rng: random.Random) -> str:
-        position = oracle.reconstruct_position(self.half(PLANNER, self.episode.world), heard)
+    def split_amateur(self, message: str, rng: random.Random) -> str:
+        position = oracle.reconstruct_position(
+            self.visible_half(PLANNER, self.episode.world), message
+        )
         if position is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
         return oracle.amateur(position, rng)

@@ -200,10 +200,10 @@ def _shortest_walk(
     return path[::-1]
 
 
-def reconstruct_position(seen: str, heard: str) -> Position | None:
+def reconstruct_position(seen: str, message: str) -> Position | None:
     """The position that the planner's half and a message give; None if they give no level."""
     mine = seen.split("\n")
-    other_rows = split_view.parse_rows(heard, len(mine), len(mine[0]), "# .$*?")
+    other_rows = split_view.parse_rows(message, len(mine), len(mine[0]), "# .$*?")
     if other_rows is None:
         return None
     rows = [

@@ -124,7 +124,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             render_mode=render_mode,
         )
 
-    def start(self, task: SudokuTask) -> FilledGrid:
+    def initial_world(self, task: SudokuTask) -> FilledGrid:
         return _make_filled_grid(task, self._visible(task))
 
     def parse(self, text: str) -> tuple[scoring.Fill, ...]:
@@ -132,9 +132,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             text = text.replace(split_view.UNSEEN, scoring.BLANK)
         return scoring.parse_fills(text, self.episode.task.size)
 
-    def carry_out(
-        self, world: FilledGrid, plan: tuple[scoring.Fill, ...]
-    ) -> PlanResult[FilledGrid]:
+    def execute(self, world: FilledGrid, plan: tuple[scoring.Fill, ...]) -> PlanResult[FilledGrid]:
         broken = scoring.find_broken_given(self._visible(self.episode.task), plan)
         if broken is not None:
             return PlanResult(world, False, broken)
@@ -177,7 +175,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
     def world_board(self, world: FilledGrid) -> Board:
         return self.prompt_view.board(view.GridPair(world.puzzle, world.grid))
 
-    def write(self, plan: tuple[scoring.Fill, ...]) -> str:
+    def format_plan(self, plan: tuple[scoring.Fill, ...]) -> str:
         size = self.episode.task.size
         return scoring.format_rows(scoring.fill_in(scoring.BLANK * (size * size), plan))
 
@@ -200,7 +198,7 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
     def full_amateur(self, rng: random.Random) -> str:
         return oracle.amateur(self.episode.task, rng)
 
-    def half(self, agent: str, world: FilledGrid) -> str:
+    def visible_half(self, agent: str, world: FilledGrid) -> str:
         """The proposer's givens; or the planner's, and what it has filled in."""
         lower = split_view.lower_half(self.episode.task.size)
         givens = scoring.format_rows(world.puzzle).split("\n")
@@ -212,22 +210,22 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
             "".join(d if d != scoring.BLANK else given for d, given in filled)
         )
 
-    def half_report(self, result: PlanResult[FilledGrid]) -> str:
+    def split_report(self, result: PlanResult[FilledGrid]) -> str:
         """The report of what the planner sees: no word on the other givens, but whether it is solved."""
         blanks, clashes = _blanks_and_clashes(result.world)
         if result.event is None and not blanks and not clashes and self.progress(result.world) < 1:
             return "complete, no digit twice, but not solved: a given that you do not see differs"
         return self.report(result)
 
-    def half_expert(self, heard: str) -> str:
+    def split_expert(self, message: str) -> str:
         return scoring.format_rows(
-            oracle.fill_from_half(self._visible(self.episode.task), heard, self.turn)
+            oracle.fill_from_half(self._visible(self.episode.task), message, self.turn)
         )
 
-    def half_amateur(self, heard: str, rng: random.Random) -> str:
+    def split_amateur(self, message: str, rng: random.Random) -> str:
         own_half = self._visible(self.episode.task)
         return oracle.amateur(
-            SudokuTask(own_half, (oracle.fill_from_half(own_half, heard, self.turn),)), rng
+            SudokuTask(own_half, (oracle.fill_from_half(own_half, message, self.turn),)), rng
         )
 
     def _visible(self, task: SudokuTask) -> str:

@@ -31,22 +31,22 @@ def amateur(task: SudokuTask, rng: random.Random) -> str:
     return format_rows("".join(cells))
 
 
-def fill_from_half(own: str, heard: str, turn: int) -> str:
+def fill_from_half(own: str, message: str, turn: int) -> str:
     """A grid that agrees with the planner's half of the givens and, if that is possible, with a message.
 
     A message tells givens if it holds a grid. If several grids agree, each turn tries another one: that is
     the best guess of a planner who hears nothing.
     """
-    merged = _merge_givens(own, heard)
+    merged = _merge_givens(own, message)
     found = find_solutions(merged, limit=turn + 1) or find_solutions(own, limit=turn + 1)
     return found[min(turn, len(found) - 1)]
 
 
-def _merge_givens(own: str, heard: str) -> str:
+def _merge_givens(own: str, message: str) -> str:
     """The planner's givens, with those that a message tells of the other cells."""
     size = grid_side(own)
     received_givens = split_view.parse_rows(
-        heard, size, size, "123456789"[:size] + BLANK + split_view.UNSEEN
+        message, size, size, "123456789"[:size] + BLANK + split_view.UNSEEN
     )
     if received_givens is None:
         return own

@@ -124,7 +124,7 @@ def _step_in_turn(envs: Sequence[AECEnv], moves: random.Random) -> int:
     steps = 0
     for _ in range(ROUNDS):
         acts = _acts(envs, moves)
-        _host(acts).act(acts)
+        _host(acts).step_all(acts)
         steps += len(acts)
     return steps
 

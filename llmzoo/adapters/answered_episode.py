@@ -32,13 +32,13 @@ class AnsweredEpisode:
         self._go_on()
 
     @property
-    def asks(self) -> list[SampleRequest]:
+    def pending_requests(self) -> list[SampleRequest]:
         """The open requests; none at the end."""
-        return self._rollout.asks
+        return self._rollout.pending_requests
 
     def submit_completions(self, answers: Sequence[Completion]) -> None:
-        """Continue with one answer for each of ``asks``."""
-        for ask in self.asks:
+        """Continue with one answer for each of ``pending_requests``."""
+        for ask in self.pending_requests:
             self._earlier_infos[ask.request.agent].append(self._latest(ask.request.agent))
         for slot, answer in enumerate(answers):
             self._rollout.complete_sample(slot, [answer])
@@ -49,7 +49,7 @@ class AnsweredEpisode:
         infos = [*self._earlier_infos[agent], self._latest(agent)]
         metrics = {
             "success": float(
-                not self.asks and is_success(self._env, agent)
+                not self.pending_requests and is_success(self._env, agent)
             ),  # an unfinished episode is no success
             "decisions": float(len(self._earlier_infos[agent])),
             "errors": float(sum(info.get("error") is not None for info in infos)),

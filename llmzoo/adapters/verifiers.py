@@ -204,7 +204,7 @@ class LlmzooEnv(vf.Env[LlmzooEnvConfig]):
         self, episode: AnsweredEpisode, interactions: Mapping[str, vf.Interaction]
     ) -> None:
         """Play until the episode ends, or until verifiers ends an exchange (limit or failed call)."""
-        while asks := episode.asks:
+        while asks := episode.pending_requests:
             given = await asyncio.gather(*(self._answer(ask, interactions) for ask in asks))
             answers = [answer for answer in given if answer is not None]
             if len(answers) < len(asks):

@@ -91,7 +91,7 @@ def episode_rollout(
             requests, completions, rewards_per_step, strict=True
         ):
             record.add_decision(asked.agent, str(asked.observation), completion, state)
-            record.pay(rewards)
+            record.add_reward(rewards)
         record.read([asked.agent for asked in requests])
         final_state = str(env.state()) if with_state else ""
         skip_dead(env)
@@ -146,7 +146,7 @@ class _EpisodeRecord:
         }
         self.decisions.append(self._latest[agent])
 
-    def pay(self, rewards: Mapping[str, float]) -> None:
+    def add_reward(self, rewards: Mapping[str, float]) -> None:
         """Add what the last decision's step paid to the latest decision of each agent."""
         for agent, reward in rewards.items():
             if reward:

@@ -120,7 +120,7 @@ def run_rollouts(
             cohort = queue.popleft()
             with clock.waiting():
                 scheduler.wait(cohort)
-            cohort.rollouts = [rollout for rollout in cohort.rollouts if rollout.asks]
+            cohort.rollouts = [rollout for rollout in cohort.rollouts if rollout.pending_requests]
             if stop is not None and stop.is_set():
                 raise RolloutsStopped
             if cohort.rollouts:
@@ -190,7 +190,7 @@ class _Scheduler:
         }
         calls: dict[tuple[Hashable, int, bool], list[tuple[RunningRollout, int]]] = {}
         for rollout in cohort.rollouts:
-            for number, sample_request in enumerate(rollout.asks):
+            for number, sample_request in enumerate(rollout.pending_requests):
                 key = keys[id(self._policies[sample_request.request.agent])]
                 call = (key, sample_request.group_size, sample_request.greedy)
                 calls.setdefault(call, []).append((rollout, number))
@@ -199,7 +199,7 @@ class _Scheduler:
 
     def _call_policy(self, cohort: _Cohort, targets: Sequence[tuple[RunningRollout, int]]) -> None:
         """Call one policy, or several jointly, for sample requests of one kind."""
-        sample_requests = [rollout.asks[number] for rollout, number in targets]
+        sample_requests = [rollout.pending_requests[number] for rollout, number in targets]
         requests = [sample_request.request for sample_request in sample_requests]
         policies = [self._policies[request.agent] for request in requests]
         policy = policies[0]
@@ -289,7 +289,7 @@ class _Scheduler:
     def _step_remotely(self, cohort: _Cohort, host: RemoteHost, steps: Sequence[_Step]) -> None:
         requests = [step for _, _, step in steps]
         count = sum(len(step.texts) for step in requests)
-        results = self._clock.time_steps(lambda: host.act(requests), count)
+        results = self._clock.time_steps(lambda: host.step_all(requests), count)
         done = zip(steps, results, strict=True)
         self._deliver_results(
             cohort, [(rollout, number, result) for (rollout, number, _), result in done]
@@ -369,13 +369,13 @@ class RunningRollout:
         self._ready: deque[tuple[_Branch, Any]] = deque([(_Branch(rollout, (key,)), None)])
 
     @property
-    def asks(self) -> list[SampleRequest]:
+    def pending_requests(self) -> list[SampleRequest]:
         """The groups of completions that the rollout waits for."""
         return self._pending_samples.operations
 
     @property
     def step_requests(self) -> list[StepRequest]:
-        """The steps that the rollout waits for. They run before any of ``asks`` are sampled."""
+        """The steps that the rollout waits for. They run before any of ``pending_requests`` are sampled."""
         return self._pending_steps.operations
 
     def advance(self) -> None:
@@ -411,7 +411,7 @@ class RunningRollout:
         return self._complete(self._pending_steps, number, result)
 
     def complete_sample(self, number: int, completions: list[Completion]) -> bool:
-        """Record the completions of sample ``number``. Returns whether it was the last of ``asks``."""
+        """Record the completions of sample ``number``. Returns whether it was the last of ``pending_requests``."""
         return self._complete(self._pending_samples, number, completions)
 
     def _complete(self, pending: _Pending, number: int, result: Any) -> bool:

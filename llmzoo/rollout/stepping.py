@@ -143,7 +143,7 @@ class RemoteHost(ABC):
     """A server that plays environments. A call has a fixed cost, however many steps it makes."""
 
     @abstractmethod
-    def act(self, requests: Sequence[StepRequest]) -> list[Any]:
+    def step_all(self, requests: Sequence[StepRequest]) -> list[Any]:
         """Make all steps, in one call where possible; returns what each ``by`` would return.
 
         Where steps fail, the others are made and the first failure is raised.

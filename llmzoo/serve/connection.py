@@ -132,7 +132,7 @@ class Connection(RemoteHost):
         finally:
             batch.finish()
 
-    def act(self, acts: Sequence[StepRequest]) -> list[Any]:
+    def step_all(self, acts: Sequence[StepRequest]) -> list[Any]:
         envs: list[Any] = [act.env.unwrapped for act in acts]  # each a RemoteEnv
         ways = [pb.Step.EACH if act.step_fn is step_each else pb.Step.ADVANCE for act in acts]
         batches = {

@@ -89,7 +89,7 @@ class PolicyGateway:
         """The agents, whatever the episode."""
         return self._shared.agents
 
-    async def pay(self, id: str, posted: Any) -> None:
+    async def post_reward(self, id: str, posted: Any) -> None:
         """End an episode with the reward that was posted; it is on disk when this returns."""
         with self._lock:
             if id in self._ended:

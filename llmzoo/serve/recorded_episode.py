@@ -14,7 +14,12 @@ from typing import Any
 from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.errors import ProgramClosed
 from llmzoo.envs.programs.messages import ProgramCall
-from llmzoo.envs.programs.rewards import Shares, add_earlier_rewards, parse_outcome, parse_payment
+from llmzoo.envs.programs.rewards import (
+    Shares,
+    add_earlier_rewards,
+    parse_agent_rewards,
+    parse_outcome,
+)
 from llmzoo.models.noise import noise_key
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Completion, Decision, Episode
@@ -105,9 +110,9 @@ class RecordedEpisode:
         """Wait for the episode to end. Returns whether it has."""
         return self._ended.wait(seconds)
 
-    def pay(self, reward: Any) -> None:
+    def add_reward(self, reward: Any) -> None:
         """Reward all agents, or those named. Raises :class:`ProgramError` if ``reward`` is invalid."""
-        checked = parse_payment(reward, self.agents)
+        checked = parse_agent_rewards(reward, self.agents)
         with self._lock:
             self._rewards.append(checked)
 

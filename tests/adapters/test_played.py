@@ -19,7 +19,7 @@ def say(played: AnsweredEpisode, *texts: str) -> None:
 def test_in_turns_everything_that_an_agent_is_paid_is_counted():
     played = AnsweredEpisode(Adder(max_turns=2), seed=0, task=0)
     for agent, text in (("a_0", "1"), ("b_1", "2"), ("a_0", "3")):
-        assert [ask.request.agent for ask in played.asks] == [agent]
+        assert [ask.request.agent for ask in played.pending_requests] == [agent]
         say(played, text)
     assert played.totals == {"a_0": 4.0, "b_1": 2.0}  # 1 + 3, and 2
     assert played.metrics("a_0") == {
@@ -29,7 +29,7 @@ def test_in_turns_everything_that_an_agent_is_paid_is_counted():
         "part_number": 4.0,
     }
     say(played, "4")  # the team is paid (1 + 2 + 3 + 4) / 10
-    assert played.asks == []
+    assert played.pending_requests == []
     assert played.totals == pytest.approx({"a_0": 5.0, "b_1": 7.0})
     assert played.metrics("b_1") == pytest.approx(
         {"success": 1.0, "decisions": 2.0, "errors": 0.0, "part_number": 6.0, "part_team": 1.0}
@@ -38,7 +38,7 @@ def test_in_turns_everything_that_an_agent_is_paid_is_counted():
 
 def test_agents_that_act_together_are_asked_together():
     played = AnsweredEpisode(Matcher(max_turns=2), seed=0, task=0)
-    assert [ask.request.agent for ask in played.asks] == ["a_0", "b_1"]
+    assert [ask.request.agent for ask in played.pending_requests] == ["a_0", "b_1"]
     say(played, "2", "3")
     say(played, "1", "1")
     assert played.totals == {"a_0": 2 * 3 + 2 + 1 + 1, "b_1": 2 * 3 + 3 + 1 + 1}
@@ -51,7 +51,7 @@ def test_each_request_carries_the_chance_that_it_has_in_evaluation():
     for task in range(6):
         seed = 40 + task
         played = AnsweredEpisode(llmzoo.make("sudoku_v0", split="test"), seed, task)
-        while asks := played.asks:
+        while asks := played.pending_requests:
             played.submit_completions([amateur.respond([ask.request])[0][0] for ask in asks])
         (there,) = play_episodes(
             lambda: llmzoo.make("sudoku_v0", split="test"), amateur, [seed], tasks=[task]

@@ -55,7 +55,7 @@ class Echoes:
     def agents_of(self, id):
         return self.agents
 
-    async def pay(self, id, posted):
+    async def post_reward(self, id, posted):
         self.posted.append(posted)
 
 

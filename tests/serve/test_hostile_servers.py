@@ -243,7 +243,7 @@ def test_payments_that_cannot_be_read(server):
     ):
         server.says.outcomes = [pb.Outcome(view=view, paid=[paid])]
         with pytest.raises(RemoteError, match=said):
-            env.unwrapped.host.act([StepRequest(env, ("a",), step_joint_action)])
+            env.unwrapped.host.step_all([StepRequest(env, ("a",), step_joint_action)])
 
 
 def test_a_server_that_never_has_room_for_what_it_is_asked(server):

@@ -269,7 +269,7 @@ def test_an_act_that_fails_ends_the_run_and_the_others_have_been_made(server):
         env.reset(seed=1)
     acts = [StepRequest(env, (text,)) for env, text in zip(envs, ("1", "one", "2"), strict=True)]
     with pytest.raises(ValueError, match="could not convert string to float: 'one'"):
-        envs[0].unwrapped.host.act(acts)
+        envs[0].unwrapped.host.step_all(acts)
     assert [env.agent_selection for env in envs] == ["b_1", "a_0", "b_1"]
     bad = ScriptedPolicy(lambda request: "one" if request.seed == 3 else "1")
     with pytest.raises(ValueError, match="could not convert"):

@@ -64,7 +64,7 @@ class Episodes(Protocol):
         """The names that may be called in an episode."""
         ...
 
-    async def pay(self, id: str, posted: Any) -> None:
+    async def post_reward(self, id: str, posted: Any) -> None:
         """Take what was posted as the episode's reward: any JSON value."""
         ...
 
@@ -240,7 +240,7 @@ def _app(episodes: Episodes) -> Starlette:
         return JSONResponse({"object": "list", "data": [{"id": a, **named} for a in agents]})
 
     async def reward(request: Request) -> Response:
-        await episodes.pay(id_of(request), await _json(request))
+        await episodes.post_reward(id_of(request), await _json(request))
         return JSONResponse({"ok": True})
 
     routes = [

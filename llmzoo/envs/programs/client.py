@@ -36,7 +36,7 @@ class CallHandler(Protocol):
     def ask(self, call: ProgramCall, count: int) -> list[str]: ...
     async def ask_async(self, call: ProgramCall, count: int) -> list[str]: ...
     def wait_closed(self, seconds: float) -> bool: ...
-    def pay(self, reward: float | Mapping[str, float]) -> None: ...
+    def add_reward(self, reward: float | Mapping[str, float]) -> None: ...
 
 
 class Client:
@@ -56,7 +56,7 @@ class Client:
 
     def reward(self, reward: float | Mapping[str, float]) -> None:
         """Pay before the program ends, at the step that is being taken."""
-        self.asked.pay(reward)
+        self.asked.add_reward(reward)
 
 
 class _AsyncClient:

@@ -56,7 +56,7 @@ class Gateway:
     def agents_of(self, id: str) -> Sequence[str]:
         return self._episode(id).agents
 
-    async def pay(self, id: str, posted: Any) -> None:
+    async def post_reward(self, id: str, posted: Any) -> None:
         episode = self._episode(id)
         parse_reward(posted)  # raises for what is none
         episode.posted = posted

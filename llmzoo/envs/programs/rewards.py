@@ -34,14 +34,14 @@ def parse_outcome(result: Any, agents: Sequence[str]) -> tuple[Outcome, bool | N
         success = result
     if isinstance(result, Outcome):
         return result._replace(local=_shares(result.local, agents), done=True), success
-    paid = parse_payment(result, agents)
+    paid = parse_agent_rewards(result, agents)
     if isinstance(paid, dict):
         return Outcome(local=paid, done=True), success
     return Outcome(team=paid, done=True), success
 
 
-def parse_payment(reward: Any, agents: Sequence[str]) -> float | Shares:
-    """A reward as it is paid: a number for all, or the parts of single agents, copied.
+def parse_agent_rewards(reward: Any, agents: Sequence[str]) -> float | Shares:
+    """A reward as a number for every agent, or as named components of single agents, copied.
 
     Raises :class:`ProgramError` for what is no finite number, and for agents that are not there.
     """

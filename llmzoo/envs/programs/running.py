@@ -24,7 +24,7 @@ from typing import Any
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed, ProgramError
 from llmzoo.envs.programs.messages import ProgramCall
-from llmzoo.envs.programs.rewards import parse_payment
+from llmzoo.envs.programs.rewards import parse_agent_rewards
 
 TOGETHER = 0.05  # seconds
 _PATIENCE = 1.0  # seconds that a replay waits for a call that came while a policy was thinking
@@ -213,9 +213,9 @@ class ProgramRun:
             raise
         return self._texts_of(waiting)
 
-    def pay(self, reward: float | Mapping[str, Any]) -> None:
+    def add_reward(self, reward: float | Mapping[str, Any]) -> None:
         """Pay all agents, or those named. Raises :class:`ProgramError` for what is no reward."""
-        checked = parse_payment(reward, self.agents)
+        checked = parse_agent_rewards(reward, self.agents)
         with self._changed:
             self._paid.append(checked)
 

@@ -30,7 +30,7 @@ class EvalOptions(AgentOptions, PolicyOptions):
         others: in place of --policy: the policy of the agents that --agent.NAME.policy does not name.
         samples: episodes of each task; pass@k is reported for 1, 2, 4 and so on up to this number.
         out: a folder that keeps every episode as soon as it has ended.
-        resume: go on with the evaluation in --out that was cut off.
+        resume: continue the evaluation in --out that was cut off.
         price: of a million tokens read and written by an endpoint, as 0.15,0.6; the cost is reported.
     """
 
@@ -64,7 +64,7 @@ def run(argv: Sequence[str]) -> None:
         env, agent_policies, env_args = options.load_policies(options.split, agent_args)
     prices = _parse_prices(options.price)
     if options.resume and options.out is None:
-        raise ConfigError("--resume goes on with the evaluation in --out: give both")
+        raise ConfigError("--resume continues the evaluation in --out: give both")
     total = options.tasks * options.samples if isinstance(options.tasks, int) else None
     quiet = options.quiet or not ranks.is_first_process()
     with redirect_stdout_to_stderr(), show_progress("episodes", total, quiet=quiet) as ended:

@@ -25,7 +25,7 @@ from llmzoo.runs.trust import check_environment
 class LeagueOptions(PromptOptions, SamplingOptions):
     """Let players meet in all pairs, in both positions and on the same deals; rate them.
 
-    A league that was interrupted goes on when the same command is given again. At most two models are in memory.
+    The same command resumes a league that was interrupted. At most two models are in memory.
 
     Args:
         players: oracle, amateur, random, a model as of llmzoo eval --policy, a run folder, whose newest

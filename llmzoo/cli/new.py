@@ -81,7 +81,7 @@ def render_files(kind: str, name: str) -> dict[str, str]:
 
 
 def next_steps(kind: str, name: str) -> list[str]:
-    """Commands to go on with, in the folder of the files."""
+    """The next commands, for the folder of the files."""
     return [Template(step).substitute(_template_variables(name)) for step in NEXT_STEPS[kind]]
 
 

@@ -26,7 +26,7 @@ class ReportOptions(CommandOptions):
             given first, without --runs.
         out: the page to write; by default report.html in the run folder, or in the working
             directory if several are given.
-        watch: rewrite the page while the runs go on, until they end or Ctrl-C; an open page
+        watch: rewrite the page while the runs continue, until they end or Ctrl-C; an open page
             refreshes itself.
         every: seconds between two checks of the files, with watch.
         plots: a folder for the figures as separate files.

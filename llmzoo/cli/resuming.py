@@ -1,4 +1,4 @@
-"""The settings of a run that goes on: those in its folder, checked against their types."""
+"""The settings of a resumed run: those in its folder, checked against their types."""
 
 from __future__ import annotations
 

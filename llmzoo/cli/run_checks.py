@@ -152,7 +152,7 @@ def _check_start(
             elif plan.adapter and plans[other].adapter and plans[other].base == plan.base:
                 what = "policies='lora'"
                 if any(one.adapter for one in before.values()):
-                    what = ""  # adapters go on as adapters
+                    what = ""  # adapters stay adapters
             if what:
                 raise ConfigError(
                     f"{trains} apart, and {what} starts from one model: use it in both"

@@ -245,7 +245,7 @@ def merge_resume_settings(
             value, saved.get(name)
         ):  # runs of earlier versions lack some settings
             raise ConfigError(
-                f"{run} was started with {name}={saved.get(name)!r}; it cannot go on with {value!r}"
+                f"{run} was started with {name}={saved.get(name)!r}; it cannot be resumed with {value!r}"
             )
     check_trusted(run, saved, given)
     free = {name: value for name, value in given.items() if name in run_folder.CHANGEABLE_ON_RESUME}

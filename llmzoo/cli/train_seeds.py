@@ -24,7 +24,7 @@ def train_seeds(
 ) -> None:
     """Train with each seed in ``out/seed_N``, and print each run and their mean.
 
-    Runs that have ended are left as they are, and one that was interrupted goes on. ``given``: the
+    Runs that have ended are left as they are, and one that was interrupted is resumed. ``given``: the
     settings of all.
     """
     if ranks.launched_process_count() > 1:

@@ -4,7 +4,7 @@
     episodes.jsonl   one line for each episode; once all have ended, in the order of tasks and samples
     result.json      the evaluation, once all have ended
 
-An evaluation that was killed goes on from these files. Episodes are played in rounds of many at
+An evaluation that was killed resumes from these files. Episodes are played in rounds of many at
 once, and how many play together can change a model's answers by rounding. So a round that was cut
 off is played again as a whole, except where that would cost calls of a server: then what it has is
 kept.

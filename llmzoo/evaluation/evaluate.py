@@ -189,7 +189,7 @@ def evaluate(
 
 
 def _policy_settings(player: Policy | Mapping[str, Policy]) -> dict[str, Any]:
-    """What plays each agent, as far as an evaluation that goes on has to find it unchanged."""
+    """What plays each agent, as far as a resumed evaluation must find it unchanged."""
     settings = {}
     for agent, policy in as_policy_mapping(player).items():
         model = policy if isinstance(policy, SamplingPolicy) else None

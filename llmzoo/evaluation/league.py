@@ -5,7 +5,7 @@
     league.json                  ratings, results of the pairs, notes; once all have played
 
 The games of a pair depend on the two players and the seeds only. They are kept as they end, in a folder like that of an
-evaluation (:mod:`llmzoo.evaluation.episode_folder`), and a league that was killed goes on from them to the same
+evaluation (:mod:`llmzoo.evaluation.episode_folder`), and a league that was killed resumes from them to the same
 files. Players who are added later play only games that are not there yet.
 """
 
@@ -66,7 +66,7 @@ def league(
 
     ``env``: an id, or a function that makes an AEC environment; it has two agents. ``players``: names, as
     :func:`llmzoo.evaluation.entrants.expand_names` reads them, or a mapping from names to players as those of
-    :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call again goes on there. Deal i
+    :func:`llmzoo.evaluate`. ``out``: the folder of the league; the same call resumes it. Deal i
     is task i of the split, with seed ``seed + i``, so both orders and all pairs are dealt the same. ``snapshots``: the most
     checkpoints and copies of one run. ``settings``: sampling, chat, device and trust_remote_code of
     :func:`llmzoo.runs.named_policies.load_policy_for_agents`. ``ended`` is called after each game.

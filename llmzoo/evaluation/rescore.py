@@ -109,5 +109,7 @@ def _rescore_row(make: Callable[[], AECEnv], row: Mapping[str, Any]) -> Rescored
         success_after=after.success,
         returns_before=dict(before.totals),
         returns_after=dict(after.totals),
-        why=f"it goes on now: {out_of_answers[0]} had no more answers" if out_of_answers else why,
+        why=f"the episode now continues where {out_of_answers[0]} has no recorded answer"
+        if out_of_answers
+        else why,
     )

@@ -234,7 +234,7 @@ class _GrowingRows:
                 self._on_finished(prompt, self._of(prompt))
 
     def _rows_to_continue(self) -> list[int]:
-        """The rows of ``alive`` that must go on."""
+        """The rows of ``alive`` that continue."""
         gone: set[int] = set()
         if self._cancelled is not None:
             gone = {

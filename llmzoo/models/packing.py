@@ -2,7 +2,7 @@
 
 Prompts that begin alike, as those of one agent do, share the tokens of their beginning: a token that
 follows the same tokens has the same states, so it is computed once for all of them. In a conversation
-the next prompt goes on from an answer, which is then read as a part of that prompt.
+the next prompt continues an answer, which is then read as a part of that prompt.
 
 Shapes: B prompts of P tokens at most, N completions of C tokens at most, K completions of a prompt
 at most, T tokens in all; H query heads, G of them for each of the H/G key-value heads, D the size
@@ -154,7 +154,7 @@ class PackedGroups:
     the row from which it is predicted. ``levels``: the completions by their length, see
     :func:`group_by_length`, so that a long one does not pad all others.
 
-    A completion that another prompt goes on from, as in a conversation, is read there: the turns of
+    A completion that another prompt continues, as in a conversation, is read there: the turns of
     one conversation are one text, with a completion in several places of it.
     """
 
@@ -301,7 +301,7 @@ def pack_groups(
 def group_by_shared_prefix(prompts: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
     """Groups of prompts that share at least half of their tokens: how many, and the prompts' places.
 
-    Empty if a prompt goes on from another one, as in a conversation: their tokens are shared further.
+    Empty if a prompt continues another one, as in a conversation: their tokens are shared further.
     """
     order = sorted(range(len(prompts)), key=lambda r: tuple(prompts[r]))
     groups: list[tuple[int, list[int]]] = []

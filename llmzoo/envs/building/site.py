@@ -139,7 +139,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         """A text that identifies the task; its id in ``infos`` is a hash of it."""
         return repr(task)
 
-    # TextEnv's side
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]

@@ -25,7 +25,7 @@ published reward for stories. `reward="structural"`, at most 2.98:
 | style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05. c is the number of kinds of transitions, of twelve, in both passages together; J is the Jaccard overlap of both without stop words |
 
 `reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how well both passages keep
-to the opening, with a start and measures as in `tldr_v0`. A story goes on to new things and people, so
+to the opening, with a start and measures as in `tldr_v0`. A story moves on to new things and people, so
 little support (worth 0 at 0.14, 1 at 0.2; stretch, of twenty words, 0 at 0.03, 1 at 0.08) and coverage
 (0 at 0.15, 1 at 0.21) are asked for: names and things come back. Order is worth 0 at 0.37 and 1 at
 0.47, fit 0 at 0.3 and 1 at 0.4, paired 0 at 0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0

@@ -92,7 +92,7 @@ class TwoAuthors(TextEnv):
         self.fallback = self.tasks.fallback
         self.episode: WritingState
 
-    # TextEnv's side
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]

@@ -91,7 +91,7 @@ class CoderTester(TextEnv):
         """The problems of a split."""
         return self.public_set.load(source, on_bad_record).task_list(canonical, split)
 
-    # TextEnv's side
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = ContestState(self.tasks.sample(rng) if task is None else self.tasks[task])

@@ -117,7 +117,7 @@ class TwoWriters(TextEnv):
         loaded = self.public_set.load(source, on_bad_record)
         return loaded.filter_tasks(_has_verdict, asked=False).task_list(canonical, split)
 
-    # TextEnv's side
+    # Implementation of TextEnv
 
     def reset_task(self, rng: random.Random, task: int | str | None) -> None:
         self.episode = WritingState(self.tasks.sample(rng) if task is None else self.tasks[task])

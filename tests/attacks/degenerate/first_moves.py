@@ -137,8 +137,8 @@ def _signals(env: TextEnv, role: str, prompt: str) -> Answers:
         letters, most = env.alphabet.letters, env.alphabet.max_len
         return letters[0] * most, letters[-1] * most
     if env.metadata["name"] == "signal_v0":
-        return env.write(env.episode.task.offered[0]), env.format_plan((0,) * env.attributes)
-    return env.write((0,) * env.length), env.format_plan((env.values - 1,) * env.length)
+        return env.write(env.episode.task.offered[0]), env.write((0,) * env.attributes)
+    return env.write((0,) * env.length), env.write((env.values - 1,) * env.length)
 
 
 def _proposing(env: TextEnv, role: str, prompt: str) -> Answers:

@@ -197,7 +197,7 @@ def imports_code(name: str) -> bool:
 
 
 def is_external(name: str) -> bool:
-    """Whether a name is ``"collection:task"``, of a collection in ``NEIGHBOURS``."""
+    """Whether a name is ``"collection:task"``, of one of ``EXTERNAL_COLLECTIONS``."""
     return name.partition(":")[0] in EXTERNAL_COLLECTIONS and ":" in name
 
 

@@ -93,7 +93,12 @@ PAGES: dict[str, tuple[str, str, list[str]]] = {
     "sandbox": (
         "Sandbox",
         "running programs that a model wrote",
-        ["llmzoo.sandbox.box", "llmzoo.sandbox.results", "llmzoo.sandbox.session"],
+        [
+            "llmzoo.sandbox.box",
+            "llmzoo.sandbox.limits",
+            "llmzoo.sandbox.results",
+            "llmzoo.sandbox.session",
+        ],
     ),
     "report": (
         "Reports",

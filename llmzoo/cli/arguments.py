@@ -23,7 +23,7 @@ from llmzoo.models.devices import check_device
 from llmzoo.policies import run_models
 from llmzoo.policies.base import Policy
 from llmzoo.runs import run_folder
-from llmzoo.runs.agent_policies import load_agent_policies
+from llmzoo.runs.evaluation_policies import load_agent_policies
 from llmzoo.runs.policy_plans import AgentConfig
 from llmzoo.runs.trust import check_environment
 

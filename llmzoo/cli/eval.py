@@ -19,7 +19,7 @@ from llmzoo.cli.output import (
 from llmzoo.distributed import ranks
 from llmzoo.errors import ConfigError
 from llmzoo.evaluation.evaluate import evaluate
-from llmzoo.runs.agent_policies import format_policy_names, policy_names
+from llmzoo.runs.evaluation_policies import format_policy_names, policy_names
 
 
 @dataclass(frozen=True, kw_only=True)

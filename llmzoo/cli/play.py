@@ -24,7 +24,7 @@ from llmzoo.envs.drawing import pixels
 from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.evaluation.collect import prompt_style_args
 from llmzoo.policies.base import Policy, PolicyRequest
-from llmzoo.runs.agent_policies import load_agent_policies, policy_names
+from llmzoo.runs.evaluation_policies import load_agent_policies, policy_names
 from llmzoo.terminal_text import escape_unprintable
 
 

@@ -14,8 +14,7 @@ from llmzoo.learners.advantages import mean_baseline
 from llmzoo.learners.configs.groups import ATGRPOConfig, GroupConfig
 from llmzoo.learners.groups import GroupLearner
 from llmzoo.records import Group
-from llmzoo.rollout.scheduler import Rollout
-from llmzoo.rollout.turn_trees import agent_turn_tree
+from llmzoo.rollout.plans import AgentTurnTree
 
 
 class ATGRPO(GroupLearner):
@@ -50,7 +49,6 @@ class ATGRPO(GroupLearner):
 
     Config: ClassVar[type[GroupConfig]] = ATGRPOConfig
     uses_group_baseline = True
-    tree = ("group_size", "select", "team_reward_weight", "continuations")
     config: ATGRPOConfig
 
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
@@ -60,17 +58,15 @@ class ATGRPO(GroupLearner):
                 f"agent's own, and {env} declares no agent that is paid both (metadata['team_and_local']): leave it at 1"
             )
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+    @property
+    def plan(self) -> AgentTurnTree:
         continuations = self.config.continuations
         if continuations is None and self.config.team_reward_weight != 1.0:
             continuations = 1
-        return agent_turn_tree(
-            env,
-            seed,
+        return AgentTurnTree(
             group_size=self.config.group_size,
-            trained=trained,
             select=self.config.select,
-            team_weight=self.config.team_reward_weight,
+            team_reward_weight=self.config.team_reward_weight,
             continuations=continuations,
         )
 

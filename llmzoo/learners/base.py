@@ -15,6 +15,7 @@ from pettingzoo import AECEnv
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
+from llmzoo.rollout.plans import RolloutPlan
 from llmzoo.rollout.scheduler import Rollout
 
 
@@ -85,9 +86,14 @@ class Learner:
     def check(self, env: AECEnv, trained: Collection[str]) -> None:
         """Raise :class:`ConfigError`, before a run starts, for settings without effect on ``env``."""
 
+    @property
+    def plan(self) -> RolloutPlan:
+        """How rollouts are played, unless :meth:`rollout` is overridden."""
+        raise NotImplementedError
+
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
         """A rollout on a freshly reset environment; the generator returns a ``Batch``."""
-        raise NotImplementedError
+        return self.plan.rollout(env, seed, trained)
 
     def skip(self, seeds: Sequence[int]) -> None:
         """Skip the rollouts from ``seeds``: other processes play them.

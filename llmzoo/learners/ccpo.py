@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -11,6 +12,7 @@ from llmzoo.learners.advantages import counterfactual_baseline
 from llmzoo.learners.configs.groups import CCPOConfig, GroupConfig
 from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
+from llmzoo.rollout.plans import JointTree
 
 
 class CCPO(JointLearner):
@@ -37,9 +39,9 @@ class CCPO(JointLearner):
     config: CCPOConfig
 
     @property
-    def redraws(self) -> int:  # type: ignore[override]
+    def plan(self) -> JointTree:
         given = self.config.redraws
-        return self.config.group_size - 1 if given is None else given
+        return replace(super().plan, redraws=self.config.group_size - 1 if given is None else given)
 
     def credit(self, group: Group) -> Tensor:
         assert group.redrawn, "the rollout of this group drew no answers again"

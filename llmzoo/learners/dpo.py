@@ -9,11 +9,12 @@ from pettingzoo import AECEnv
 
 from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.preferences import DPOConfig, MADPOConfig
-from llmzoo.learners.groups import joint_rollout
+from llmzoo.learners.groups import joint_plan
 from llmzoo.learners.updates.dpo import DPOUpdater, MADPOUpdater
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
+from llmzoo.rollout.plans import JointTree
 from llmzoo.rollout.scheduler import Rollout
 
 
@@ -49,10 +50,9 @@ class DPO(Learner):
     def separable(self) -> bool:
         return True
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        if self.config.preferences is not None:
-            return _empty_rollout()
-        return joint_rollout(self.config, env, seed, trained)
+    @property
+    def plan(self) -> JointTree | NothingPlayed:
+        return joint_plan(self.config) if self.config.preferences is None else NothingPlayed()
 
     def updater(
         self,
@@ -84,8 +84,9 @@ class MADPO(Learner):
     Config: ClassVar[type[MADPOConfig]] = MADPOConfig
     config: MADPOConfig
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        return joint_rollout(self.config, env, seed, trained)
+    @property
+    def plan(self) -> JointTree:
+        return joint_plan(self.config)
 
     def updater(
         self,
@@ -97,7 +98,9 @@ class MADPO(Learner):
         return MADPOUpdater(self.config, policies, agent_policies, total_steps=total_steps)
 
 
-def _empty_rollout() -> Rollout:
-    """A rollout that plays nothing."""
-    yield from ()
-    return Batch()
+class NothingPlayed:
+    """Plays nothing: the data are given."""
+
+    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
+        yield from ()
+        return Batch()

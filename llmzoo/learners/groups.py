@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import torch
-from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.distributed import ranks
@@ -34,15 +33,13 @@ from llmzoo.learners.updates.replay import ReplayBuffer
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Group
-from llmzoo.rollout.scheduler import Rollout
-from llmzoo.rollout.trees import joint_tree
+from llmzoo.rollout.plans import JointTree
 
 
 class GroupLearner(Learner):
     """Base of the critic-free learners: policy gradient on groups with advantages."""
 
     Config: ClassVar[type[GroupConfig]] = GroupConfig
-    tree: ClassVar[tuple[str, ...]] = ("group_size", "gamma")  # options that play depends on
     uses_group_baseline: ClassVar[bool] = False  # credit is 0 unless a group's answers differ
 
     def __init__(self, config: Any = None):
@@ -283,10 +280,7 @@ class JointLearner(GroupLearner):
     """
 
     Config: ClassVar[type[GroupConfig]] = JointConfig
-    tree = ("group_size", "gamma", "mode", "expand")
     config: JointConfig
-    needs_greedy: bool = False
-    redraws: int = 0
 
     def compute_advantages(self, groups: Sequence[Group]) -> list[ScoredGroup]:
         return self.weight_groups(super().compute_advantages(groups))
@@ -296,22 +290,13 @@ class JointLearner(GroupLearner):
             return scored
         return [ScoredGroup(c.group, c.advantages * c.group.reach) for c in scored]
 
-    def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        options = {"with_greedy": self.needs_greedy, "redraws": self.redraws}
-        return joint_rollout(self.config, env, seed, trained, **options)
+    @property
+    def plan(self) -> JointTree:
+        return joint_plan(self.config)
 
 
-def joint_rollout(
-    config: Any, env: AECEnv, seed: int, trained: Collection[str], **options: Any
-) -> Rollout:
-    """A joint tree under a learner's group_size, mode, gamma and expand; ``options``: of the tree."""
-    return joint_tree(
-        env,
-        seed,
-        group_size=config.group_size,
-        trained=trained,
-        mode=config.mode,
-        gamma=config.gamma,
-        expand=config.expand,
-        **options,
+def joint_plan(config: Any) -> JointTree:
+    """The joint tree under a learner's group_size, gamma, mode and expand."""
+    return JointTree(
+        group_size=config.group_size, gamma=config.gamma, mode=config.mode, expand=config.expand
     )

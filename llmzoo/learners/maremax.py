@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -11,6 +12,7 @@ from llmzoo.learners.advantages import greedy_baseline, max_baseline
 from llmzoo.learners.configs.groups import GroupConfig, MAREMAXConfig
 from llmzoo.learners.groups import JointLearner
 from llmzoo.records import Group
+from llmzoo.rollout.plans import JointTree
 
 
 class MAREMAX(JointLearner):
@@ -26,8 +28,8 @@ class MAREMAX(JointLearner):
     config: MAREMAXConfig
 
     @property
-    def needs_greedy(self) -> bool:  # type: ignore[override]
-        return self.config.baseline == "greedy"
+    def plan(self) -> JointTree:
+        return replace(super().plan, with_greedy=self.config.baseline == "greedy")
 
     def credit(self, group: Group) -> Tensor:
         returns = torch.tensor(group.returns)

@@ -10,13 +10,15 @@ from pettingzoo import AECEnv
 from torch import Tensor
 
 from llmzoo.errors import ConfigError
+from llmzoo.learners.base import Learner
 from llmzoo.learners.configs.groups import GroupConfig, JointConfig
 from llmzoo.learners.configs.optimizer import OptimizerConfig
-from llmzoo.learners.groups import GroupLearner, JointLearner, group_by_learner, joint_rollout
+from llmzoo.learners.groups import GroupLearner, group_by_learner
 from llmzoo.learners.updates.credits import ScoredGroup
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch
+from llmzoo.rollout.plans import JointTree
 from llmzoo.rollout.scheduler import Rollout
 
 # options of the update of a policy's weights, in which the agents that share them agree
@@ -24,6 +26,7 @@ _UPDATE_OPTIONS = (
     *(field.name for field in fields(OptimizerConfig)),
     *("max_update_kl", "importance_cap", "epochs", "minibatches", "tokens_at_once", "replay"),
 )
+_OPTIONS_OF_AN_AGENT = ("with_greedy", "redraws")  # of a joint tree, in which agents may differ
 
 
 class PerAgentLearner(GroupLearner):
@@ -68,18 +71,15 @@ class PerAgentLearner(GroupLearner):
             self.for_agent(agent).check(env, [agent])
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        if not isinstance(self.others, JointLearner):
-            return self.others.rollout(env, seed, trained)
-        own = {agent: self.for_agent(agent) for agent in trained}
-        joint = {agent: lr for agent, lr in own.items() if isinstance(lr, JointLearner)}
-        return joint_rollout(
-            self.others.config,
-            env,
-            seed,
-            trained,
-            with_greedy=any(learner.needs_greedy for learner in joint.values()),
-            redraws={agent: learner.redraws for agent, learner in joint.items()},
-        )
+        plan = self.others.plan
+        if isinstance(plan, JointTree):
+            plans: dict[str, Any] = {agent: self.for_agent(agent).plan for agent in trained}
+            plan = replace(
+                plan,
+                with_greedy=any(own.with_greedy for own in plans.values()),
+                redraws={agent: own.redraws for agent, own in plans.items()},
+            )
+        return plan.rollout(env, seed, trained)
 
     def wants_more(self, batch: Batch, rounds: int) -> bool:
         return any(
@@ -110,14 +110,20 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
                 f"{agent} learns by {names[0]} beside {names[1]}, and {type(one).__name__} has an update of "
                 "its own: learners of single agents are those that only differ in credit and loss"
             )
-    if type(learner).rollout is not type(others).rollout:
+        if type(one).rollout is not Learner.rollout:
+            raise ConfigError(
+                f"{type(one).__name__} has a rollout of its own, and learners of single agents share one: "
+                "define plan instead of rollout()"
+            )
+    plan, shared = learner.plan, others.plan
+    if type(plan) is not type(shared):
         raise ConfigError(
             f"{agent} learns by {names[0]}, which plays another tree than {names[1]}: the agents of an "
             "episode share one tree. Joint trees are those of magrpo, marloo, maxrl, ccpo, maremax and "
             "mareinforce; at_grpo plays agent-turn trees"
         )
-    for name in learner.tree:
-        values = getattr(learner.config, name), getattr(others.config, name)
+    for name in (field.name for field in fields(plan) if field.name not in _OPTIONS_OF_AN_AGENT):  # type: ignore[arg-type]
+        values = getattr(plan, name), getattr(shared, name)
         if values[0] != values[1]:
             raise ConfigError(
                 f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}: the agents of an episode "

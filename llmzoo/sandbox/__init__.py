@@ -6,7 +6,8 @@ that it imports run in the sandbox's own processes, under the package name ``san
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.box import Sandbox, configure, default_sandbox
-from llmzoo.sandbox.results import CaseResult, Checker, CommandLimits, Limits, Report, Run, Verdict
+from llmzoo.sandbox.limits import CommandLimits, Limits
+from llmzoo.sandbox.results import CaseResult, Checker, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 
 __all__ = [

@@ -17,7 +17,8 @@ from llmzoo.sandbox.confine.preload import COMMON, LIGHT, imports_only
 from llmzoo.sandbox.confine.worker import CannotConfine, Worker, WorkerBroken
 from llmzoo.sandbox.judge.asserts import Asserts, no_verdict_apart
 from llmzoo.sandbox.judge.verdicts import judge_calls, judge_stdio
-from llmzoo.sandbox.results import DEFAULT_LIMITS, Checker, Limits, Report, Run, Verdict
+from llmzoo.sandbox.limits import DEFAULT_LIMITS, Limits
+from llmzoo.sandbox.results import Checker, Report, Run, Verdict
 from llmzoo.sandbox.session import Session
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from llmzoo.sandbox.confine.folders import Folder
 from llmzoo.sandbox.confine.job import memory_file
 from llmzoo.sandbox.confine.worker import private_user
 from llmzoo.sandbox.forwarding import PortForwarder
-from llmzoo.sandbox.results import CommandLimits
+from llmzoo.sandbox.limits import CommandLimits
 from llmzoo.sandbox.visible import system_paths
 
 _START_S = 30.0  # the first start may read the library from a cold disk

@@ -1,48 +1,11 @@
-"""What a sandbox is given beside a program, and the records of its results."""
+"""The judge's inputs beside a program, and the records of its results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from llmzoo.errors import ConfigError
-
 Isolation = Literal["data", "separate", "shared"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one run of a program may use."""
-
-    time_limit: float = 5.0  # seconds of wall-clock time, and of processor time
-    memory_mb: int = 1024  # address space
-    file_kb: int = 4096  # the largest file
-    output_kb: int = 256  # standard output and standard error, each
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}")
-
-
-DEFAULT_LIMITS = Limits()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandLimits:
-    """What a command and all that it starts may use (:class:`llmzoo.sandbox.commands.ConfinedCommand`)."""
-
-    memory_mb: int = 2048  # of all its processes together; also the writable memory of each
-    processes: int = 256  # processes and threads at once
-    file_mb: int = 64  # the largest file, and its standard output and standard error, each
-    scratch_mb: int = 256  # /tmp, which is held in memory
-    cpu_s: int = 600  # seconds of processor time of all its processes together
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if not isinstance(value, int) or value <= 0:
-                raise ConfigError(f"{name} must be a positive whole number, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

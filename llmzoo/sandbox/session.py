@@ -11,7 +11,8 @@ from llmzoo.sandbox.confine.job import CUT, Job
 from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.program import ENDED, FORBIDDEN, NO_MEMORY
 from llmzoo.sandbox.confine.worker import Worker
-from llmzoo.sandbox.results import Limits, Run
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import Run
 
 _STATUS = {ENDED: "passed", NO_MEMORY: "memory", FORBIDDEN: "blocked"}
 

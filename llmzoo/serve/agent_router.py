@@ -8,7 +8,7 @@ from typing import Any
 from llmzoo.errors import ConfigError
 from llmzoo.policies import SCRIPTED
 from llmzoo.policies.base import Policy, PolicyRequest, RoutedPolicy
-from llmzoo.runs.agent_policies import load_agent_policies, policy_names
+from llmzoo.runs.evaluation_policies import load_agent_policies, policy_names
 
 
 class AgentRouter(RoutedPolicy):
@@ -29,7 +29,7 @@ def load_models_for_agents(
     agent_args: Mapping[str, Mapping[str, Any]],
     **settings: Any,
 ) -> dict[str, Policy]:
-    """The policy of every agent, as :func:`llmzoo.runs.agent_policies.load_agent_policies` loads them.
+    """The policy of every agent, as :func:`llmzoo.runs.evaluation_policies.load_agent_policies` loads them.
 
     Raises :class:`ConfigError` for a scripted player, which would read the environment.
     """

@@ -22,7 +22,8 @@ from llmzoo.envs.coding import judging, mutations
 from llmzoo.envs.coding.bug_fix.tasks import Program, load_programs
 from llmzoo.envs.coding.contests import targets, trials
 from llmzoo.envs.coding.contests.tasks import Problem
-from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Verdict
+from llmzoo.sandbox.limits import DEFAULT_LIMITS, Limits
+from llmzoo.sandbox.results import Verdict
 
 SINGLES = 3
 DOUBLES = 8

@@ -20,7 +20,7 @@ import llmzoo
 from llmzoo.envs.programs import ProgramError
 from llmzoo.errors import ConfigError, SandboxError
 from llmzoo.sandbox.commands import probe_confinement
-from llmzoo.sandbox.results import CommandLimits
+from llmzoo.sandbox.limits import CommandLimits
 from llmzoo.testing import check_env, check_fork
 from tests.envs.word_programs import ASKING, TASKS, limit_time_from_now
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox import default_sandbox
-from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Run, Verdict
+from llmzoo.sandbox.limits import DEFAULT_LIMITS, Limits
+from llmzoo.sandbox.results import Run, Verdict
 
 MAX_REMEMBERED = 4096
 

@@ -22,7 +22,7 @@ from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 MAX_AGENTS = 8
 

@@ -15,7 +15,8 @@ from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.math import answers, exact
 from llmzoo.envs.math.tasks import MathTask
 from llmzoo.envs.text import replace_surrogates, truncate
-from llmzoo.sandbox.results import Limits, Run
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import Run
 
 MAX_VALUE_CHARS = 500  # of an answer
 _MAX_ERROR_CHARS = 160

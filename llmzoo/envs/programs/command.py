@@ -21,7 +21,7 @@ from llmzoo.envs.programs.env import from_program
 from llmzoo.envs.programs.errors import ProgramClosed, ProgramError
 from llmzoo.envs.user_tasks import TaskSource
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import CommandLimits
+from llmzoo.sandbox.limits import CommandLimits
 
 if TYPE_CHECKING:
     from llmzoo.envs.programs.gateway_client import OpenEpisode
@@ -63,7 +63,7 @@ def from_command(
     ``sandbox``: run the command in namespaces of its own, where it can read the system, the
     installation that it is part of, ``folder`` and the paths in ``readable``; write to ``/tmp``; and
     reach the episode's endpoint alone. ``limits``: what all its processes may use, by default
-    :class:`~llmzoo.sandbox.results.CommandLimits`. Raises :class:`~llmzoo.errors.SandboxError` on a
+    :class:`~llmzoo.sandbox.limits.CommandLimits`. Raises :class:`~llmzoo.errors.SandboxError` on a
     machine that cannot confine it.
     """
     if isinstance(command, str):

@@ -13,7 +13,7 @@ from llmzoo.envs.programs.errors import ProgramError
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox import visible
 from llmzoo.sandbox.commands import ConfinedCommand, probe_confinement
-from llmzoo.sandbox.results import CommandLimits
+from llmzoo.sandbox.limits import CommandLimits
 
 _NO_PROC = (
     "confined commands have no /proc here, since this machine hides parts of its own; so memory and "

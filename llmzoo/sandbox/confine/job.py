@@ -11,7 +11,8 @@ from typing import Any
 from llmzoo.sandbox.confine.channel import Channel
 from llmzoo.sandbox.confine.program import FORBIDDEN, NO_MEMORY
 from llmzoo.sandbox.confine.worker import GRACE_S, JobReport, Worker
-from llmzoo.sandbox.results import Limits, Run
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import Run
 
 CUT = "\n[cut]"
 _SIGSYS, _SIGXCPU, _SIGKILL, _SIGXFSZ = -31, -24, -9, -25

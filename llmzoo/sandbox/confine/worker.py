@@ -20,7 +20,7 @@ from typing import Any
 from llmzoo.errors import SandboxError
 from llmzoo.sandbox.confine import boot
 from llmzoo.sandbox.confine.folders import Folder
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 _START_S = 30.0  # the first start may read the library from a cold disk
 _SESSION_S = 86_400.0  # the longest life of a session

@@ -25,7 +25,8 @@ from llmzoo.sandbox.judge.verdicts import (
     make_verdict,
     status_of_errors,
 )
-from llmzoo.sandbox.results import CaseResult, Isolation, Limits, Verdict
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import CaseResult, Isolation, Verdict
 
 
 def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:

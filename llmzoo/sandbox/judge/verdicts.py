@@ -18,7 +18,8 @@ from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
 from llmzoo.sandbox.judge.compare import outputs_equal, values_equal
 from llmzoo.sandbox.judge.stand_ins import from_ratio
-from llmzoo.sandbox.results import CaseResult, Checker, Isolation, Limits, Verdict
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import CaseResult, Checker, Isolation, Verdict
 
 SHOWN = 400  # characters of a value or a message in a verdict
 _MAX_TIMEOUTS = 2  # timeouts of one program after which the remaining cases are not run

@@ -15,7 +15,8 @@ from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import CaseResult, Limits, Verdict
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import CaseResult, Verdict
 
 RECORD = {
     "task_id": "box",

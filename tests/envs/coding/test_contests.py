@@ -26,7 +26,7 @@ from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError, NoScriptedPolicyError
 from llmzoo.rollout import fork
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 RIGHT = "```python\nprint(2 * int(input()))\n```"
 WRONG = "```python\nn = int(input())\nprint(2 * n if n < 10 else 2 * n + 1)\n```"

@@ -7,7 +7,7 @@ import pytest
 from llmzoo.envs import sources
 from llmzoo.envs.coding.contests import targets, trials
 from llmzoo.envs.coding.contests.trials import KnownSolution
-from llmzoo.sandbox.results import DEFAULT_LIMITS
+from llmzoo.sandbox.limits import DEFAULT_LIMITS
 from scripts.samples import build, survey
 
 

@@ -14,7 +14,7 @@ from llmzoo.envs.math.reasoning_env import MathState
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.errors import ConfigError
 from llmzoo.rollout import fork
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 SUM = MathTask(
     "Compute 37 + 48.", "85", "arithmetic", "easy", "print(37 + 48)", "37 + 48", computed=True

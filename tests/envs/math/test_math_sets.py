@@ -13,7 +13,7 @@ from llmzoo.envs.math import aime24, answers, gsm8k, math500, olympiadbench
 from llmzoo.envs.math.tasks import canonical
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 SIZES = {"gsm8k": 40, "math500": 40, "aime24": 20, "aime25": 20, "olympiadbench": 20}
 

@@ -79,7 +79,8 @@ from llmzoo.envs.messages import (
 from llmzoo.envs.tasks import TaskList, describe_task
 from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import CaseResult, Limits, Verdict
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import CaseResult, Verdict
 
 LOCATOR, FIXER, ALONE = "locator_0", "fixer_1", "fixer_0"
 

@@ -70,7 +70,8 @@ from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import truncate
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import Limits, Verdict
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import Verdict
 
 _MAX_SHOWN = 4  # failed tests
 _MAX_TEST_CHARS = 1_200

@@ -8,7 +8,8 @@ from typing import Literal
 
 from llmzoo.envs.coding import judging
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
-from llmzoo.sandbox.results import DEFAULT_LIMITS, Limits, Verdict
+from llmzoo.sandbox.limits import DEFAULT_LIMITS, Limits
+from llmzoo.sandbox.results import Verdict
 
 Scale = Literal["unit", "paper"]
 WEIGHTS: Mapping[Scale, Mapping[str, float]] = {

@@ -31,7 +31,7 @@ from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 
 class CoderTester(TextEnv):

@@ -14,7 +14,7 @@ from llmzoo.envs.coding.contests import guesses, halves, targets, trials
 from llmzoo.envs.coding.contests.scoring import write_tests
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.errors import NoSolutionError
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 # a slip whose text is not in the program changes nothing
 _SLIPS = (

@@ -27,7 +27,7 @@ from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.contests.trials import KnownSolution, Trial
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import content_id
-from llmzoo.sandbox.results import Limits
+from llmzoo.sandbox.limits import Limits
 
 MOST = 6  # wrong programs of a problem
 TRIED = 24  # changes of a right program that are tried

@@ -9,7 +9,8 @@ from functools import lru_cache
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.envs.coding.programs import NoProgram
-from llmzoo.sandbox.results import CaseResult, Limits
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import CaseResult
 
 # imports that solutions to function problems expect
 _PRELUDE = """

@@ -22,7 +22,8 @@ from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical, 
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.errors import ConfigError, NoSolutionError
-from llmzoo.sandbox.results import Limits, Verdict
+from llmzoo.sandbox.limits import Limits
+from llmzoo.sandbox.results import Verdict
 
 MAX_AGENTS = 5
 

@@ -78,8 +78,8 @@ def _shipped_tasks(id: str) -> list[str]:
     said = f"With {given} {said}" if given else said.capitalize()
     if counts["test"] < FEW_TASKS:
         said += (
-            f" Fewer than {FEW_TASKS} test tasks are too few to compare learners: the 95% interval "
-            "of an evaluation is all there is, and it is wide. Measure on a source with more tasks."
+            f" Fewer than {FEW_TASKS} test tasks are too few to compare learners, because the 95% interval "
+            "of an evaluation is wide. Use a source with more tasks."
         )
     return ["## Tasks", *_of_the_hub(given), said]
 

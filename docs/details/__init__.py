@@ -14,9 +14,9 @@ from . import critics, examples, groups, teachers
 from .parts import PROJECTS, Detail, Method, Reference
 
 PACKAGE = Path(__file__).resolve().parents[2] / "llmzoo"
-_INTRODUCTION = """What this implementation does where the paper leaves a choice, or otherwise than the paper. Each entry links
-to the line of code. It names the function of another library that does the same, or differs as said, in the
-[versions](../details/parts.py) that were read."""
+_INTRODUCTION = """These are choices that the paper leaves open, and differences from the paper. Each entry links to the line of
+code. Where another library was compared, the entry names its function, which does the same or differs as stated,
+in the [versions](../details/parts.py) that were read."""
 METHODS: dict[str, Method] = {
     name: method
     for part in (groups, critics, examples, teachers)

@@ -58,7 +58,7 @@ ROUNDS = Detail(
 METHODS = {
     "sft": Method(
         credit=equation(
-            "none: every token of the kept episodes counts alike",
+            "none: every token of the kept episodes has the same weight",
             {
                 "kept": "the agent's episodes with success (success_only) and a return of at least min_return, "
                 "and among these the share top with the highest returns",
@@ -69,7 +69,7 @@ METHODS = {
 L = 1/T sum_i sum_t m_it (-sg(pi_it) log pi_it)    loss_type="dft\"""",
             {
                 "T": "completion tokens of the batch's N rows, their ends of sequence included",
-                "m [N, C]": "1 on completion tokens, 0 on padding to C tokens; prompts are no part of it",
+                "m [N, C]": "1 on completion tokens, 0 on padding to C tokens; prompts are not included",
                 **LOGPROBS,
                 "sg": "no gradient flows through it",
             },
@@ -90,7 +90,7 @@ llmzoo.fit(
         details=(
             Detail(
                 "**Mean over tokens.** The loss is the mean over all completion tokens of a batch, as in TRL. A "
-                "batch that is read in parts has the same gradient.",
+                "batch that is split into microbatches has the same gradient.",
                 "learners/updates/sft.py",
                 "return (losses * now.mask).sum() / tokens, metrics",
                 (SFT_LOSS,),
@@ -102,18 +102,18 @@ llmzoo.fit(
                 "return (*ids, min(policy.eos_ids) if eos_id is None else int(eos_id))",
             ),
             Detail(
-                "**The model's own answers** are trained on as sampled, without being cut into tokens again.",
+                "**The model's own completions** are trained on as sampled, without being tokenised again.",
                 "learners/updates/sft.py",
                 "return [Example(completion.prompt_ids, completion.ids, False)]",
             ),
             Detail(
-                "**Filters.** They choose whole episodes, for each agent by itself, because agents may be paid in "
+                "**Filters.** They select whole episodes, separately for each agent, because agents may have rewards of "
                 "different scales.",
                 "records/trajectories.py",
                 "best = sorted(entries, key=lambda entry: -entry[1])[:count]",
             ),
             Detail(
-                '**Dynamic fine-tuning.** `trl_args={"loss_type": "dft"}` weighs a token by its probability, as '
+                '**Dynamic fine-tuning.** `trl_args={"loss_type": "dft"}` weights a token by its probability, as '
                 "in TRL.",
                 "learners/updates/sft.py",
                 "losses = losses * now.logprobs.detach().exp()",

@@ -32,28 +32,29 @@ from llmzoo.terminal_text import escape_unprintable
 class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
     """Play one episode in the terminal. An empty line ends your answer.
 
-    Parts of a prompt that have been shown are left out. A terminal shows the boards of sudoku, sokoban
-    and plan_path in colour. Files, pipes and terminals with NO_COLOR set show them as plain text.
+    Paragraphs of a prompt that are on the screen already are not printed again. A terminal shows
+    the boards of sudoku, sokoban and plan_path in colour. Files, pipes and terminals with NO_COLOR
+    set get plain text.
 
     Args:
-        seat: the agent that you play; by default the first one that --agent.NAME.policy does not name.
-        others: the policy of the agents that neither you nor --agent.NAME.policy plays; oracle by
-            default.
-        policy: in place of --seat and --others: the policy of these agents, while you watch.
-        task: number of the task in its split, or its id as text; by default the seed draws one.
+        human: the agent that you play; by default the first one without --agent.NAME.policy.
+        others: the policy of the other agents without --agent.NAME.policy; oracle by default.
+        policy: instead of --human and --others: the policy of all agents without
+            --agent.NAME.policy, while you watch.
+        task: number of the task in its split, or its id as text; by default the seed selects one.
         split: train, test or all.
         seed: seeds the episode.
-        record: a file NAME.gif that receives the boards of the episode as an animated picture.
+        record: a file NAME.gif, to which the boards of the episode are written as an animation.
     """
 
     POSITIONAL = ("env",)
-    USAGE = "llmzoo play ENV [--seat AGENT | --policy NAME] [--agent.AGENT.policy NAME] [--others NAME] [options]"
+    USAGE = "llmzoo play ENV [--human AGENT | --policy NAME] [--agent.AGENT.policy NAME] [--others NAME] [options]"
     EXAMPLES = (
-        "llmzoo play sudoku_v0 --seat planner_1",
+        "llmzoo play sudoku_v0 --human planner_1",
         "llmzoo play sokoban_v0 --policy oracle --env.boxes 2 --seed 3",
     )
 
-    seat: str | None = None
+    human: str | None = None
     policy: str | None = None
     task: int | str | None = None
     split: str = "train"
@@ -62,34 +63,35 @@ class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
 
 
 class GifRecorder:
-    """The boards that an episode goes through from now on: each move or fill that is carried out.
+    """Records the boards of an episode, with a frame for each move or fill that is carried out.
 
-    ``env`` has been reset. Raises :class:`ConfigError` where there is no board, or ``path`` does not
-    end in ``.gif`` or lies in no folder; :class:`MissingExtraError` where Pillow is missing.
+    ``env`` must have been reset. Raises :class:`ConfigError` if ``env`` has no board, if ``path``
+    does not end in ``.gif``, or if its folder does not exist; :class:`MissingExtraError` if Pillow
+    is missing.
     """
 
     def __init__(self, env: AECEnv, path: str):
         self.path = Path(path)
         if self.path.suffix.lower() != ".gif":
-            raise ConfigError(f"--record writes an animated GIF: {path} does not end in .gif")
+            raise ConfigError(f"--record writes an animated GIF, but {path} does not end in .gif")
         if not self.path.absolute().parent.is_dir():
             raise ConfigError(f"--record {path}: there is no folder {self.path.parent}")
         game = env.unwrapped
         start = game.picture() if isinstance(game, TextEnv) else None
         if not isinstance(game, TextEnv) or start is None:
-            raise ConfigError(f"--record: {env} has no board to make a picture of")
+            raise ConfigError(f"--record: {env} has no board to draw")
         pixels.require_pillow()
         self._env = env
         self._game = game
         self._boards = [start]
 
     def step(self, answer: str) -> None:
-        """Step the environment; an answer that changes nothing (a plan, an illegal one) is not seen."""
-        between = self._game.intermediate_boards(answer)
+        """Step the environment. An answer that changes no board, such as a plan, adds no frame."""
+        intermediate = self._game.intermediate_boards(answer)
         self._env.step(answer)
-        now = self._game.picture()
-        if now is not None and now != self._boards[-1]:
-            for board in [*between, now]:
+        final = self._game.picture()
+        if final is not None and final != self._boards[-1]:
+            for board in [*intermediate, final]:
                 if board != self._boards[-1]:
                     self._boards.append(board)
 
@@ -111,17 +113,20 @@ def run(argv: Sequence[str]) -> None:
     }
     env = registry.make(options.env, **arguments)
     env.reset(seed=options.seed, options=None if options.task is None else {"task": options.task})
-    film = None if options.record is None else GifRecorder(env, options.record)
-    play_in_terminal(env, agent_policies, options.seed, film)
-    if film is not None:
-        film.save()
-        print(f"recorded in {film.path}")
+    recorder = None if options.record is None else GifRecorder(env, options.record)
+    play_in_terminal(env, agent_policies, options.seed, recorder)
+    if recorder is not None:
+        recorder.save()
+        print(f"recorded in {recorder.path}")
 
 
 def play_in_terminal(
-    env: AECEnv, agent_policies: Mapping[str, Policy], seed: int, film: GifRecorder | None = None
+    env: AECEnv,
+    agent_policies: Mapping[str, Policy],
+    seed: int,
+    recorder: GifRecorder | None = None,
 ) -> None:
-    """Play an episode from its start and print what is new. Human agents print their own prompts."""
+    """Play an episode from its start and print each step. The human policy prints its prompts."""
     screen = Screen(env)
     totals = dict.fromkeys(env.possible_agents, 0.0)
     success = False
@@ -136,17 +141,17 @@ def play_in_terminal(
         text = observation or ""
         shown = screen.prompt(agent, escape_unprintable(text))
         if agent_policies[agent].name == "human":
-            text = shown  # a person's own prompt prints itself
+            text = shown  # the human policy prints it
         else:
             print(f"\n--- {agent} ({agent_policies[agent].name}) ---\n{shown}")
         request = PolicyRequest(agent=agent, observation=text, env=env, seed=seed)
         answer = agent_policies[agent].respond([request])[0][0].text
         print(escape_unprintable(f"\n{agent} answers:\n{answer}"))
         before = {**env.infos, agent: {}}
-        if film is None:
+        if recorder is None:
             env.step(answer)
         else:
-            film.step(answer)
+            recorder.step(answer)
         _print_step(env, before, screen)
         for name, reward in env.rewards.items():
             totals[name] += float(reward)
@@ -160,9 +165,9 @@ def play_in_terminal(
 
 
 def _print_step(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Screen) -> None:
-    """Print the effect of the last answer: errors, rewards with their parts, and a changed board.
+    """Print the effects of the last answer: errors, rewards by component, and a changed board.
 
-    ``before``: the infos before the answer, empty for the agent that answered.
+    ``before``: the infos before the answer; those of the agent that answered are empty.
     """
     for agent, info in env.infos.items():
         if info.get("error") and info["error"] != before[agent].get("error"):
@@ -171,12 +176,12 @@ def _print_step(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Sc
         if not reward:
             continue
         earlier = before[agent].get("reward_parts", {})
-        parts = {
+        components = {
             name: value - earlier.get(name, 0.0)
             for name, value in env.infos[agent].get("reward_parts", {}).items()
         }
-        named = ", ".join(f"{name} {value:+.3f}" for name, value in parts.items() if value)
-        print(f"reward of {agent}: {reward:+.3f}" + (f" ({named})" if named else ""))
+        breakdown = ", ".join(f"{name} {value:+.3f}" for name, value in components.items() if value)
+        print(f"reward of {agent}: {reward:+.3f}" + (f" ({breakdown})" if breakdown else ""))
     board = screen.board()
     if board:
         print(board)
@@ -185,27 +190,28 @@ def _print_step(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Sc
 def _agent_policies(options: PlayOptions, agents: Sequence[str]) -> dict[str, Policy]:
     agent_args = check_agent_args(options.agent_args)
     if options.policy is not None:
-        for name in ("seat", "others"):
+        for name in ("human", "others"):
             if getattr(options, name) is not None:
                 raise ConfigError(
-                    f"--{name} and --policy exclude each other: a policy plays all agents but those "
-                    "that --agent.NAME.policy names"
+                    f"--{name} and --policy exclude each other: --policy plays all agents without "
+                    "--agent.NAME.policy"
                 )
-    rest = options.policy or options.others or "oracle"
-    named = policy_names(agents, "", agent_args)
-    free = [agent for agent, name in named.items() if not name]
-    if options.policy is None and (free or options.seat is not None):
-        person = free[0] if options.seat is None else options.seat
-        if person not in agents:
-            raise UnknownNameError("agent", person, agents)
-        if named[person]:
+    default_policy = options.policy or options.others or "oracle"
+    policy_by_agent = policy_names(agents, "", agent_args)
+    unassigned = [agent for agent, name in policy_by_agent.items() if not name]
+    if options.policy is None and (unassigned or options.human is not None):
+        human = unassigned[0] if options.human is None else options.human
+        if human not in agents:
+            raise UnknownNameError("agent", human, agents)
+        if policy_by_agent[human]:
             raise ConfigError(
-                f"{person} is played by {named[person]}: leave out --seat, or its policy"
+                f"{human} is played by {policy_by_agent[human]}: leave out --human {human} or "
+                f"--agent.{human}.policy"
             )
-        agent_args = {**agent_args, person: {"policy": "human"}}
+        agent_args = {**agent_args, human: {"policy": "human"}}
     return load_agent_policies(
         agents,
-        rest,
+        default_policy,
         agent_args,
         seed=options.seed,
         chat=options.chat(),

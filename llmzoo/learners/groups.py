@@ -205,7 +205,7 @@ class GroupUpdater(PolicyGradientUpdater):
             config,
             rng,
             include_zero_advantage=config.includes_zero_advantage,
-            loss_of=learner.for_agent,
+            loss_key=learner.for_agent,
         )
 
     def _loss(self, name: str, policy: TransformersPolicy) -> MicrobatchLoss:

@@ -1,7 +1,7 @@
-"""SFT: supervised fine-tuning on demonstrations or on the model's own best (RAFT, arXiv 2304.06767).
+"""SFT: supervised fine-tuning on demonstrations, or on the model's best episodes (RAFT).
 
-The loss is the mean cross-entropy of the completions' tokens, the end of the sequence included. It
-equals that of TRL's SFTTrainer.
+The loss is the mean cross-entropy of the completions' tokens, including the end-of-sequence token.
+It equals the loss of TRL's SFTTrainer.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ from llmzoo.rollout.scheduler import Rollout
 
 
 class SFT(Learner):
-    """Credit: none; every token of the episodes that pass the filters is imitated alike.
+    """Credit: none; every token of the episodes that pass the filters has the same weight.
 
-    ``source`` says who plays these episodes. With ``oracle``, ``amateur`` and ``mixed`` the
-    environment's scripted players play all agents; they may use more than the prompt. With ``self``
-    the models play, and imitate their own best episodes: reward-ranked fine-tuning (RAFT, arXiv
-    2304.06767), which needs ``top``, ``min_return`` or
-    ``success_only``. Any other name is a file or a hub id of trajectories
-    (``llmzoo.records.trajectories``), or the folder of ``llmzoo gateway`` or ``llmzoo eval --out``,
-    whose conversations are read with their messages: then nothing is played. An iteration takes the next
-    ``episodes_per_step`` episodes, in an order that the run's seed fixes; each pass has a new order.
+    ``source`` says who plays the episodes. With ``oracle``, ``amateur`` and ``mixed``, the
+    environment's scripted policies play all agents. They may use information that is not in the
+    prompt. With ``self``, the models play and imitate their own best episodes. This is
+    reward-ranked fine-tuning (RAFT, arXiv 2304.06767); it requires ``top``, ``min_return`` or
+    ``success_only``. Any other source is a file or a hub id of trajectories
+    (``llmzoo.records.trajectories``), or a folder that ``llmzoo gateway`` or ``llmzoo eval --out``
+    wrote, whose conversations keep their messages. From such a source no episode is played.
+    Instead, each iteration takes the next ``episodes_per_step`` episodes. The run's seed fixes
+    their order, which differs in each pass.
 
-    Answers by others are tokenised by the policy's tokenizer and end with its end-of-sequence
-    token. The policy's own answers are trained on as sampled; truncated ones have no end. Each
-    policy learns the decisions of its own agents.
+    Completions of other policies are tokenised by the policy's tokenizer and end with its
+    end-of-sequence token. The policy's own completions are trained on as sampled; truncated ones
+    have no end-of-sequence token. Each policy learns the decisions of its own agents.
 
     ``mode="world_model"`` predicts an agent's next observation from its observation and action (the
-    implicit world model of arXiv 2510.08558). Failures teach that as well, so the filters apply to
-    answers only. ``mode="mix"`` trains on ``world_model_weight`` such rows for each row of
-    behaviour, drawn at random. That is a weight by the number of rows: the loss is the mean over all
-    tokens of a batch, in which a long observation counts for more than a short answer.
+    implicit world model of arXiv 2510.08558). Failed episodes are useful for this too, so the
+    filters apply to behaviour rows only. ``mode="mix"`` trains on ``world_model_weight``
+    world-model rows for each behaviour row, sampled at random. The weight refers to the number of
+    rows. The loss is the mean over all tokens of a batch, in which a long observation counts more
+    than a short completion.
 
     A token budget counts each demonstrated token that is trained on once per iteration.
     """
@@ -60,7 +62,7 @@ class SFT(Learner):
         return True
 
     def rollout(self, env: AECEnv, seed: int, trained: Collection[str]) -> Rollout:
-        if self.demonstrations is not None:  # taken now, so that lines have them in their order
+        if self.demonstrations is not None:  # taken now, so that rollouts get the episodes in order
             return _replay_demonstration(self.demonstrations.next_episode(seed))
         return _play_episode(env, seed)
 
@@ -99,5 +101,5 @@ def _play_episode(env: AECEnv, seed: int) -> Rollout:
 
 
 def _replay_demonstration(episode: Episode) -> Rollout:
-    yield from ()  # nothing is asked of anybody
+    yield from ()  # no policy is called
     return Batch.from_episode(episode)

@@ -16,7 +16,7 @@ from typing import Any
 from llmzoo.envs.programs.chat_server import RequestError
 from llmzoo.envs.programs.client import Client
 from llmzoo.envs.programs.errors import ProgramClosed
-from llmzoo.envs.programs.gateway_client import parse_reward
+from llmzoo.envs.programs.local_gateway import parse_reward
 from llmzoo.evaluation.episode_folder import EpisodeFolder
 from llmzoo.policies.base import Policy
 from llmzoo.records import Episode
@@ -89,8 +89,8 @@ class PolicyGateway:
         """The agents, whatever the episode."""
         return self._shared.agents
 
-    async def post_reward(self, id: str, posted: Any) -> None:
-        """End an episode with the reward that was posted; it is on disk when this returns."""
+    async def record_reward(self, id: str, result: Any) -> None:
+        """End an episode with the posted reward. The episode is on disk when this returns."""
         with self._lock:
             if id in self._ended:
                 raise ProgramClosed(f"episode {id!r} has ended")
@@ -98,7 +98,7 @@ class PolicyGateway:
                 raise RequestError(404, f"no episode {id!r} is open: its first call opens one")
             episode = self._open[id][0]
         try:
-            await asyncio.to_thread(self._end, episode, parse_reward(posted))
+            await asyncio.to_thread(self._end, episode, parse_reward(result))
         except OSError as error:
             raise RequestError(
                 500, f"episode {id!r} cannot be written: {error.strerror}"

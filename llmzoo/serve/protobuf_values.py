@@ -1,8 +1,8 @@
-"""Python values as typed messages, and back.
+"""Converts Python values to typed protobuf messages and back.
 
-Booleans, integers of any size, floats (to the last bit) and texts (with any code points) keep their
-types. numpy scalars become Python's, numpy arrays stay arrays, and tuples become lists. Anything
-else is refused; nothing is pickled.
+Booleans, integers of any size, floats (bit for bit) and strings (with any code points) keep their
+types. numpy scalars become Python scalars, numpy arrays stay arrays, and tuples become lists. Any
+other value raises :class:`UntypedError`; nothing is pickled.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 
 from llmzoo.serve.generated import environments_pb2 as pb
 
-MAX_DEPTH = 24  # of nested lists and mappings; protobuf reads 100 nested messages
-_FLOATS, _TEXTS = {float}, {str}
-_ARRAYS = "biufc"  # kinds of numpy's types: bools, numbers
-_DTYPE = re.compile(rf"[<>|=]?[{_ARRAYS}]\d{{1,2}}")
+MAX_DEPTH = 24  # levels of nested lists and mappings; protobuf parses at most 100 nested messages
+_FLOATS, _STRINGS = {float}, {str}
+_DTYPE_KINDS = "biufc"  # numpy's kinds for bools and numbers
+_DTYPE = re.compile(rf"[<>|=]?[{_DTYPE_KINDS}]\d{{1,2}}")
 
 
 class UntypedError(TypeError):
-    """A value that cannot be sent."""
+    """A value of a type that no message can hold."""
 
 
 def write(value: Any, into: pb.Value, depth: int = 0) -> None:
-    """Put a value into an empty message. Raises :class:`UntypedError`."""
+    """Write a value to an empty message. Raises :class:`UntypedError`."""
     kind = type(value)
     if kind is str:
         _write_text(value, into)
@@ -40,7 +40,7 @@ def write(value: Any, into: pb.Value, depth: int = 0) -> None:
     elif kind is float:
         into.real = value
     elif depth >= MAX_DEPTH:
-        raise UntypedError(f"a value is more than {MAX_DEPTH} lists or mappings deep")
+        raise UntypedError(f"a value is nested more than {MAX_DEPTH} lists or mappings deep")
     elif kind is dict or isinstance(value, Mapping):
         if not _write_reals(value, into):
             into.map.SetInParent()
@@ -60,16 +60,16 @@ def write(value: Any, into: pb.Value, depth: int = 0) -> None:
         into.real = float(value)
     elif isinstance(value, bytes | bytearray):
         into.data = bytes(value)
-    elif isinstance(value, np.ndarray) and value.dtype.kind in _ARRAYS:
+    elif isinstance(value, np.ndarray) and value.dtype.kind in _DTYPE_KINDS:
         into.array.dtype = value.dtype.str
         into.array.shape.extend(value.shape)
         into.array.data = value.tobytes()
     else:
-        raise UntypedError(f"a {kind.__module__}.{kind.__qualname__} has no typed form")
+        raise UntypedError(f"a value of type {kind.__module__}.{kind.__qualname__} cannot be sent")
 
 
 def write_entries(values: Mapping[Any, Any], into: Any, depth: int = 0) -> None:
-    """Put a mapping into an empty repeated field of entries, in order."""
+    """Write a mapping to an empty repeated field of entries, in order."""
     for key, value in values.items():
         entry = into.add()
         if type(key) is str:
@@ -77,7 +77,7 @@ def write_entries(values: Mapping[Any, Any], into: Any, depth: int = 0) -> None:
         elif key is None or isinstance(key, str | bool | int | float | bytes | np.generic):
             write(key, entry.other_key, depth)
         else:
-            raise UntypedError(f"a {type(key).__qualname__} as a key has no typed form")
+            raise UntypedError(f"a key of type {type(key).__qualname__} cannot be sent")
         try:
             write(value, entry.value, depth)
         except UntypedError as error:
@@ -85,7 +85,7 @@ def write_entries(values: Mapping[Any, Any], into: Any, depth: int = 0) -> None:
 
 
 def read(message: pb.Value) -> Any:
-    """The value of a message. Raises ``ValueError`` if it holds none."""
+    """The value of a message. Raises ``ValueError`` if the message has none."""
     kind = message.WhichOneof("kind")
     if kind == "text":
         return message.text
@@ -111,7 +111,7 @@ def read(message: pb.Value) -> Any:
         return message.loose_text.decode("utf-8", "surrogatepass")
     if kind == "array":
         return _read_array(message.array)
-    raise ValueError("a value without a kind, or of one that only a newer llmzoo knows")
+    raise ValueError("a value without a kind, or of a kind that only a newer llmzoo knows")
 
 
 def read_entries(entries: Iterable[pb.Entry]) -> dict[Any, Any]:
@@ -135,7 +135,7 @@ def write_rng_state(rng: random.Random, message: pb.Chance) -> None:
 
 
 def read_rng_state(message: pb.Chance) -> random.Random:
-    """The generator of a message. Raises ``ValueError`` for an invalid state."""
+    """The random generator stored in a message. Raises ``ValueError`` for an invalid state."""
     rng = random.Random()
     gauss = message.gauss if message.HasField("gauss") else None
     rng.setstate((rng.VERSION, tuple(message.words), gauss))
@@ -143,8 +143,8 @@ def read_rng_state(message: pb.Chance) -> random.Random:
 
 
 def _write_reals(values: Mapping[Any, Any], into: pb.Value) -> bool:
-    """Write a mapping of texts to floats in a compact form. Returns False for any other mapping."""
-    if {*map(type, values.values())} != _FLOATS or {*map(type, values)} != _TEXTS:
+    """Write a mapping of strings to floats compactly. Returns False for other mappings."""
+    if {*map(type, values.values())} != _FLOATS or {*map(type, values)} != _STRINGS:
         return False
     try:
         into.reals.keys.extend(values)
@@ -178,6 +178,6 @@ def _write_integer(number: int, into: pb.Value) -> None:
 def _read_array(array: pb.Array) -> np.ndarray:
     # accept arrays of numbers only, not of objects
     if _DTYPE.fullmatch(array.dtype) is None:
-        raise ValueError(f"an array of {array.dtype[:60]!r} is not of numbers")
+        raise ValueError(f"an array of dtype {array.dtype[:60]!r} does not hold numbers")
     dtype = np.dtype(array.dtype)
     return np.frombuffer(array.data, dtype).reshape(tuple(array.shape)).copy()

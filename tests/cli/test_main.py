@@ -36,7 +36,7 @@ def test_version(llmzoo):
         ("train --policies planer_1", "'planner_1'"),
         ("bench --envs sudoku_v0,sokban_v0", "'sokoban_v0'"),
         ("bench --lerners grpo", "'--learners'"),
-        ("play sudoku_v0 --seat plannr_1", "'planner_1'"),
+        ("play sudoku_v0 --human plannr_1", "'planner_1'"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
@@ -78,7 +78,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
         ("train --out here --resume there", "different folders"),
         ("bench --seeds one", "must be integers"),
         ("bench --learners magrpo,ippo --learner.group_size 2", "option of learner 'ippo'"),
-        ("play sudoku_v0 --policy oracle --seat planner_1", "exclude each other"),
+        ("play sudoku_v0 --policy oracle --human planner_1", "exclude each other"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(llmzoo, argv, reason):

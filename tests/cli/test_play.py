@@ -20,7 +20,7 @@ def solution(task: int) -> str:
 def test_a_person_takes_an_agent(llmzoo, monkeypatch):
     typed = f"I do not know\n\n{solution(3)}\n\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    said = llmzoo(*["play", "sudoku_v0", "--seat", "planner_1", "--task", "3", "--seed", "1"])
+    said = llmzoo(*["play", "sudoku_v0", "--human", "planner_1", "--task", "3", "--seed", "1"])
     assert said.code == 0
     assert "--- proposer_0 (oracle) ---" in said.out
     assert "You are the planner." in said.out  # the person's own prompt
@@ -51,7 +51,7 @@ def test_a_policy_plays_all_agents(llmzoo, policy):
 
 def test_a_model_beside_a_person(llmzoo, model_folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{solution(0)}\n\n"))
-    argv = ["play", "sudoku_v0", "--seat", "planner_1", "--others", model_folder, "--task", 0]
+    argv = ["play", "sudoku_v0", "--human", "planner_1", "--others", model_folder, "--task", 0]
     said = llmzoo(*argv, "--env.max_turns", 1)
     assert said.code == 0, said.err
     assert "sudoku planner 1/1" in said.out  # the model reads terse prompts, so all do
@@ -128,7 +128,7 @@ def test_an_episode_is_recorded(llmzoo, tmp_path):
     [
         (["sudoku_v0", "--record", "play.mp4"], "play.mp4 does not end in .gif"),
         (["sudoku_v0", "--record", "nowhere/play.gif"], "there is no folder nowhere"),
-        (["math_v0", "--record", "play.gif"], "math_v0 has no board to make a picture of"),
+        (["math_v0", "--record", "play.gif"], "math_v0 has no board to draw"),
     ],
 )
 def test_records_that_cannot_be_made(llmzoo, argv, reason, tmp_path, monkeypatch):
@@ -171,7 +171,7 @@ def test_agents_with_policies_of_their_own(llmzoo, monkeypatch):
 
 
 def test_an_agent_is_played_by_one(llmzoo):
-    said = llmzoo("play", "sudoku_v0", "--seat", "planner_1", "--agent.planner_1.policy", "oracle")
+    said = llmzoo("play", "sudoku_v0", "--human", "planner_1", "--agent.planner_1.policy", "oracle")
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert "planner_1 is played by oracle" in said.err
     said = llmzoo("play", "sudoku_v0", "--policy", "oracle", "--others", "silent")

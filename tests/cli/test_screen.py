@@ -55,6 +55,6 @@ def test_a_board_that_returns_is_printed_again():
 
 def test_what_ends_an_answer_is_said_at_the_first_prompt(llmzoo, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("\n\n\n\n"))
-    said = llmzoo("play", "sudoku_v0", "--seat", "planner_1", "--env.max_turns", 2)
+    said = llmzoo("play", "sudoku_v0", "--human", "planner_1", "--env.max_turns", 2)
     assert said.out.count("An empty line ends your answer") == 1
     assert said.out.index("--- planner_1 ---") < said.out.index("An empty line ends your answer")

@@ -102,7 +102,7 @@ NOT_RUN = {
             "--tasks 20",
             "llmzoo play sudoku_v0 --policy grpc://127.0.0.1:50051",
             "llmzoo train --env sudoku_v0 --env.max_turns 1 --policies proposer_0 "
-            "--others grpc://127.0.0.1:50051 --steps 2 --episodes_per_step 2 --eval_tasks 8 --out runs/beside",
+            "--others grpc://127.0.0.1:50051 --steps 2 --episodes_per_step 2 --eval_tasks 8 --out runs/against_server",
         ),
         "tests/serve/test_policy_docs.py runs it",
     ),

@@ -55,8 +55,8 @@ class Echoes:
     def agents_of(self, id):
         return self.agents
 
-    async def post_reward(self, id, posted):
-        self.posted.append(posted)
+    async def record_reward(self, id, result):
+        self.posted.append(result)
 
 
 @contextmanager

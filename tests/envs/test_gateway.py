@@ -57,7 +57,7 @@ class Echo:
 @pytest.fixture
 def episode():
     """``episode(echo)`` opens one at this process's gateway."""
-    from llmzoo.envs.programs.gateway_client import gateway
+    from llmzoo.envs.programs.local_gateway import gateway
 
     opened = []
 
@@ -247,10 +247,10 @@ def test_a_command_passes_the_checks(command):
 @pytest.mark.parametrize(
     ("ending", "said"),
     [
-        ("print('no number')", "its last line is 'no number'"),
-        ("", "its last line is ''"),
-        ('print(\'{"reward": 1, "extra": 2}\')', "a command posts its reward"),
-        ("print('true')", "a command posts its reward"),
+        ("print('no number')", "the last line is 'no number'"),
+        ("", "the last line is ''"),
+        ('print(\'{"reward": 1, "extra": 2}\')', "a command must post its reward"),
+        ("print('true')", "a command must post its reward"),
         ("print(json.dumps({'reward': 'high'}))", "a program returns a reward"),
         ("sys.exit('out of luck')", "ended with status 1: out of luck"),
         ("os.kill(os.getpid(), 9)", "ended with status -9"),

@@ -140,7 +140,7 @@ def test_a_part_has_groups_of_one_loss_which_is_that_of_the_agents_learner():
     made = PerAgentLearner(first, {AGENTS[1]: second}).for_agents(AGENTS)
     (one,), (other,) = first.compute_advantages([ONE]), second.compute_advantages([OTHER])
     assert len(make_microbatches(player, [one, other], 1000)) == 1
-    cut = make_microbatches(player, [one, other], 1000, loss_of=made.for_agent)
+    cut = make_microbatches(player, [one, other], 1000, loss_key=made.for_agent)
     assert [[c.group.agent for c in part] for part in cut] == [[AGENTS[0]], [AGENTS[1]]]
     options = {"rows": 8, "tokens": 16, "reference": None}
     for part, own in zip(cut, (first, second), strict=True):

@@ -220,7 +220,7 @@ def test_an_info_that_cannot_be_sent_is_an_error_and_no_guess():
     with registered(holder_v0=Holder), hosted(envs=["holder_v0"]) as server:
         env = server.make("holder_v0")
         env.reset(seed=1)
-        with pytest.raises(TypeError, match=r"'net'.*builtins.object has no typed form"):
+        with pytest.raises(TypeError, match=r"'net'.*builtins.object cannot be sent"):
             env.last()
 
 

@@ -189,7 +189,7 @@ def test_a_view_since_another_one_is_refused():
         state_delta.read_view(view, state_delta.read_view(pb.View(number=7), None, NAMES), NAMES)
 
 
-def test_an_info_without_a_typed_form_is_named():
+def test_an_info_that_cannot_be_sent_is_named():
     link = Link(Board())
     link.env.infos["b"]["net"] = object()
     with pytest.raises(protobuf_values.UntypedError, match=r"agent 1.*'net'.*builtins.object"):

@@ -121,12 +121,12 @@ def test_arrays_of_numbers_stay_arrays(array):
         (np.array(["text"]), "numpy.ndarray"),
         (np.zeros(1, dtype=[("a", int)]), "numpy.ndarray"),
         (1j, "builtins.complex"),
-        ({"a": [{"b": {3}}]}, r"\['a'\]: \['b'\]: a builtins.set"),
-        ({(1, 2): 3}, "a tuple as a key"),
+        ({"a": [{"b": {3}}]}, r"\['a'\]: \['b'\]: a value of type builtins.set"),
+        ({(1, 2): 3}, "a key of type tuple"),
     ],
     ids=lambda value: str(type(value)),
 )
-def test_what_has_no_typed_form_is_refused_by_name(value, named):
+def test_a_value_that_cannot_be_sent_is_refused_by_type(value, named):
     with pytest.raises(protobuf_values.UntypedError, match=named):
         there_and_back(value)
 
@@ -150,7 +150,7 @@ def test_a_mapping_in_itself_ends():
 def test_an_array_of_objects_is_not_read():
     for dtype in ("O", "|O8", "V8", "f4,f4", "U1", "M8[s]"):
         message = pb.Value(array=pb.Array(dtype=dtype, shape=[1], data=b"\0" * 8))
-        with pytest.raises(ValueError, match="not of numbers"):
+        with pytest.raises(ValueError, match="does not hold numbers"):
             protobuf_values.read(message)
 
 

@@ -64,8 +64,8 @@ class Episodes(Protocol):
         """The names that may be called in an episode."""
         ...
 
-    async def post_reward(self, id: str, posted: Any) -> None:
-        """Take what was posted as the episode's reward: any JSON value."""
+    async def record_reward(self, id: str, result: Any) -> None:
+        """Record the reward that a program posted for its episode: any JSON value."""
         ...
 
 
@@ -225,9 +225,9 @@ def _app(episodes: Episodes) -> Starlette:
 
     async def complete(request: Request) -> Response:
         client = episodes.client(id_of(request))
-        asked = await _object(request)
-        stream = asked.pop("stream", False)
-        reply = await _while_connected(request, client.aio.chat.completions.create(**asked))
+        arguments = await _object(request)
+        stream = arguments.pop("stream", False)
+        reply = await _while_connected(request, client.aio.chat.completions.create(**arguments))
         assert isinstance(reply, ChatCompletion)
         if stream:
             return StreamingResponse(_events(reply), media_type="text/event-stream")
@@ -240,7 +240,7 @@ def _app(episodes: Episodes) -> Starlette:
         return JSONResponse({"object": "list", "data": [{"id": a, **named} for a in agents]})
 
     async def reward(request: Request) -> Response:
-        await episodes.post_reward(id_of(request), await _json(request))
+        await episodes.record_reward(id_of(request), await _json(request))
         return JSONResponse({"ok": True})
 
     routes = [
@@ -271,9 +271,9 @@ def _answer(route: Handler) -> Handler:
     return answer
 
 
-async def _while_connected(request: Request, asked: Coroutine[Any, Any, Any]) -> Any:
+async def _while_connected(request: Request, work: Coroutine[Any, Any, Any]) -> Any:
     """The reply to a call, which is cancelled as soon as its client goes away."""
-    call = asyncio.ensure_future(asked)
+    call = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(request.receive())  # the body is read: what follows is the end
     try:
         await asyncio.wait({call, gone}, return_when=asyncio.FIRST_COMPLETED)

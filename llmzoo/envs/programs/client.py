@@ -49,14 +49,14 @@ class Client:
     """
 
     def __init__(self, handler: CallHandler):
-        self.asked = handler
+        self.handler = handler
         self.chat = _Chat(_Completions(handler))
         self.aio = _AsyncClient(_Chat(_AsyncCompletions(handler)))
         self.random = random.Random(handler.seed)
 
     def reward(self, reward: float | Mapping[str, float]) -> None:
         """Pay before the program ends, at the step that is being taken."""
-        self.asked.add_reward(reward)
+        self.handler.add_reward(reward)
 
 
 class _AsyncClient:
@@ -70,8 +70,8 @@ class _Chat:
 
 
 class _Completions:
-    def __init__(self, asked: CallHandler):
-        self._asked = asked
+    def __init__(self, handler: CallHandler):
+        self._handler = handler
         self._made = 0
 
     def create(
@@ -87,8 +87,8 @@ class _Completions:
     ) -> ChatCompletion | Iterator[ChatCompletionChunk]:
         """Ask ``model`` for ``n`` answers. Raises :class:`UnknownNameError` for an agent or a setting
         that is not known, and :class:`ConfigError` for messages that are no conversation."""
-        call = _make_call(self._asked, model, messages, tools, stop, n, settings)
-        reply = self._reply(call, self._asked.ask(call, n))
+        call = _make_call(self._handler, model, messages, tools, stop, n, settings)
+        reply = self._reply(call, self._handler.ask(call, n))
         return reply.chunks() if stream else reply
 
     def _reply(self, call: ProgramCall, texts: Sequence[str]) -> ChatCompletion:
@@ -109,8 +109,8 @@ class _AsyncCompletions(_Completions):
         **settings: Any,
     ) -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
         """As in the client that does not wait."""
-        call = _make_call(self._asked, model, messages, tools, stop, n, settings)
-        reply = self._reply(call, await self._asked.ask_async(call, n))
+        call = _make_call(self._handler, model, messages, tools, stop, n, settings)
+        reply = self._reply(call, await self._handler.ask_async(call, n))
         return _stream(reply) if stream else reply
 
 
@@ -120,7 +120,7 @@ async def _stream(reply: ChatCompletion) -> AsyncIterator[ChatCompletionChunk]:
 
 
 def _make_call(
-    asked: CallHandler,
+    handler: CallHandler,
     model: str,
     messages: Sequence[Any],
     tools: Sequence[Mapping[str, Any]] | None,
@@ -128,7 +128,7 @@ def _make_call(
     n: int,
     settings: Mapping[str, Any],
 ) -> ProgramCall:
-    agent = find_agent(model, asked.agents)
+    agent = find_agent(model, handler.agents)
     for name in settings:
         if name not in _OF_THE_POLICY:
             known = {"model", "messages", "tools", "stop", "n", "stream"} | _OF_THE_POLICY

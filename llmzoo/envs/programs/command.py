@@ -24,7 +24,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.sandbox.limits import CommandLimits
 
 if TYPE_CHECKING:
-    from llmzoo.envs.programs.gateway_client import OpenEpisode
+    from llmzoo.envs.programs.local_gateway import OpenEpisode
 
 _SHOWN = 400  # characters of what a command wrote, in errors
 _LONGEST_OUTPUT = 1 << 16  # bytes at the end of its output that are read
@@ -91,26 +91,26 @@ class Command:
         self.__name__ = Path(command[-1]).stem
 
     def __call__(self, task: Mapping[str, Any], client: Client) -> Any:
-        from llmzoo.envs.programs.gateway_client import gateway, parse_result
+        from llmzoo.envs.programs.local_gateway import gateway, parse_result
 
-        asked: CallHandler = client.asked
-        episode = gateway().open(asked)
+        handler: CallHandler = client.handler
+        episode = gateway().open(handler)
         try:
             with TemporaryDirectory() as place:
-                stdout_tail, stderr_tail, status = self._run(task, asked, episode, Path(place))
+                stdout_tail, stderr_tail, status = self._run(task, handler, episode, Path(place))
         finally:
             gateway().close(episode)
         if status:
             raise ProgramError(
                 f"{self.command[0]} ended with status {status}: {stderr_tail[-_SHOWN:].strip()}"
             )
-        return parse_result(stdout_tail, episode.posted)
+        return parse_result(stdout_tail, episode.posted_result)
 
     def _run(
-        self, task: Mapping[str, Any], asked: CallHandler, episode: OpenEpisode, place: Path
+        self, task: Mapping[str, Any], handler: CallHandler, episode: OpenEpisode, place: Path
     ) -> tuple[str, str, int]:
         """Run the command; the end of what it wrote to its two streams, and its exit status."""
-        variables = _make_variables(task, asked, episode, place)
+        variables = _make_variables(task, handler, episode, place)
         with (place / "out").open("w+b") as out, (place / "err").open("w+b") as err:
             if self.confined is None:
                 process: _Process = _Unconfined(self.command, self.folder, variables, out, err)
@@ -118,7 +118,7 @@ class Command:
                 process = self.confined.start(variables, out, err)
             try:
                 while (status := process.poll()) is None:
-                    if asked.wait_closed(_POLL_SECONDS):
+                    if handler.wait_closed(_POLL_SECONDS):
                         raise ProgramClosed("the episode of this command is over")
             finally:
                 process.close()
@@ -126,7 +126,7 @@ class Command:
 
 
 def _make_variables(
-    task: Mapping[str, Any], asked: CallHandler, episode: OpenEpisode, place: Path
+    task: Mapping[str, Any], handler: CallHandler, episode: OpenEpisode, place: Path
 ) -> dict[str, str]:
     """The variables that a command is given, and the file of its task."""
     text = json.dumps(dict(task))
@@ -137,7 +137,7 @@ def _make_variables(
         "OPENAI_API_KEY": episode.token,
         "LLMZOO_REWARD_URL": episode.url.removesuffix("v1") + "reward",
         "LLMZOO_TASK_FILE": str(file),
-        "LLMZOO_SEED": str(asked.seed),
+        "LLMZOO_SEED": str(handler.seed),
     }
     if len(text) <= _LONGEST_VARIABLE:
         variables["LLMZOO_TASK"] = text

@@ -40,8 +40,8 @@ class OptimizerConfig:
     learning_rate: float | None = None  # None: by model and adapter (docs/training.md)
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
-    adam_beta1: float = 0.9  # AdamW's beta1; with 0, self-play goes less in circles
-    weight_decay: float = 0.0  # of AdamW
+    adam_beta1: float = 0.9  # AdamW's beta1; with 0, self-play cycles less
+    weight_decay: float = 0.0  # AdamW's weight decay
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 
     # defaults for the full weights of a model, and for an adapter of it

@@ -1,4 +1,4 @@
-"""Options of the learners that train on rows of prompts and given answers: SFT."""
+"""Options of the learners that train on rows of prompts and given completions: SFT."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
 
-SCRIPTED = ("oracle", "amateur", "mixed")  # players of demonstrations
+SCRIPTED = ("oracle", "amateur", "mixed")  # policies that play demonstrations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class RowsConfig(OptimizerConfig):
 
     epochs: int = 1  # passes over each iteration's rows
     batch_size: int = 32  # rows of an optimiser step
-    rows_at_once: int = 256  # rows in one forward pass; the rest is accumulated
+    rows_at_once: int = 256  # rows in a forward pass; gradients of several passes are accumulated
     trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
 
     def __post_init__(self) -> None:
@@ -38,11 +38,11 @@ class SFTConfig(RowsConfig):
     """Options of supervised fine-tuning."""
 
     source: str = "oracle"  # oracle, amateur, mixed, self, or a file, folder or hub id of episodes
-    expert_share: float = 0.5  # of the decisions, with source="mixed"
-    min_return: float | None = None  # learn from what was paid at least this in its episode
+    expert_share: float = 0.5  # with source="mixed": share of decisions by the expert
+    min_return: float | None = None  # learn from episodes with at least this return
     success_only: bool = False  # learn from episodes that succeeded
-    top: float | None = None  # learn from this share of an iteration's episodes, the best ones
-    mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # answers, or what came of them
+    top: float | None = None  # learn from the best episodes of an iteration: this share of them
+    mode: Literal["behaviour", "world_model", "mix"] = "behaviour"  # completions or observations
     world_model_weight: float = 1.0  # with mode="mix": world-model rows for each behaviour row
     learning_rate: float | None = None  # None: 2e-5 (2e-4 below 10M parameters), LoRA 10 x that
 

@@ -1,4 +1,4 @@
-"""Trains on a batch in minibatches: gradients of microbatches are accumulated, then one step is taken."""
+"""Trains on a batch: one step on each minibatch, accumulating gradients over microbatches."""
 
 from __future__ import annotations
 
@@ -50,39 +50,43 @@ def train_on_batch(
     *,
     stop_early: Callable[[dict[str, float]], bool] = lambda metrics: False,
     include_zero_advantage: bool = False,
-    loss_of: Callable[[str], object] = lambda agent: None,
+    loss_key: Callable[[str], object] = lambda agent: None,
 ) -> dict[str, float]:
-    """Train one policy on a batch, in a random order from ``rng``. Returns metrics.
+    """Train one policy on a batch, in an order shuffled by ``rng``. Returns metrics.
 
     ``optimizers``: the policy's own first, then those of other parameters that the loss trains.
-    ``stop_early``: called after each optimiser step with its metrics, as means over tokens; True skips the
-    remaining minibatches. ``include_zero_advantage``: zero-advantage groups have a gradient too. ``loss_of``:
+    ``stop_early``: called after each optimiser step with its metrics, as means over tokens. If it
+    returns True, the remaining minibatches are skipped. ``include_zero_advantage``: also train on
+    groups whose advantages are all zero, for losses that have a gradient there too. ``loss_key``:
     see :func:`llmzoo.learners.updates.microbatches.make_microbatches`.
     """
-    split = partial(make_microbatches, policy, loss_of=loss_of)
+    split = partial(make_microbatches, policy, loss_key=loss_key)
     tokens_at_once = config.tokens_at_once or policy.tokens_at_once
 
     def sample_likelihoods(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
         microbatches = split(_sample_groups(minibatch), tokens_at_once)
-        return [policy.likelihood([c.group for c in part]) for part in microbatches]
+        return [policy.likelihood([c.group for c in microbatch]) for microbatch in microbatches]
 
     totals: dict[str, float] = {}
     sampler_metrics: dict[str, float] = {}
     steps: list[dict[str, float]] = []
-    batch = minibatches(scored, config, rng)
-    for minibatch in batch:
+    schedule = minibatches(scored, config, rng)
+    for minibatch in schedule:
         rows = sum(len(c.group.completions) for c in minibatch)
         tokens = sum(len(x.ids) for c in minibatch for x in c.group.completions)
-        # a group with equal returns adds nothing to the gradient, but counts in the mean
+        # groups with zero advantages add nothing to the gradient, but count in the mean
         contributing = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
         step, metrics = optimizer_step(
             optimizers,
             shard_microbatches(contributing, tokens_at_once, split),
             partial(loss, rows=rows, tokens=tokens),
-            at_once=("tokens_at_once", _count_tokens),
-            whose=repr(policy.name),
+            size_limit=("tokens_at_once", _count_tokens),
+            model_label=repr(policy.name),
             bound=step_bound(
-                policy, optimizers[0], partial(sample_likelihoods, minibatch), share=1 / len(batch)
+                policy,
+                optimizers[0],
+                partial(sample_likelihoods, minibatch),
+                share=1 / len(schedule),
             ),
             remedy="lower learning_rate or set clip",
         )
@@ -108,31 +112,34 @@ def optimizer_step(
     microbatches: Iterable[tuple[Microbatch, bool]],
     loss: Callable[[Microbatch], tuple[Tensor, Metrics]],
     *,
-    at_once: tuple[str, Callable[[Microbatch], int]],
-    whose: str,
+    size_limit: tuple[str, Callable[[Microbatch], int]],
+    model_label: str,
     bound: StepBound | None = None,
     remedy: str = "lower learning_rate",
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Take one step with each optimiser, on the gradient accumulated over ``microbatches``.
 
-    ``loss`` returns a microbatch's share of the batch's loss, and its shares of metrics. ``at_once``: the
-    option that limits the size of a microbatch, and a function that measures this size. ``whose``: what is
-    trained, for error messages. Microbatches that do not count are run without effect, see
-    :func:`llmzoo.learners.updates.microbatches.shard_microbatches`. ``bound``: limits the first optimiser's
-    step. Returns the first optimiser's ``grad_norm`` and the bound's metrics, and the sums of ``loss`` and
-    the metrics over microbatches and ranks.
+    ``microbatches``: each with whether it counts; those that do not are run without effect, see
+    :func:`llmzoo.learners.updates.microbatches.shard_microbatches`. ``loss`` returns a microbatch's
+    share of the batch's loss and of the metrics. ``size_limit``: the option that limits the size of
+    a microbatch, and a function that measures this size. ``model_label``: names the model in error
+    messages. ``bound``: limits the first optimiser's step. ``remedy``: what to change if the loss
+    is not finite.
+
+    Returns two mappings: the first optimiser's ``grad_norm`` with the bound's metrics, and the sums
+    of ``loss`` and the metrics over microbatches and ranks.
 
     Raises :class:`DivergedError`, before any weight changes, if the loss is not finite, and
     :class:`OutOfMemoryError` if a microbatch does not fit into a GPU's memory.
     """
-    setting, size_of = at_once
+    option, measure_size = size_limit
     microbatches = list(microbatches)
     shares: Metrics = {"loss": 0.0}
     for optimizer in optimizers:
         optimizer.zero_grad()
     for microbatch, counts in microbatches:
         with explain_out_of_memory(
-            setting, size_of(microbatch), f"A training pass of {whose}", MEMORY_ADVICE
+            option, measure_size(microbatch), f"A training pass of {model_label}", MEMORY_ADVICE
         ):
             value, metrics = loss(microbatch)
             (value if counts else value * 0).backward()
@@ -143,7 +150,7 @@ def optimizer_step(
             shares[key] = shares.get(key, 0.0) + exact
     sums = ranks.all_reduce_sum(to_floats(shares))
     if not math.isfinite(sums["loss"]):
-        raise DivergedError(f"the loss of {whose} is {sums['loss']}: {remedy}")
+        raise DivergedError(f"the loss of {model_label} is {sums['loss']}: {remedy}")
     first, *others = optimizers
     bound_metrics: dict[str, float] = {}
     if bound is None or not microbatches:  # without a gradient there is no step
@@ -156,7 +163,7 @@ def optimizer_step(
 
 
 def to_floats(metrics: Metrics) -> dict[str, float]:
-    """The metrics as floats, with a single transfer from the device."""
+    """The metrics as floats. All tensors are read from the device in one transfer."""
     tensors = {name: value for name, value in metrics.items() if isinstance(value, Tensor)}
     values = torch.stack([*tensors.values()]).tolist() if tensors else []
     numbers = {name: value for name, value in metrics.items() if not isinstance(value, Tensor)}
@@ -181,7 +188,7 @@ def minibatches(
 
 
 def average_steps(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Means over the optimiser steps of an iteration; 0 where there were none."""
+    """Means over an iteration's optimiser steps. Without any, ``loss`` and ``grad_norm`` are 0."""
     values_by_key: dict[str, list[float]] = {"loss": [], "grad_norm": []}
     for step in steps:
         for key, value in step.items():
@@ -190,7 +197,10 @@ def average_steps(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _sample_groups(minibatch: Sequence[ScoredGroup]) -> list[ScoredGroup]:
-    """The first groups of a shuffled minibatch: at most :data:`SAMPLE_SIZE` completions, or one group."""
+    """The first groups of a shuffled minibatch, with at most :data:`SAMPLE_SIZE` completions.
+
+    If the first group alone has more, only that group.
+    """
     counts = accumulate(len(c.group.completions) for c in minibatch)
     selected = [c for c, count in zip(minibatch, counts, strict=True) if count <= SAMPLE_SIZE]
     return selected or [*minibatch[:1]]

@@ -129,8 +129,8 @@ class ModelCritic:
                 [self.optimizer],
                 shard_microbatches(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
-                at_once=("tokens_at_once", self._count_tokens),
-                whose="the critic",
+                size_limit=("tokens_at_once", self._count_tokens),
+                model_label="the critic",
                 remedy="lower critic_learning_rate",
             )
             norms.append(step["grad_norm"])

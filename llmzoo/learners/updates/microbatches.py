@@ -43,12 +43,12 @@ def make_microbatches(
     scored: Sequence[ScoredGroup],
     tokens_at_once: int,
     *,
-    loss_of: Callable[[str], object] = lambda agent: None,
+    loss_key: Callable[[str], object] = lambda agent: None,
 ) -> list[list[ScoredGroup]]:
     """Parts of at most ``tokens_at_once`` tokens, with groups of equal sampling settings.
 
-    ``loss_of``: what tells apart the losses of agents. A part has groups of one loss, so that it is one pass
-    through the model.
+    ``loss_key``: maps an agent to a key of its loss. All groups of a microbatch have the same key,
+    so that a microbatch is one pass through the model.
 
     The turns of a conversation are neighbours, and its tokens count once. Otherwise groups are
     sorted by prompt length, and a prompt counts once for all its completions. A group with too many
@@ -58,7 +58,7 @@ def make_microbatches(
     for c in sorted(scored, key=lambda c: len(c.group.prompt_ids)):
         pieces = _split_group(c, tokens_at_once)
         agent = c.group.agent
-        alike.setdefault((policy.sampling_for(agent), loss_of(agent)), []).extend(pieces)
+        alike.setdefault((policy.sampling_for(agent), loss_key(agent)), []).extend(pieces)
     return [
         [c for i in pack for c in items[i]]
         for pieces in alike.values()

@@ -115,15 +115,15 @@ class RowsUpdater:
     ) -> dict[str, float]:
         """One optimiser step of a policy on a batch of rows; returns the step's metrics.
 
-        ``loss`` gives a part's share of the batch's loss, and its shares of metrics. ``bound``: of
-        the step.
+        ``loss`` returns a microbatch's share of the batch's loss and of the metrics. ``bound``:
+        limits the step.
         """
         step, metrics = optimizer_step(
             [self.optimizers[name]],
             shard_microbatches(rows, self.config.rows_at_once, chunks),
             loss,
-            at_once=("rows_at_once", len),
-            whose=repr(name),
+            size_limit=("rows_at_once", len),
+            model_label=repr(name),
             bound=bound,
         )
         return {**metrics, **step}

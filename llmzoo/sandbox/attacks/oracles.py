@@ -106,8 +106,8 @@ def detect_excess_tree_memory(scene: AttackScene) -> str:
     return f"{most:.0f} MB of memory" if most > MOST_MEMORY_OF_MANY_MB else ""
 
 
-def detect_swollen_trainer(scene: AttackScene) -> str:
-    """The process that asked for the run was filled with what came back."""
+def detect_trainer_memory_growth(scene: AttackScene) -> str:
+    """The process that requested the run used too much memory for its output."""
     most = scene.seen.trainer_mb
     return f"the caller grew to {most:.0f} MB" if most > MOST_MEMORY_MB / 2 else ""
 

@@ -16,7 +16,7 @@ from llmzoo.sandbox.confine.channel import Channel, ChannelClosed
 from llmzoo.sandbox.confine.job import Job, run_status
 from llmzoo.sandbox.confine.plain_data import NotData
 from llmzoo.sandbox.confine.worker import Worker, WorkerBroken
-from llmzoo.sandbox.judge.isolation_requirements import why_tests_share
+from llmzoo.sandbox.judge.isolation_requirements import shared_interpreter_reason
 from llmzoo.sandbox.judge.literal_asserts import as_calls
 from llmzoo.sandbox.judge.verdicts import (
     SHOWN,
@@ -33,7 +33,7 @@ def no_verdict_apart(tests: str, entry_point: str | None = None) -> str:
     """Why ``tests`` cannot be judged in an interpreter of their own, or "". Runs none of them."""
     if as_calls(tests, entry_point) is not None:
         return ""
-    return why_tests_share(tests) or ""
+    return shared_interpreter_reason(tests) or ""
 
 
 @dataclass(frozen=True, slots=True)

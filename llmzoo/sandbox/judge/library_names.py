@@ -35,7 +35,7 @@ def library_names(nodes: Sequence[ast.AST], uses: Uses, programs: set[str]) -> d
     """
     meant = {
         name
-        for name in uses.wanted & _HOMES.keys() - programs
+        for name in uses.undefined & _HOMES.keys() - programs
         if hasattr(sys.modules.get(_HOMES[name]), name) and standard_object(name, uses) is None
     }
     if meant:
@@ -62,7 +62,7 @@ def _under_test(nodes: Sequence[ast.AST], uses: Uses, meant: set[str]) -> set[st
             for name in names - meant - own
             if name in parameters
             or name in uses.imported
-            or (name in uses.wanted and name not in sources and not _is_known(name, uses))
+            or (name in uses.undefined and name not in sources and not _is_known(name, uses))
         }
         if not others:
             found |= names & meant

@@ -103,7 +103,7 @@ def _fill_namespace(
     uses: isolation_requirements.Uses,
     entry_point: str | None,
 ) -> None:
-    """Define the names that the tests use, see :mod:`needs`."""
+    """Define the names that the tests use, see :mod:`isolation_requirements`."""
     programs = isolation_requirements.builtins_under_test(cases.nodes, uses) | {entry_point or ""}
     librarys = library_names(cases.nodes, uses, programs)
     names.update({name: value for name, value in librarys.items() if name not in names})
@@ -112,7 +112,7 @@ def _fill_namespace(
             name in names or name.startswith("__") or isolation_requirements.is_builtin(name)
         ):
             names[name] = value
-    for name in uses.wanted - programs:
+    for name in uses.undefined - programs:
         if (
             not isolation_requirements.is_builtin(name)
             and (known := isolation_requirements.standard_object(name, uses)) is not None

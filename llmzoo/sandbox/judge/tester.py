@@ -18,7 +18,7 @@ from ..confine.plain_data import NotData
 from . import isolation_requirements
 from .array_guards import guard_arrays
 from .cases import Cases
-from .isolation_requirements import why_shared
+from .isolation_requirements import shared_interpreter_reason_from_nodes
 from .library_names import library_names
 from .peer import PeerGone
 from .proxies import RemoteClass
@@ -44,9 +44,9 @@ def judge(
     try:
         cases = Cases(tests)
         uses = isolation_requirements.read_uses(cases.tree, cases.nodes)
-        result["shared_needed"] = why_shared(cases.nodes, uses.wanted)
+        result["shared_needed"] = shared_interpreter_reason_from_nodes(cases.nodes, uses.undefined)
         if result["shared_needed"] is None:
-            peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in uses.wanted)
+            peer = TesterPeer(candidate, MODULE, expects_exit="SystemExit" in uses.undefined)
             result["error"] = _run_tests(peer, cases, uses, entry_point, prelude) or None
             result["calls"] = peer.calls
     except BaseException as error:
@@ -110,7 +110,7 @@ def _fill_namespace(
     uses: isolation_requirements.Uses,
     entry_point: str | None,
 ) -> None:
-    """Define the names that the tests use, see :mod:`needs`."""
+    """Define the names that the tests use, see :mod:`isolation_requirements`."""
     programs = isolation_requirements.builtins_under_test(cases.nodes, uses) | set(
         uses.imported.values()
     )
@@ -120,7 +120,7 @@ def _fill_namespace(
     librarys = library_names(cases.nodes, uses, programs)
     names.update({name: value for name, value in librarys.items() if name not in names})
     wanted = set(programs)
-    for name in uses.wanted - programs:
+    for name in uses.undefined - programs:
         if name in names or isolation_requirements.is_builtin(name):
             continue
         if (known := isolation_requirements.standard_object(name, uses)) is not None:

@@ -144,7 +144,7 @@ def _of_route(env: TextEnv, agent: str, task: TripTask) -> str:
         booking = Solver(task).cheapest_booking(route)
         return _lines(env, agent, solver.booker_days(task, route, booking) if booking else [])
     menu = Solver(task).cheapest_menu(route)
-    return _lines(env, agent, solver.guide_days(task, route, menu.places) if menu else [])
+    return _lines(env, agent, solver.guide_days(task, route, menu.restaurants) if menu else [])
 
 
 def _echo(env: TextEnv, agent: str) -> str:

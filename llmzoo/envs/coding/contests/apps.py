@@ -1,6 +1,6 @@
 """# APPS
 
-The problems of APPS for a coder and a tester. Agents, rounds, rewards, feedback and arguments are
+A coder and a tester work on a problem of APPS. Agents, rounds, rewards, feedback and arguments are
 those of [`contests_v0`](contests.md).
 
 | | |
@@ -8,22 +8,28 @@ those of [`contests_v0`](contests.md).
 | id | `apps_v0` |
 | agents | `coder_0` and `tester_1`; with `num_agents=1`: `coder_0` |
 | observation, action | text |
-| rounds | at most `max_turns` (4), simultaneous; fewer when the two agree |
+| rounds | at most `max_turns` (4), simultaneous; fewer if the two agree |
 | success | the coder's last program passes every test, public and hidden |
 
-**Rewards**: team; parses, runs and tests for the coder; valid, sound and caught for the tester.
+**Rewards.** Both agents get `team`. The coder also gets `parses`, `runs` and `tests`; the tester gets
+`valid`, `sound` and `caught`.
 
-**Tasks.** `codeparrot/apps` from the hub, or a file of its schema: `question`, `input_output` (an
-object or its JSON text with `inputs`, `outputs` and for functions `fn_name`), `solutions` (a list
-or its JSON text), `starter_code`. The sample is a part of the problems written for this project.
+**Tasks.** Tasks come from `codeparrot/apps` on the hub, or from a file with the same fields: `question`,
+`input_output` (an object, or its JSON text, with `inputs`, `outputs` and, for functions, `fn_name`),
+`solutions` (a list or its JSON text) and `starter_code`. The sample has some of the problems that were
+written for this project.
 
-APPS does not say which tests are public. Here those of programs are whose input can be read in the
-question; of functions those among the first three whose arguments can; otherwise the first. The
-others are hidden; where no other is left, the public ones pay. Records without tests are left out.
-Values of functions outside a class `Solution` stand in lists of one, as the set has them. Some
-problems have several right answers and their tests only one; they are judged by the tests.
+APPS does not say which tests are public. In this environment, a test of a program is public if its input
+appears in the question. A test of a function is public if it is one of the first three and its arguments
+appear in the question. If no test is public by these rules and there are several, the first one is public.
+All other tests are hidden. If no hidden test is left, the public tests determine the reward. Records without
+tests are left out.
 
-**Version history.** v0: first version. Since then rewards and success changed as those of
+APPS wraps the return value of a function that is not a method of a class `Solution` in a list of one element;
+such values are unwrapped. Some problems have several right answers, but tests that accept only one. They are
+judged by the tests.
+
+**Version history.** v0: first version. Since then, rewards and success have changed in the same way as in
 `contests_v0`.
 """
 

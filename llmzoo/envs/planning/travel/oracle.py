@@ -125,7 +125,7 @@ def _booker_days(task: TripTask, route: Route) -> list[Day]:
 
 def _guide_days(task: TripTask, route: Route) -> list[Day]:
     menu = Solver(task).cheapest_menu(route)
-    return guide_days(task, route, menu.places) if menu else _empty_days(task, route)
+    return guide_days(task, route, menu.restaurants) if menu else _empty_days(task, route)
 
 
 def _empty_days(task: TripTask, route: Route) -> list[Day]:

@@ -1,8 +1,9 @@
-"""Finds cheapest bookings and meals, exactly.
+"""Finds the cheapest trip plans, exactly.
 
-A route is fixed by its stops: cities in their order, each with a number of nights. Given the route, transport
-and stays are one problem and meals another, so that the best plan is the best over all routes of the sum of two
-costs. That is also how two agents can plan: each computes its own part.
+A route is a sequence of stops: cities, each with a number of nights. Once the route is fixed,
+bookings (transport and stays) and meals are independent problems. So the cheapest plan is the route
+with the least sum of two costs. Two agents can plan in the same way: each computes one of the two
+costs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from llmzoo.envs.planning.travel.tasks import (
     display_name,
 )
 
-MORE_MEALS = 3  # those of the day of arrival, which may serve a cuisine
+MAX_ARRIVAL_MEALS = 3  # meals are optional on the day of arrival, but may add a required cuisine
 
 
 class RouteStop(NamedTuple):
@@ -33,88 +34,93 @@ Route = tuple[RouteStop, ...]
 
 
 class Booking(NamedTuple):
-    """``ways``: to each stop and back. ``stays``: one for each stop."""
+    """``transports``: to each stop, and back to the origin. ``stays``: one for each stop."""
 
     cost: int
-    ways: tuple[Transport, ...]
+    transports: tuple[Transport, ...]
     stays: tuple[Stay, ...]
 
 
 class Menu(NamedTuple):
-    """The restaurants at each stop."""
+    """``restaurants``: those at each stop."""
 
     cost: int
-    places: tuple[tuple[Restaurant, ...], ...]
+    restaurants: tuple[tuple[Restaurant, ...], ...]
 
 
-# by the cuisines that they serve (a bit each): restaurants and their cost
-Dishes = dict[int, tuple[int, tuple[Restaurant, ...]]]
+# maps a bit mask of cuisines to the cheapest restaurants that serve them, with their cost
+MealOptions = dict[int, tuple[int, tuple[Restaurant, ...]]]
 
 
 class Solver:
-    """The cheapest plans of a task. An agent that does not know some tables passes a task without them."""
+    """Finds the cheapest plans of a task, which may lack the tables that an agent does not know."""
 
     def __init__(self, task: TripTask):
         self.task = task
-        self._dishes: dict[tuple[str, int], Dishes] = {}
+        self._meal_options: dict[tuple[str, int], MealOptions] = {}
         self._stays: dict[RouteStop, Stay | None] = {}
 
     def routes(self) -> Iterator[Route]:
         """All routes, in the order of the task's cities."""
-        shares = list(_split_nights(self.task.days - 1, self.task.visits))
+        splits = list(_split_nights(self.task.days - 1, self.task.visits))
         for cities in permutations(self.task.cities, self.task.visits):
-            for nights in shares:
+            for nights in splits:
                 yield tuple(map(RouteStop, cities, nights))
 
     def cheapest_booking(self, route: Route) -> Booking | None:
-        """The cheapest transport and stays of a route; None if there are none."""
+        """The cheapest transport and stays of a route; None if it cannot be booked."""
         stays = tuple(stay for stay in map(self._stay, route) if stay)
-        ways = self._cheapest_transports(route) if len(stays) == len(route) else None
-        if ways is None:
+        transports = self._cheapest_transports(route) if len(stays) == len(route) else None
+        if transports is None:
             return None
         rents = sum(
             self.task.nightly_cost(stay) * stop.nights
             for stay, stop in zip(stays, route, strict=True)
         )
-        return Booking(rents + sum(map(self.task.fare, ways)), ways, stays)
+        return Booking(rents + sum(map(self.task.fare, transports)), transports, stays)
 
     def cheapest_bookings(self) -> list[tuple[Booking, Route]]:
-        """The cheapest booking of each set of cities, the cheapest first."""
+        """The cheapest booking for each set of cities, in order of cost."""
         best: dict[frozenset[str], tuple[Booking, Route]] = {}
         for route in self.routes():
-            found = self.cheapest_booking(route)
+            booking = self.cheapest_booking(route)
             cities = frozenset(stop.city for stop in route)
-            if found and (cities not in best or found.cost < best[cities][0].cost):
-                best[cities] = found, route
+            if booking and (cities not in best or booking.cost < best[cities][0].cost):
+                best[cities] = booking, route
         return sorted(best.values(), key=lambda pair: pair[0].cost)
 
     def cheapest_menu(self, route: Route) -> Menu | None:
-        """The cheapest meals of a route, with the cuisines that are asked for."""
-        whole = (1 << len(self.task.cuisines)) - 1
-        reached: dict[int, Menu] = {0: Menu(0, ())}
+        """The cheapest meals of a route with all cuisines of the task; None if there are none."""
+        all_cuisines = (1 << len(self.task.cuisines)) - 1
+        cheapest: dict[int, Menu] = {0: Menu(0, ())}  # by the cuisines that it serves
         for stop in route:
-            following: dict[int, Menu] = {}
-            for had, menu in reached.items():
-                for mask, (cost, places) in self.dishes(stop.city, stop.nights - 1).items():
-                    known = following.get(had | mask)
+            extended: dict[int, Menu] = {}
+            for served, menu in cheapest.items():
+                options = self.meal_options(stop.city, stop.nights - 1)
+                for mask, (cost, restaurants) in options.items():
+                    known = extended.get(served | mask)
                     total = menu.cost + cost
                     if known is None or total < known.cost:
-                        following[had | mask] = Menu(total, (*menu.places, places))
-            reached = following
-        return reached.get(whole)
+                        extended[served | mask] = Menu(total, (*menu.restaurants, restaurants))
+            cheapest = extended
+        return cheapest.get(all_cuisines)
 
     def cheapest_meal_cost(self, city: str, full_days: int) -> int | None:
-        """Of the cheapest meals of some full days, whatever the cuisines; None if there are too few
-        restaurants, or too few sights."""
+        """The cost of the cheapest meals on the full days in a city, whatever the cuisines.
+
+        None if the city has too few restaurants or sights.
+        """
         if sum(sight.city == city for sight in self.task.sights) < full_days:
             return None
-        bills = sorted(
-            self.task.meal_cost(place) for place in self.task.restaurants if place.city == city
+        costs = sorted(
+            self.task.meal_cost(restaurant)
+            for restaurant in self.task.restaurants
+            if restaurant.city == city
         )
-        return sum(bills[: 3 * full_days]) if len(bills) >= 3 * full_days else None
+        return sum(costs[: 3 * full_days]) if len(costs) >= 3 * full_days else None
 
     def best(self) -> tuple[int, Route] | None:
-        """The least cost of a plan and its route; None if there is no plan, whatever the budget."""
+        """The cost and the route of the cheapest plan; None if there is no plan at any budget."""
         found: tuple[int, Route] | None = None
         for route in self.routes():
             if any(self.cheapest_meal_cost(stop.city, stop.nights - 1) is None for stop in route):
@@ -125,34 +131,40 @@ class Solver:
                 found = booking.cost + menu.cost, route
         return found
 
-    def dishes(self, city: str, full_days: int) -> Dishes:
-        """The cheapest restaurants for three meals a full day, and up to ``MORE_MEALS`` more."""
-        key = city, full_days
-        if key not in self._dishes:
-            self._dishes[key] = self._cheapest_dishes(city, 3 * full_days)
-        return self._dishes[key]
+    def meal_options(self, city: str, full_days: int) -> MealOptions:
+        """The cheapest restaurants in a city, for each set of cuisines that they can serve.
 
-    def _cheapest_dishes(self, city: str, least: int) -> Dishes:
-        most = least + MORE_MEALS
-        reached: dict[tuple[int, int], tuple[int, tuple[Restaurant, ...]]] = {(0, 0): (0, ())}
-        for place in self.task.restaurants:
-            if place.city != city:
+        There are three for each full day, and up to ``MAX_ARRIVAL_MEALS`` more.
+        """
+        key = city, full_days
+        if key not in self._meal_options:
+            self._meal_options[key] = self._cheapest_meal_options(city, 3 * full_days)
+        return self._meal_options[key]
+
+    def _cheapest_meal_options(self, city: str, min_meals: int) -> MealOptions:
+        max_meals = min_meals + MAX_ARRIVAL_MEALS
+        # by the number of meals and the cuisines that they serve
+        cheapest: dict[tuple[int, int], tuple[int, tuple[Restaurant, ...]]] = {(0, 0): (0, ())}
+        for restaurant in self.task.restaurants:
+            if restaurant.city != city:
                 continue
-            serves = sum(1 << n for n, c in enumerate(self.task.cuisines) if c in place.cuisines)
-            bill = self.task.meal_cost(place)
-            for (count, mask), (cost, places) in list(reached.items()):
-                key = count + 1, mask | serves
-                if count < most and (key not in reached or cost + bill < reached[key][0]):
-                    reached[key] = cost + bill, (*places, place)
-        best: Dishes = {}
-        for (count, mask), found in reached.items():
-            if count >= least and (mask not in best or found[0] < best[mask][0]):
-                best[mask] = found
+            served = sum(
+                1 << n for n, c in enumerate(self.task.cuisines) if c in restaurant.cuisines
+            )
+            price = self.task.meal_cost(restaurant)
+            for (count, mask), (cost, restaurants) in list(cheapest.items()):
+                key = count + 1, mask | served
+                if count < max_meals and (key not in cheapest or cost + price < cheapest[key][0]):
+                    cheapest[key] = cost + price, (*restaurants, restaurant)
+        best: MealOptions = {}
+        for (count, mask), option in cheapest.items():
+            if count >= min_meals and (mask not in best or option[0] < best[mask][0]):
+                best[mask] = option
         return best
 
     def _stay(self, stop: RouteStop) -> Stay | None:
         if stop not in self._stays:
-            suiting = [
+            suitable = [
                 stay
                 for stay in self.task.stays
                 if stay.city == stop.city
@@ -160,26 +172,26 @@ class Solver:
                 and self.task.suits_rule(stay)
                 and self.task.suits_room(stay)
             ]
-            self._stays[stop] = min(suiting, key=self.task.nightly_cost, default=None)
+            self._stays[stop] = min(suitable, key=self.task.nightly_cost, default=None)
         return self._stays[stop]
 
     def _cheapest_transports(self, route: Route) -> tuple[Transport, ...] | None:
-        """The cheapest transport: with one's own car all the way, or with flights and taxis."""
+        """The cheapest transport of a route. Either all legs are self-driving, or none is."""
         cities = [self.task.origin, *(stop.city for stop in route), self.task.origin]
-        leaving = [
+        departure_days = [
             1 + sum(stop.nights for stop in route[:number]) for number in range(len(route) + 1)
         ]
         tours = []
         for driving in (True, False):
             legs = [
                 [
-                    way
-                    for way in self.task.ways(*leg)
-                    if (way.mode == SELF_DRIVING) == driving
-                    and way.day in (0, day)
-                    and self.task.allows(way)
+                    transport
+                    for transport in self.task.ways(*leg)
+                    if (transport.mode == SELF_DRIVING) == driving
+                    and transport.day in (0, day)
+                    and self.task.allows(transport)
                 ]
-                for leg, day in zip(pairwise(cities), leaving, strict=True)
+                for leg, day in zip(pairwise(cities), departure_days, strict=True)
             ]
             if all(legs):
                 tours.append(tuple(min(leg, key=self.task.fare) for leg in legs))
@@ -187,45 +199,48 @@ class Solver:
 
 
 def booker_days(task: TripTask, route: Route, booking: Booking) -> list[Day]:
-    """The booker's half of a plan."""
+    """The booker's half of a plan: cities, transport and stays."""
     days: list[Day] = []
     here = task.origin
-    for stop, way, stay in zip(route, booking.ways, booking.stays, strict=False):
+    for stop, transport, stay in zip(route, booking.transports, booking.stays, strict=False):
         name = display_name(stay, task.stays)
-        days += [Day(len(days) + 1, (here, stop.city), _format_transport(way), name)]
+        days += [Day(len(days) + 1, (here, stop.city), _format_transport(transport), name)]
         days += [Day(len(days) + n, (stop.city,), "", name) for n in range(1, stop.nights)]
         here = stop.city
-    return [*days, Day(len(days) + 1, (here, task.origin), _format_transport(booking.ways[-1]))]
+    way_home = _format_transport(booking.transports[-1])
+    return [*days, Day(len(days) + 1, (here, task.origin), way_home)]
 
 
-def guide_days(task: TripTask, route: Route, places: Sequence[Sequence[Restaurant]]) -> list[Day]:
-    """The guide's half of a plan."""
+def guide_days(
+    task: TripTask, route: Route, restaurants: Sequence[Sequence[Restaurant]]
+) -> list[Day]:
+    """The guide's half of a plan: meals and sights."""
     days: list[Day] = []
-    for stop, restaurants in zip(route, places, strict=True):
-        names = [display_name(place, task.restaurants) for place in restaurants]
-        full, more = 3 * (stop.nights - 1), names[3 * (stop.nights - 1) :]
-        seen = [
+    for stop, stop_restaurants in zip(route, restaurants, strict=True):
+        names = [display_name(place, task.restaurants) for place in stop_restaurants]
+        full_day_meals = 3 * (stop.nights - 1)
+        sights = [
             display_name(sight, task.sights) for sight in task.sights if sight.city == stop.city
         ]
-        days += [Day(len(days) + 1, meals=_assign_meals(more))]
-        for number, first in enumerate(range(0, full, 3)):
-            meals = _assign_meals(names[first : min(first + 3, full)])
-            days += [Day(len(days) + 1, meals=meals, sights=tuple(seen[number : number + 1]))]
+        days += [Day(len(days) + 1, meals=_assign_meals(names[full_day_meals:]))]
+        for number, first in enumerate(range(0, full_day_meals, 3)):
+            meals = _assign_meals(names[first : min(first + 3, full_day_meals)])
+            days += [Day(len(days) + 1, meals=meals, sights=tuple(sights[number : number + 1]))]
     return [*days, Day(len(days) + 1)]
 
 
 def _assign_meals(names: Sequence[str]) -> tuple[str, str, str]:
-    """Dinner first where there are fewer than three."""
+    """Breakfast, lunch and dinner. Fewer than three names fill the later meals."""
     breakfast, lunch, dinner = [*[""] * (3 - len(names)), *names]
     return breakfast, lunch, dinner
 
 
-def _format_transport(way: Transport) -> str:
-    return f"{way.mode} {way.number}".strip()
+def _format_transport(transport: Transport) -> str:
+    return f"{transport.mode} {transport.number}".strip()
 
 
 def _split_nights(nights: int, stops: int) -> Iterator[tuple[int, ...]]:
-    """The ways to share nights among stops, at least one each."""
-    for shares in product(range(1, nights + 1), repeat=stops):
-        if sum(shares) == nights:
-            yield shares
+    """All ways to distribute nights among stops, at least one night each."""
+    for split in product(range(1, nights + 1), repeat=stops):
+        if sum(split) == nights:
+            yield split

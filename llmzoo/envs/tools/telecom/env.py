@@ -1,8 +1,8 @@
 """# Telecom support
 
-A customer calls a telephone company because the phone does not work as it should. The agent can look up and change
-the company's records; only the customer can do something on the phone. So the agent must find out what is wrong,
-say what to do, and hear what came of it. Tasks, tools and verdicts are those of the telecom domain of tau2-bench.
+A customer calls a telephone company because the phone does not work properly. The agent can look up and change the
+company's records, but only the customer can operate the phone. So the agent must find the problem, tell the customer
+what to do, and ask for the result. Tasks, tools and verdicts are those of the telecom domain of tau2-bench.
 
 | | |
 |---|---|
@@ -10,64 +10,64 @@ say what to do, and hear what came of it. Tasks, tools and verdicts are those of
 | agents | `agent_0` and `user_1` (the customer); with `num_agents=1`: `agent_0`, and the customer is scripted |
 | observation, action | text |
 | rounds | `max_turns` (20): a message of the agent and one of the customer |
-| success | every assertion about the end holds |
+| success | every assertion of the task holds at the end |
 
-**Actions.** An answer is a message to the other side, of which 2,000 characters are heard, or calls of tools:
-`<tool_call>{"name": "toggle_data", "arguments": {}}</tool_call>`, up to 16. Text around calls is not said. After
-calls the same agent answers again and reads their results; after `max_steps` (10) answers with calls in a row the
-turn passes. Each agent reads its own calls only. An answer that is empty, or has a call that cannot be read, is
-malformed: nothing is done, and the turn passes without a word. A call with wrong arguments returns an error
-(`infos[agent]["error"]` begins with "wrong").
+**Actions.** An action is either a message to the other side or up to 16 tool calls:
+`<tool_call>{"name": "toggle_data", "arguments": {}}</tool_call>`. The other side reads the first 2,000 characters of a
+message. Text around tool calls is not sent. After tool calls, the same agent acts again and reads the results. After
+`max_steps` (10) actions with tool calls in a row, it is the other side's turn. Each agent sees only its own calls. An
+action that is empty, or has a call that cannot be parsed, is malformed: no tool runs, no message is sent, and it is
+the other side's turn. A call with wrong arguments returns an error (`infos[agent]["error"]` begins with "wrong").
 
-The call ends when the agent calls `transfer_to_human_agents`, when the customer writes `###STOP###`, and after
+The phone call ends when the agent calls `transfer_to_human_agents`, when the customer writes `###STOP###`, or after
 `max_turns` rounds.
 
-**Tools.** The agent has 13: it finds customers, shows lines, plans, bills and data use, asks for a payment, suspends
-and resumes lines, enables roaming, adds data, and hands over. The customer has 30: the status bar, the network and
-its mode, airplane mode, the SIM card, mobile data, roaming, data saver, access point (APN), Wi-Fi, Wi-Fi calling,
-VPN, permissions of apps, picture messages, restarting, paying. What one side does reaches the other as in
-tau2-bench. For example, a line that was resumed has no service before the phone looks for a network again.
+**Tools.** The agent has 13 tools. They find customers, show lines, plans, bills and data usage, request a payment,
+suspend and resume lines, switch roaming, add data, and transfer the call to a human. The customer has 30 tools, for the
+status bar, the network and its mode, airplane mode, the SIM card, mobile data, roaming, data saver, the access point
+(APN), Wi-Fi, Wi-Fi calling, VPN, app permissions, picture messages, restarting and paying. The records and the phone
+affect each other as in tau2-bench. For example, a resumed line has no service until the phone searches for a network
+again.
 
 **Rewards.** One team reward of at most 1.
 
 | part | worth |
 |---|---|
-| repairs | 0.3 x the share of the settings that the reference changes that have its values now; paid as it changes |
-| assertions | 0.2 x the share of the assertions that hold at the end, of those that did not at the start |
-| form | 0.1 x the share of answers that were not malformed, at the end |
+| repairs | 0.3 x the share of the settings changed by the reference solution that now have its values; given at each step as the share changes |
+| assertions | 0.2 x the share of the assertions false at the start that hold at the end |
+| form | 0.1 x the share of actions that were not malformed, at the end |
 | verdict | 0.4 at the end, if every assertion holds |
 
-A task that the agent cannot solve counts `transfer_to_human_agents` as an assertion and as a setting. Generated
-tasks compare the name of this call alone, whatever its summary says; tau2-bench's records say which arguments
-are compared (`compare_args`). Whoever
-solves a task in another way than the reference is paid all of it.
+If the agent can only transfer the call, `transfer_to_human_agents` counts as an assertion and as a setting. Generated
+tasks only compare the name of this call and ignore its summary. In tau2-bench's records, `compare_args` lists the
+arguments that are compared. A solution that differs from the reference still gets all of `repairs` and `assertions`.
 
-**Arguments.** `intent` ("service_issue", "mobile_data_issue", "mms_issue"; None for all), `issues` (how many things
-are wrong: up to 5, 7 and 9; None for any), `num_agents` (2 or 1), `max_turns` (20), `max_steps` (10), `prompt`
-("full" or "terse": without the manual), `team_weight`, `split` ("train", "test", "all"), `source`, `subset` (see
-below), `on_bad_record` ("error" or "skip": of a file or folder), `render_mode`.
+**Arguments.** `intent` ("service_issue", "mobile_data_issue", "mms_issue"; None for all), `issues` (the number
+of issues in a task: up to 5, 7 and 9 for these intents; None for any), `num_agents` (2 or 1), `max_turns` (20),
+`max_steps` (10), `prompt` ("full" or "terse": without the manual), `team_weight`, `split` ("train", "test", "all"),
+`source`, `subset` (see below), `on_bad_record` ("error" or "skip": for records in a file or folder), `render_mode`.
 
-**Tasks.** With `source="generator"` (the default) a task is a set of issues that stand together, such as airplane
-mode, a lost permission and used-up data. There are 2,285 sets, those of tau2-bench's full set, for ten lines of
-customers of our own, with three characters. A quarter of the tasks are about service, of which 71% can only
-be handed over. The split is by the set, whoever the customer is.
+**Tasks.** With `source="generator"` (the default), a task is a combination of issues, such as airplane mode, a missing
+permission and used-up data. There are 2,285 combinations: those of tau2-bench's full set. They are applied to ten phone
+lines of our own customers, with three personas. A quarter of the tasks are about service, and 71% of these can only be
+transferred to a human. Tasks are split by their combination of issues, whoever the customer is.
 
-Any other `source` is a folder with `tasks.json` and `db.toml` of tau2-bench (`data/tau2/domains/telecom` in its
-repository, MIT), or one such file of tasks beside its database. `user_db.toml` there is the phone at the start, and
-`subset="test"` takes the tasks that `split_tasks.json` lists under this name. Records are judged by `ENV_ASSERTION` and
-`ACTION`, as in the first release. A record that names another judge (`DB`, a model) is a bad record.
+Any other `source` is a folder with tau2-bench's `tasks.json` and `db.toml` (`data/tau2/domains/telecom` in its
+repository, MIT), or the path of such a file of tasks, in the same folder as its database. `user_db.toml` in this folder
+is the initial state of the phone. `subset="test"` selects the tasks that `split_tasks.json` lists under this name.
+Records are judged by `ENV_ASSERTION` and `ACTION`, as in the first release of tau2-bench. A record that names another
+criterion (`DB`, or a model as the judge) is a bad record.
 
 For its 40 test tasks: `llmzoo eval --env telecom_v0 --source FOLDER --env.subset test --split all`.
 
-The policy text, the manual and what the tools answer are ours, as are the texts of drawn tasks. The call begins with a
-message of ours, not with the agent's greeting. Here a call that ends by `max_turns` is judged by the same assertions;
-tau2-bench counts it as failed.
+The policy text, the manual, the outputs of the tools and the texts of generated tasks are our own. The phone call
+begins with a message of the customer, which we wrote, and not with the agent's greeting. A call that reaches `max_turns`
+is judged by the same assertions. tau2-bench counts it as failed.
 
-**The scripted customer** does what the agent's message names (`toggle_airplane_mode`,
-`grant_app_permission("messaging", "sms")`) or means ("turn off airplane mode"), says what the phone
-showed, answers questions about itself, and ends the call when its own test shows that the problem is
-solved. **The scripted agent** looks up, asks, repairs and tests; it acts on the phone by messages
-alone.
+**The scripted customer** runs the tools that the agent's message names (`toggle_airplane_mode`,
+`grant_app_permission("messaging", "sms")`) or describes ("turn off airplane mode"), and reports what the phone shows. It
+answers questions about itself, and ends the call when its own test shows that the problem is solved. **The scripted
+agent** looks up records, asks questions, repairs and tests. It reaches the phone only through messages to the customer.
 
 Source: Barres et al., "tau2-Bench: Evaluating Conversational Agents in a Dual-Control Environment", 2025
 ([arXiv 2506.07982](https://arxiv.org/abs/2506.07982)).

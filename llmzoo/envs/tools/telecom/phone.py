@@ -1,6 +1,8 @@
-"""What a customer can do with the phone. A tool gets the world and returns the new one and what is shown.
+"""The customer's tools, which operate the phone.
 
-Names, arguments and effects are those of tau2-bench's user_tools.py; the words on the display are ours.
+Each tool takes the world and returns the new world and the text that the phone shows. Names,
+arguments and effects are those of tau2-bench's user_tools.py; the texts on the display are our own.
+A tool's docstring is its description in prompts.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _NO_WIFI: dict[str, Any] = {
 }
 
 
-def _on(value: bool) -> str:
+def _on_or_off(value: bool) -> str:
     return "on" if value else "off"
 
 
@@ -50,8 +52,8 @@ def status_bar(world: World) -> str:
     return f"Status bar: {', '.join([*shown, f'battery {phone.battery_level}%'])}"
 
 
-def _with_status_bar(world: World, what: str) -> ToolOutput:
-    return world, f"{what}. {status_bar(world)}"
+def _with_status_bar(world: World, message: str) -> ToolOutput:
+    return world, f"{message}. {status_bar(world)}"
 
 
 def check_status_bar(world: World) -> ToolOutput:
@@ -63,14 +65,14 @@ def check_network_status(world: World) -> ToolOutput:
     """Look up airplane mode, SIM card, signal, network type, mobile data, data roaming and Wi-Fi."""
     phone = world.phone
     lines = [
-        f"Airplane mode: {_on(phone.airplane_mode)}",
+        f"Airplane mode: {_on_or_off(phone.airplane_mode)}",
         f"SIM card: {phone.sim}",
         f"Connection: {phone.network_connection_status}",
         f"Signal: {phone.network_signal_strength}",
         f"Network type: {phone.network_technology_connected}",
-        f"Mobile data: {_on(phone.data_enabled)}",
-        f"Data roaming: {_on(phone.roaming_enabled)}",
-        f"Wi-Fi: {_on(phone.wifi_enabled)}",
+        f"Mobile data: {_on_or_off(phone.data_enabled)}",
+        f"Data roaming: {_on_or_off(phone.roaming_enabled)}",
+        f"Wi-Fi: {_on_or_off(phone.wifi_enabled)}",
         f"Wi-Fi network: {phone.wifi_ssid or 'none'}",
     ]
     return world, "; ".join(lines)
@@ -113,7 +115,7 @@ def toggle_airplane_mode(world: World) -> ToolOutput:
         dropped = {"vpn_connected": False, "vpn": None} if phone.vpn_connected else {}
         after = world.with_phone(airplane_mode=True, **_NO_WIFI, **dropped)
     after = search_network(after)
-    return _with_status_bar(after, f"Airplane mode is now {_on(after.phone.airplane_mode)}")
+    return _with_status_bar(after, f"Airplane mode is now {_on_or_off(after.phone.airplane_mode)}")
 
 
 def check_sim_status(world: World) -> ToolOutput:
@@ -131,24 +133,24 @@ def reseat_sim_card(world: World) -> ToolOutput:
 def toggle_data(world: World) -> ToolOutput:
     """Switch mobile data on or off."""
     after = search_network(world.with_phone(data_enabled=not world.phone.data_enabled))
-    return _with_status_bar(after, f"Mobile data is now {_on(after.phone.data_enabled)}")
+    return _with_status_bar(after, f"Mobile data is now {_on_or_off(after.phone.data_enabled)}")
 
 
 def toggle_roaming(world: World) -> ToolOutput:
     """Switch data roaming on or off: mobile data outside the carrier's own network."""
     after = search_network(world.with_phone(roaming_enabled=not world.phone.roaming_enabled))
-    return _with_status_bar(after, f"Data roaming is now {_on(after.phone.roaming_enabled)}")
+    return _with_status_bar(after, f"Data roaming is now {_on_or_off(after.phone.roaming_enabled)}")
 
 
 def check_data_restriction_status(world: World) -> ToolOutput:
     """Look up whether data saver mode is on."""
-    return world, f"Data saver: {_on(world.phone.data_saver_mode)}"
+    return world, f"Data saver: {_on_or_off(world.phone.data_saver_mode)}"
 
 
 def toggle_data_saver_mode(world: World) -> ToolOutput:
     """Switch data saver mode on or off. It uses less data, and is slower."""
     after = world.with_phone(data_saver_mode=not world.phone.data_saver_mode)
-    return _with_status_bar(after, f"Data saver is now {_on(after.phone.data_saver_mode)}")
+    return _with_status_bar(after, f"Data saver is now {_on_or_off(after.phone.data_saver_mode)}")
 
 
 def check_apn_settings(world: World) -> ToolOutput:
@@ -162,12 +164,12 @@ def set_apn_settings(world: World, apn_settings: dict[str, Any]) -> ToolOutput:
 
     apn_settings: any of "apn_name", "mms_apn", "mmsc_url", "mms_proxy", "mms_port".
     """
-    known = {each.name for each in fields(APN)}
-    if unknown := set(apn_settings) - known:
+    allowed = {field.name for field in fields(APN)}
+    if unknown := set(apn_settings) - allowed:
         raise CallError(f"there is no setting {sorted(unknown)[0]!r:.60}")
     for name, value in apn_settings.items():
-        kinds = {"reset_at_reboot": bool, "mms_port": int | None}.get(name, str | None)
-        if not isinstance(value, kinds) or (name == "mms_port" and isinstance(value, bool)):
+        expected_type = {"reset_at_reboot": bool, "mms_port": int | None}.get(name, str | None)
+        if not isinstance(value, expected_type) or (name == "mms_port" and isinstance(value, bool)):
             raise CallError(f"{name} has the wrong type")
     apn = APN(**apn_settings)
     if apn.apn_name not in ("internet", "broken"):
@@ -186,7 +188,7 @@ def check_wifi_status(world: World) -> ToolOutput:
     """Look up whether Wi-Fi is on, and its network and signal."""
     phone = world.phone
     if not (phone.wifi_enabled and phone.wifi_connected):
-        return world, f"Wi-Fi: {_on(phone.wifi_enabled)}, not connected"
+        return world, f"Wi-Fi: {_on_or_off(phone.wifi_enabled)}, not connected"
     return world, f"Wi-Fi: on, network {phone.wifi_ssid}, signal {phone.wifi_signal_strength}"
 
 
@@ -196,18 +198,20 @@ def toggle_wifi(world: World) -> ToolOutput:
         return _with_status_bar(world, "Wi-Fi cannot be changed in airplane mode")
     enabled = not world.phone.wifi_enabled
     after = world.with_phone(wifi_enabled=enabled, **({} if enabled else _NO_WIFI))
-    return _with_status_bar(after, f"Wi-Fi is now {_on(enabled)}")
+    return _with_status_bar(after, f"Wi-Fi is now {_on_or_off(enabled)}")
 
 
 def check_wifi_calling_status(world: World) -> ToolOutput:
     """Look up whether Wi-Fi calling is on."""
-    return world, f"Wi-Fi calling: {_on(world.phone.wifi_calling_enabled)}"
+    return world, f"Wi-Fi calling: {_on_or_off(world.phone.wifi_calling_enabled)}"
 
 
 def toggle_wifi_calling(world: World) -> ToolOutput:
     """Switch Wi-Fi calling on or off: calls over Wi-Fi instead of the mobile network."""
     after = world.with_phone(wifi_calling_enabled=not world.phone.wifi_calling_enabled)
-    return _with_status_bar(after, f"Wi-Fi calling is now {_on(after.phone.wifi_calling_enabled)}")
+    return _with_status_bar(
+        after, f"Wi-Fi calling is now {_on_or_off(after.phone.wifi_calling_enabled)}"
+    )
 
 
 def check_vpn_status(world: World) -> ToolOutput:
@@ -255,7 +259,7 @@ def check_app_permissions(world: World, app_name: str) -> ToolOutput:
     app = world.phone.apps.get(app_name)
     if app is None:
         return world, f"There is no app {app_name!r:.60}"
-    granted = [name for name, given in app.items() if given]
+    granted = [name for name, is_granted in app.items() if is_granted]
     return world, f"Permissions of {app_name}: {', '.join(granted) or 'none'}"
 
 
@@ -275,9 +279,9 @@ def grant_app_permission(world: World, app_name: str, permission: str) -> ToolOu
     )
 
 
-def with_permission(world: World, app_name: str, permission: str, given: bool) -> World:
+def with_permission(world: World, app_name: str, permission: str, granted: bool) -> World:
     apps = world.phone.apps
-    return world.with_phone(apps={**apps, app_name: {**apps[app_name], permission: given}})
+    return world.with_phone(apps={**apps, app_name: {**apps[app_name], permission: granted}})
 
 
 def can_send_mms(world: World) -> ToolOutput:

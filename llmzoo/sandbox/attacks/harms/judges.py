@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmzoo.sandbox.attacks.attack import Harm
-from llmzoo.sandbox.attacks.oracles import detect_overrun, detect_swollen_trainer
+from llmzoo.sandbox.attacks.oracles import detect_overrun, detect_trainer_memory_growth
 
 ONLY = "only the sandbox compares outside, so only it can be tried"
 
@@ -41,7 +41,7 @@ def answer():
     value += [value, value]
     return value
 """,
-        harm=(detect_overrun, detect_swollen_trainer),
+        harm=(detect_overrun, detect_trainer_memory_growth),
         mode="calls",
         note=ONLY,
     ),
@@ -55,7 +55,7 @@ def answer():
         value = [value, value]
     return value
 """,
-        harm=(detect_overrun, detect_swollen_trainer),
+        harm=(detect_overrun, detect_trainer_memory_growth),
         mode="calls",
         note=ONLY,
     ),
@@ -66,7 +66,7 @@ def answer():
 def answer():
     return 1 << 33_000_000
 """,
-        harm=(detect_overrun, detect_swollen_trainer),
+        harm=(detect_overrun, detect_trainer_memory_growth),
         mode="calls",
         note=ONLY,
     ),
@@ -74,7 +74,7 @@ def answer():
         name="printed-powers",
         about="prints numbers that are short to write and long to compute with",
         program='print("1e999999999 9" + "9" * 100000)',
-        harm=(detect_overrun, detect_swollen_trainer),
+        harm=(detect_overrun, detect_trainer_memory_growth),
         mode="stdio",
         note=ONLY,
     ),
@@ -85,7 +85,7 @@ def answer():
 import os
 os.write(1, bytes(range(256)) * 100 + b" 1" * 10**6)
 """,
-        harm=(detect_overrun, detect_swollen_trainer),
+        harm=(detect_overrun, detect_trainer_memory_growth),
         mode="stdio",
         note=ONLY,
     ),

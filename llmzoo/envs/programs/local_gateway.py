@@ -1,7 +1,7 @@
-"""The endpoint of this process, behind which the agents of running episodes answer.
+"""A chat endpoint in this process, at which programs call the agents of running episodes.
 
-Programs in other processes and languages call it as they call any other endpoint. Each episode has an
-address of its own, ``http://127.0.0.1:PORT/episodes/ID/v1``, and every request needs the gateway's token.
+Programs in other processes and languages call it like any other endpoint. Each episode has its own
+address, ``http://127.0.0.1:PORT/episodes/ID/v1``. Every request needs the gateway's token.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from llmzoo.envs.programs.errors import ProgramError
 
 @dataclass(slots=True, eq=False)
 class OpenEpisode:
-    """An episode at the gateway. ``posted``: what its program has posted as its result."""
+    """An episode at the gateway. ``posted_result``: the result posted by its program, or None."""
 
     url: str
     token: str
     client: Client
     agents: tuple[str, ...]
-    posted: Any = None
+    posted_result: Any = None
 
 
 class Gateway:
-    """Serves open episodes on the loopback address, from a thread of its own."""
+    """Serves open episodes on the loopback address, in a separate thread."""
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
         self._episodes: dict[str, OpenEpisode] = {}
         self._server = ChatServer(self, listen())
 
-    def open(self, asked: CallHandler) -> OpenEpisode:
-        """A new address, at which the agents of an episode answer."""
+    def open(self, handler: CallHandler) -> OpenEpisode:
+        """Open an episode at a new address, where its agents can be called."""
         id = secrets.token_hex(8)
         url = f"{self._server.address}/episodes/{id}/v1"
-        episode = OpenEpisode(url, self.token, Client(asked), tuple(asked.agents))
+        episode = OpenEpisode(url, self.token, Client(handler), tuple(handler.agents))
         self._episodes[id] = episode
         return episode
 
     def close(self, episode: OpenEpisode) -> None:
-        """From now on the address is unknown."""
+        """Close an episode. Later requests to its address get a 404."""
         self._episodes.pop(episode.url.split("/")[-2], None)
 
     def client(self, id: str) -> Client:
@@ -56,15 +56,15 @@ class Gateway:
     def agents_of(self, id: str) -> Sequence[str]:
         return self._episode(id).agents
 
-    async def post_reward(self, id: str, posted: Any) -> None:
+    async def record_reward(self, id: str, result: Any) -> None:
         episode = self._episode(id)
-        parse_reward(posted)  # raises for what is none
-        episode.posted = posted
+        parse_reward(result)  # raises if it is not a valid result
+        episode.posted_result = result
 
     def _episode(self, id: str) -> OpenEpisode:
         if id not in self._episodes:
             raise RequestError(
-                404, f"no episode {id!r} is open; name one in the path or as X-Episode"
+                404, f"no episode {id!r} is open; name one in the path or in the header X-Episode"
             )
         return self._episodes[id]
 
@@ -78,14 +78,14 @@ def gateway() -> Gateway:
 os.register_at_fork(after_in_child=gateway.cache_clear)
 
 
-def parse_result(output: str, posted: Any) -> Any:
-    """What a command returns: the result it posted, or the last line that it printed.
+def parse_result(output: str, posted_result: Any) -> Any:
+    """The result of a command: the one that it posted, otherwise the last line that it printed.
 
-    Either is a JSON number, or an object with ``reward`` and, if it likes, ``success``. Raises
+    Either is a JSON number, or an object with ``reward`` and optionally ``success``. Raises
     :class:`ProgramError` for anything else.
     """
     lines = output.strip().splitlines()
-    value = posted
+    value = posted_result
     if value is None:
         try:
             value = json.loads(lines[-1]) if lines else None
@@ -94,22 +94,23 @@ def parse_result(output: str, posted: Any) -> Any:
     try:
         return parse_reward(value)
     except ProgramError:
-        shown = lines[-1][:200] if lines else ""
+        last_line = lines[-1][:200] if lines else ""
         raise ProgramError(
-            "a command posts its reward, or prints it last, as a number or as "
-            f'{{"reward": ..., "success": ...}}; its last line is {shown!r}'
+            "a command must post its reward or print it on its last line, as a number or as "
+            f'{{"reward": ..., "success": ...}}; the last line is {last_line!r}'
         ) from None
 
 
 def parse_reward(value: Any) -> Any:
-    """The result of a program in a JSON value: a number, or an object with ``reward`` and ``success``.
+    """Parse a program's result: a number, or an object with ``reward`` and optionally ``success``.
 
-    Raises :class:`ProgramError` for anything else.
+    Returns the reward, or a pair of reward and success. Raises :class:`ProgramError` for anything
+    else.
     """
     if isinstance(value, dict) and set(value) <= {"reward", "success"} and "reward" in value:
         return (value["reward"], value["success"]) if "success" in value else value["reward"]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     raise ProgramError(
-        f'a reward is a number, or {{"reward": ..., "success": ...}}; got {value!r:.200}'
+        f'a reward must be a number or {{"reward": ..., "success": ...}}; got {value!r:.200}'
     )

@@ -33,60 +33,64 @@ def full(
     task: MathTask,
     agent: str,
     agents: Sequence[str],
-    heard: Mapping[str, ParsedAnswer],
+    visible_answers: Mapping[str, ParsedAnswer],
     heading: str,
     verdict: bool | None,
 ) -> str:
     """The prompt in sentences.
 
-    heard: the answers that the agent may read, its own included.
-    verdict: whether the agent's last answer is right; None if the agent is not told.
+    visible_answers: the answers that the agent may read, including its own.
+    verdict: whether the agent's last answer is right; None without verdicts.
     """
     others = [other for other in agents if other != agent]
     opening = _opening(agent, tuple(others), _AFTER if verdict is None else _AFTER_JUDGED)
     lines = [opening, "", "The problem:", task.question, "", heading]
-    if agent in heard:
-        lines += [_own_answer_line(heard[agent], verdict, alone=not others)]
+    if agent in visible_answers:
+        lines += [_own_answer_line(visible_answers[agent], verdict, alone=not others)]
     lines += [
-        f"The answer of {other}: {_quote_answer(heard[other])}"
+        f"The answer of {other}: {_quote_answer(visible_answers[other])}"
         for other in others
-        if other in heard
+        if other in visible_answers
     ]
     return "\n".join([*lines, "", "Your answer:"])
 
 
 def full_split(
-    seen: str,
+    half: str,
     agent: str,
     agents: Sequence[str],
-    own: ParsedAnswer | None,
-    heard: str | None,
+    own_answer: ParsedAnswer | None,
+    message: str | None,
     heading: str,
     rule: str,
     verdict: bool | None,
 ) -> str:
-    """The prompt of the split view in sentences. ``seen``: the half of the problem. ``own``: the agent's last
-    answer. ``heard``: the other's, quoted."""
+    """The split-view prompt in sentences.
+
+    half: the agent's half of the problem.
+    own_answer: the agent's last answer.
+    message: the other agent's last answer, quoted.
+    """
     (other,) = (each for each in agents if each != agent)
     opening = _opening(agent, (other,), _AFTER if verdict is None else _AFTER_JUDGED)
-    lines = [opening, rule, "", "The problem:", seen, "", heading]
-    lines += [] if own is None else [_own_answer_line(own, verdict, alone=False)]
-    lines += [] if heard is None else [f"{other} wrote:", heard]
+    lines = [opening, rule, "", "The problem:", half, "", heading]
+    lines += [] if own_answer is None else [_own_answer_line(own_answer, verdict, alone=False)]
+    lines += [] if message is None else [f"{other} wrote:", message]
     return "\n".join([*lines, "", "Your answer:"])
 
 
 def terse_split(
-    seen: str,
+    half: str,
     agent: str,
-    own: ParsedAnswer | None,
-    heard: str | None,
+    own_answer: ParsedAnswer | None,
+    message: str | None,
     heading: str,
     verdict: bool | None,
 ) -> str:
-    """The same in few words."""
-    lines = [f"math half {role_of(agent)} {heading}", seen]
-    lines += [] if own is None else [f"you {_terse_answer(own, verdict)}"]
-    lines += [] if heard is None else ["heard", heard]
+    """The split-view prompt in few words."""
+    lines = [f"math half {role_of(agent)} {heading}", half]
+    lines += [] if own_answer is None else [f"you {_terse_answer(own_answer, verdict)}"]
+    lines += [] if message is None else ["heard", message]
     return "\n".join([*lines, "answer\n"])
 
 
@@ -94,7 +98,7 @@ def terse(
     task: MathTask,
     agent: str,
     agents: Sequence[str],
-    heard: Mapping[str, ParsedAnswer],
+    visible_answers: Mapping[str, ParsedAnswer],
     heading: str,
     verdict: bool | None,
 ) -> str:
@@ -102,9 +106,11 @@ def terse(
     several = len({role_of(other) for other in agents}) < len(agents)
     lines = [f"math {role_of(agent)} {heading}", task.terse or task.question]
     for other in [agent, *(other for other in agents if other != agent)]:
-        if other in heard:
+        if other in visible_answers:
             name = "you" if other == agent else other if several else role_of(other)
-            lines += [f"{name} {_terse_answer(heard[other], verdict if other == agent else None)}"]
+            lines += [
+                f"{name} {_terse_answer(visible_answers[other], verdict if other == agent else None)}"
+            ]
     return "\n".join([*lines, "answer\n"])
 
 
@@ -122,12 +128,12 @@ def _opening(agent: str, others: tuple[str, ...], after: str) -> str:
 
 
 def _describe_partners(role: str, others: Sequence[str]) -> str:
-    """Which agents answer before, with and after this one."""
+    """The agents that answer before, together with and after this one."""
     if role == "aggregator":
         return _BEFORE.format(_join_names(others))
     last = [agent for agent in others if role_of(agent) == "aggregator"]
-    beside = [agent for agent in others if agent not in last]
-    line = _TOGETHER.format(_join_names(beside)) if beside else ""
+    simultaneous = [agent for agent in others if agent not in last]
+    line = _TOGETHER.format(_join_names(simultaneous)) if simultaneous else ""
     return line + (f"{last[0]} then sees these answers and decides. " if last else "")
 
 

@@ -17,7 +17,7 @@ _USE = """## Use it
 import llmzoo
 
 env = llmzoo.make({arguments})
-expert = llmzoo.oracle(env)  # plays every agent; put your policy here: text in, text out
+expert = llmzoo.oracle(env)  # plays every agent; replace it with your policy: text in, text out
 
 env.reset(seed=0)
 for agent in env.agent_iter():
@@ -58,13 +58,13 @@ def page(id: str) -> str:
 
 
 def _arguments(id: str) -> list[str]:
-    """What each accepts, and its default; some are told of in the module's own docstring too."""
+    """The accepted values and the default of each argument; the module's docstring explains some of them."""
     found = environment_arguments_table(id)
     return ["## Arguments", found] if found else []
 
 
 def _shipped_tasks(id: str) -> list[str]:
-    """How many tasks there are without a network, unless they are generated without end."""
+    """The number of tasks available offline, unless an unlimited number is generated."""
     counts = {}
     for split in ("train", "test"):
         env = llmzoo.make(id, split=split, **llmzoo.spec(id).offline)
@@ -74,18 +74,18 @@ def _shipped_tasks(id: str) -> list[str]:
         return []
     given = " and ".join(f'`{k}="{v}"`' for k, v in llmzoo.spec(id).offline.items())
     test = "1 task" if counts["test"] == 1 else f"{counts['test']} tasks"
-    said = f"the `train` split has {counts['train']} tasks and the `test` split {test}."
-    said = f"With {given} {said}" if given else said.capitalize()
+    summary = f"the `train` split has {counts['train']} tasks and the `test` split {test}."
+    summary = f"With {given} {summary}" if given else summary.capitalize()
     if counts["test"] < FEW_TASKS:
-        said += (
+        summary += (
             f" Fewer than {FEW_TASKS} test tasks are too few to compare learners, because the 95% interval "
             "of an evaluation is wide. Use a source with more tasks."
         )
-    return ["## Tasks", *_of_the_hub(given), said]
+    return ["## Tasks", *_hub_splits(given), summary]
 
 
-def _of_the_hub(given: str) -> list[str]:
-    """What the splits of a public set are. ``given``: the arguments for its sample, if it has one."""
+def _hub_splits(given: str) -> list[str]:
+    """Explains the splits of a public set. ``given``: the arguments for its sample, if it has one."""
     if not given:
         return []
     return [
@@ -96,7 +96,7 @@ def _of_the_hub(given: str) -> list[str]:
 
 
 def _prompts(id: str) -> str:
-    """The first observation of test task 0, in every form that there is."""
+    """The first observation of test task 0, in every prompt style."""
     shown = []
     for style in ("full", "terse") if llmzoo.spec(id).terse else ("full",):
         arguments = {"prompt": style} if style == "terse" else {}
@@ -110,7 +110,7 @@ def _prompts(id: str) -> str:
 
 
 def _episode(id: str) -> str:
-    """What experts answer to test task 0, and what they are paid."""
+    """The experts' actions on test task 0, and their rewards."""
     env = llmzoo.make(id, split="test", **llmzoo.spec(id).offline)
     expert = llmzoo.oracle(env)
     env.reset(options={"task": 0})
@@ -125,8 +125,8 @@ def _episode(id: str) -> str:
         shown = answer.rstrip().splitlines()
         if len(shown) > _MOST_LINES:
             shown = [*shown[:_MOST_LINES], f"({len(shown) - _MOST_LINES} more lines)"]
-        paid = ", ".join(f"{a} {r:.2f}" for a, r in env.rewards.items() if r)
-        lines += [f"[{agent}]", *shown, *([f"[paid] {paid}"] if paid else []), ""]
+        rewards = ", ".join(f"{a} {r:.2f}" for a, r in env.rewards.items() if r)
+        lines += [f"[{agent}]", *shown, *([f"[paid] {rewards}"] if rewards else []), ""]
     ended = "solved" if info["success"] else "not solved"
     picture = f"![An episode played by amateurs](../images/{slug(id)}.gif)\n\n" * (id in ANIMATED)
     body = "\n".join(lines).rstrip()
@@ -152,6 +152,6 @@ def _baselines(id: str) -> list[str]:
         "[`smollm2`](../models.md) samples at 0.7 with at most 128 new tokens, and plays fewer tasks; it played "
         "before 28 November 2026, when many prompts were reworded.",
         rows,
-        "`python docs/baselines.py` makes these rows. The same tasks with a model behind an endpoint:",
+        "`python docs/baselines.py` writes these rows. To play the same tasks with a model behind an endpoint:",
         f"```text\n{command(id)}\n```",
     ]

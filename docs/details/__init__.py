@@ -1,7 +1,7 @@
-"""What the page of a learner says beside its docstrings: equations, an example, implementation details.
+"""The sections of a learner's page that are not in its docstrings: equations, example, implementation details.
 
-A detail names the code that it is about by a fragment of a line. The line's number is looked up when
-the page is written, so the links follow the code.
+A detail identifies its code by a fragment of a line. The line number is looked up when the page is
+written, so the links follow the code.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from . import critics, examples, groups, teachers
 from .parts import PROJECTS, Detail, Method, Reference
 
 PACKAGE = Path(__file__).resolve().parents[2] / "llmzoo"
-_INTRODUCTION = """These are choices that the paper leaves open, and differences from the paper. Each entry links to the line of
-code. Where another library was compared, the entry names its function, which does the same or differs as stated,
-in the [versions](../details/parts.py) that were read."""
+_INTRODUCTION = """Choices that the paper leaves open, and deviations from the paper. Each entry links to the line of code, and
+to the function of another library that does the same or differs as described. These are the
+[library versions](../details/parts.py) compared."""
 METHODS: dict[str, Method] = {
     name: method
     for part in (groups, critics, examples, teachers)

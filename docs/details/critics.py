@@ -20,10 +20,10 @@ from .parts import (
 )
 
 _TURNS = {
-    "r [T]": "rewards of the agent's T turns in an episode: paid after the turn, before its next one",
-    "V [T+1]": "values of what the critic reads at each turn; the last is that of the end of the episode",
+    "r [T]": "rewards of the agent's T turns in an episode: all rewards between a turn and its next one",
+    "V [T+1]": "values that the critic predicts at each turn; the last is the value after the episode",
     "A [T]": "advantages; no gradient flows through them",
-    "target [T]": "what the critic's values are trained towards",
+    "target [T]": "training targets of the critic",
 }
 _GAE = equation(
     """delta_t = r_t + gamma V_(t+1) - V_t
@@ -40,10 +40,10 @@ target_t = r_t + gamma V_(t+1)""",
     _TURNS,
 )
 _SYMBOLS = {
-    "A_i": "advantage of the turn in which answer i was given, at each of its tokens",
+    "A_i": "advantage of the turn with completion i, the same at each of its tokens",
     **MASK,
     **LOGPROBS,
-    "v [M]": "values of the minibatch's M turns under the weights that are trained",
+    "v [M]": "values of the minibatch's M turns under the current weights",
 }
 _PPO_LOSS = equation(
     f"""{CLIPPED}{TOKEN_MEAN}
@@ -60,36 +60,38 @@ L_critic = 1/M sum_i 1/2 (v_i - target_i)^2""",
 )
 
 RECURSION = Detail(
-    "**Generalised advantages.** The recursion runs over the agent's own turns. The turns of other agents "
-    "in between are no steps of it.",
+    "**Generalised advantages.** The recursion runs over the agent's own turns and skips the turns of other "
+    "agents.",
     "learners/value_estimation.py",
     "following = errors[t] + decay[t] * following",
     (SB3_GAE, CLEANRL),
 )
 PAYMENT = Detail(
-    "**Time of rewards.** A turn's reward is all that is paid before the agent's next turn. What is paid "
-    "after an answer that no model sampled counts for the sampled one before it.",
+    "**Time of rewards.** A turn's reward is the sum of all rewards before the agent's next turn. Rewards after "
+    "a completion that no model sampled are added to the previous sampled turn.",
     "learners/updates/turns.py",
     "turns[-1] = replace(turns[-1], reward=turns[-1].reward + decision.reward)",
 )
 TIME_LIMIT = Detail(
-    "**End of an episode.** V is 0 at the end, and the critic's value where a time limit outside the task cut "
-    'the episode off. A limit that is a rule of the task ends it with 0; `time_limit="bootstrap"` and `"end"` '
-    "overrule this. stable-baselines3 bootstraps at every time limit, CleanRL's PPO at none.",
+    "**End of an episode.** V is 0 at the end. If a time limit outside the task cut the episode off, V is the "
+    "critic's value. If the limit is a rule of the task, V is 0. "
+    '`time_limit="bootstrap"` and `"end"` override this. '
+    "stable-baselines3 bootstraps at every time limit, CleanRL's PPO at none.",
     "learners/updates/actor_critic.py",
     "return trajectory.cut_off and not trajectory.timed_task",
     (SB3_ROLLOUTS, CLEANRL),
 )
 WHITENING = Detail(
-    "**Whitening.** Advantages get mean 0 and deviation 1 once for each batch and policy, with the biased "
-    "deviation plus 1e-6. stable-baselines3 and CleanRL do this in each minibatch, on-policy for each batch.",
+    "**Whitening.** Advantages are standardised once per batch and policy, with the biased standard "
+    "deviation plus 1e-6. stable-baselines3 and CleanRL do this per minibatch, on-policy per batch.",
     "learners/updates/actor_critic.py",
     "items = _with_advantages(items, whiten(flat))",
     (SB3_TRAIN, CLEANRL, MAPPO_TRAIN),
 )
 VALUE_CLIP = Detail(
-    "**Value clipping.** The larger of the plain and the clipped squared error, as in CleanRL. "
-    "stable-baselines3 takes the clipped error alone, and only if asked to. on-policy takes Huber losses.",
+    "**Value clipping.** The loss is the larger of the unclipped and the clipped squared error, as in CleanRL. "
+    "stable-baselines3 uses only the clipped error, and only if `clip_range_vf` is set. on-policy uses Huber "
+    "losses.",
     "learners/value_estimation.py",
     "return 0.5 * torch.maximum(plain, (near - targets) ** 2)",
     (CLEANRL, SB3_TRAIN, MAPPO_VALUE_LOSS),
@@ -107,67 +109,68 @@ ZERO_HEAD = Detail(
 )
 VALUE_HEAD = Detail(
     "**Weight of the value loss.** A separate critic has its own optimiser, so its loss needs no weight. With "
-    '`critic="value_head"` the head trains in the actor\'s loss, weighed by `value_weight`.',
+    '`critic="value_head"` the head is trained in the actor\'s loss, weighted by `value_weight`.',
     "learners/updates/actor_critic.py",
     "loss = loss + self.config.value_weight * mean",
 )
 ONE_VALUE = Detail(
-    '**A value for each turn.** The critic reads the prompt of a turn and gives it one value. `values="token"` '
-    "gives one before each token; lambda then counts tokens, and a turn is paid at its last token.",
+    "**A value for each turn.** The critic reads the prompt of a turn and predicts one value. With "
+    '`values="token"` it predicts one before each token; lambda then counts tokens, and a turn\'s reward '
+    "is received at its last token.",
     "learners/updates/turns.py",
     "rewards[at] = turn.reward",
 )
 EARLY_STOP = Detail(
-    "**Early stopping.** `target_kl` ends the passes of a batch after any step whose estimated KL is larger. "
-    "CleanRL tests once an epoch, stable-baselines3 against 1.5 times the bound. Off by default.",
+    "**Early stopping.** Training on a batch stops after any step whose estimated KL exceeds `target_kl`. "
+    "CleanRL checks once per epoch, stable-baselines3 against 1.5 times the limit. Off by default.",
     "learners/updates/actor_critic.py",
     'stop_early=lambda means: target is not None and means.get("update_kl", 0.0) > target,',
     (CLEANRL, SB3_TRAIN),
 )
 EPOCHS = Detail(
-    "**Passes.** Four passes over each batch, each one step (`minibatches=1`). Actor and critic make the same "
-    "number; the actor's come first.",
+    "**Passes.** Four passes over each batch, with one step each (`minibatches=1`). Actor and critic make "
+    "the same number of passes; the actor goes first.",
     "learners/configs/critics.py",
     "epochs: int = 4",
 )
 ENTROPY = Detail(
-    "**No entropy bonus by default**, as in stable-baselines3. CleanRL's weight is 0.01.",
+    "**No entropy bonus by default**, as in stable-baselines3. CleanRL uses 0.01.",
     "learners/configs/surrogate.py",
     "entropy: float = 0.0  # weight of the entropy bonus",
     (SB3_TRAIN, CLEANRL),
 )
 MEAN_OVER_TOKENS = Detail(
-    "**Mean over tokens.** A turn's advantage counts at each of its tokens, and the loss is the mean over the "
-    "minibatch's tokens: long answers weigh more.",
+    "**Mean over tokens.** A turn's advantage applies to each of its tokens, and the loss is the mean over the "
+    "minibatch's tokens: long completions weigh more.",
     "learners/losses.py",
     "return mask / total",
 )
 TOKEN_RATIO = Detail(
-    '**Ratio of a token.** The ratio is that of each token, not of the whole answer. `ratio="sequence"` takes '
-    "that of the answer (GSPO).",
+    '**Ratio of a token.** Each token has its own ratio. `ratio="sequence"` uses one ratio for the whole '
+    "completion (GSPO).",
     "learners/losses.py",
     "return logprobs - old_logprobs",
 )
 CENTRAL_STATE = Detail(
     "**What the critic reads.** The text of `env.state()`, which the rollout records at each turn. An "
-    "environment without such a text is refused.",
+    "environment without it is rejected.",
     "learners/updates/critics.py",
     "return _encode(self._reader, turn.state)",
 )
 ONE_STATE = Detail(
-    '**A value for each turn.** A state is judged once a turn. `values="token"` and `critic="value_head"` are '
-    "refused.",
+    '**A value for each turn.** A state is evaluated once per turn. `values="token"` and `critic="value_head"` '
+    "are rejected.",
     "learners/configs/critics.py",
     "a central critic judges states, of which a turn has one: values='turn'",
 )
 AGENT_OUTPUTS = Detail(
-    "**One output for each agent**, because agents may be paid differently. on-policy's critic has one output.",
+    "**One output for each agent**, because agents may have different rewards. on-policy's critic has one output.",
     "learners/updates/critics.py",
     "outputs=len(agents) if central else 1,",
     (MAPPO_CRITIC,),
 )
 CRITIC_ONCE = Detail(
-    "**Training of the critic.** It is trained once for each batch on the turns of all agents, after the actors.",
+    "**Training of the critic.** It is trained once per batch on the turns of all agents, after the actors.",
     "learners/updates/actor_critic.py",
     "if isinstance(critic, ModelCritic) and scored[name]:",
 )
@@ -214,13 +217,13 @@ METHODS = {
 from llmzoo.learners.value_estimation import gae
 
 rewards = torch.tensor([0.0, 1.0])  # of two turns
-values = torch.tensor([0.5, 0.5, 0.0])  # of these turns, and 0 because the episode has ended
+values = torch.tensor([0.5, 0.5, 0.0])  # before these turns, and 0 because the episode has ended
 advantages = gae(rewards, values, discounts=torch.ones(2), lam=0.95)
 # the second: 1 + 0 - 0.5; the first: 0 + 0.5 - 0.5 + 0.95 x 0.5
 torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
         details=(
             Detail(
-                "**One agent.** Environments with a choice of the number of agents are made with `num_agents=1`.",
+                "**One agent.** Environments with a `num_agents` argument are created with `num_agents=1`.",
                 "learners/ippo.py",
                 'env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]',
             ),
@@ -236,7 +239,7 @@ torch.testing.assert_close(advantages, torch.tensor([0.475, 0.5]))""",
 
 from llmzoo.learners.losses import clipped_surrogate_loss
 
-ratios = torch.tensor([[1.5, 0.5]])  # of an answer's two tokens
+ratios = torch.tensor([[1.5, 0.5]])  # of a completion's two tokens
 loss = clipped_surrogate_loss(ratios.log(), torch.tensor([1.0]), low=0.2, high=0.2)
 # the first ratio counts as 1.2; the second as it is, since the smaller term is taken
 torch.testing.assert_close(loss, torch.tensor([[-1.2, -0.5]]))""",
@@ -328,7 +331,7 @@ llmzoo.fit(
 from llmzoo.learners.value_estimation import td_errors
 
 rewards = torch.tensor([0.0, 1.0])  # of two turns of one agent
-values = torch.tensor([0.5, 0.75, 0.0])  # of the states there, and 0 because the episode has ended
+values = torch.tensor([0.5, 0.75, 0.0])  # of these states, and 0 because the episode has ended
 advantages = td_errors(rewards, values, discounts=torch.ones(2))
 # the first: 0 + 0.75 - 0.5; the second: 1 + 0 - 0.75
 torch.testing.assert_close(advantages, torch.tensor([0.25, 0.25]))""",

@@ -23,8 +23,8 @@ _RETURNS = {
     **ADVANTAGES,
 }
 MASK = {"m [N, C]": "1 on sampled tokens, 0 on padding to C tokens"}
-LOGPROBS = {"log pi [N, C]": "log-probabilities under the weights that are trained"}
-OLD = {"log pi_old [N, C]": "log-probabilities recorded while the answers were sampled"}
+LOGPROBS = {"log pi [N, C]": "log-probabilities under the current weights"}
+OLD = {"log pi_old [N, C]": "log-probabilities recorded during sampling"}
 _TOKENS = {
     "N": "answers in the minibatch, those without an advantage included",
     "A [N]": "advantages; no gradient flows through them",
@@ -83,17 +83,17 @@ TRUNCATED = Detail(
     (GRPO_ADVANTAGES,),
 )
 KL = Detail(
-    "**KL penalty.** `kl` weighs the k3 estimate of the KL to the starting policy, which stays frozen. "
+    "**KL penalty.** `kl` is the weight of the k3 estimate of the KL to the frozen starting policy. "
     "Each token's estimate is multiplied by its ratio, so that the gradient is that of the KL. TRL "
-    "does the same by default (`use_bias_correction_kl`). Where agents that learn play against each other, "
-    "its default is 0.2, 0.5 with a critic and 1.0 for `maxrl` ([self-play](../leagues.md)).",
+    "does the same by default (`use_bias_correction_kl`). If trained agents play against each other, "
+    "the default is 0.2, 0.5 with a critic and 1.0 for `maxrl` ([self-play](../leagues.md)).",
     "learners/updates/policy_gradient.py",
     "per_token = per_token + config.kl * kl * token_log_ratio(now.logprobs, old).exp()",
     (GRPO_LOSS,),
 )
 OLD_LOGPROBS = Detail(
-    "**Old log-probabilities.** They are those recorded while sampling, at the sampling temperature, and "
-    "are not computed again before the update.",
+    "**Old log-probabilities.** They are recorded during sampling, at the sampling temperature, and not "
+    "recomputed before the update.",
     "learners/updates/policy_gradient.py",
     "old[row, : len(completion.ids)] = torch.tensor(completion.logprobs)",
 )
@@ -105,8 +105,8 @@ ONE_UPDATE = Detail(
 )
 OPTIMIZER = Detail(
     "**Optimiser.** AdamW with betas 0.9 (`adam_beta1`) and 0.99, no weight decay, and a gradient norm of "
-    "at most 1. Small models whose rates are not known have "
-    "[a bound on steps](../training.md#assigning-models-to-agents) too.",
+    "at most 1. For small models without a known learning rate, "
+    "[the KL of each update is limited](../training.md#assigning-models-to-agents) too.",
     "learners/updates/optimizer.py",
     "betas=(float(config.adam_beta1), 0.99),",
 )

@@ -1,4 +1,4 @@
-"""The parts of a learner's page that are not in its docstrings, and where other libraries do the same.
+"""The record types of a learner's page, and references to the same code in other libraries.
 
 The other libraries were read in these versions: TRL 1.16.0; CoMLRL at commits 16657843 (MAGRPO),
 77046d40 (MAREINFORCE, MARLOO, MAReMax), 4cd3d00f (MADPO) and 10c50835 (actor-critic); PettingLLMs at 0275a4c7;
@@ -24,7 +24,7 @@ PROJECTS = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A place in another library. ``function``: empty for a script without functions."""
+    """A function in another library. ``function``: empty for a script without functions."""
 
     project: str  # of PROJECTS
     file: str
@@ -55,9 +55,9 @@ class Method:
 
 
 def equation(lines: str, symbols: Mapping[str, str]) -> str:
-    """Formulas, and below them what their symbols are, in two columns."""
+    """Formulas, followed by their symbols and meanings in two columns."""
     width = max(map(len, symbols)) + 2
-    told = [
+    symbol_lines = [
         textwrap.fill(
             text,
             width=100,
@@ -67,7 +67,7 @@ def equation(lines: str, symbols: Mapping[str, str]) -> str:
         )
         for symbol, text in symbols.items()
     ]
-    return "\n".join([lines, "", *told])
+    return "\n".join([lines, "", *symbol_lines])
 
 
 GRPO_ADVANTAGES = Reference(

@@ -102,7 +102,7 @@ def static_step(model: Any) -> StaticStep:
     shape = StepShape.for_call(COUNTS, LENGTHS, NEW, [0, len(adapters) - 1], len(adapters))
     body = LlamaBody(model, adapters, owned=True)
     step = StaticStep(body, shape, SAMPLING, greedy=False, device=torch.device("cpu"))
-    step.begin(dict(enumerate(LENGTHS)))
+    step.reset(dict(enumerate(LENGTHS)))
     return step
 
 
@@ -151,7 +151,7 @@ def compiled_kernels(model: Any) -> tuple[int, float]:
     _, (code, *_) = run_and_get_code(torch.compile(compiled._step, fullgraph=True))
     for _ in range(NEW - 2):
         compiled.run()
-    apart = (own.found - compiled.found).abs().max().item()
+    apart = (own.samples - compiled.samples).abs().max().item()
     return len(_LAUNCH.findall(code)), apart
 
 

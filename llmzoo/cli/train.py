@@ -37,16 +37,16 @@ class TrainOptions(CommandOptions):
     Args:
         out: the run folder; runs/ENV-LEARNER-SEED by default.
         resume: a run folder to continue with its saved settings. Only these may change: --steps
-            (upwards), where the work is done (--engine, --device, --parallel, --cpu_offload) and what is
-            recorded (--record_every, --record_tasks). Code that the folder names is imported only
+            (upwards), where the run executes (--engine, --device, --parallel, --cpu_offload) and what
+            is recorded (--record_every, --record_tasks). Code that the folder names is imported only
             if its option (--env module:name, --learner module:name) is given again.
-        stages: consecutive runs, each starting from the model of the one before: a list of mappings
-            in a configuration file, each with a learner and its own settings. Repeat the command to
-            continue after an interruption.
-        seeds: train once with each of these seeds, separated by commas, in OUT/seed_0 and so on, and print
-            each run and their mean. Repeat the command to continue after an interruption.
-        dry_run: print the answers, tokens, memory and minutes of an iteration, and end without training.
-            Memory and minutes are estimates from a short probe of the model.
+        stages: consecutive runs, each starting from the model of the previous one: a list of
+            mappings in a configuration file, each with a learner and its own settings. Repeat the
+            command to continue after an interruption.
+        seeds: train once with each of these seeds, separated by commas, in OUT/seed_0 and so on, and
+            print each run and their mean. Repeat the command to continue after an interruption.
+        dry_run: print the completions, tokens, memory and minutes of one iteration, and exit without
+            training. Memory and minutes are estimates from a short measurement of the model.
         quiet: show no progress on standard error.
         json: print one JSON object as the last line instead of a table.
     """
@@ -98,9 +98,11 @@ def run(argv: Sequence[str]) -> None:
 
 
 def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
-    """Print what an iteration takes."""
-    if any(one is not None for one in (options.resume, options.stages, options.seeds)):
-        raise ConfigError("--dry_run is of one new run: leave out --resume, stages and --seeds")
+    """Print the estimated cost of one iteration."""
+    if any(option is not None for option in (options.resume, options.stages, options.seeds)):
+        raise ConfigError(
+            "--dry_run is for a single new run: leave out --resume, stages and --seeds"
+        )
     config = FitConfig(**given)
     check_run(config)
     check_model(config.model, trust_remote_code=config.trust_remote_code)
@@ -109,20 +111,21 @@ def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
     except ModuleNotFoundError as error:
         raise MissingExtraError("llmzoo train", "train", error.name) from error
     with redirect_stdout_to_stderr():
-        found = estimate(**{name: getattr(config, name) for name in field_names(FitConfig)})
+        result = estimate(**{name: getattr(config, name) for name in field_names(FitConfig)})
     if options.json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
         return
     print(
-        f"an iteration: up to {found.answers:,} answers in {config.episodes_per_step:,} episodes "
-        f"({found.answers_per_episode:,} an episode)\n"
-        f"tokens: up to {found.tokens:,} sampled, after {found.tokens_read:,} tokens of prompts\n"
-        f"memory: about {found.memory / 1e9:.1f} GB, with {found.at_once:,} tokens in a pass with "
-        "gradients (estimate)\n"
-        f"time: about {found.minutes:.1f} minutes if all answers are as long as they may be: "
-        f"{found.sampling_seconds:.0f} s of sampling, {found.update_seconds:.0f} s of updates (estimate)\n"
-        f"the run: {found.steps:,} iterations, about {found.steps * found.minutes / 60:.1f} hours "
-        "without evaluations and slow environments"
+        f"one iteration: up to {result.answers:,} completions in "
+        f"{config.episodes_per_step:,} episodes ({result.answers_per_episode:,} per episode)\n"
+        f"tokens: up to {result.tokens:,} sampled, after {result.tokens_read:,} prompt tokens\n"
+        f"memory: about {result.memory / 1e9:.1f} GB, with {result.at_once:,} tokens per forward "
+        "and backward pass (estimate)\n"
+        f"time: about {result.minutes:.1f} minutes if all completions have the maximum length: "
+        f"{result.sampling_seconds:.0f} s of sampling, {result.update_seconds:.0f} s of updates "
+        "(estimate)\n"
+        f"whole run: {result.steps:,} iterations, about {result.steps * result.minutes / 60:.1f} "
+        "hours, without evaluations and slow environments"
     )
 
 
@@ -135,7 +138,7 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
     else:
         config = FitConfig(**given)
         out = Path(options.out or f"runs/{make_run_name(config.env, config.learner, config.seed)}")
-    if ranks.is_first_process():  # who finds a mistake ends the others too
+    if ranks.is_first_process():  # an error on this rank ends the other ranks too
         if not resume:
             run_folder.check_new_folder(out)
         check_run(config, saved=resume)
@@ -173,7 +176,7 @@ def _run_one(options: TrainOptions, given: Mapping[str, Any]) -> None:
 
 def _run_seeds(seeds: Sequence[int], given: Mapping[str, Any], options: TrainOptions) -> None:
     if options.stages is not None or "seed" in given:
-        raise ConfigError("--seeds takes the place of --seed, and is for runs without stages")
+        raise ConfigError("--seeds replaces --seed, and cannot be combined with stages")
     defaults = FitConfig()
     env, learner = (given.get(name, getattr(defaults, name)) for name in ("env", "learner"))
     out = options.out or f"runs/{make_run_name(env, learner, 'seeds')}"
@@ -185,7 +188,7 @@ def _run_stages(
     given: Mapping[str, Any],
     options: TrainOptions,
 ) -> None:
-    """Check all stages, run them, and print each one's result. ``given``: settings of all."""
+    """Check all stages, run them, and print their results. ``given``: the common settings."""
     from llmzoo.report.curves import plot_run
     from llmzoo.training import fit_stages
 
@@ -210,7 +213,7 @@ def _run_stages(
     for stage, result in zip(stages, results, strict=True):
         rows.append(evaluation_row(f"after {result.steps} of {stage['learner']}", result.after))
     print_table(EVALUATION_COLUMNS, rows)
-    print(f"{folder}: a run folder for each stage")
+    print(f"{folder}: one run folder per stage")
 
 
 def _print_continue_command(command: Sequence[str]) -> None:
@@ -221,18 +224,18 @@ def _print_continue_command(command: Sequence[str]) -> None:
 def merge_resume_settings(
     options: TrainOptions, given: Mapping[str, Any], hints: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings saved in a run folder, updated with the given settings that are ``CHANGEABLE_ON_RESUME``.
+    """The settings saved in a run folder, updated with those given settings that may change.
 
-    ``hints``: the types of all settings. Raises :class:`ConfigError` for a saved setting of another
-    type, and for a given option that contradicts a saved one.
+    ``hints``: the types of all settings. Raises :class:`ConfigError` for a saved setting of the
+    wrong type, and for a given option that contradicts a saved one.
     """
     run = Path(options.resume or "")
     if options.out is not None and Path(options.out).resolve() != run.resolve():
         raise ConfigError(f"--out {options.out} and --resume {run} are different folders")
     if not (run / "config.json").exists():
-        raise CheckpointError(f"{run} holds no run to resume")
+        raise CheckpointError(f"{run} contains no run to resume")
     saved = load_saved_settings(run, hints)
-    saved.pop("trust_remote_code", None)  # what a folder says of it does not count
+    saved.pop("trust_remote_code", None)  # a run folder must not grant this permission itself
     for name, value in given.items():
         if name == "steps":
             if value < saved.get("steps", 0):
@@ -245,18 +248,21 @@ def merge_resume_settings(
             value, saved.get(name)
         ):  # runs of earlier versions lack some settings
             raise ConfigError(
-                f"{run} was started with {name}={saved.get(name)!r}; it cannot be resumed with {value!r}"
+                f"{run} was started with {name}={saved.get(name)!r}; "
+                f"it cannot be resumed with {value!r}"
             )
     check_trusted(run, saved, given)
-    free = {name: value for name, value in given.items() if name in run_folder.CHANGEABLE_ON_RESUME}
-    if free.get("engine", saved.get("engine")) != saved.get("engine"):
-        free.setdefault("engine_args", {})  # those that were saved are the other engine's
-    return {**saved, **free}
+    changes = {
+        name: value for name, value in given.items() if name in run_folder.CHANGEABLE_ON_RESUME
+    }
+    if changes.get("engine", saved.get("engine")) != saved.get("engine"):
+        changes.setdefault("engine_args", {})  # the saved ones belong to the other engine
+    return {**saved, **changes}
 
 
 def _matches_saved(value: Any, saved: Any) -> bool:
-    """Whether an option agrees with a saved one; a mapping may give only some of its entries."""
-    value = json.loads(json.dumps(value))  # as it would have been saved
+    """Whether an option matches the saved one; of a mapping, only the given entries must match."""
+    value = json.loads(json.dumps(value))  # in the form in which it would be saved
     if isinstance(value, Mapping) and isinstance(saved, Mapping):
         return all(key in saved and saved[key] == item for key, item in value.items())
     return bool(value == saved)

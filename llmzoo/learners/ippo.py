@@ -11,7 +11,7 @@ from llmzoo.learners.configs.critics import ActorCriticConfig, IPPOConfig
 
 
 class IPPO(ActorCritic):
-    """Credit: GAE over the agent's own turns, its critic reading what the agent reads.
+    """Credit: GAE over the agent's own turns; the critic reads what the agent reads.
 
     An answer's advantage says how much better than expected the episode went afterwards. Rewards
     count when they are paid; ``lam`` sets how soon the critic's expectation replaces them. For each
@@ -29,9 +29,10 @@ class IPPO(ActorCritic):
 
 
 class PPO(IPPO):
-    """Credit: GAE over the turns of one agent playing alone.
+    """Credit: GAE over the turns of a single agent.
 
-    PPO (arXiv 1707.06347): environments with a choice of the number of agents are made with ``num_agents=1``.
+    PPO (arXiv 1707.06347): environments with a ``num_agents`` argument are created with
+    ``num_agents=1``.
     """
 
     env_defaults: ClassVar[Mapping[str, Any]] = ENV_DEFAULTS["ppo"]

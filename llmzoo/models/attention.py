@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from torch import Tensor
 from transformers import AttentionInterface
 
-from llmzoo.models.cpu_products import FastLinear, active_depth, gains
+from llmzoo.models.cpu_products import FastLinear, active_depth, is_faster_with_onednn
 
 ATTENTION_NAME = "llmzoo_layout"
 
@@ -62,7 +62,7 @@ def run_with_layout(
     ``model``: a causal language model of transformers, a ``PeftModel`` around one, or a model
     without an output layer. ``compiled``: its layers are compiled code.
     """
-    with use_layouts(model, fast=gains(model, len(ids)) and not compiled):
+    with use_layouts(model, fast=is_faster_with_onednn(model, len(ids)) and not compiled):
         states: Tensor = (
             model.get_decoder()(
                 input_ids=ids.unsqueeze(0),

@@ -36,7 +36,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, [..., O], of ``input`` [..., I] and ``weight`` [O, I]; differentiable once by oneDNN."""
-    if not _gains(input, weight, bias):
+    if not _product_is_faster(input, weight, bias):
         return F.linear(input, weight, bias)
     x = input.reshape(-1, input.shape[-1])
     if torch.is_grad_enabled():
@@ -48,7 +48,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
     """grad.T @ x, [O, I], for ``grad`` [N, O] and ``x`` [N, I]."""
-    if grad.shape[1] * x.shape[1] < _MIN_GRADIENT or not _gains(grad.T, x.T):
+    if grad.shape[1] * x.shape[1] < _MIN_GRADIENT or not _product_is_faster(grad.T, x.T):
         return grad.T @ x
     # oneDNN copies what it is given transposed, and the first operand costs more: it is the narrower one
     narrow, wide = (x, grad) if grad.shape[1] > x.shape[1] else (grad, x)
@@ -131,7 +131,7 @@ def can_pack_weight(weight: Tensor) -> bool:
     )
 
 
-def gains(model: nn.Module, tokens: int) -> bool:
+def is_faster_with_onednn(model: nn.Module, tokens: int) -> bool:
     """Whether a pass of this many tokens through a model has a product that is faster by oneDNN."""
     return (
         prefers_onednn()
@@ -164,7 +164,7 @@ def _largest_weight(model: nn.Module) -> int:
     return int(config.hidden_size * max(config.hidden_size, config.intermediate_size))
 
 
-def _gains(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
+def _product_is_faster(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
     return (
         not torch.compiler.is_compiling()
         and x.ndim >= 2

@@ -1,8 +1,8 @@
 """Log-probabilities of given completions, with gradients.
 
-Each prompt is read once for all its completions, without padding (packing.py). A model whose
-attention :mod:`.attention` does not support, or :mod:`.fused` on a GPU, reads padded rows of prompt
-and completion instead.
+The model processes each prompt once for all its completions, without padding (packing.py). If
+:mod:`.attention` (on a GPU, :mod:`.fused`) does not support the model, it processes padded rows of
+prompt and completion instead.
 
 Shapes: B prompts, N = sum of completions over the prompts, C completion tokens (right-padded),
 H hidden size, V vocabulary.
@@ -24,15 +24,15 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from llmzoo.errors import ConfigError
 from llmzoo.models import attention, recurrent
 from llmzoo.models.compiling import compile_layers
-from llmzoo.models.cpu_products import gains
+from llmzoo.models.cpu_products import is_faster_with_onednn
 from llmzoo.models.packing import PackedTexts, Segments, pack_groups
 from llmzoo.models.padded import completion_logits, left_pad, token_positions
 from llmzoo.models.sampling import Sampling
 from llmzoo.models.scoring import score, score_logits
 
-_MIN_HEAD_SIZE = 16  # numbers of a head that fused.py can read
+_MIN_HEAD_SIZE = 16  # smallest attention head that fused.py supports
 _CHECKPOINT: dict[str, Any] = {"use_reentrant": False, "preserve_rng_state": False}
-_Around = Callable[[], AbstractContextManager[None]]
+_LayerContext = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Likelihood:
     ``logprobs`` are log-probabilities under the sampling distribution, and ``entropy`` is that
     distribution's entropy in nats. All are float32 [N, C] and 0 at padding.
 
-    Three fields are None unless they are asked for. ``top`` (bool [N, C]) is True where no other
+    Three fields are None unless requested. ``top`` (bool [N, C]) is True where no other
     token was more likely. ``hidden`` [N, C, H] is the state from which the model predicts token c,
     so ``hidden[:, 0]`` belongs to the prompt's last token; its values at padding are arbitrary.
-    ``divergence`` [N, C], 0 at padding, is that from a teacher's distribution at each token.
+    ``divergence`` [N, C] is the divergence from a teacher's distribution, 0 at padding.
     """
 
     logprobs: Tensor
@@ -70,9 +70,9 @@ def likelihood(
 ) -> Likelihood:
     """The likelihood of ``completions[b]`` after ``prompts[b]``, with rows in that order.
 
-    ``recompute``: turns gradient checkpointing on. It is called before each run of a layer; see
-    :func:`checkpoint_layers`. ``compiled``: with gradients, the layers run as compiled code
-    (:mod:`.compiling`).
+    ``recompute``: turns on gradient checkpointing, and is called before each run of a layer; see
+    :func:`checkpoint_layers`. ``compiled``: run the layers as compiled code (:mod:`.compiling`) if
+    gradients are enabled.
     """
     rows = [ids for group in completions for ids in group]
     targets = torch.tensor([token for ids in rows for token in ids], device=model.device)
@@ -81,12 +81,12 @@ def likelihood(
         compiled_code = (
             compile_layers(model) if compiled and torch.is_grad_enabled() else nullcontext()
         )
-        fast = not compiled and gains(model, len(row.ids))
+        fast = not compiled and is_faster_with_onednn(model, len(row.ids))
         with compiled_code, _forward_context(model, recompute, fast=fast) as recomputes:
             states = attention.run_with_layout(
                 model, row.ids, row.positions, row, compiled=compiled
             )[row.predicts]
-        chosen, entropy, tops = score(
+        logprobs, entropy, is_top = score(
             model.get_output_embeddings(),
             states,
             targets,
@@ -96,27 +96,32 @@ def likelihood(
             top=top,
         )
     else:
-        with _record_head_inputs(model) as read, _forward_context(model, recompute) as recomputes:
-            get_logits = (
+        with (
+            _record_head_inputs(model) as head_inputs,
+            _forward_context(model, recompute) as recomputes,
+        ):
+            compute_logits = (
                 recurrent.completion_logits if recurrent.carries_state(model) else completion_logits
             )
-            logits, slots = get_logits(model, prompts, completions, pad_id)
-        states = read[0].flatten(0, 1)[slots]
-        scored = partial(checkpoint, score_logits, **_CHECKPOINT) if recomputes else score_logits
-        chosen, entropy, tops = scored(logits, targets, sampling, top)
-    cells = Segments([len(ids) for ids in rows], model.device)
-    mask = cells.real.float()
+            logits, slots = compute_logits(model, prompts, completions, pad_id)
+        states = head_inputs[0].flatten(0, 1)[slots]
+        score_function = (
+            partial(checkpoint, score_logits, **_CHECKPOINT) if recomputes else score_logits
+        )
+        logprobs, entropy, is_top = score_function(logits, targets, sampling, top)
+    segments = Segments([len(ids) for ids in rows], model.device)
+    mask = segments.real.float()
     return Likelihood(
-        cells.grid(chosen) * mask,
-        cells.grid(entropy) * mask,
+        segments.grid(logprobs) * mask,
+        segments.grid(entropy) * mask,
         mask,
-        None if tops is None else cells.grid(tops) & cells.real,
-        cells.grid(states) if hidden else None,
+        None if is_top is None else segments.grid(is_top) & segments.real,
+        segments.grid(states) if hidden else None,
     )
 
 
 def _can_pack(model: Any) -> bool:
-    """Whether there is a kernel for packed rows on the model's device."""
+    """Whether the model's device has an attention kernel for packed rows."""
     return model.device.type == "cpu" or attention.head_size(model.config) >= _MIN_HEAD_SIZE
 
 
@@ -127,7 +132,9 @@ def _pack(
 ) -> Any:
     if device.type == "cpu":
         return pack_groups(prompts, completions, device)
-    from llmzoo.models.fused import PackedTree  # takes seconds to import; unused on a CPU
+    from llmzoo.models.fused import (
+        PackedTree,
+    )  # the import takes seconds, and a CPU does not need it
 
     return PackedTree(prompts, completions, device)
 
@@ -140,20 +147,20 @@ def last_states(
     *,
     recompute: Callable[[], None] | None = None,
 ) -> Tensor:
-    """The hidden states [sum of counts, H] at the last ``counts[b]`` tokens of each text, in order.
+    """The hidden states [sum of counts, H] of the last ``counts[b]`` tokens of each text, in order.
 
-    The last state of a text predicts its continuation, like ``hidden[:, 0]`` of a likelihood.
-    ``model``: may lack an output layer. ``recompute``: as for :func:`likelihood`.
+    A text's last state predicts its next token, like ``hidden[:, 0]`` of a likelihood.
+    ``model`` does not need an output layer. ``recompute``: as for :func:`likelihood`.
     """
     if attention.is_supported(model.config):
         packed = PackedTexts(texts, model.device)
-        with _forward_context(model, recompute, fast=gains(model, len(packed.ids))):
+        with _forward_context(model, recompute, fast=is_faster_with_onednn(model, len(packed.ids))):
             states = attention.run_with_layout(model, packed.ids, packed.positions, packed)
         width = packed.segments.width
-        cells = _tail_indices([b * width + len(text) for b, text in enumerate(texts)], counts)
-        return states[packed.segments.source[cells.to(model.device)]]
+        tails = _tail_indices([b * width + len(text) for b, text in enumerate(texts)], counts)
+        return states[packed.segments.source[tails.to(model.device)]]
     if recurrent.carries_state(model):
-        ids, mask = (part.to(model.device) for part in recurrent.right_pad(texts, pad_id))
+        ids, mask = (tensor.to(model.device) for tensor in recurrent.right_pad(texts, pad_id))
         with _forward_context(model, recompute):
             states = model.get_decoder()(input_ids=ids, attention_mask=mask, use_cache=False)
         tails = _tail_indices(
@@ -172,7 +179,7 @@ def last_states(
 def _tail_indices(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
     """The ``counts[b]`` indices before each of the ``ends``."""
     return torch.tensor(
-        [at for end, count in zip(ends, counts, strict=True) for at in range(end - count, end)],
+        [i for end, count in zip(ends, counts, strict=True) for i in range(end - count, end)],
         dtype=torch.long,
     )
 
@@ -181,47 +188,47 @@ def _tail_indices(ends: Sequence[int], counts: Sequence[int]) -> Tensor:
 def _forward_context(
     model: Any, recompute: Callable[[], None] | None, *, fast: bool = False
 ) -> Iterator[bool]:
-    """The context of a forward pass. Yields whether the backward pass runs the layers again.
+    """The context of a forward pass. Yields whether the backward pass recomputes the layers.
 
-    ``fast``: with oneDNN's products, as in the forward pass.
+    ``fast``: the recomputation multiplies with oneDNN, as the forward pass does.
     """
     if recompute is None or not torch.is_grad_enabled():
         yield False
         return
-    prepare, layouts = recompute, attention.is_supported(model.config)
+    before_layer, has_layouts = recompute, attention.is_supported(model.config)
 
     @contextmanager
-    def around() -> Iterator[None]:
-        prepare()
-        with attention.use_layouts(model, fast=fast) if layouts else nullcontext():
+    def layer_context() -> Iterator[None]:
+        before_layer()
+        with attention.use_layouts(model, fast=fast) if has_layouts else nullcontext():
             yield
 
-    with checkpoint_layers(model, around):
+    with checkpoint_layers(model, layer_context):
         yield True
 
 
 @contextmanager
 def _record_head_inputs(model: Any) -> Iterator[list[Tensor]]:
     """Collect the input [rows, tokens, H] of the output layer at each forward pass."""
-    read: list[Tensor] = []
+    head_inputs: list[Tensor] = []
     handle = model.get_output_embeddings().register_forward_pre_hook(
-        lambda _, inputs: read.append(inputs[0])
+        lambda _, inputs: head_inputs.append(inputs[0])
     )
     try:
-        yield read
+        yield head_inputs
     finally:
         handle.remove()
 
 
 @contextmanager
-def checkpoint_layers(model: nn.Module, around: _Around) -> Iterator[None]:
+def checkpoint_layers(model: nn.Module, layer_context: _LayerContext) -> Iterator[None]:
     """Gradient checkpointing: within this context each layer keeps only its inputs.
 
-    The backward pass runs the layers again (Chen et al., arXiv 1604.06174). ``around`` is entered
-    at both runs, to restore state beside the inputs, such as the active adapter. transformers' own
-    switch works only in training mode, where dropout is on, and a likelihood has no dropout. A
-    forward pass in this context must not use a key-value cache: the second run would extend it
-    again.
+    The backward pass runs the layers again (Chen et al., arXiv 1604.06174). Both runs enter
+    ``layer_context``, which restores any state other than the inputs, such as the active adapter.
+    transformers' own option works only in training mode, where dropout is on, and a likelihood has
+    no dropout. A forward pass in this context must not use a key-value cache: the second run would
+    extend it again.
 
     Raises :class:`ConfigError` for a model without layers that transformers can checkpoint.
     """
@@ -231,14 +238,14 @@ def checkpoint_layers(model: nn.Module, around: _Around) -> Iterator[None]:
             f"{type(model).__name__} has no layers that transformers can checkpoint: "
             "set gradient_checkpointing=False"
         )
-    before = [layer.__dict__.get("forward") for layer in layers]
+    original_forwards = [layer.__dict__.get("forward") for layer in layers]
     for layer in layers:
-        # the instance's attribute hides the class's method until it is deleted
-        layer.forward = partial(_checkpoint, layer, layer.forward, around)
+        # the instance attribute overrides the class's method until it is deleted
+        layer.forward = partial(_checkpoint, layer, layer.forward, layer_context)
     try:
         yield
     finally:
-        for layer, forward in zip(layers, before, strict=True):
+        for layer, forward in zip(layers, original_forwards, strict=True):
             del layer.forward
             if forward is not None:
                 layer.forward = forward
@@ -247,17 +254,17 @@ def checkpoint_layers(model: nn.Module, around: _Around) -> Iterator[None]:
 def _checkpoint(
     layer: nn.Module,
     forward: Callable[..., Any],
-    around: _Around,
+    layer_context: _LayerContext,
     *inputs: Any,
-    **settings: Any,
+    **kwargs: Any,
 ) -> Any:
     def run(*inputs: Any) -> Any:
         layer.eval()  # no dropout, even if training mode was switched on before the backward pass
-        with around():
-            return forward(*inputs, **settings)
+        with layer_context():
+            return forward(*inputs, **kwargs)
 
     return checkpoint(run, *inputs, **_CHECKPOINT)
 
 
 def do_nothing() -> None:
-    """A ``recompute`` for layers that depend only on their inputs."""
+    """The ``recompute`` callback for layers whose output depends only on their inputs."""

@@ -133,8 +133,8 @@ class _Layer:
         return self.qkv, self.out, self.gate_up, self.down
 
 
-def gains_on_cpu(model: Any) -> bool:
-    """Whether a model gains on a CPU: it is supported, small, and computes in full precision."""
+def is_faster_on_cpu(model: Any) -> bool:
+    """Whether a LlamaBody is faster on a CPU: the model is supported, small, and in full precision."""
     most = _MAX_PACKED_WEIGHTS if prefers_onednn() else _MAX_CPU_WEIGHTS
     return (
         is_supported(model)

@@ -32,7 +32,9 @@ class SharedPrefixDecoder:
         self, model: Any, prompts: Sequence[Sequence[int]], counts: Sequence[int], room: int
     ):
         self._model = model
-        self._llama_body = llama_body.LlamaBody(model) if llama_body.gains_on_cpu(model) else None
+        self._llama_body = (
+            llama_body.LlamaBody(model) if llama_body.is_faster_on_cpu(model) else None
+        )
         self._room, self._token_count = room, 0
         read = CachedPrompts(prompts, model.device)
         states = attention.run_with_layout(model, read.ids, read.positions, read)

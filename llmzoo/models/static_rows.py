@@ -21,12 +21,12 @@ _WASTE = 4  # slots for each row, beyond which rounding up costs more than a gra
 _SHRINKS = 0.5  # share of the slots that is left, at which the rest moves to a smaller step
 
 
-def gains_on_gpu(model: Any) -> bool:
-    """Whether a model gains from static steps: it is on a GPU, supported, and small beside its memory.
+def is_faster_on_gpu(model: Any) -> bool:
+    """Whether static steps speed up a model: it is on a GPU, supported, and small for its memory.
 
-    Sharded weights are gathered somewhere else each time, where a graph would not find them.
+    Not with sharded weights: each gather puts them at another address, and a graph needs fixed ones.
     """
-    return model.device.type == "cuda" and steps_of_model(model).gains(model)
+    return model.device.type == "cuda" and steps_of_model(model).is_faster(model)
 
 
 def make_static_rows(
@@ -45,7 +45,7 @@ def make_static_rows(
     ``adapters``: the names of several, in alphabetical order; by default the model as it computes.
     ``adapter_of[b]``: which of them the prompt has, in ascending order.
     """
-    if not prompts or not gains_on_gpu(model):
+    if not prompts or not is_faster_on_gpu(model):
         return None
     known = steps_of_model(model)
     if len(adapters) > 1 and not known.shares(model, adapters):
@@ -55,7 +55,7 @@ def make_static_rows(
     shape = StepShape.for_call(
         counts, lengths, sampling.max_new_tokens, adapter_of, max(1, len(adapters))
     )
-    size = shape.tokens * llama_body.cache_bytes(model)
+    size = shape.cached_tokens * llama_body.cache_bytes(model)
     if shape.slots > _WASTE * sum(counts) or size > _STEP_SHARE * step_pool.total_memory(
         model.device
     ):
@@ -102,7 +102,7 @@ class StaticRows:
             kept = CachedPrompts([prompts[b] for b in prompt_numbers], self._device)
             states = attention.run_with_layout(model, kept.ids, kept.positions, kept)
             places = self._indices([self._places[b] for b in prompt_numbers])
-            self._step.read(places, kept.kept)
+            self._step.load_prompts(places, kept.kept)
             logits = model.get_output_embeddings()(states[kept.ends])
             if first is None:
                 first = logits.new_zeros(shape.prompts, shape.rows, logits.shape[-1])
@@ -119,7 +119,7 @@ class StaticRows:
             else:
                 self._step.sample(self._first)
             self._count += 1
-        return self._step.found[begun : self._count].index_select(2, self._slots)
+        return self._step.samples[begun : self._count].index_select(2, self._slots)
 
     def keep(self, rows: Sequence[int]) -> None:
         kept, old, before = self._indices(rows), self._step, self._slots
@@ -128,9 +128,9 @@ class StaticRows:
         counts = Counter(prompt_of)  # in ascending order, as the rows are
         lengths = [self._lengths[b] for b in counts]
         adapter_of = [self._adapter_of[b] for b in counts]
-        others_places = self._indices([self._places[b] for b in counts])
+        other_places = self._indices([self._places[b] for b in counts])
         shape = StepShape.for_call(
-            [*counts.values()], lengths, old.shape.room, adapter_of, old.shape.adapters
+            [*counts.values()], lengths, old.shape.new_tokens, adapter_of, old.shape.adapters
         )
         if shape.slots > _SHRINKS * old.shape.slots:
             self._slots, self._prompt_of = before[kept], prompt_of
@@ -138,7 +138,7 @@ class StaticRows:
         cached_tokens = self._count - 1  # the newest token has no keys and values yet
         self._begin(shape, lengths, [*counts.values()], adapter_of, cached_tokens)
         places = self._indices(self._places)
-        self._step.take(old, self._slots, before[kept], places, others_places, cached_tokens)
+        self._step.copy_rows(old, self._slots, before[kept], places, other_places, cached_tokens)
         self._steps.release(old, *self._settings)
 
     def close(self) -> None:
@@ -159,13 +159,13 @@ class StaticRows:
         self._adapter_of, self._places = adapter_of, shape.places(adapter_of)
         self._slots = self._indices([self._places[b] * shape.rows + row for b, row in rows])
         self._step = self._steps.take(shape, *self._settings)
-        self._step.begin(dict(zip(self._places, lengths, strict=True)), cached_tokens)
+        self._step.reset(dict(zip(self._places, lengths, strict=True)), cached_tokens)
 
     def _load_noise(self) -> None:
         """Bring the numbers of the tokens that are sampled next, as many as are drawn together."""
         numbers = self._uniforms.block(self._count)
         if numbers is not None and not self._settings[1]:
-            room = self._step.shape.room - self._count
+            room = self._step.shape.new_tokens - self._count
             uniforms = numbers[:room].index_select(1, self._numbers)
             into = self._step.uniforms[self._count : self._count + len(uniforms)]
             into.index_copy_(1, self._slots, uniforms)

@@ -45,7 +45,8 @@ class StepPool:
         with _LOCK:
             _IDLE_STEPS[self._key(step.shape, sampling, greedy)] = step
             while (
-                len(_IDLE_STEPS) > 1 and sum(each.size for each in [*_IDLE_STEPS.values()]) > most
+                len(_IDLE_STEPS) > 1
+                and sum(idle.cache_bytes for idle in [*_IDLE_STEPS.values()]) > most
             ):
                 _IDLE_STEPS.popitem(last=False)
 
@@ -88,13 +89,13 @@ class ModelSteps:
         self._alone: dict[Any, StepPool] = {}
         self._joint: dict[Any, StepPool] = {}
 
-    def gains(self, model: Any) -> bool:
+    def is_faster(self, model: Any) -> bool:
         key = self._state(model)
         if key not in self._answers:
-            self._answers[key] = self._gains(model)
+            self._answers[key] = self._is_faster(model)
         return self._answers[key]
 
-    def _gains(self, model: Any) -> bool:
+    def _is_faster(self, model: Any) -> bool:
         if self._sharded or not llama_body.is_supported(model):
             return False
         adapters = len(getattr(model, "peft_config", {}))

@@ -49,7 +49,7 @@ from llmzoo.models.precision import (
     weight_dtype,
 )
 from llmzoo.models.self_test import check_family
-from llmzoo.models.static_rows import gains_on_gpu
+from llmzoo.models.static_rows import is_faster_on_gpu
 from llmzoo.policies.base import (
     NoiseKeys,
     OnComplete,
@@ -263,7 +263,7 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         """Adapters of a model share a call where they share the steps of a GPU."""
         if self.adapter is None or self.sampler is not None or not self.cuda_graphs:
             return id(self)
-        if not gains_on_gpu(self.model):
+        if not is_faster_on_gpu(self.model):
             return id(self)
         return (
             type(self),

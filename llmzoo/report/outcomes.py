@@ -1,4 +1,4 @@
-"""What runs of several settings have reached: the tables of ``llmzoo bench``, read from run folders."""
+"""Compares runs of several settings: the tables of ``llmzoo bench``, made from run folders."""
 
 from __future__ import annotations
 
@@ -14,33 +14,38 @@ _TASK_FIELDS = ("ids", "solved", "returns")
 
 
 def outcome_tables(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
-    """The table of success, and that of the paired tests, of the runs that have ended.
+    """The success table and the table of paired tests, from the runs that have ended.
 
-    Each is ``{"about", "head", "rows"}``. Nothing is returned for a single group, and no tests where
-    files are damaged or of an earlier version.
+    Each table is ``{"about", "head", "rows"}``. A single group has no tables. The paired tests are
+    left out if files are damaged or from an earlier version.
     """
-    named = zip(groups, _env_and_learner_names(groups), strict=True)
-    rows = [_bench_row(run, *name) for group, name in named for run in group.runs if run.has_ended]
+    names = _env_and_learner_names(groups)
+    rows = [
+        _bench_row(run, env, learner)
+        for group, (env, learner) in zip(groups, names, strict=True)
+        for run in group.runs
+        if run.has_ended
+    ]
     if len(groups) < 2 or not rows:
         return []
     head, lines = bench.table_grid(rows)
-    found = [{"about": bench.table_caption(rows), "head": head, "rows": lines}]
+    tables = [{"about": bench.table_caption(rows), "head": head, "rows": lines}]
     try:
         about, head, lines = bench_tests.tests_grid(bench_tests.run_paired_tests(rows))
     except (LookupError, TypeError, ValueError, ArithmeticError):
-        return found
-    return [*found, *([{"about": about, "head": head, "rows": lines}] if about else [])]
+        return tables
+    return [*tables, *([{"about": about, "head": head, "rows": lines}] if about else [])]
 
 
 def _env_and_learner_names(groups: Sequence[RunGroup]) -> list[tuple[str, str]]:
-    """The environment with the arguments that differ, and the learner with its own differences."""
+    """The environment and the learner of each group, with the settings that differ."""
     configs = [group.runs[0].config for group in groups]
     envs = []
     for config in configs:
-        same = [c.get("env_args", {}) for c in configs if c["env"] == config["env"]]
+        same_env = [c.get("env_args", {}) for c in configs if c["env"] == config["env"]]
         env_args = dict(flatten(config.get("env_args", {}), "."))
         differing_args = [
-            f"{name}={env_args[name]}" for name in differing_settings(same) if name in env_args
+            f"{name}={env_args[name]}" for name in differing_settings(same_env) if name in env_args
         ]
         envs.append(" ".join([str(config["env"]), *differing_args]))
     learners = [
@@ -51,7 +56,7 @@ def _env_and_learner_names(groups: Sequence[RunGroup]) -> list[tuple[str, str]]:
 
 
 def _bench_row(run: RunData, env: str, learner: str) -> Mapping[str, Any]:
-    """A run that has ended, as a row of :mod:`llmzoo.report.bench`."""
+    """A run that has ended, as a row for :mod:`llmzoo.report.bench`."""
     after: Mapping[str, Any] = run.after or {}
     before: Mapping[str, Any] = run.before or {}
     return {

@@ -1,9 +1,9 @@
-"""Checkpoints: written whole or not at all, without pickle.
+"""Checkpoints, written atomically and without pickle.
 
 A checkpoint is a folder ``step_000120/`` with one transformers folder for each policy, the state
-of the learner's updater (such as ``policy.optimizer.safetensors``), and ``state.json``. It is
-written under another name and renamed when complete. All randomness of a run is derived from its seed and the number of the
-iteration, so weights, optimiser and iteration are the whole state.
+of the learner's optimisers (such as ``policy.optimizer.safetensors``), and ``state.json``. It is
+written under a temporary name and renamed when complete. All randomness of a run is derived from
+its seed and the iteration number, so weights, optimiser state and iteration are the whole state.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def save(
 ) -> Path:
     """Write the checkpoint of iteration ``step``.
 
-    The newest ``keep`` stay, and the one with the highest ``mean_return``: that of the iterations just
-    before it, or of the training tasks that checkpoints play.
+    Keeps the newest ``keep`` checkpoints and the one with the highest ``mean_return``. That is the
+    mean return of the iterations just before the checkpoint, or on the training tasks that it
+    plays.
 
-    All ranks of a run call this, with a folder that they share.
-    ``tokens``: sampled in the run so far. Raises :class:`CheckpointError` where it cannot be
-    written, and leaves the earlier ones as they are.
+    All ranks of a run call this, with a shared folder. ``tokens``: sampled in the run so far.
+    Raises :class:`CheckpointError` if the checkpoint cannot be written; earlier ones remain intact.
     """
     final = folder / f"step_{step:06d}"
     partial = folder / f"{files.TEMPORARY_PREFIX}{step:06d}"
@@ -60,17 +60,17 @@ def save(
     except (OSError, SafetensorError) as error:
         files.remove(partial)
         raise CheckpointError(
-            f"the checkpoint of iteration {step} cannot be written to {folder} ({error}); those "
-            "before it are whole"
+            f"the checkpoint of iteration {step} cannot be written to {folder} ({error}); earlier "
+            "checkpoints are intact"
         ) from error
     ranks.barrier()
     return final
 
 
-def _finalize(partial: Path, final: Path, engine: Engine, reached: Mapping[str, Any]) -> None:
+def _finalize(partial: Path, final: Path, engine: Engine, progress: Mapping[str, Any]) -> None:
     state = {
         "format": _FORMAT,
-        **reached,
+        **progress,
         "policies": sorted(engine.policies),
         "torch_rng": torch.get_rng_state().numpy().tobytes().hex(),
     }
@@ -84,23 +84,23 @@ def _finalize(partial: Path, final: Path, engine: Engine, reached: Mapping[str, 
 
 
 def _remove_old(folder: Path, keep: int) -> None:
-    found = list_checkpoints(folder)
-    best = max(reversed(found), key=_mean_return)  # the newest of those that earn the same
-    for old in found[:-keep]:
+    checkpoints = list_checkpoints(folder)
+    best = max(reversed(checkpoints), key=_mean_return)  # of equals, the newest
+    for old in checkpoints[:-keep]:
         if old != best:
             files.remove(old)
 
 
 def _mean_return(checkpoint: Path) -> float:
-    """As ``state.json`` says; that of a link, or of a checkpoint that cannot be read, is the lowest."""
+    """The mean return in ``state.json``; -inf for a symlink or an unreadable checkpoint."""
     try:
         state = (
             None if checkpoint.is_symlink() else files.read_json_object(checkpoint / "state.json")
         )
     except CheckpointError:
         state = None
-    found = (state or {}).get("mean_return")
-    return found if isinstance(found, float) and math.isfinite(found) else -math.inf
+    value = (state or {}).get("mean_return")
+    return value if isinstance(value, float) and math.isfinite(value) else -math.inf
 
 
 def latest_checkpoint(folder: Path) -> Path | None:
@@ -110,33 +110,33 @@ def latest_checkpoint(folder: Path) -> Path | None:
 
 
 def load(checkpoint: Path, engine: Engine) -> tuple[int, int]:
-    """Put a checkpoint's state into ``engine``; returns its iteration, and the tokens until then.
+    """Load a checkpoint into ``engine``; return its iteration and the tokens sampled so far.
 
-    Raises :class:`CheckpointError` for one that is incomplete, or of another run.
+    Raises :class:`CheckpointError` if it is incomplete or belongs to another run.
     """
     state = files.read_json_object(checkpoint / "state.json")
     if state is None:
         raise CheckpointError(f"{checkpoint} is not a checkpoint: it has no state.json")
     if state.get("format") != _FORMAT:
         raise CheckpointError(
-            f"{checkpoint} was written in form {state.get('format')}, this is form {_FORMAT}: "
-            "its model folders load as models, but the run cannot go on from it"
+            f"{checkpoint} has format {state.get('format')}, and this version needs "
+            f"format {_FORMAT}: its model folders load as models, but the run cannot be resumed from it"
         )
     if state.get("policies") != sorted(engine.policies):
         raise CheckpointError(
-            f"{checkpoint} holds policies {state.get('policies')}, "
+            f"{checkpoint} contains policies {state.get('policies')}, "
             f"this run trains {sorted(engine.policies)}"
         )
     try:
         step, tokens = int(state["step"]), int(state["tokens"])
-        raw = torch.frombuffer(bytearray.fromhex(state["torch_rng"]), dtype=torch.uint8)
-        if step < 0 or tokens < 0 or raw.shape != torch.get_rng_state().shape:
-            raise ValueError("state.json holds numbers that no run has written")
+        rng_state = torch.frombuffer(bytearray.fromhex(state["torch_rng"]), dtype=torch.uint8)
+        if step < 0 or tokens < 0 or rng_state.shape != torch.get_rng_state().shape:
+            raise ValueError("state.json contains invalid values")
         engine.load(checkpoint)
-        torch.set_rng_state(raw)
+        torch.set_rng_state(rng_state)
     except CheckpointError:
         raise
-    # files that are absent, cut short or unreadable, and weights of another shape
+    # files that are missing, truncated or unreadable, or weights of another shape
     except (OSError, LookupError, TypeError, ValueError, SafetensorError, RuntimeError) as error:
         raise CheckpointError(f"{checkpoint} cannot be loaded: {error}") from error
     return step, tokens

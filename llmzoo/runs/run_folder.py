@@ -52,7 +52,7 @@ def locked(run: Path, *, resume: bool) -> Iterator[None]:
     link or device, or if there is no run to resume.
     """
     if resume and not (run / "config.json").exists():
-        raise CheckpointError(f"{run} holds no run to resume")
+        raise CheckpointError(f"{run} contains no run to resume")
     try:
         run.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -146,7 +146,7 @@ def check_unchanged(run: Path, config: Mapping[str, Any]) -> None:
     """Raise :class:`CheckpointError` unless the run has these settings, but for those in ``CHANGEABLE_ON_RESUME``."""
     saved = read_config(run)
     if saved is None:
-        raise CheckpointError(f"{run} holds no run to resume")
+        raise CheckpointError(f"{run} contains no run to resume")
     now = as_json(config)
     if changed := changed_settings(saved, now, without=CHANGEABLE_ON_RESUME):
         raise CheckpointError(

@@ -35,7 +35,7 @@ def main() -> int:
         "--inside", action="store_true", help="also the harms as candidates of both kinds of check"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="attacks, * as in file names")
-    parser.add_argument("--lanes", type=int, default=4, help="attacks at a time")
+    parser.add_argument("--trainers", type=int, default=4, help="attacks at the same time")
     parser.add_argument("--json", action="store_true", help="records instead of the table")
     options = parser.parse_args()
     names = [attack.name for attack in ATTACKS]
@@ -52,7 +52,7 @@ def main() -> int:
     if options.rivals:
         asked[with_rivals] = [*asked.get(with_rivals, []), *RIVALS]
     for who, wanted in asked.items():
-        for record in run_suite(who, wanted, names, options.lanes):
+        for record in run_suite(who, wanted, names, options.trainers):
             records.append(record)
             if options.json:
                 print(json.dumps(record), flush=True)

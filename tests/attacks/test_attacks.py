@@ -41,7 +41,7 @@ def test_no_attack_succeeds(who, column):
     assert sum(record.get("outcome") == "stopped" for record in records) >= FEWEST
 
 
-@pytest.mark.long("every attack in 32 columns, those of other sandboxes too: ten minutes")
+@pytest.mark.long("every attack in 32 columns, including other sandboxes: ten minutes")
 def test_the_whole_table():
     command = [sys.executable, "-m", "tests.attacks", "--rivals", "--processes", "--inside"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)

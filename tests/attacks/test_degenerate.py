@@ -61,7 +61,7 @@ def test_no_degenerate_policy_earns_more_than_the_amateur(id, form, monkeypatch)
     assert not paying(id, form, tasks=TASKS)
 
 
-@pytest.mark.long("seven policies for every agent of every form, 30 tasks each")
+@pytest.mark.long("seven policies for every agent in every variant, 30 tasks each")
 def test_no_degenerate_policy_earns_more_than_the_amateur_in_any_form():
     every = [(id, form) for id in llmzoo.list_envs() for form in forms(id)]
     assert not [(id, found) for id, form in every if (found := paying(id, form, tasks=30))]

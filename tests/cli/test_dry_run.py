@@ -60,15 +60,15 @@ def test_the_answers_of_a_deep_joint_tree(dry):
 
 def test_the_text_says_estimate(dry):
     said = dry("--learner", "grpo")
-    assert said.out.startswith("an iteration: up to ")
+    assert said.out.startswith("one iteration: up to ")
     assert said.out.count("(estimate)") == 2
-    assert "an episode)" in said.out
+    assert "per episode)" in said.out
 
 
 def test_what_has_no_dry_run(llmzoo):
     said = llmzoo("train", "--resume", "runs/a", "--dry_run")
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "--dry_run is of one new run" in said.err
+    assert "--dry_run is for a single new run" in said.err
     said = llmzoo("train", "--engine", "ray", "--dry_run", "--model", "tiny")
     assert "a dry run is of one process and engine='local'" in said.err
 

@@ -128,7 +128,7 @@ def test_a_record_is_resumed_and_the_token_is_given(tmp_path):
         (["--policy", "tinny", "--port", "0"], "Did you mean 'tiny'"),
         (["--agent.b_1.policy", "tiny", "--port", "0"], "unknown agent 'b_1'"),
         (["--agent.a_0.temprature", "1"], "Did you mean 'temperature'"),
-        (["--resume", "--port", "0"], "holds no run to resume"),
+        (["--resume", "--port", "0"], "contains no run to resume"),
     ],
 )
 def test_mistakes(llmzoo, tmp_path, monkeypatch, options, why):

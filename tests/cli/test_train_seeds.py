@@ -62,9 +62,9 @@ def test_an_interrupted_seed_goes_on(llmzoo, model_folder, tmp_path, monkeypatch
     [
         (("--seeds", "0,x"), "--seeds must be integers separated by commas, got '0, x'"),
         (("--seeds", "0,1,0"), "--seeds has a seed twice: 0, 1, 0"),
-        (("--seeds", "0,1", "--seed", "2"), "takes the place of --seed"),
+        (("--seeds", "0,1", "--seed", "2"), "replaces --seed"),
         (("--seeds", "0,1", "--resume", "runs/x"), "repeat the same command"),
-        (("--seeds", "0,1", "--dry_run"), "of one new run"),
+        (("--seeds", "0,1", "--dry_run"), "for a single new run"),
         (("--seeds", "0,1", "--learner", "magpro"), "Did you mean 'magrpo'"),
     ],
 )

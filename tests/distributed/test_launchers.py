@@ -70,7 +70,7 @@ def test_the_page_has_such_commands():
     [
         command
         if "--parallel fsdp" in command
-        else pytest.param(command, marks=pytest.mark.long("other launchers of two ranks"))
+        else pytest.param(command, marks=pytest.mark.long("further launchers, with two ranks"))
         for command in RUNS
     ],
 )

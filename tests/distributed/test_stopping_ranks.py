@@ -77,7 +77,9 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     "parallel",
     [
         "fsdp",  # all ranks save, so they must agree on where to stop
-        pytest.param("ddp", marks=pytest.mark.long("a stop where one rank saves for all")),
+        pytest.param(
+            "ddp", marks=pytest.mark.long("stopping a run in which one rank saves for all")
+        ),
     ],
 )
 def test_both_processes_end_the_iteration(parallel, tmp_path):

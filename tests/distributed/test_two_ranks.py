@@ -31,7 +31,7 @@ CHOSEN = {
     "fsdp": ["magrpo", "at_grpo", "ippo", "ippo_head", "mappo", "dpo", "opd", "few", "named_mixed"],
     "ddp": ["magrpo", "ippo", "sft", "madpo", "gdpo", "opd_lora", "per_agent", "curriculum"],
 }
-REST = pytest.mark.long("the full matrix of runs, whole and sharded")
+REST = pytest.mark.long("the full matrix of runs, replicated and sharded")
 RESUMED = ("magrpo", "ippo")
 
 

@@ -186,7 +186,7 @@ def test_demonstrations_of_a_file(train, tmp_path):
         *(
             pytest.param(
                 *RUNS[name],
-                marks=pytest.mark.long("changes of the engine with more kinds of state"),
+                marks=pytest.mark.long("switching engines with further kinds of state"),
             )
             for name in ("teachers", "a learner of an agent beside named models")
         ),
@@ -220,7 +220,7 @@ def test_either_engine_goes_on_where_the_other_stopped(learner, settings, train,
             {},
             id="players",
             marks=pytest.mark.long(
-                "more workers of a Ray run, and ranks that each hold all weights"
+                "Ray runs with more workers, and ranks that each hold all weights"
             ),
         ),
         pytest.param(
@@ -228,7 +228,7 @@ def test_either_engine_goes_on_where_the_other_stopped(learner, settings, train,
             {},
             id="ranks",
             marks=pytest.mark.long(
-                "more workers of a Ray run, and ranks that each hold all weights"
+                "Ray runs with more workers, and ranks that each hold all weights"
             ),
         ),
         pytest.param(
@@ -344,13 +344,13 @@ def visited(train, tmp_path):
             {"state_every": 3},
             {},
             id="updates made again",
-            marks=pytest.mark.long("an update worker that dies in a whole run"),
+            marks=pytest.mark.long("an update worker dies during a full run"),
         ),
         pytest.param(
             {"rollout_workers": 2, "rollout_cpus": 0.5},
             {"max_off_policy_steps": 2},
             id="ahead",
-            marks=pytest.mark.long("a rollout worker that dies in a whole run"),
+            marks=pytest.mark.long("a rollout worker dies during a full run"),
         ),
     ],
 )
@@ -366,7 +366,7 @@ def test_workers_that_die_change_nothing(args, settings, visited, monkeypatch):
     "stage",
     [
         "rollout",
-        pytest.param("update", marks=pytest.mark.long("an update worker that dies in a whole run")),
+        pytest.param("update", marks=pytest.mark.long("an update worker dies during a full run")),
     ],
 )
 def test_who_dies_again_and_again_ends_the_run(stage, visited, monkeypatch):

@@ -340,8 +340,8 @@ def test_rows_under_an_adapter_grow_as_rows_of_their_own(monkeypatch):
 
 def grows_as_rows_of_their_own(model, few, monkeypatch):
     if not few:
-        monkeypatch.setattr(llama_body, "gains_on_cpu", lambda model: False)
-    assert llama_body.gains_on_cpu(model) == few
+        monkeypatch.setattr(llama_body, "is_faster_on_cpu", lambda model: False)
+    assert llama_body.is_faster_on_cpu(model) == few
     rows = [list(PROMPTS[0])] * 2 + [list(PROMPTS[1])] * 3 + [list(PROMPTS[2])]
     noise = torch.Generator().manual_seed(0)
     with torch.inference_mode():
@@ -360,15 +360,15 @@ def grows_as_rows_of_their_own(model, few, monkeypatch):
 
 def test_which_models_are_written_in_few_operations():
     plain = a_model("qwen2")
-    assert llama_body.gains_on_cpu(plain)
-    assert llama_body.gains_on_cpu(a_model("llama"))
-    assert not llama_body.gains_on_cpu(a_model("llama", mlp_bias=True))
-    assert not llama_body.gains_on_cpu(a_model("gemma"))
-    assert llama_body.gains_on_cpu(adapted(a_model("qwen2")))
-    assert not llama_body.gains_on_cpu(adapted(a_model("qwen2"), use_dora=True))
-    assert not llama_body.gains_on_cpu(a_model("qwen2").to(torch.bfloat16))
+    assert llama_body.is_faster_on_cpu(plain)
+    assert llama_body.is_faster_on_cpu(a_model("llama"))
+    assert not llama_body.is_faster_on_cpu(a_model("llama", mlp_bias=True))
+    assert not llama_body.is_faster_on_cpu(a_model("gemma"))
+    assert llama_body.is_faster_on_cpu(adapted(a_model("qwen2")))
+    assert not llama_body.is_faster_on_cpu(adapted(a_model("qwen2"), use_dora=True))
+    assert not llama_body.is_faster_on_cpu(a_model("qwen2").to(torch.bfloat16))
     with torch.autocast("cpu", torch.bfloat16):
-        assert not llama_body.gains_on_cpu(plain)
+        assert not llama_body.is_faster_on_cpu(plain)
 
 
 @pytest.mark.usefixtures("float64")

@@ -32,7 +32,7 @@ def static_steps(monkeypatch):
     def use():
         step_pool._POOLS.clear()
         step_pool._IDLE_STEPS.clear()
-        monkeypatch.setattr(static_rows, "gains_on_gpu", llama_body.is_supported)
+        monkeypatch.setattr(static_rows, "is_faster_on_gpu", llama_body.is_supported)
 
     return use
 
@@ -502,10 +502,10 @@ def test_a_young_adapter_counts_in_half_precision():
 def test_sharded_models_have_no_static_steps(monkeypatch):
     monkeypatch.setattr(step_pool, "is_sharded", lambda model: True)
     with virtual_gpu():
-        assert not static_rows.gains_on_gpu(a_model("llama").to("cuda"))
+        assert not static_rows.is_faster_on_gpu(a_model("llama").to("cuda"))
     monkeypatch.undo()
     with virtual_gpu():
-        assert static_rows.gains_on_gpu(a_model("llama").to("cuda"))
+        assert static_rows.is_faster_on_gpu(a_model("llama").to("cuda"))
 
 
 def test_shapes_are_few():
@@ -522,14 +522,14 @@ def test_rows_move_to_a_smaller_step_when_half_have_left(static_steps):
     static_steps()
     model = ending(a_model("llama"))
     sizes = []
-    run = static_step.StaticStep.begin
+    reset = static_step.StaticStep.reset
 
-    def begin(step, *args):
+    def record_reset(step, *args):
         sizes.append(step.shape.slots)
-        run(step, *args)
+        reset(step, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(static_step.StaticStep, "begin", begin)
+        patch.setattr(static_step.StaticStep, "reset", record_reset)
         sample(
             model,
             [(20, 21), (22,), (23, 24), (25,)],
@@ -560,7 +560,7 @@ def test_the_steps_of_a_model_go_with_it_and_the_oldest_when_memory_is_short(
     first, second = a_model("llama"), a_model("llama")
     assert call(first, [(20,)]) == [1]
     assert call(second, [(20,), (21,)]) == [1, 2]
-    size = sum(step.size for step in step_pool._IDLE_STEPS.values())
+    size = sum(step.cache_bytes for step in step_pool._IDLE_STEPS.values())
     monkeypatch.setattr(step_pool, "total_memory", lambda device: 10.0 * size)  # of which a tenth
     assert call(first, [(20,)]) == [2, 1]
     assert call(first, [(20,), (21,), (22,)]) == [4]  # as large as all that was allowed

@@ -20,7 +20,7 @@ from llmzoo.policies.vllm.config import VllmArgs
 from llmzoo.policies.vllm.sampler import attach_samplers
 
 vllm = pytest.importorskip("vllm", reason="vLLM is not installed (extra 'vllm')")
-pytestmark = pytest.mark.long("needs vLLM itself, on a CUDA device or built for CPUs")
+pytestmark = pytest.mark.long("needs an installed vLLM, on a CUDA device or built for CPUs")
 
 
 @pytest.fixture(scope="module", autouse=True)

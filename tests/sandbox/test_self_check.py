@@ -29,9 +29,9 @@ def test_a_group_holds_if_every_attack_that_was_tried_was_stopped():
 
 @pytest.mark.parametrize("outcome", ["succeeded", "broken"])
 def test_one_attack_that_succeeds_or_breaks_the_judge_is_named(outcome):
-    rows = [record(READING[0], "stopped"), record(READING[1], outcome, "told: a file")]
+    rows = [record(READING[0], "stopped"), record(READING[1], outcome, "leaked: a file")]
     group = results(*rows)["harms/reading"]
-    assert (group.held, group.why) == (False, f"{READING[1]}: told: a file")
+    assert (group.held, group.why) == (False, f"{READING[1]}: leaked: a file")
 
 
 def test_a_group_that_was_not_tried_holds_nothing():
@@ -43,7 +43,10 @@ def test_a_wrong_control_and_a_suite_that_dies_are_failures():
     assert results({"column": "L3", "wrong": ["a right solution is judged failed"]})[
         CONTROLS
     ] == GroupResult(3, CONTROLS, False, 24, 24, "a right solution is judged failed")
-    assert results(record(SUITE, "broken", "the keeper ended with 1"))[CONTROLS].held is False
+    assert (
+        results(record(SUITE, "broken", "the attack runner ended with exit code 1"))[CONTROLS].held
+        is False
+    )
 
 
 def test_without_namespaces_the_fakes_are_tried_and_the_harms_are_not(monkeypatch):

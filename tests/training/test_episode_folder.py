@@ -95,7 +95,7 @@ def test_what_cannot_go_on_is_refused(tmp_path):
         run(tmp_path / "e")
     with pytest.raises(CheckpointError, match=r"other settings: samples=3 \(now 2\)"):
         run(tmp_path / "e", samples=2, resume=True)
-    with pytest.raises(CheckpointError, match="holds no run to resume"):
+    with pytest.raises(CheckpointError, match="contains no run to resume"):
         run(tmp_path / "new", resume=True)
     with pytest.raises(CheckpointError, match="does not exist"):
         load_episodes(tmp_path / "new")

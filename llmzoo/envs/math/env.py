@@ -100,9 +100,9 @@ from llmzoo.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class SplitMathState(MathState):
-    """The state in the split view. ``said``: each agent's last answer."""
+    """The state in the split view. ``last_texts``: each agent's last answer, as written."""
 
-    said: Mapping[str, str] = field(default_factory=dict)
+    last_texts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Math(ReasoningEnv):
@@ -179,7 +179,7 @@ class Math(ReasoningEnv):
     def play_together(self, texts: Mapping[str, str]) -> Outcome:
         outcome = super().play_together(texts)
         if self.view == "split":
-            self.episode = replace(self.episode, said=dict(texts))
+            self.episode = replace(self.episode, last_texts=dict(texts))
         return outcome
 
     def observation(self, agent: str) -> str:
@@ -188,29 +188,29 @@ class Math(ReasoningEnv):
         state = self.episode
         agents = self.possible_agents
         (other,) = (each for each in agents if each != agent)
-        seen = split_view.visible_half(self._text(), agents.index(agent))
-        own = state.heard.get(agent)
-        heard = (
-            quote_message(state.said[other].strip(), self.message_chars)
-            if other in state.said
+        half = split_view.visible_half(self._text(), agents.index(agent))
+        own_answer = state.round_answers.get(agent)
+        message = (
+            quote_message(state.last_texts[other].strip(), self.message_chars)
+            if other in state.last_texts
             else None
         )
-        verdict = agent in state.right if self.feedback == "verdict" else None
+        verdict = agent in state.correct_agents if self.feedback == "verdict" else None
         turn = min(self.turn + 1, self.max_turns)
         if self.prompt_style == "terse":
             heading = f"{turn}/{self.max_turns}"
-            return prompts.terse_split(seen, agent, own, heard, heading, verdict)
+            return prompts.terse_split(half, agent, own_answer, message, heading, verdict)
         rule = split_view.RULE.format(
             other=other, hidden=split_view.HIDDEN, limit=self.message_chars
         )
         heading = f"Round {turn} of {self.max_turns}."
-        return prompts.full_split(seen, agent, agents, own, heard, heading, rule, verdict)
+        return prompts.full_split(half, agent, agents, own_answer, message, heading, rule, verdict)
 
     def expert(self, agent: str) -> str:
         if self.view == "full":
             return super().expert(agent)
         message = self._expert_message(agent)
-        if agent not in self.episode.said:
+        if agent not in self.episode.last_texts:
             return message
         task = self.episode.task
         if not self._knows(agent):
@@ -228,7 +228,7 @@ class Math(ReasoningEnv):
         if self.view == "full":
             return super().amateur(agent, rng)
         message = self._expert_message(agent)
-        if agent not in self.episode.said:
+        if agent not in self.episode.last_texts:
             return message.replace("1", rng.choice("1123"))
         if self._knows(agent):
             return super().amateur(agent, rng)
@@ -244,11 +244,11 @@ class Math(ReasoningEnv):
         return split_view.expert_message(self._text(), self.possible_agents.index(agent))
 
     def _knows(self, agent: str) -> bool:
-        """Whether an agent knows the whole problem, from its half and all that it was told last."""
-        (heard,) = (text for other, text in self.episode.said.items() if other != agent)
-        heard = heard[: self.message_chars]
+        """Whether its half and the other agent's last message tell an agent the whole problem."""
+        (message,) = (text for other, text in self.episode.last_texts.items() if other != agent)
+        message = message[: self.message_chars]
         return (
-            split_view.join_halves(self._text(), self.possible_agents.index(agent), heard)
+            split_view.join_halves(self._text(), self.possible_agents.index(agent), message)
             == self._text()
         )
 

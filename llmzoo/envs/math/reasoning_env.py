@@ -1,9 +1,9 @@
-"""Reasoners and tools solve one problem in rounds: the base class of every environment in this package.
+"""The base class of all environments here: reasoners and tools solve one problem in rounds.
 
-In each round every reasoner writes its answer in a box and every tool writes a program, which is run. No
-agent sees the others' answers of the same round, except an aggregator: with one, the agents act in turn,
-and it acts last and reads these answers. Rewards are potential differences with gamma 1, so an
-episode's return depends on the last answers alone. :mod:`llmzoo.envs.math.env` states the rules.
+In each round every reasoner writes its answer in a box, and every tool writes a program, which is
+run. Agents do not see the other answers of the same round, except the aggregator, if there is one:
+the agents then act in turn, and it acts last. Rewards are potential differences with gamma 1, so an
+episode's return depends only on the last answers. :mod:`llmzoo.envs.math.env` states the rules.
 """
 
 from __future__ import annotations
@@ -31,32 +31,33 @@ MAX_AGENTS = 8
 class MathState:
     """The state of an episode.
 
-    now: each agent's last answer.
-    heard: the answers of the last complete round, which every agent may read.
-    right: the agents with a right answer in that round.
+    latest_answers: each agent's latest answer.
+    round_answers: the answers of the last complete round, which every agent may read.
+    correct_agents: the agents with a correct answer in that round.
     local_rewards: each agent's total local reward so far, by component.
-    team: 1 if the team's answer is right, else 0.
+    team_reward: 1 if the team's answer is correct, else 0.
     """
 
     task: MathTask
-    now: Mapping[str, ParsedAnswer] = field(default_factory=dict)
-    heard: Mapping[str, ParsedAnswer] = field(default_factory=dict)
-    right: frozenset[str] = frozenset()
+    latest_answers: Mapping[str, ParsedAnswer] = field(default_factory=dict)
+    round_answers: Mapping[str, ParsedAnswer] = field(default_factory=dict)
+    correct_agents: frozenset[str] = frozenset()
     local_rewards: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    team: float = 0.0
+    team_reward: float = 0.0
 
 
 class ReasoningEnv(TextEnv):
-    """Reasoners, tools and an aggregator on problems with one right answer.
+    """Reasoners, tools and an optional aggregator solve problems with one correct answer.
 
-    A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
+    A subclass sets ``public_set`` or overrides :meth:`find_tasks`.
 
     Parameters
     ----------
     num_agents: 2 (``reasoner_0``, ``tool_1``; the default) or 1 (``reasoner_0``).
-    reasoners, tools, aggregator: the number of each (at most one aggregator), instead of ``num_agents``.
+    reasoners, tools, aggregator: the number of each (at most one aggregator), instead of
+        ``num_agents``.
     max_turns: the number of rounds; every agent acts once per round.
-    feedback: "none", or "verdict": each agent is told whether its last answer is right.
+    feedback: "none", or "verdict": the prompt says whether the agent's last answer is correct.
     time_limit: the time limit of a program, in seconds.
     """
 
@@ -125,13 +126,18 @@ class ReasoningEnv(TextEnv):
         state = self.episode
         round_number = min(self.turn + 1, self.max_turns)
         # the aggregator acts last, so it also reads the answers of this round
-        heard = state.now if role_of(agent) == "aggregator" else state.heard
-        verdict = agent in state.right if self.feedback == "verdict" else None
+        is_aggregator = role_of(agent) == "aggregator"
+        visible_answers = state.latest_answers if is_aggregator else state.round_answers
+        verdict = agent in state.correct_agents if self.feedback == "verdict" else None
         if self.prompt_style == "terse":
             heading = f"{round_number}/{self.max_turns}"
-            return prompts.terse(state.task, agent, self.possible_agents, heard, heading, verdict)
+            return prompts.terse(
+                state.task, agent, self.possible_agents, visible_answers, heading, verdict
+            )
         heading = f"Round {round_number} of {self.max_turns}."
-        return prompts.full(state.task, agent, self.possible_agents, heard, heading, verdict)
+        return prompts.full(
+            state.task, agent, self.possible_agents, visible_answers, heading, verdict
+        )
 
     def expert(self, agent: str) -> str:
         task = self.episode.task
@@ -146,43 +152,50 @@ class ReasoningEnv(TextEnv):
         return oracle.sloppy_reasoner_answer(task, rng)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
-        """Includes the team's answer, so that answers of several episodes can be compared."""
+        """Includes the team's answer, so that it can be compared across episodes."""
         return {**super().final_info(agent), "answer": self._final_answer(self.episode) or None}
 
     # Scoring
 
     def _score_answers(self, texts: Mapping[str, str]) -> Outcome:
-        """Score new answers. The last agent's answer completes the round."""
+        """Score the new answers. The last agent's answer completes the round."""
         before = self.episode
         new = {agent: self._parse(agent, text) for agent, text in texts.items()}
-        now = {**before.now, **new}
-        scores = {
+        latest = {**before.latest_answers, **new}
+        new_rewards = {
             agent: scoring.reward_components(
                 answer, correct=scoring.is_correct(before.task, answer.value)
             )
             for agent, answer in new.items()
         }
-        local = {
+        rewards = {
             agent: {
-                name: score - before.local_rewards.get(agent, {}).get(name, 0.0)
-                for name, score in components.items()
+                name: reward - before.local_rewards.get(agent, {}).get(name, 0.0)
+                for name, reward in components.items()
             }
-            for agent, components in scores.items()
+            for agent, components in new_rewards.items()
         }
-        after = replace(before, now=now, local_rewards={**before.local_rewards, **scores})
+        after = replace(
+            before, latest_answers=latest, local_rewards={**before.local_rewards, **new_rewards}
+        )
         complete = self.possible_agents[-1] in texts
         if complete:
-            right = frozenset(
+            correct = frozenset(
                 agent
                 for agent, components in after.local_rewards.items()
                 if components["right"] > 0
             )
-            after = replace(after, heard=now, right=right, team=float(self._is_solved(after)))
-            self.success = after.team == 1.0
+            after = replace(
+                after,
+                round_answers=latest,
+                correct_agents=correct,
+                team_reward=float(self._is_solved(after)),
+            )
+            self.success = after.team_reward == 1.0
         self.episode = after
         return Outcome(
-            team=after.team - before.team,
-            local=local,
+            team=after.team_reward - before.team_reward,
+            local=rewards,
             done=complete and self._is_over(before, after),
             errors={agent: answer.error for agent, answer in new.items() if answer.error},
         )
@@ -194,17 +207,19 @@ class ReasoningEnv(TextEnv):
         return scoring.parse_reasoner_answer(text, computed=computed)
 
     def _is_solved(self, state: MathState) -> bool:
-        """Whether the team's answer is right."""
+        """Whether the team's answer is correct."""
         if not any(state.local_rewards[agent]["right"] > 0 for agent in self._deciding_agents()):
-            return False  # no majority can be right
+            return False  # then no majority can be correct
         return scoring.is_correct(state.task, self._final_answer(state))
 
     def _final_answer(self, state: MathState) -> str:
-        """The team's answer: the aggregator's, else the majority of the reasoners, else of the tools.
+        """The team's answer, or "" if there is none.
 
-        Empty if there is none.
+        The answer of the aggregator, otherwise the majority of the reasoners, otherwise of the
+        tools.
         """
-        values = [state.now[agent].value for agent in self._deciding_agents() if agent in state.now]
+        latest = state.latest_answers
+        values = [latest[agent].value for agent in self._deciding_agents() if agent in latest]
         return scoring.majority_answer(values, computed=state.task.computed)
 
     def _deciding_agents(self) -> list[str]:
@@ -216,13 +231,14 @@ class ReasoningEnv(TextEnv):
     def _is_over(self, before: MathState, after: MathState) -> bool:
         """Whether the episode is over.
 
-        With verdicts it ends only on success; otherwise if all agents agree or a lone agent repeats its answer.
+        With verdicts it ends only on success. Without, it ends when all agents agree, or when a
+        single agent repeats its answer.
         """
         if self.feedback == "verdict":
-            return after.team == 1.0
-        answers = [after.now[agent] for agent in self.possible_agents]
+            return after.team_reward == 1.0
+        answers = [after.latest_answers[agent] for agent in self.possible_agents]
         if len(answers) == 1:
-            answers += before.heard.values()
+            answers += before.round_answers.values()
         return scoring.all_agree([answer.value for answer in answers], computed=after.task.computed)
 
 

@@ -1,12 +1,13 @@
-"""The split view of a word problem: each of two agents reads every other number, and tells the other.
+"""The split view of a word problem: each of two agents sees every other number.
 
-The words are the same for both. Of the numbers of the problem, the first agent reads the first, the third and
-so on, the second agent the others; ``__`` stands for one that an agent does not read. Words such as "twice" are
-numbers too.
+Both agents see the same words. The first agent sees the first, third, fifth number and so on; the
+second agent sees the others. ``__`` replaces each number that an agent does not see. Words such as
+"twice" count as numbers.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections import Counter
@@ -38,40 +39,46 @@ _SAMPLES, _NEAREST = 20_000, 50
 
 
 def visible_half(text: str, reader: int) -> str:
-    """The problem as ``reader`` 0 or 1 sees it."""
-    places = iter(range(len(text)))
-    return _NUMBER.sub(lambda found: found[0] if next(places) % 2 == reader else HIDDEN, text)
+    """The problem as the agent with index ``reader`` (0 or 1) sees it."""
+    indices = itertools.count()
+    return _NUMBER.sub(lambda match: match[0] if next(indices) % 2 == reader else HIDDEN, text)
 
 
 def expert_message(text: str, reader: int) -> str:
-    """The expert's message: the numbers that it reads, in their order."""
+    """The expert's message: the numbers that it sees, in order."""
     return f"I see: {', '.join(_NUMBER.findall(text)[reader::2])}"
 
 
-def join_halves(text: str, reader: int, heard: str) -> str | None:
-    """The whole problem, from an agent's half and a message; None if the message does not fit."""
-    messages = _MESSAGE.findall(heard)
-    seen = visible_half(text, reader)
-    numbers = _NUMBER.findall(messages[-1]) if messages else []
-    if len(numbers) != seen.count(HIDDEN):
+def join_halves(text: str, reader: int, message: str) -> str | None:
+    """The whole problem, from an agent's half and a message.
+
+    None if the message does not have one number for each hidden number.
+    """
+    number_lists = _MESSAGE.findall(message)
+    half = visible_half(text, reader)
+    numbers = _NUMBER.findall(number_lists[-1]) if number_lists else []
+    if len(numbers) != half.count(HIDDEN):
         return None
-    return re.sub(HIDDEN, lambda _: numbers.pop(0), seen)
+    return re.sub(HIDDEN, lambda _: numbers.pop(0), half)
 
 
 def most_likely_answer(task: MathTask, style: str, reader: int) -> str:
-    """The answer that is most likely for an agent that hears nothing.
+    """The most likely answer for an agent that receives no message.
 
-    Of 20,000 problems drawn from the same generator it takes those of the same kind, of these the 50 whose
-    numbers at the places that the agent reads are nearest to its own, and of their answers the most frequent.
+    Samples 20,000 problems from the same generator and keeps those of the same kind. Of these, it
+    takes the 50 whose numbers at the agent's visible positions are nearest to the agent's own, and
+    returns their most frequent answer.
     """
-    own = _numbers(problem_text(task, style))[reader::2]
-    alike = _samples(task.level, style).get(_kind(task), [])
-    near = sorted(alike, key=lambda sample: _distance(own, sample[0][reader::2]))[:_NEAREST]
-    return Counter(answer for _, answer in near).most_common(1)[0][0] if near else "0"
+    own_numbers = _numbers(problem_text(task, style))[reader::2]
+    same_kind = _samples(task.level, style).get(_kind(task), [])
+    nearest = sorted(same_kind, key=lambda sample: _distance(own_numbers, sample[0][reader::2]))[
+        :_NEAREST
+    ]
+    return Counter(answer for _, answer in nearest).most_common(1)[0][0] if nearest else "0"
 
 
 def problem_text(task: MathTask, style: str) -> str:
-    """The problem as a prompt of this style puts it."""
+    """The wording of the problem in prompts of this style."""
     return task.terse if style == "terse" else task.question
 
 
@@ -83,19 +90,19 @@ def _numbers(text: str) -> tuple[float, ...]:
     return tuple(_WORDS[n] if n in _WORDS else float(n) for n in _NUMBER.findall(text))
 
 
-def _distance(one: Sequence[float], other: Sequence[float]) -> float:
-    if len(one) != len(other):
+def _distance(numbers: Sequence[float], others: Sequence[float]) -> float:
+    if len(numbers) != len(others):
         return float("inf")
-    return sum(abs(a - b) / (1 + a) for a, b in zip(one, other, strict=True))
+    return sum(abs(a - b) / (1 + a) for a, b in zip(numbers, others, strict=True))
 
 
 @lru_cache(maxsize=8)
 def _samples(level: str, style: str) -> dict[str, list[tuple[tuple[float, ...], str]]]:
-    """Problems by kind: their numbers and their answers."""
+    """Sampled problems by kind: the numbers and the answer of each."""
     rng = random.Random(0)
     samples: dict[str, list[tuple[tuple[float, ...], str]]] = {}
     for _ in range(_SAMPLES):
         task = generator.sample_task(rng, family="word_problems", level=level)
-        drawn = _numbers(problem_text(task, style)), task.answer
-        samples.setdefault(_kind(task), []).append(drawn)
+        sample = _numbers(problem_text(task, style)), task.answer
+        samples.setdefault(_kind(task), []).append(sample)
     return samples

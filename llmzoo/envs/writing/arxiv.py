@@ -44,8 +44,8 @@ split is by content: a hash of title and abstract.
 Paired, taken, broken and stretch were added. A copy of the instructions counts as copied. Prompts for chat
 models were reworded in November 2026.
 
-**What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
-a model can satisfy without writing well: [what a search earned](../reward_search.md).
+**Purpose of the reward.** It allows learners to be compared on prose without a judge model. It consists of
+rules, which a model can satisfy without writing well: [what a search earned](../reward_search.md).
 """
 
 from __future__ import annotations

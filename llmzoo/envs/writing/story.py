@@ -1,7 +1,7 @@
 """# Stories
 
-Two authors continue a story at the same time. One writes the next passage, the other the passage
-after it, without having read the first.
+Two authors continue a story at the same time. The first writes the next passage. The second writes
+the passage after that, without seeing the first one.
 
 | | |
 |---|---|
@@ -11,45 +11,56 @@ after it, without having read the first.
 | rounds | at most `max_turns` (1) |
 | success | all stages passed, and a faithfulness of at least 0.75 |
 
-**Actions.** The text itself. `author_0` writes the first passage, a line that is `=====` and nothing
-else, and the second. Without that line, or with two, at most the start is paid.
+**Actions.** The text itself. `author_0` writes the first passage, a line that contains only `=====`,
+and the second passage. Without that line, or with two, the reward is at most the start.
 
-**Rewards.** In the form of [`tldr_v0`](tldr.md), with thresholds of this project, since there is no
-published reward for stories. `reward="structural"`, at most 2.98:
+**Rewards.** They have the form of the rewards of [`tldr_v0`](tldr.md). The thresholds are this
+project's own, because there is no published reward for stories. `reward="structural"`, at most 2.98:
 
-| part | most | paid for |
+| component | maximum | condition |
 |---|---|---|
 | length | 0.5 | both passages have 64 to 192 words |
-| ratio | 1.0 | the second has 0.75 to 1.35 times the characters of the first; linear from 0.5 and down to 2.0, outside of which the stages end |
-| vocabulary | 0.5 | the same of its different words |
-| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05. c is the number of kinds of transitions, of twelve, in both passages together; J is the Jaccard overlap of both without stop words |
+| ratio | 1.0 | the second has 0.75 to 1.35 times the characters of the first; linear from 0.5 to 0.75 and from 1.35 to 2.0; below 0.5 and above 2.0 the stages end |
+| vocabulary | 0.5 | the same for the number of different words |
+| style | 0.98 | 0.4 x (0.4 + 0.05 x (c - 1)) + 0.6 x min(J, 0.05) / 0.05. c is the number of kinds of transitions, of twelve, in both passages together; J is the Jaccard similarity of the two passages without stop words |
 
-`reward="grounded"`, the default, multiplies it by a factor from 0 to 1 for how well both passages keep
-to the opening, with a start and measures as in `tldr_v0`. A story moves on to new things and people, so
-little support (worth 0 at 0.14, 1 at 0.2; stretch, of twenty words, 0 at 0.03, 1 at 0.08) and coverage
-(0 at 0.15, 1 at 0.21) are asked for: names and things come back. Order is worth 0 at 0.37 and 1 at
-0.47, fit 0 at 0.3 and 1 at 0.4, paired 0 at 0.25 and 1 at 0.15, pieces 0 at 0.35 and 1 at 0.2, taken 0
-at 0.65 and 1 at 0.5. There is no thread. Instead, both passages together have to take up things of the
-opening and not only its names: the coverage of what is no name is worth 0 at 0.21 and 1 at 0.27. So
-another story with the opening's names put in earns next to nothing; with some of its things put in too,
-where they fit, it scores like a good one. A new name counts like any other word, and the furniture of
-stories (doors, hands, mornings) does not count as content.
+`reward="grounded"`, the default, multiplies this reward by a factor from 0 to 1 that measures how well
+both passages stay with the opening. It has a start and measures as in `tldr_v0`, with these values:
+
+| measure | worth 0 | worth 1 |
+|---|---|---|
+| support | 0.14 | 0.2 |
+| stretch, of twenty words | 0.03 | 0.08 |
+| coverage | 0.15 | 0.21 |
+| order | 0.37 | 0.47 |
+| fit | 0.3 | 0.4 |
+| paired | 0.25 | 0.15 |
+| pieces | 0.35 | 0.2 |
+| taken | 0.65 | 0.5 |
+| things: coverage of the words that are not names | 0.21 | 0.27 |
+
+A story introduces new things and people, so the thresholds of support and coverage are low: it is
+enough that names and things return. The measure thread is replaced by things: both passages together
+must mention things of the opening, not only its names. So another story with the opening's names inserted
+earns next to nothing. With some of its things inserted too, where they fit, it scores like a good one. A
+new name counts like any other word. Words that are common in stories (doors, hands, mornings) do not
+count as content.
 
 **Arguments.** `num_agents` (1 or 2), `max_turns`, `reward`, `source` (`"auto"` and `"sample"` are
-the shipped openings; or a [file](../data.md#files-of-records) with the field `opening` and perhaps a
-`title`), `on_bad_record` ("error" or "skip": of a file),
+the shipped openings; or a [file](../data.md#files-of-records) with the field `opening` and an optional
+`title`), `on_bad_record` ("error" or "skip", for a file),
 `prompt` ("full"), `team_weight`, `split` ("train", "test", "all"), `render_mode`.
 
 **Tasks.** Openings of short stories written for this project. The split is by content.
 
 **The scripted expert** plays the reference passages.
 
-**Version history.** v0: first version. The start was added, and the length pays 0.1 less for it.
-Paired, taken, broken and stretch were added, and support, coverage and things ask for more. A copy of the
-instructions counts as copied. Prompts for chat models were reworded in November 2026.
+**Version history.** v0: first version. The start was added, and the length is worth 0.1 less
+to compensate. Paired, taken, broken and stretch were added, and the thresholds of support, coverage and
+things were raised. A copy of the instructions counts as copied. Prompts for chat models were reworded in November 2026.
 
-**What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
-a model can satisfy without writing well: [what a search earned](../reward_search.md).
+**Purpose of the reward.** It allows learners to be compared on prose without a judge model. It consists of
+rules, which a model can satisfy without writing well: [what a search earned](../reward_search.md).
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ post's own concise summary.
 Paired, taken and broken were added: pieces of the post in another order earn next to nothing.
 Stretch was added. A copy of the instructions counts as copied. Prompts for chat models were reworded in November 2026.
 
-**What the measure is for.** It lets learners be compared on prose without a judge. It follows rules, which
-a model can satisfy without writing well: [what a search earned](../reward_search.md).
+**Purpose of the reward.** It allows learners to be compared on prose without a judge model. It consists of
+rules, which a model can satisfy without writing well: [what a search earned](../reward_search.md).
 """
 
 from __future__ import annotations

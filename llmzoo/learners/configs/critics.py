@@ -17,17 +17,17 @@ CriticForm = Literal["separate", "value_head"]
 class ActorCriticConfig(SurrogateConfig):
     """Options of every learner with a critic."""
 
-    gamma: float = 1.0  # discount per turn of the agent's own
-    lam: float = 0.95  # lambda of GAE: 0 one step ahead, 1 the return itself
-    time_limit: TimeLimit = "auto"  # what an episode that was cut off is worth then
-    values: Literal["turn", "token"] = "turn"  # a value of each prompt, or before each token
-    critic: CriticForm = "separate"  # a model of its own, or a head on the actor
-    critic_model: str | None = None  # folder or hub id of a separate critic; None: as the actor
-    critic_learning_rate: float | None = None  # None: the actor's, and 1e-3 for a head
-    value_weight: float = 0.5  # of a head's loss beside the actor's
-    value_clip: float | None = 0.2  # farthest that a value moves from the one that played
-    whiten: bool = True  # advantages of mean 0 and deviation 1 over a batch's turns, or its tokens
-    target_kl: float | None = None  # no further optimiser steps in a batch beyond this KL per token
+    gamma: float = 1.0  # discount per turn of the agent itself
+    lam: float = 0.95  # lambda of GAE: 0 is the one-step TD error, 1 the full return
+    time_limit: TimeLimit = "auto"  # value at the end of a truncated episode
+    values: Literal["turn", "token"] = "turn"  # one value per prompt, or one before each token
+    critic: CriticForm = "separate"  # a separate model, or a head on the actor
+    critic_model: str | None = None  # folder or hub id of a separate critic; None: the actor's
+    critic_learning_rate: float | None = None  # None: the actor's rate, or 1e-3 for a head
+    value_weight: float = 0.5  # weight of a head's loss, added to the actor's loss
+    value_clip: float | None = 0.2  # largest change of a value from its value during sampling
+    whiten: bool = True  # standardise advantages over a batch's turns, or its tokens
+    target_kl: float | None = None  # stop training on a batch above this KL per token
 
     self_play: ClassVar[Mapping[str, Any]] = {"kl": 0.5}
 
@@ -84,8 +84,9 @@ class MAACConfig(IACConfig):
 class IPPOConfig(ActorCriticConfig):
     """PPO's usual settings: clip 0.2, GAE with lambda 0.95, four passes, clipped values.
 
-    Small models take half the rate of other learners: each batch has four updates. On sudoku 1e-4 ends 7
-    to 22 points above 3e-4 (docs/results/archive/learners_by_environments.md, learning rates).
+    Small models use half the learning rate of other learners, because each batch has four updates.
+    On sudoku 1e-4 ends 7 to 22 points above 3e-4
+    (docs/results/archive/learners_by_environments.md, learning rates).
     """
 
     rates_of_small: ClassVar[tuple[float, float]] = (1e-4, 1e-3)

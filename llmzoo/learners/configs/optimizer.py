@@ -10,10 +10,8 @@ import numpy as np
 
 from llmzoo.errors import ConfigError
 
-SMALL_MODEL_PARAMETERS = 10_000_000  # parameters; smaller models learn at a far higher rate
-DEFAULT_UPDATE_KL = (
-    0.001  # nats a token that an update may move a model on which that rate was not found
-)
+SMALL_MODEL_PARAMETERS = 10_000_000  # smaller models need a far higher learning rate
+DEFAULT_UPDATE_KL = 0.001  # nats per token: the limit for a model for which that rate was not tuned
 
 
 def update_kl_limit(max_update_kl: float | None, parameters: int, *, known_rate: bool) -> float:
@@ -37,10 +35,10 @@ def check_update_kl(max_update_kl: float | None) -> None:
 class OptimizerConfig:
     """Options of every learner's optimiser."""
 
-    learning_rate: float | None = None  # None: by model and adapter (docs/training.md)
+    learning_rate: float | None = None  # None: depends on model and adapter (docs/training.md)
     schedule: Literal["constant", "linear", "cosine"] = "constant"  # after the warm-up
     warmup: int = 0  # optimiser steps of linear warm-up
-    adam_beta1: float = 0.9  # AdamW's beta1; with 0, self-play cycles less
+    adam_beta1: float = 0.9  # AdamW's beta1; 0 reduces cycling in self-play
     weight_decay: float = 0.0  # AdamW's weight decay
     max_grad_norm: float = 1.0  # gradient-norm clipping threshold
 

@@ -18,16 +18,16 @@ class SurrogateConfig(OptimizerConfig):
 
     clip: float | None = None  # clips the ratio to [1 - clip, 1 + clip]; None: no ratio
     clip_high: float | None = None  # upper clip where it differs from ``clip`` (clip-higher, DAPO)
-    dual_clip: float | None = None  # most that a bad answer's ratio counts for, above 1
-    ratio: Literal["token", "sequence"] = "token"  # of each token, or of the whole answer (GSPO)
-    importance_cap: float | None = None  # without clip, most that a token's ratio weighs (TIS)
+    dual_clip: float | None = None  # upper limit of the ratio if A < 0, above 1 (dual clip)
+    ratio: Literal["token", "sequence"] = "token"  # one ratio per token, or per completion (GSPO)
+    importance_cap: float | None = None  # without clip, upper limit of a token's ratio (TIS)
     kl: float = 0.0  # weight of the KL to the frozen starting policy (k3 estimate)
     entropy: float = 0.0  # weight of the entropy bonus
-    reduction: Reduction = "token_mean"  # how tokens are weighed (losses.token_weights)
+    reduction: Reduction = "token_mean"  # how tokens are weighted (losses.token_weights)
     max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
     epochs: int = 1  # passes over each batch
-    minibatches: int = 1  # optimiser steps in a pass
-    tokens_at_once: int | None = None  # tokens in one forward pass; the rest is accumulated
+    minibatches: int = 1  # optimiser steps per pass
+    tokens_at_once: int | None = None  # tokens per forward pass; gradients are accumulated
 
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-4)  # docs/results/archive/smollm2.md
 

@@ -21,7 +21,7 @@ world of its own (`world.py`): namespaces with an empty /tmp, home and network. 
 nor user namespaces are to be had there is no such world, and nothing runs. Every program is bounded
 too: its fork bomb stops at 120 processes.
 
-    suite (yields) > keeper (pid 1 of the world: baits, oracles) > launch > trainer (calls the sandbox)
+    suite (yields) > attack_runner (pid 1 of the world: baits, oracles) > launch > trainer (calls the sandbox)
 
 **To add an attack**, write an entry in the file of its subject. A harm finds these names defined:
 

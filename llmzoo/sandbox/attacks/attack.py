@@ -15,8 +15,8 @@ Oracle = Callable[[AttackScene], str]
 class Harm:
     """A program that tries to damage or to learn something.
 
-    ``harm``: oracles, each answering what went wrong, or ""; those of ``oracles.ALWAYS`` look too.
-    ``after``: a second program, run when the first is over, that looks for what it left behind.
+    ``harm``: oracles to ask besides ``oracles.DEFAULT_ORACLES``. Each returns the harm it found, or "".
+    ``after``: a second program, run after the first, that looks for what the first left behind.
     ``mode``: "run", or "calls" and "stdio" for what a program does to its judge.
     ``alone``: nothing else runs meanwhile. ``note``: why it succeeds against no rival.
     """

@@ -67,8 +67,8 @@ def leak(text):
     os.write(1, str(text).encode())
 """
 
-    def reached_listeners(self) -> str:
-        """Which of the listeners was reached, if any."""
+    def contacted_listeners(self) -> str:
+        """The listeners that were contacted, if any."""
         named = {
             "TCP": self.tcp,
             "UDP": self.udp,
@@ -84,9 +84,8 @@ def leak(text):
         different = {p for p in self.before.keys() | after if self.before.get(p) != after.get(p)}
         return ", ".join(sorted(os.path.relpath(path, self.folder) for path in different))
 
-    def left_behind(self, within_s: float = 0.0) -> str:
-        """Files that bear the mark, anywhere that can be written to, and that are still there after
-        ``within_s`` seconds."""
+    def leftover_files(self, within_s: float = 0.0) -> str:
+        """Files with the mark in any writable place that still exist after ``within_s`` seconds."""
         end = time.monotonic() + within_s
         while (found := self._find_marked()) and time.monotonic() < end:
             time.sleep(0.02)

@@ -76,7 +76,7 @@ def _unavailable_results(level: int, groups: list[str], reason: str) -> Iterator
 
 
 def _results(level: int, records: list[dict[str, Any]], share: float) -> Iterator[GroupResult]:
-    """The results of a level, from what the keeper said of it."""
+    """The results of a level, from the records of the attack runner."""
     reason = next((record["unavailable"] for record in records if "unavailable" in record), "")
     if reason:
         harms = [group for group in GROUPS if group.startswith("harms/")]
@@ -112,7 +112,7 @@ def _last_line(text: str) -> str:
 
 
 def _fakes_here(level: int, deadline: float) -> Iterator[dict[str, Any]]:
-    """The outcome of the fakes without a world of their own, as records like the keeper's."""
+    """The outcome of the fakes without isolation, as records like those of the attack runner."""
     column = SandboxColumn(level)
     wrong, _ = check_controls(column)
     yield {"wrong": wrong}

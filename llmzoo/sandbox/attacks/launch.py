@@ -1,4 +1,4 @@
-"""Between the keeper and a trainer: processes and mounts of its own, then the user to be.
+"""Starts a trainer for the attack runner: in its own process and mount namespaces, as the right user.
 
 Called as `python -m llmzoo.sandbox.attacks.launch ORDER`, ORDER a JSON object with the fields of
 :class:`~.trainers.Identity` and ``terminal``. Pid 1 in here only waits, so that an orphan stays in

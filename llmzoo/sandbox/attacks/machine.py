@@ -64,7 +64,7 @@ class Resolver(threading.Thread):
         while True:
             self._asked.append(self._socket.recv(4096))
 
-    def was_asked(self, mark: str) -> bool:
+    def was_queried(self, mark: str) -> bool:
         return any(mark.encode() in question for question in self._asked)
 
 

@@ -1,7 +1,7 @@
-"""Who decides that harm was done: each looks at a finished run from outside.
+"""The oracles, which decide whether harm was done: each inspects a finished run from outside.
 
-An oracle answers what it found, or "" where there was no harm. None of them believes the program;
-the one thing it can say that counts is a secret which it had no way to know.
+An oracle returns the harm it found, or "". It does not trust the program's output, except for a
+secret that the program had no legitimate way to know.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from llmzoo.sandbox.attacks.watch import PeakUsage, Process
 
-# what is left of these in a run that keeps to its limits
-LATE_S = 1.5  # and what a busy machine adds
+# upper limits for a run that respects its limits
+LATE_S = 1.5  # plus the delay of a busy machine
 MOST_PROCESSES = 8
 MOST_PROCESSES_ALLOWED = 72  # where a program may start some
 MOST_THREADS = 200
@@ -35,12 +35,12 @@ class AttackScene:
     output: str  # all that the program brought out, and its follow-up
     seconds: float
     time_limit: float
-    seen: PeakUsage
-    died: str = ""  # the process that asked for the run, or one beside it
-    gone: list[str] = field(default_factory=list)  # processes that were there before the run
-    reached: str = ""
-    changed: str = ""
-    left_behind: str = ""
+    peak_usage: PeakUsage
+    trainer_error: str = ""  # the process that asked for the run, or one beside it
+    killed: list[str] = field(default_factory=list)  # processes that were there before the run
+    contacted: str = ""
+    changed_files: str = ""
+    leftover_files: str = ""
     survivors: list[Process] = field(default_factory=list)
     processes_before: int = 0
     may_start_processes: bool = False
@@ -53,28 +53,28 @@ class AttackScene:
 
 
 def detect_leak(scene: AttackScene) -> str:
-    result = [name for name, secret in scene.secrets.items() if secret in scene.output]
-    return f"told: {', '.join(result)}" if result else ""
+    leaked = [name for name, secret in scene.secrets.items() if secret in scene.output]
+    return f"leaked: {', '.join(leaked)}" if leaked else ""
 
 
 def detect_lost_trainer(scene: AttackScene) -> str:
-    return scene.died
+    return scene.trainer_error
 
 
 def detect_killed_process(scene: AttackScene) -> str:
-    return f"killed {', '.join(scene.gone)}" if scene.gone else ""
+    return f"killed {', '.join(scene.killed)}" if scene.killed else ""
 
 
 def detect_connection(scene: AttackScene) -> str:
-    return scene.reached and f"reached a listener: {scene.reached}"
+    return scene.contacted and f"reached a listener: {scene.contacted}"
 
 
 def detect_changed_files(scene: AttackScene) -> str:
-    return scene.changed and f"changed outside: {scene.changed}"
+    return scene.changed_files and f"changed outside: {scene.changed_files}"
 
 
 def detect_leftover_files(scene: AttackScene) -> str:
-    return scene.left_behind and f"left behind: {scene.left_behind}"
+    return scene.leftover_files and f"left behind: {scene.leftover_files}"
 
 
 def detect_survivors(scene: AttackScene) -> str:
@@ -83,32 +83,32 @@ def detect_survivors(scene: AttackScene) -> str:
 
 def detect_overrun(scene: AttackScene) -> str:
     over = scene.seconds - scene.time_limit
-    return f"{over:.1f} s beyond the limit" if over > LATE_S + scene.seen.lag_s else ""
+    return f"{over:.1f} s beyond the limit" if over > LATE_S + scene.peak_usage.lag_s else ""
 
 
 def detect_excess_processes(scene: AttackScene) -> str:
-    most = scene.seen.processes - scene.processes_before
+    most = scene.peak_usage.processes - scene.processes_before
     allowed = MOST_PROCESSES_ALLOWED if scene.may_start_processes else MOST_PROCESSES
     return f"{most} processes" if most > allowed else ""
 
 
 def detect_excess_threads(scene: AttackScene) -> str:
-    return f"{scene.seen.threads} threads" if scene.seen.threads > MOST_THREADS else ""
+    return f"{scene.peak_usage.threads} threads" if scene.peak_usage.threads > MOST_THREADS else ""
 
 
 def detect_excess_memory(scene: AttackScene) -> str:
-    most = scene.seen.memory_mb
+    most = scene.peak_usage.memory_mb
     return f"{most:.0f} MB of memory" if most > MOST_MEMORY_MB else ""
 
 
 def detect_excess_tree_memory(scene: AttackScene) -> str:
-    most = scene.seen.memory_mb
+    most = scene.peak_usage.memory_mb
     return f"{most:.0f} MB of memory" if most > MOST_MEMORY_OF_MANY_MB else ""
 
 
 def detect_trainer_memory_growth(scene: AttackScene) -> str:
     """The process that requested the run used too much memory for its output."""
-    most = scene.seen.trainer_mb
+    most = scene.peak_usage.trainer_mb
     return f"the caller grew to {most:.0f} MB" if most > MOST_MEMORY_MB / 2 else ""
 
 
@@ -118,22 +118,22 @@ def detect_excess_output(scene: AttackScene) -> str:
 
 
 def detect_excess_descriptors(scene: AttackScene) -> str:
-    most = scene.seen.descriptors
+    most = scene.peak_usage.descriptors
     return f"{most} descriptors" if most > MOST_DESCRIPTORS else ""
 
 
 def detect_large_file(scene: AttackScene) -> str:
-    most = scene.seen.file_mb
+    most = scene.peak_usage.file_mb
     return f"a file of {most:.0f} MB" if most > MOST_FILE_MB else ""
 
 
 def detect_excess_disk(scene: AttackScene) -> str:
-    most = scene.seen.disk_mb
+    most = scene.peak_usage.disk_mb
     return f"{most:.0f} MB on disk" if most > MOST_DISK_MB else ""
 
 
 def detect_excess_files(scene: AttackScene) -> str:
-    return f"{scene.seen.files} files" if scene.seen.files > MOST_FILES else ""
+    return f"{scene.peak_usage.files} files" if scene.peak_usage.files > MOST_FILES else ""
 
 
 def detect_tampering(scene: AttackScene) -> str:
@@ -146,20 +146,20 @@ def detect_tampering(scene: AttackScene) -> str:
 
 
 def detect_user_namespace(scene: AttackScene) -> str:
-    new = scene.seen.user_namespaces - scene.namespaces_before - {""}
+    new = scene.peak_usage.user_namespaces - scene.namespaces_before - {""}
     return "made a user namespace" if new else ""
 
 
 def detect_mount(scene: AttackScene) -> str:
-    return "mounted a file system" if scene.mark in scene.seen.mounts else ""
+    return "mounted a file system" if scene.mark in scene.peak_usage.mounts else ""
 
 
 def detect_root_change(scene: AttackScene) -> str:
-    return "changed its root" if any(scene.mark in root for root in scene.seen.roots) else ""
+    return "changed its root" if any(scene.mark in root for root in scene.peak_usage.roots) else ""
 
 
 def detect_personality_change(scene: AttackScene) -> str:
-    changed_ones = scene.seen.personalities - {"", "00000000"}
+    changed_ones = scene.peak_usage.personalities - {"", "00000000"}
     return f"personality {min(changed_ones)}" if changed_ones else ""
 
 
@@ -187,12 +187,12 @@ def detect_open(kind: str) -> Callable[[AttackScene], str]:
     """An oracle: a descriptor of the program led to ``kind``."""
 
     def oracle(scene: AttackScene) -> str:
-        return f"opened {kind}" if any(kind in link for link in scene.seen.links) else ""
+        return f"opened {kind}" if any(kind in link for link in scene.peak_usage.links) else ""
 
     return oracle
 
 
-ALWAYS = (
+DEFAULT_ORACLES = (
     detect_lost_trainer,
     detect_leak,
     detect_connection,

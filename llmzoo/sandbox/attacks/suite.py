@@ -1,4 +1,4 @@
-"""Runs attacks in every column that is asked for, and yields what came of each."""
+"""Runs attacks in the requested columns, and yields the outcome of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llmzoo.sandbox.attacks.attack import Attack
 from llmzoo.sandbox.attacks.columns import is_rival
 from llmzoo.sandbox.attacks.world import PACKAGES
 
-SUITE = "the suite itself"  # the attack of a record that says that the keeper died
+SUITE = "the suite itself"  # stands for the attack in the record of an attack runner that died
 # by the name of a group, "harms/reading"
 GROUPS: dict[str, tuple[Attack, ...]] = {
     **{f"harms/{name}": attacks for name, attacks in harms.GROUPS.items()},
@@ -24,33 +24,38 @@ ATTACKS: tuple[Attack, ...] = tuple(attack for group in GROUPS.values() for atta
 
 
 def run_suite(
-    identity: str, columns: list[str], attacks: list[str], lanes: int = 4, seconds: float = 1e9
+    identity: str,
+    columns: list[str],
+    attacks: list[str],
+    num_trainers: int = 4,
+    seconds: float = 1e9,
 ) -> Iterator[dict[str, Any]]:
-    """What the keeper for this kind of user says, record by record; see keeper.py.
+    """Yield the records that attack_runner.py prints for this kind of user.
 
-    ``attacks``: names, in the order to try them. ``seconds``: no attack begins after this time.
+    ``attacks``: names, in the order to try them. ``num_trainers``: how many attacks run at the same
+    time. ``seconds``: no attack starts after this time.
     """
     order = {
         "as": identity,
         "columns": columns,
         "attacks": attacks,
-        "lanes": lanes,
+        "num_trainers": num_trainers,
         "seconds": seconds,
     }
     paths = [str(PACKAGES), *(path for path in sys.path if path)]
     with subprocess.Popen(
-        [sys.executable, "-m", "llmzoo.sandbox.attacks.keeper", json.dumps(order)],
+        [sys.executable, "-m", "llmzoo.sandbox.attacks.attack_runner", json.dumps(order)],
         cwd=PACKAGES,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
-    ) as keeper:
-        assert keeper.stdout
-        for line in keeper.stdout:
+    ) as runner:
+        assert runner.stdout
+        for line in runner.stdout:
             yield {"as": identity, **json.loads(line)}
-    if keeper.returncode:
-        why = f"the keeper ended with {keeper.returncode}"
+    if runner.returncode:
+        why = f"the attack runner ended with exit code {runner.returncode}"
         yield {
             "as": identity,
             "column": columns[0],
@@ -61,7 +66,7 @@ def run_suite(
 
 
 def is_failure(record: dict[str, Any]) -> bool:
-    """Whether a record says that the sandbox let an attack succeed, or judged a control wrong."""
+    """Whether a record says that the sandbox let an attack succeed or misjudged a control."""
     if is_rival(record.get("column", "")):
         return False
     return record.get("outcome") in ("succeeded", "broken") or bool(record.get("wrong"))

@@ -1,4 +1,4 @@
-"""Starts a trainer process and talks to it; the keeper's side of `trainer.py`."""
+"""Starts a trainer process and talks to it: the attack runner's side of `trainer.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from llmzoo.sandbox.attacks.bait import new_secret
 from llmzoo.sandbox.attacks.columns import is_rival
 from llmzoo.sandbox.attacks.watch import Process, descendants
 
-_OPENS_S = 60.0
+_OPEN_TIMEOUT_S = 60.0
 
 
 class TrainerLost(Exception):
@@ -69,7 +69,7 @@ class Trainer:
         assert self._launcher.stdout
         self._orders, self._replies = self._launcher.stdin, self._launcher.stdout
         self.root = self._launcher.pid
-        opened = self.ask(_OPENS_S, do="open", column=column, controls=controls)
+        opened = self.ask(_OPEN_TIMEOUT_S, do="open", column=column, controls=controls)
         if "broken" in opened:
             raise TrainerLost(opened["broken"])
         self.unavailable: str = opened.get("unavailable", "")
@@ -82,7 +82,7 @@ class Trainer:
         self.vital = [self._init, self.process, *(one for one in family if one.name == "sleep")]
 
     def ask(self, within_s: float, **order: Any) -> dict[str, Any]:
-        """Its reply, or :class:`Lost`."""
+        """The trainer's reply; raises :class:`TrainerLost`."""
         try:
             self._orders.write(json.dumps(order).encode() + b"\n")
             self._orders.flush()

@@ -186,9 +186,9 @@ def test_returns_are_what_the_last_answers_are_worth(agents):
         episode = env.unwrapped.episode
         for agent, return_ in total.items():
             assert return_ == pytest.approx(
-                episode.team + sum(episode.local_rewards[agent].values())
+                episode.team_reward + sum(episode.local_rewards[agent].values())
             )
-        assert info["success"] is (episode.team == 1.0)
+        assert info["success"] is (episode.team_reward == 1.0)
 
 
 # Answers
@@ -518,7 +518,7 @@ def test_a_fork_in_mid_round_of_an_aggregator_env():
     env.step(BOX)
     copy = fork(env)
     copy.step(PROGRAM)
-    assert "tool_1" not in env.unwrapped.episode.now
+    assert "tool_1" not in env.unwrapped.episode.latest_answers
     assert env.agent_selection == "tool_1"
 
 

@@ -12,7 +12,7 @@ from llmzoo.cli import main
 CONFIG = Path(__file__).resolve().parents[3] / "configs" / "environments" / "signals.yaml"
 
 
-@pytest.mark.long("a pair learns a code for a minute")
+@pytest.mark.long("two agents learn a code for a minute")
 def test_a_pair_learns_a_code(tmp_path):
     """Chance is 25%, and the untrained model writes nothing that can be read. After 30 steps magrpo has 86%."""
     out = tmp_path / "run"

@@ -340,12 +340,12 @@ def test_no_climber_pays(monkeypatch):
     assert [row for row in climbers() if not row.failed] == []
 
 
-@pytest.mark.long("a climber evaluates 850 texts for each of 15 pools")
+@pytest.mark.long("a hill climber evaluates 850 texts for each of 15 pools")
 def test_no_climber_pays_however_long_it_climbs():
     assert [row for row in climbers() if not row.failed] == []
 
 
-@pytest.mark.long("a climber evaluates 850 texts of other sources")
+@pytest.mark.long("a hill climber evaluates 850 texts from other sources")
 @pytest.mark.xfail(
     reason="pieces of running text from elsewhere still pay where the climber is asked"
 )

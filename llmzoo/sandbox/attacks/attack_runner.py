@@ -1,7 +1,8 @@
-"""Runs the attacks of one kind of user in a world of their own, and says what came of each.
+"""Runs the attacks as one kind of user, isolated from the machine, and reports the outcome of each.
 
-Called by `suite` as `python -m llmzoo.sandbox.attacks.keeper ORDER`; prints one JSON object a line: what
-became of an attack in a column, why a column is not offered, what its controls found.
+`suite` starts it as `python -m llmzoo.sandbox.attacks.attack_runner ORDER`. It prints one JSON
+object per line: the outcome of an attack in a column, the reason why a column is unavailable, or
+the result of its controls.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ from llmzoo.sandbox.attacks.bait import Bait, create_home
 from llmzoo.sandbox.attacks.columns import INSIDE, is_rival
 from llmzoo.sandbox.attacks.fakes import FAKES
 from llmzoo.sandbox.attacks.harms import HARMS
-from llmzoo.sandbox.attacks.oracles import ALWAYS, AttackScene
+from llmzoo.sandbox.attacks.oracles import DEFAULT_ORACLES, AttackScene
 from llmzoo.sandbox.attacks.trainers import Identity, Trainer, TrainerLost
 from llmzoo.sandbox.attacks.watch import Watch, condition, wait_for_exits, wait_until_steady
 
-_HANGS_S = 30.0  # beyond the limits of a run; a trainer that says nothing for so long is lost
-_GRACE_S = 5.0  # for processes to go after a run
-_TIDYING_S = 10.0  # for files to go: a verdict may come before its run's folder is empty
+_REPLY_MARGIN_S = 30.0  # beyond a run's time limit; then a silent trainer is lost
+_EXIT_TIMEOUT_S = 5.0  # for processes to exit after a run
+_CLEANUP_TIMEOUT_S = 10.0  # for files to disappear, which may be later than the verdict
 NO_TIME = "no time left"
 _write_lock = threading.Lock()
 
 
-def write_record(**facts: Any) -> None:
+def write_record(**fields: Any) -> None:
     with _write_lock:
-        print(json.dumps(facts), flush=True)
+        print(json.dumps(fields), flush=True)
 
 
-class Keeper:
+class AttackRunner:
     def __init__(self, identity: Identity, deadline: float) -> None:
         self.identity = identity
-        self._deadline = deadline  # no attack begins later
+        self._deadline = deadline  # no attack starts later
         self._home_key = create_home(identity.uid, identity.gid)
         with open("/etc/passwd") as file:
-            self._password_file = max(file.read().splitlines(), key=len)
+            self._passwd_line = max(file.read().splitlines(), key=len)
         self._resolver = machine.Resolver()
         self._resolver.start()
 
-    def run_column(self, name: str, attacks: list[Attack], lanes: int) -> None:
-        """Run ``attacks`` in a column, over several trainers at a time."""
+    def run_column(self, name: str, attacks: list[Attack], num_trainers: int) -> None:
+        """Run ``attacks`` in a column, in several trainers at the same time."""
         if name.endswith(INSIDE):
-            attacks = [one for one in attacks if isinstance(one, Harm) and one.mode == "run"]
+            attacks = [a for a in attacks if isinstance(a, Harm) and a.mode == "run"]
         try:
             first = Trainer(self.identity, name, controls=True)
         except TrainerLost as reason:
@@ -61,25 +62,25 @@ class Keeper:
             first.end()
             return
         write_record(column=name, wrong=first.wrong, isolations=first.isolations)
-        together: queue.SimpleQueue[Attack] = queue.SimpleQueue()
+        concurrent: queue.SimpleQueue[Attack] = queue.SimpleQueue()
         for attack in attacks:
-            if not attack_alone(attack):
-                together.put(attack)
-        started: list[Trainer | None] = [first, *[None] * (lanes - 1)]
+            if not runs_alone(attack):
+                concurrent.put(attack)
+        trainers: list[Trainer | None] = [first, *[None] * (num_trainers - 1)]
         threads = [
-            threading.Thread(target=self._run_lane, args=(name, together, trainer))
-            for trainer in started
+            threading.Thread(target=self._run_queue, args=(name, concurrent, trainer))
+            for trainer in trainers
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        last: queue.SimpleQueue[Attack] = queue.SimpleQueue()
-        for attack in filter(attack_alone, attacks):
-            last.put(attack)
-        self._run_lane(name, last, None)
+        exclusive: queue.SimpleQueue[Attack] = queue.SimpleQueue()
+        for attack in filter(runs_alone, attacks):
+            exclusive.put(attack)
+        self._run_queue(name, exclusive, None)
 
-    def _run_lane(
+    def _run_queue(
         self, column: str, attacks: queue.SimpleQueue[Attack], trainer: Trainer | None
     ) -> None:
         while True:
@@ -92,32 +93,35 @@ class Keeper:
                 continue
             if is_rival(column) and not attack.rivals:
                 write_record(
-                    column=column, attack=attack.name, outcome="not run", why="kept from rivals"
+                    column=column,
+                    attack=attack.name,
+                    outcome="not run",
+                    why="not run against other tools",
                 )
                 continue
             try:
                 trainer = trainer or Trainer(self.identity, column, controls=False)
-                outcome, why, whole = self._run_attack(trainer, attack, column)
-                if why.endswith("beyond the limit") and whole:  # a busy machine, or really so?
-                    outcome, why, whole = self._run_attack(trainer, attack, column)
-            except Exception:  # whatever went wrong, the attack was not seen to be stopped
-                outcome, why, whole = "broken", traceback.format_exc(), False
+                outcome, why, reusable = self._run_attack(trainer, attack, column)
+                if why.endswith("beyond the limit") and reusable:  # retry: the machine may be busy
+                    outcome, why, reusable = self._run_attack(trainer, attack, column)
+            except Exception:  # whatever the cause, nothing shows that the attack was stopped
+                outcome, why, reusable = "broken", traceback.format_exc(), False
             write_record(column=column, attack=attack.name, outcome=outcome, why=why)
-            if trainer and (is_rival(column) or not whole):
+            if trainer and (is_rival(column) or not reusable):
                 trainer.end()
                 trainer = None
         if trainer:
             trainer.end()
 
     def _run_attack(self, trainer: Trainer, attack: Attack, column: str) -> tuple[str, str, bool]:
-        """What came of it, why, and whether the trainer can be used again."""
+        """The outcome, the reason, and whether the trainer is reusable."""
         if isinstance(attack, Harm):
             return self._run_harm(trainer, attack, column)
-        remarks = []
+        statuses = []
         for task in attack.tasks:
             try:
                 reply = trainer.ask(
-                    attack.time_limit * 2 + _HANGS_S,
+                    attack.time_limit * 2 + _REPLY_MARGIN_S,
                     do="fake",
                     program=attack.program,
                     task=task,
@@ -131,93 +135,91 @@ class Keeper:
                 continue
             if reply["status"] == "passed":
                 return "succeeded", f"passed as {task} ({reply['isolation']})", True
-            remarks.append(f"{task}: {reply['status']}")
-        return ("stopped" if remarks else "not run"), ", ".join(remarks), True
+            statuses.append(f"{task}: {reply['status']}")
+        return ("stopped" if statuses else "not run"), ", ".join(statuses), True
 
     def _run_harm(self, trainer: Trainer, attack: Harm, column: str) -> tuple[str, str, bool]:
         bait = Bait(self.identity.uid, self.identity.gid)
         header = bait.header(trainer.pid_inside)
         programs = [header + text for text in (attack.program, attack.after) if text]
         clock = machine.ClockMonitor()
-        world_before = machine.read_machine_state()
+        machine_before = machine.read_machine_state()
         before = wait_until_steady(trainer.root)
         conditions = {process: condition(process) for process in before}
-        spaces = {os.readlink(f"/proc/{process.pid}/ns/user") for process in before}
+        namespaces = {os.readlink(f"/proc/{process.pid}/ns/user") for process in before}
         watch = Watch(trainer.root, trainer.process.pid)
         watch.start()
         started, time_limit = time.monotonic(), attack.time_limit * len(programs)
-        reply, died = {}, ""
+        reply, trainer_error = {}, ""
         try:
             reply = trainer.ask(
-                time_limit + _HANGS_S,
+                time_limit + _REPLY_MARGIN_S,
                 do="harm",
                 programs=programs,
                 mode=attack.mode,
                 time_limit=attack.time_limit,
             )
         except TrainerLost as reason:
-            died = str(reason)
+            trainer_error = str(reason)
         seconds = time.monotonic() - started
-        survivors = wait_for_exits(trainer.root, len(before), _GRACE_S)
-        seen = watch.stop()
+        survivors = wait_for_exits(trainer.root, len(before), _EXIT_TIMEOUT_S)
+        peak_usage = watch.stop()
         after = trainer.processes()
-        gone = {(one.pid, one.started) for one in before} - {
-            (one.pid, one.started) for one in after
-        }
-        vital_gone = [one for one in trainer.vital if (one.pid, one.started) in gone]
-        if vital_gone and not died:
-            died = f"killed a bystander: {vital_gone[0].name}"
+        killed = {(p.pid, p.started) for p in before} - {(p.pid, p.started) for p in after}
+        vital_killed = [p for p in trainer.vital if (p.pid, p.started) in killed]
+        if vital_killed and not trainer_error:
+            trainer_error = f"killed a bystander: {vital_killed[0].name}"
         scene = AttackScene(
             mark=bait.mark,
             secrets={
                 "a file": bait.secret,
                 "the home folder": self._home_key,
-                "the list of users": self._password_file,
+                "the list of users": self._passwd_line,
                 **trainer.secrets,
             },
             output=reply.get("output", ""),
             seconds=seconds,
             time_limit=time_limit,
-            seen=seen,
-            died=died,
-            gone=[
-                f"{one.name} ({one.pid}, parent {one.parent})"
-                for one in before
-                if (one.pid, one.started) in gone
+            peak_usage=peak_usage,
+            trainer_error=trainer_error,
+            killed=[
+                f"{p.name} ({p.pid}, parent {p.parent})"
+                for p in before
+                if (p.pid, p.started) in killed
             ],
-            reached=bait.reached_listeners()
-            or ("the name server" if self._resolver.was_asked(bait.mark) else ""),
-            changed=bait.changed_files(),
-            left_behind=bait.left_behind(within_s=_TIDYING_S),
-            survivors=survivors or [one for one in after if bait.mark in one.name],
+            contacted=bait.contacted_listeners()
+            or ("the name server" if self._resolver.was_queried(bait.mark) else ""),
+            changed_files=bait.changed_files(),
+            leftover_files=bait.leftover_files(within_s=_CLEANUP_TIMEOUT_S),
+            survivors=survivors or [p for p in after if bait.mark in p.name],
             processes_before=len(before),
             may_start_processes=column.endswith("+processes"),
             conditions=[
-                (one.name, conditions[old], condition(one))
-                for one in after
+                (new.name, conditions[old], condition(new))
+                for new in after
                 for old in before
-                if (one.pid, one.started) == (old.pid, old.started)
+                if (new.pid, new.started) == (old.pid, old.started)
             ],
-            namespaces_before=spaces,
+            namespaces_before=namespaces,
             ipc=machine.find_ipc_objects(bait.key),
-            machine=(world_before, machine.read_machine_state()),
+            machine=(machine_before, machine.read_machine_state()),
             clock_was_set=clock.was_set(),
             terminal=trainer.terminal.read_output(),
         )
         clock.close()
         bait.close()
-        whole = not died and not survivors and not gone
-        why = next(filter(None, (oracle(scene) for oracle in (*attack.harm, *ALWAYS))), "")
+        reusable = not trainer_error and not survivors and not killed
+        why = next(filter(None, (oracle(scene) for oracle in (*attack.harm, *DEFAULT_ORACLES))), "")
         if why:
-            return "succeeded", why, whole
+            return "succeeded", why, reusable
         if "broken" in reply:
             return "broken", reply["broken"], False
         if "unavailable" in reply:
-            return "not run", reply["unavailable"], whole
-        return "stopped", scene.output[:200], whole
+            return "not run", reply["unavailable"], reusable
+        return "stopped", scene.output[:200], reusable
 
 
-def attack_alone(attack: Attack) -> bool:
+def runs_alone(attack: Attack) -> bool:
     return isinstance(attack, Harm) and attack.alone
 
 
@@ -230,21 +232,21 @@ def main() -> None:
     try:
         world.build()
     except OSError as error:
-        write_record(unavailable=f"no world of its own for the attacks: {error}")
+        write_record(unavailable=f"cannot isolate the attacks from the machine: {error}")
         return
-    number = world.NOBODY if was_root and order["as"] != "root" else 0
+    user_id = world.NOBODY if was_root and order["as"] != "root" else 0
     identity = Identity(
-        uid=number,
-        gid=number,
+        uid=user_id,
+        gid=user_id,
         user_namespaces=order["as"] != "no-userns",
         rootless=not was_root,
     )
-    every: tuple[Attack, ...] = (*HARMS, *FAKES)
-    by_name = {attack.name: attack for attack in every}
+    all_attacks: tuple[Attack, ...] = (*HARMS, *FAKES)
+    by_name = {attack.name: attack for attack in all_attacks}
     chosen = [by_name[name] for name in order["attacks"]]
-    keeper = Keeper(identity, time.monotonic() + order["seconds"])
+    runner = AttackRunner(identity, time.monotonic() + order["seconds"])
     for column in order["columns"]:
-        keeper.run_column(column, chosen, order["lanes"])
+        runner.run_column(column, chosen, order["num_trainers"])
 
 
 if __name__ == "__main__":

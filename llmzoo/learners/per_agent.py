@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 from pettingzoo import AECEnv
 from torch import Tensor
@@ -122,13 +122,19 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
             "episode share one tree. Joint trees are those of magrpo, marloo, maxrl, ccpo, maremax and "
             "mareinforce; at_grpo plays agent-turn trees"
         )
-    for name in (field.name for field in fields(plan) if field.name not in _OPTIONS_OF_AN_AGENT):  # type: ignore[arg-type]
+    for name in tree_options(learner):
         values = getattr(plan, name), getattr(shared, name)
         if values[0] != values[1]:
             raise ConfigError(
                 f"{agent} has {name}={values[0]!r} and the run {name}={values[1]!r}: the agents of an episode "
                 f"share one tree. Set {name} for the run"
             )
+
+
+def tree_options(learner: GroupLearner) -> list[str]:
+    """The options of its tree that all agents of an episode share."""
+    names = [field.name for field in fields(cast(Any, learner.plan))]
+    return [name for name in names if name not in _OPTIONS_OF_AN_AGENT]
 
 
 def _merge_configs(learners: Sequence[GroupLearner]) -> GroupConfig:

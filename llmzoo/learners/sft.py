@@ -1,4 +1,4 @@
-"""SFT: supervised fine-tuning on demonstrations, or on the model's best episodes (RAFT).
+"""SFT: supervised fine-tuning on demonstrations, or on the model's best episodes (RAFT, arXiv 2304.06767).
 
 The loss is the mean cross-entropy of the completions' tokens, including the end-of-sequence token.
 It equals the loss of TRL's SFTTrainer.

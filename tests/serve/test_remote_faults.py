@@ -242,7 +242,7 @@ def test_an_item_that_asks_for_nothing_and_a_call_that_asks_for_something_else()
         with pytest.raises(grpc.RpcError, match="at most 2 items, got 3"):
             server.stub.StepBatch(pb.Batch(items=[pb.Item()] * 3))
         value = pb.Value(array=pb.Array(dtype="O", shape=[1], data=b"12345678"))
-        with pytest.raises(grpc.RpcError, match="not of numbers"):
+        with pytest.raises(grpc.RpcError, match="does not hold numbers"):
             server.stub.Step(pb.Item(session=id, step=pb.Step(actions=[value])))
         assert plays_on(env)
 

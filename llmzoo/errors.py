@@ -117,6 +117,10 @@ class CudaGraphWarning(UserWarning):
     """A GPU's decoding steps run without a CUDA graph, since they cannot be captured."""
 
 
+class MaxRowsWarning(UserWarning):
+    """Sampling takes fewer rows at once, since ``max_rows`` did not fit into a GPU's memory."""
+
+
 class SkippedRecordsWarning(UserWarning):
     """Bad records of a source were skipped, as ``on_bad_record="skip"`` says."""
 

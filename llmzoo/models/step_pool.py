@@ -72,6 +72,12 @@ def idle_steps() -> list[StaticStep]:
         return [*_IDLE_STEPS.values()]
 
 
+def drop_idle_steps() -> None:
+    """Free the memory of the steps that wait for their next call."""
+    with _LOCK:
+        _IDLE_STEPS.clear()
+
+
 class ModelSteps:
     """What is known of a model as long as its weights are where they are: a graph reads some of them there."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -19,8 +20,14 @@ from torch.nn import Parameter
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from llmzoo.distributed import ranks, sharding
-from llmzoo.errors import CheckpointError, ConfigError, LlmzooError
-from llmzoo.models import attention, lora
+from llmzoo.errors import (
+    CheckpointError,
+    ConfigError,
+    LlmzooError,
+    MaxRowsWarning,
+    OutOfMemoryError,
+)
+from llmzoo.models import attention, lora, step_pool
 from llmzoo.models.compiling import Compile, should_compile
 from llmzoo.models.cpu_contention import warn_if_cpu_contended
 from llmzoo.models.decode import OnFinished, SampledTokens, Sampler, sample
@@ -571,37 +578,60 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
                 on_finished(n, rows)
             return
         at_once = max(1, first.max_rows // group_size)
-        parts = [
+        parts = deque(
             pack[start : start + at_once]
             for pack in split_into_packs(
                 [len(prompt) for prompt in prompts], _PROMPT_TOKENS_PER_PASS
             )
             for start in range(0, len(pack), at_once)
-        ]
+        )
         with first.ready():
-            for part in parts:
+            while parts:
+                part = parts.popleft()
                 count, here = len(part) * group_size, slice(part.start, part.stop)
                 adapters = [policy.adapter or "" for policy in policies[here]]
                 names = sorted(set(adapters))
-                with explain_out_of_memory(
-                    "max_rows", count, f"Sampling from {first.name!r}", _MAX_ROWS_HINT
-                ):
-                    sample(
-                        first.model,
-                        prompts[here],
-                        group_size,
-                        sampling,
-                        eos_ids=first.eos_ids,
-                        pad_id=first.pad_id,
-                        keys=keys[here],
-                        greedy=greedy,
-                        cuda_graphs=first.cuda_graphs,
-                        adapters=names if len(names) > 1 else (),
-                        adapter_of=[names.index(adapter) for adapter in adapters],
-                        has_stopped=first._stop_condition(sampling),
-                        on_finished=partial(_finish_with_offset, on_finished, part.start),
-                        cancelled=_cancellation_check(cancelled[here]),
-                    )
+                finished: list[int] = []
+                try:
+                    with explain_out_of_memory(
+                        "max_rows", count, f"Sampling from {first.name!r}", _MAX_ROWS_HINT
+                    ):
+                        sample(
+                            first.model,
+                            prompts[here],
+                            group_size,
+                            sampling,
+                            eos_ids=first.eos_ids,
+                            pad_id=first.pad_id,
+                            keys=keys[here],
+                            greedy=greedy,
+                            cuda_graphs=first.cuda_graphs,
+                            adapters=names if len(names) > 1 else (),
+                            adapter_of=[names.index(adapter) for adapter in adapters],
+                            has_stopped=first._stop_condition(sampling),
+                            on_finished=partial(
+                                _finish_with_offset, on_finished, part.start, finished
+                            ),
+                            cancelled=_cancellation_check(cancelled[here]),
+                        )
+                except OutOfMemoryError:
+                    # ranks that share weights must make the same passes
+                    if finished or len(part) == 1 or sharding.is_sharded(first.model):
+                        raise
+                    half = len(part) // 2
+                    first._lower_max_rows(count, half * group_size)
+                    parts.extendleft([part[half:], part[:half]])
+
+    def _lower_max_rows(self, count: int, fitting: int) -> None:
+        """Sample fewer rows at once from now on, which changes no completion."""
+        step_pool.drop_idle_steps()
+        self.max_rows = fitting
+        warnings.warn(
+            f"Sampling {count} rows from {self.name!r} at once does not fit into the GPU's memory. "
+            f"max_rows is {fitting} from now on; the completions stay the same.",
+            MaxRowsWarning,
+            stacklevel=2,
+        )
 
     def _recompute_hook(self) -> Callable[[], None] | None:
         """The preparation of a layer's second run under gradient checkpointing; else None."""
@@ -670,9 +700,14 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
 
 
 def _finish_with_offset(
-    on_finished: OnFinished, start: int, number: int, rows: list[SampledTokens]
+    on_finished: OnFinished,
+    start: int,
+    finished: list[int],
+    number: int,
+    rows: list[SampledTokens],
 ) -> None:
-    """Call ``on_finished`` with an index counted over all passes."""
+    """Call ``on_finished`` with an index counted over all passes, and note it in ``finished``."""
+    finished.append(start + number)
     on_finished(start + number, rows)
 
 

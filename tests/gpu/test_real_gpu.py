@@ -115,6 +115,7 @@ def test_flex_attention_equals_the_dense_path(precision, apart, cosine):
     assert torch.nn.functional.cosine_similarity(slope, other, dim=0) > cosine
 
 
+@pytest.mark.filterwarnings("ignore::llmzoo.errors.MaxRowsWarning")
 def test_memory_that_does_not_reach_names_the_setting(tmp_path: Path):
     """In sampling or in the update, whichever comes first."""
     free = torch.cuda.memory_allocated() + 8 * 2**20

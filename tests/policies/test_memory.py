@@ -1,6 +1,7 @@
 """A GPU without enough memory: the error names the setting to lower, and the value it names fits."""
 
 import re
+import warnings
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from tiny_models import group, policy
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from llmzoo.engine.local import LocalEngine
-from llmzoo.errors import OutOfMemoryError
+from llmzoo.errors import MaxRowsWarning, OutOfMemoryError
 from llmzoo.learners import learner_class
 from llmzoo.models import attention, memory
 from llmzoo.models.memory import tokens_at_once
@@ -68,7 +69,8 @@ def test_an_update_names_how_much_to_read_at_once(name, setting, room):
     assert less["loss"] == pytest.approx(everything["loss"], rel=1e-4, abs=1e-6)
 
 
-def test_sampling_names_how_many_rows_to_sample_at_once(room):
+def test_sampling_takes_fewer_rows_at_once(room):
+    """And stays at what fits; the completions are the same."""
     # prompts that begin differently: they share nothing
     asked = [
         PolicyRequest(agent="a_0", observation=f"{n} up up up", env=None, noise=n) for n in range(4)
@@ -77,13 +79,29 @@ def test_sampling_names_how_many_rows_to_sample_at_once(room):
     player = policy(sampling=settings)
     wanted = player.respond(asked, 2)
     room(max(8, sum(len(player.encode(request.observation)) for request in asked) // 2))
-    with pytest.raises(OutOfMemoryError, match="Set max_rows to 4 or less") as caught:
-        policy(sampling=settings).respond(asked, 2)
-    assert "episodes_per_step" in str(caught.value)
-    found = policy(sampling=settings, max_rows=4).respond(asked, 2)
+    player = policy(sampling=settings)
+    with pytest.warns(MaxRowsWarning, match="8 rows .* max_rows is 4 from now on"):
+        found = player.respond(asked, 2)
     assert [[c.ids for c in answers] for answers in found] == [
         [c.ids for c in answers] for answers in wanted
     ]
+    assert player.max_rows == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        player.respond(asked, 2)
+
+
+def test_answers_that_are_complete_are_not_sampled_again(monkeypatch):
+    """Memory that ends in the middle of a pass is an error: some completions were handed on already."""
+
+    def sample(model, prompts, *args, on_finished, **options):
+        on_finished(0, [])
+        raise torch.OutOfMemoryError(MESSAGE)
+
+    monkeypatch.setattr("llmzoo.policies.transformers.sample", sample)
+    asked = [PolicyRequest(agent="a_0", observation=f"up {n}", env=None) for n in range(4)]
+    with pytest.raises(OutOfMemoryError, match="Set max_rows to 4 or less"):
+        policy().respond(asked, 2)
 
 
 def test_nothing_smaller_than_one(room):

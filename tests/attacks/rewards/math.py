@@ -101,8 +101,8 @@ def _unreduced(env: TextEnv, agent: str) -> str:
 def _copies(env: TextEnv, agent: str) -> str:
     """A made-up answer first, then whatever the other said."""
     other = next(one_agent for one_agent in env.possible_agents if one_agent != agent)
-    heard = env.episode.heard
-    answer = heard[other].value if other in heard else str(3 + len(agent))
+    answers = env.episode.round_answers
+    answer = answers[other].value if other in answers else str(3 + len(agent))
     return f"print('{answer}')" if agent.startswith("tool") else f"\\boxed{{{answer}}}"
 
 

@@ -110,7 +110,7 @@ _rows = cache(read_log)  # the arms of a study are read one by one
 def runs_of(logs: Path, arm: Arm) -> list[Row]:
     """The runs that ended well, by seed."""
     rows = [row for row in _rows(logs / f"{arm.study}.jsonl.gz") if row["task"] == arm.task]
-    return sorted(of_arm(rows, arm.arm), key=lambda row: row["seed"])
+    return of_arm(rows, arm.arm)
 
 
 def gains_of(logs: Path, arms: Sequence[Arm]) -> str:

@@ -44,7 +44,7 @@ def of_learners(rows: Sequence[Row]) -> dict[str, str]:
     for task, mine in by_task(rows).items():
         lines = []
         for arm in in_order(mine, "arm"):
-            runs = sorted(of_arm(mine, arm), key=lambda row: row["seed"])
+            runs = of_arm(mine, arm)
             agents = len(runs[0]["after"]["mean_return"])
             ends = [[row["after"]["greedy"], row["after"]] for row in runs]
             each = [
@@ -79,7 +79,7 @@ def _arms(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for arm in in_order(rows, "arm"):
-        runs = sorted(of_arm(rows, arm), key=lambda row: row["seed"])
+        runs = of_arm(rows, arm)
         if not runs:
             continue
         name, agents = ARMS[arm]

@@ -41,8 +41,9 @@ CURVES: Mapping[str, Mapping[float, str]] = {
 
 
 def of_arm(rows: Sequence[Row], arm: str) -> list[Row]:
-    """The runs of an arm that ended well."""
-    return [row for row in rows if row["arm"] == arm and "error" not in row]
+    """The runs of an arm that ended well, by seed."""
+    found = [row for row in rows if row["arm"] == arm and "error" not in row]
+    return sorted(found, key=lambda row: row["seed"])
 
 
 def controlled(rows: Sequence[Row]) -> list[Row]:

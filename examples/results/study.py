@@ -173,8 +173,8 @@ def train_model(settings: Settings, out: Path) -> None:
     _keep(out.with_name(f"{out.name}.json"), json.dumps(row))
 
 
-def train(run: Run, out: Path, memory_share: float = 1.0) -> Settings:
-    """Train and measure; the run's line. ``memory_share``: of a GPU, that it may use."""
+def train(run: Run, out: Path) -> Settings:
+    """Train and measure; the run's line."""
     import torch
 
     from llmzoo.errors import DivergedError
@@ -186,8 +186,6 @@ def train(run: Run, out: Path, memory_share: float = 1.0) -> Settings:
         if (found["settings"], found["also_args"]) != (told(run.settings), told(run.also)):
             raise SystemExit(f"{line} is of other settings: remove it, or choose another --out")
         return found
-    if torch.cuda.is_available():
-        torch.cuda.set_per_process_memory_fraction(memory_share)
     folder = out / "runs" / run.name
     row: Settings = {"task": run.task, "arm": run.arm, "seed": run.seed}
     row |= {"settings": told(run.settings), "also_args": told(run.also)}
@@ -447,14 +445,16 @@ def run_study(
         if model in needed:
             waiting[model] = base, (train_model, settings, models / model)
     for run in runs:
-        waiting[run.name] = (
-            Path(run.settings["model"]).name,
-            (train, run, out / name, memory_share / jobs),
-        )
+        waiting[run.name] = Path(run.settings["model"]).name, (train, run, out / name)
     rows: dict[str, Settings] = {}
     under_way: dict[Future[Any], str] = {}
     absent = set(needed)
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_limit_gpu_memory,
+        initargs=(memory_share / jobs,),
+    ) as pool:
         while waiting or under_way:
             ready = [what for what, (base, _) in waiting.items() if base not in absent]
             for what in ready[: jobs - len(under_way)]:
@@ -476,6 +476,13 @@ def run_study(
     ended_runs = [json.loads(line.read_text()) for line in lines if line.exists()]
     write_log(out / f"{name}.jsonl.gz", ended_runs)
     return ended_runs
+
+
+def _limit_gpu_memory(share: float) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.set_per_process_memory_fraction(share)
 
 
 def _say(row: Settings) -> str:

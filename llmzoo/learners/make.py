@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 from llmzoo.errors import ConfigError
 from llmzoo.learners import learner_class
@@ -40,9 +40,7 @@ def build_learner(
                     "group, such as magrpo, marloo, maxrl, ccpo and maremax, or at_grpo with other options"
                 )
         known = {field.name for field in fields(own_cls.Config)}
-        played = {
-            n: getattr(run.config, n) for n in tree_options(cast(GroupLearner, run)) if n in known
-        }
+        played = {n: getattr(run.config, n) for n in tree_options(run) if n in known}
         given = {n: value for n, value in args.items() if n in known}
         options = {**played, **given, **settings.get("learner_args", {})}
         own[agent] = own_cls(_configure(own_cls, options, what))

@@ -131,7 +131,7 @@ def _check_tree(agent: str, learner: GroupLearner, others: GroupLearner) -> None
             )
 
 
-def tree_options(learner: GroupLearner) -> list[str]:
+def tree_options(learner: Learner) -> list[str]:
     """The options of its tree that all agents of an episode share."""
     names = [field.name for field in fields(cast(Any, learner.plan))]
     return [name for name in names if name not in _OPTIONS_OF_AN_AGENT]

@@ -1,4 +1,7 @@
-"""Planning under constraints: a meeting that suits everyone, a trip within its budget."""
+"""Planning under constraints: a meeting that suits everyone, a trip within its budget.
+
+Sudoku, sokoban and plan-path are in :mod:`llmzoo.envs.games`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``on_gpu.py`` measures in its own process: decoding, its kernels, and a pass with gradients.
+"""What ``on_gpu.py`` measures in its own process: decoding, its kernels, a pass with gradients, and attention.
 
 The model has SmolLM2-135M's shape and random weights.
 """
@@ -12,10 +12,14 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask
 from transformers import LlamaConfig, LlamaForCausalLM
+from transformers.integrations.flex_attention import compile_friendly_flex_attention
 
 from llmzoo.models import lora, step_pool
 from llmzoo.models.decode import sample
+from llmzoo.models.fused import PackedTree, attend
 from llmzoo.models.likelihood import likelihood
 from llmzoo.models.precision import cast_weights
 from llmzoo.models.sampling import Sampling
@@ -162,3 +166,56 @@ def update(sizes: Sizes, precision: str, compiled: bool) -> Result:
         "peak_gb": torch.cuda.max_memory_allocated() / 1e9,
         **profiled(call, 1),
     }
+
+
+def attention(sizes: Sizes, tensor_cores: bool) -> Result:
+    """Packed attention of one layer in float32, forward and backward, 8 answers to each prompt.
+
+    ``tensor_cores``: as :mod:`llmzoo.models.fused` does it; otherwise with torch's own options. The errors are
+    relative, against float64.
+    """
+    device = torch.device("cuda")
+    made = torch.Generator().manual_seed(0)
+    answers = torch.randint(
+        sizes.shape["vocab_size"], (sizes.prompts, 8, sizes.new), generator=made
+    )
+    tree = PackedTree(prompts_of(sizes), answers.tolist(), device)
+    heads, kv_heads = sizes.shape["num_attention_heads"], sizes.shape["num_key_value_heads"]
+    size = sizes.shape["hidden_size"] // heads
+    query, key, value = (
+        torch.randn(1, count, len(tree.ids), size, device=device, requires_grad=True)
+        for count in (heads, kv_heads, kv_heads)
+    )
+
+    def kernel(*inputs: Tensor, kernel_options: Any, **options: Any) -> Any:
+        chosen = kernel_options if tensor_cores else None
+        return compile_friendly_flex_attention(*inputs, kernel_options=chosen, **options)
+
+    def call() -> tuple[Tensor, ...]:
+        out = attend(query, key, value, tree.mask, size**-0.5, kernel)
+        return out, *torch.autograd.grad(out.square().sum(), (query, key, value))
+
+    exact = _exact_attention(query, key, value, tree.mask, size**-0.5)
+    found = call()
+    errors = [((a - b).norm() / b.norm()).item() for a, b in zip(found, exact, strict=True)]
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(20):
+        call()
+    end.record()
+    torch.cuda.synchronize()
+    return {"tokens": len(tree.ids), "ms": start.elapsed_time(end) / 20, "errors": errors}
+
+
+def _exact_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: BlockMask, scaling: float
+) -> tuple[Tensor, ...]:
+    """The outputs in float64 from all pairs of tokens, and the gradients of the sum of their squares."""
+    places = torch.arange(query.shape[2], device=query.device)
+    seen = mask.mask_mod(places, places, places[:, None], places)
+    groups = query.shape[1] // key.shape[1]
+    keys, values = (each.double().repeat_interleave(groups, dim=1) for each in (key, value))
+    scores = query.double() @ keys.transpose(-1, -2) * scaling
+    weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)
+    out = (weights @ values).transpose(1, 2)
+    return out, *torch.autograd.grad(out.square().sum(), (query, key, value))

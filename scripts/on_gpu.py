@@ -11,6 +11,7 @@ file leaves out what this commit has measured on this device. Parts, in their or
 - ``decode``: milliseconds a token, with and without CUDA graphs and adapters
 - ``kernels``: of one token
 - ``update``: a pass with gradients, and its kernels
+- ``attention``: of one layer in float32, with and without tensor cores
 - ``trl``: a training step beside TRL's
 - ``study``: the runs of examples/results/queue.yaml that are in no log, ``--jobs`` of them at a time
 
@@ -48,12 +49,13 @@ from scripts.gpu_measurements import (  # noqa: E402
     WHOLE,
     Result,
     Sizes,
+    attention,
     decode,
     kernels,
     update,
 )
 
-PARTS = ("tests", "decode", "kernels", "update", "trl", "study")
+PARTS = ("tests", "decode", "kernels", "update", "attention", "trl", "study")
 PRECISIONS = ("float32", "bf16")
 RESULTS = ROOT / "examples" / "results"
 
@@ -110,6 +112,12 @@ def _updates(plan: Plan) -> Iterator[Cell]:
             yield Cell(name, 90, partial(update, plan.sizes, precision, compiled))
 
 
+def _attention(plan: Plan) -> Iterator[Cell]:
+    for cores in (False, True):
+        name = "attention float32" + " tensor cores" * cores
+        yield Cell(name, 60, partial(attention, plan.sizes, cores))
+
+
 def _beside_trl(plan: Plan) -> Iterator[Cell]:
     for new in (32, 128):
         args = ["examples/benchmark/training_step.py", "--millions", "135", "--only", str(new)]
@@ -128,6 +136,7 @@ _CELLS: Mapping[str, Callable[[Plan], Iterator[Cell]]] = {
     "decode": _decoding,
     "kernels": _kernels,
     "update": _updates,
+    "attention": _attention,
     "trl": _beside_trl,
     "study": _study_runs,
 }

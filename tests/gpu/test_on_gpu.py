@@ -10,7 +10,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 from recorded import recorded
+from torch.nn.attention.flex_attention import flex_attention
 from virtual_gpu import virtual_gpu
+
+from llmzoo.models.fused import PackedTree, attend
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "on_gpu.py"
@@ -53,6 +56,21 @@ def test_all_parts_leave_a_row_and_are_not_repeated(tmp_path, monkeypatch, capsy
     ]
     assert started[begun:] == []  # all is known
     assert len((tmp_path / "gpu.jsonl").read_text().splitlines()) == len(rows)
+
+
+def test_attention_is_compared_with_all_pairs_of_tokens():
+    script = SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+    measurements = SimpleNamespace(**script.attention.__globals__)
+    torch.manual_seed(0)
+    prompts = measurements.prompts_of(measurements.QUICK)
+    answers = torch.randint(300, (len(prompts), 8, 6)).tolist()
+    tree = PackedTree(prompts, answers, torch.device("cpu"))
+    inputs = [torch.randn(1, heads, len(tree.ids), 64, requires_grad=True) for heads in (9, 3, 3)]
+    exact, *gradients = measurements._exact_attention(*inputs, tree.mask, 0.125)
+    # flex attention has no backward pass on a CPU
+    found = attend(*(each.detach().double() for each in inputs), tree.mask, 0.125, flex_attention)
+    torch.testing.assert_close(found, exact)
+    assert [each.shape for each in gradients] == [each.shape for each in inputs]
 
 
 @pytest.mark.slow

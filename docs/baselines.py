@@ -27,15 +27,15 @@ TASKS = 200
 # where the log has a row with more of them, it was given more time
 PLAYERS: dict[str, dict[str, Any]] = {
     "random": {"tasks": TASKS},
-    "amateur": {"tasks": TASKS},
-    "oracle": {"tasks": TASKS},
+    "noisy_expert": {"tasks": TASKS},
+    "expert": {"tasks": TASKS},
     "tiny": {"tasks": TASKS},
     "smollm2": {"tasks": 8, "temperature": 0.7, "max_new_tokens": 128},
 }
 CALLED = {
     "random": "random",
-    "amateur": "amateur",
-    "oracle": "expert (`oracle`)",
+    "noisy_expert": "noisy_expert",
+    "expert": "expert (`expert`)",
     "tiny": "`tiny`",
     "smollm2": "`smollm2`",
 }

@@ -14,7 +14,7 @@ from llmzoo.envs.drawing import Board, palette
 from llmzoo.envs.drawing.pixels import to_image
 
 IMAGES = Path(__file__).parent / "images"
-# game -> arguments, and the seed of an episode in which amateurs need several rounds
+# game -> arguments, and the seed of an episode in which noisy experts need several rounds
 EPISODES: dict[str, tuple[dict[str, Any], int]] = {
     "sudoku_v0": ({}, 11),
     "sokoban_v0": ({}, 3),
@@ -72,7 +72,7 @@ def side_by_side(named: Sequence[tuple[str, Board]], height: int = 340) -> Image
 
 
 def episode(id: str, arguments: dict[str, Any], seed: int) -> list[Image.Image]:
-    """The board after the reset and after every answer of two amateurs."""
+    """The board after the reset and after every answer of two noisy experts."""
     env = llmzoo.make(id, render_mode="rgb_array", **arguments)
     env.reset(seed=seed)
     rng = random.Random(seed)
@@ -80,7 +80,7 @@ def episode(id: str, arguments: dict[str, Any], seed: int) -> list[Image.Image]:
     for agent in env.agent_iter():
         _, _, terminated, truncated, _ = env.last()
         over = terminated or truncated
-        env.step(None if over else env.unwrapped.amateur(agent, rng))
+        env.step(None if over else env.unwrapped.noisy_expert(agent, rng))
         frames.append(None if over else env.render())
     return [Image.fromarray(frame) for frame in frames if frame is not None]
 

@@ -26,7 +26,7 @@ NOTE = "<!-- written by docs/build.py; edit the docstring it comes from -->\n\n"
 RETURNS, GREEDY, REDRAWN = (1.0, 0.0, 0.5, 0.5), 0.75, (0.75, 0.0, 0.0, 1.0)
 PARTS = {"right": (1.0, 0.0, 0.0, 0.5), "form": (0.0, 0.0, 0.5, 0.0)}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "magrpo": [{}, {"normalize": True}, {"normalize": "parts"}],
+    "magrpo": [{}, {"normalize": True}, {"normalize": "components"}],
     "maremax": [{}, {"baseline": "group_max"}],
     "maxrl": [{}, {"success": 1.0}],
 }
@@ -78,7 +78,7 @@ def _worked_table() -> str:
         returns=RETURNS,
         greedy=GREEDY,
         redrawn=REDRAWN,
-        parts={name: ComponentReturns(returns=values) for name, values in PARTS.items()},
+        components={name: ComponentReturns(returns=values) for name, values in PARTS.items()},
     )
     head = " | ".join(f"answer {k}" for k in range(1, len(RETURNS) + 1))
     lines = [f"| learner | {head} |", "|---" * (len(RETURNS) + 1) + "|"]
@@ -159,7 +159,7 @@ return each. None of these trains a critic.
 - All of them have these options: clip-higher (`clip_high`), dual clip (`dual_clip`), the ratio of a whole
   answer (`ratio="sequence"`, GSPO), groups without differences dropped or replaced by others
   (`zero_variance_groups`), division by the deviation of the group or of each named part of the
-  reward (`normalize=True` or `"parts"`), by that of the batch (`whiten`), answers cut off by the
+  reward (`normalize=True` or `"components"`), by that of the batch (`whiten`), answers cut off by the
   token limit left out (`mask_truncated`), functions of the returns (`rewards`), a running mean of
   each role as the baseline (`role_baseline`, for self-play), and earlier groups learned from again
   (`replay`).
@@ -217,7 +217,7 @@ What follows from these numbers:
 - `at_grpo`, `grpo` and `magrpo` with `normalize=True` divide by the standard deviation of the
   group's returns, here 0.354: a group whose returns differ little then counts as much as one whose
   returns differ a lot.
-- `normalize="parts"` divides each part by its own deviation (GDPO) and tells the last two answers apart: `form`
+- `normalize="components"` divides each part by its own deviation (GDPO) and tells the last two answers apart: `form`
   was won by one answer of four, so it counts more than half of `right`, which two have won.
 - A group whose returns are all equal has advantages 0 under all but `mareinforce` and `maremax`;
   the metric `informative` counts the groups where something is left.

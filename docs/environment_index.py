@@ -14,8 +14,8 @@ import llmzoo
 from llmzoo.registry import EnvSpec, argument_types
 
 LOGS = Path(__file__).parent / "results" / "logs"
-PLAYERS = ("oracle", "amateur", "tiny", "smollm2")
-_ABOUT = """The *success* of an expert, an amateur, `tiny` and [`smollm2`](../models.md), in percent, is that of the
+PLAYERS = ("expert", "noisy_expert", "tiny", "smollm2")
+_ABOUT = """The *success* of an expert, a noisy expert, `tiny` and [`smollm2`](../models.md), in percent, is that of the
 baselines on each environment's page. *Tokens*: what `tiny` writes in a task. *Forms*: `one agent` stands for
 `num_agents=1`, `split` for `view="split"`, in which no agent sees everything. *Runs*: how many runs in the logs of
 [the results](../results/index.md) ended with more success than they began with, their 95% intervals apart, of all runs

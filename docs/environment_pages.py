@@ -17,18 +17,18 @@ _USE = """## Use it
 import llmzoo
 
 env = llmzoo.make({arguments})
-expert = llmzoo.oracle(env)  # plays every agent; replace it with your policy: text in, text out
+expert = llmzoo.scripted_expert(env)  # plays every agent; replace it with your policy: text in, text out
 
 env.reset(seed=0)
 for agent in env.agent_iter():
     observation, reward, terminated, truncated, info = env.last()
     env.step(None if terminated or truncated else expert(observation, agent))
 
-print(info["success"], info["reward_parts"])
+print(info["success"], info["reward_components"])
 ```
 
 ```bash
-llmzoo play {id} --policy oracle{options}
+llmzoo play {id} --policy expert{options}
 ```"""
 
 
@@ -112,7 +112,7 @@ def _prompts(id: str) -> str:
 def _episode(id: str) -> str:
     """The experts' actions on test task 0, and their rewards."""
     env = llmzoo.make(id, split="test", **llmzoo.spec(id).offline)
-    expert = llmzoo.oracle(env)
+    expert = llmzoo.scripted_expert(env)
     env.reset(options={"task": 0})
     lines: list[str] = []
     for agent in env.agent_iter():
@@ -128,10 +128,12 @@ def _episode(id: str) -> str:
         rewards = ", ".join(f"{a} {r:.2f}" for a, r in env.rewards.items() if r)
         lines += [f"[{agent}]", *shown, *([f"[paid] {rewards}"] if rewards else []), ""]
     ended = "solved" if info["success"] else "not solved"
-    picture = f"![An episode played by amateurs](../images/{slug(id)}.gif)\n\n" * (id in ANIMATED)
+    picture = f"![An episode played by noisy experts](../images/{slug(id)}.gif)\n\n" * (
+        id in ANIMATED
+    )
     body = "\n".join(lines).rstrip()
     return (
-        f"{picture}The experts (`llmzoo.oracle`) play test task 0, which ends {ended}:\n\n"
+        f"{picture}The experts (`llmzoo.scripted_expert`) play test task 0, which ends {ended}:\n\n"
         f"````text\n{body}\n````"
     )
 

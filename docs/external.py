@@ -142,8 +142,8 @@ def checks(collection: str, name: str) -> list[str]:
     texts = list(testing.hostile_texts(TEXTS))
     results = []
     for run in (
-        partial(testing.check_seeds, make, seeds=[1], act=amateur),
-        partial(testing.check_fork, make, act=amateur),
+        partial(testing.check_seeds, make, seeds=[1], act=noisy_expert),
+        partial(testing.check_fork, make, act=noisy_expert),
         partial(testing.check_hostile_text, make, texts, max_step_s=SLOW_STEP),
     ):
         try:
@@ -176,14 +176,14 @@ def digest(collection: str, name: str) -> str:
             observation, reward, terminated, truncated, _ = env.last()
             said.append([agent, str(observation), reward, terminated, truncated])
             over = terminated or truncated
-            env.step(None if over else amateur(env, agent))
+            env.step(None if over else noisy_expert(env, agent))
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
-def amateur(env: Any, agent: str) -> str:
+def noisy_expert(env: Any, agent: str) -> str:
     """A sloppy player's answer, the same whenever the agent reads the same."""
     try:
-        return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
+        return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
     except llmzoo.errors.NoScriptedPolicyError:
         return "an answer"
 

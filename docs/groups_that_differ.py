@@ -1,7 +1,7 @@
 """How many groups of each agent teach anything, in every environment and under either tree.
 
 A learner that compares answers has something to compare only where the returns of a group differ.
-Scripted amateurs, who err as people do, play every agent as if it were trained. Prints shares
+Scripted noisy experts, who err as people do, play every agent as if it were trained. Prints shares
 (environment x tree x agent); docs/testing_tables.py writes them into a page. An agent at 0% would never learn.
 
     python docs/groups_that_differ.py --seeds 4 sudoku_v0 tool_use_v0
@@ -29,7 +29,7 @@ def shares(make, seeds: int, group_size: int) -> dict[str, dict[str, float]]:
     found = {}
     for name, tree in TREES.items():
         counts = [
-            count_varied_groups(make, scripted.amateur(), tree, s, group_size=group_size)
+            count_varied_groups(make, scripted.noisy_expert(), tree, s, group_size=group_size)
             for s in range(seeds)
         ]
         found[name] = {

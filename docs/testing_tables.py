@@ -28,7 +28,7 @@ def group_rows(id: str) -> list[str]:
 
 
 def degenerate_rows(id: str) -> list[str]:
-    """Raises CalledProcessError if a policy earns more than the amateur."""
+    """Raises CalledProcessError if a policy earns more than the noisy expert."""
     printed = subprocess.run(
         [sys.executable, "-m", "tests.attacks.degenerate", id],
         cwd=PAGE.parents[1],

@@ -49,7 +49,8 @@ def main() -> None:
         env.step(aux)
         env.step(code)
         parts = {
-            part: round(paid, 3) for part, paid in env.infos[main_agent]["reward_parts"].items()
+            part: round(paid, 3)
+            for part, paid in env.infos[main_agent]["reward_components"].items()
         }
         print(f"{what}: paid {env.rewards[main_agent]:.3f} = {parts}")
 

@@ -2,7 +2,7 @@
 
 Shows zero-sum self-play with ``role_baseline``: a speech is compared with the usual return of its
 side, because one side of a motion may be easier to argue. In self-play the mean return says
-nothing, so the trained model then plays against the scripted expert and amateur. Expect the returns
+nothing, so the trained model then plays against both scripted players. Expect the returns
 of each pairing; the two returns of a debate sum to 0. The embedded model cannot argue: it only
 shows the mechanics. The scripted pairings show what a real difference looks like.
 
@@ -44,8 +44,8 @@ def main() -> None:
         eval_tasks=args.tasks,
         out=args.out,
     )
-    expert, amateur, trained = load("oracle"), load("amateur"), result.policies["pro_0"]
-    for pro, con in ((expert, amateur), (amateur, expert), (trained, amateur), (expert, trained)):
+    expert, noisy, trained = load("expert"), load("noisy_expert"), result.policies["pro_0"]
+    for pro, con in ((expert, noisy), (noisy, expert), (trained, noisy), (expert, trained)):
         agent_policies = {"pro_0": pro, "con_1": con}
         found = llmzoo.evaluate("debate_v0", agent_policies, tasks=args.tasks, env_args=env_args)
         got = found.mean_return

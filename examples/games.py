@@ -1,7 +1,7 @@
 """Games: forks show what each answer to a position earns.
 
 Shows a position of a planning game in a form for people, and several answers of a model to it. Each
-answer is played in a fork of the episode, with its reward parts. The original episode does not
+answer is played in a fork of the episode, with its reward components. The original episode does not
 change. Rollout trees judge the answers of a group in the same way. Expect a board, and one
 paragraph per answer; the last answer is the scripted expert's.
 
@@ -23,7 +23,7 @@ from llmzoo.rollout import fork
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", default="plan_path_v0", choices=llmzoo.list_envs("games"))
-    parser.add_argument("--model", default="tiny", help="or amateur, random, a hub id")
+    parser.add_argument("--model", default="tiny", help="or noisy expert, random, a hub id")
     parser.add_argument("--answers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -44,7 +44,7 @@ def main() -> None:
         branch.step(text)
         info = branch.infos[agent]
         print(f"\n{agent} answers {text!r}: paid {branch.rewards[agent]:+.2f}")
-        print(f"by part {info['reward_parts']}, wrong: {info['error']}")
+        print(f"by part {info['reward_components']}, wrong: {info['error']}")
     assert env.render() == before  # no fork has touched it
 
 

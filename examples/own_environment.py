@@ -52,7 +52,7 @@ class HigherLower(TextEnv):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", default="oracle", help="or random, tiny, a folder, a hub id")
+    parser.add_argument("--model", default="expert", help="or random, tiny, a folder, a hub id")
     for check in (check_env, check_seeds, check_rewards, check_fork):
         check(HigherLower)
     llmzoo.register("higher_lower_v0", HigherLower)

@@ -4,7 +4,7 @@ Shows PettingZoo's own loop, with text as observations and actions, and ``llmzoo
 plays each held-out task once. Expect an episode of sudoku with its answers, then a success
 of 100% for the expert and about half for the embedded model, with 95% intervals.
 
-    python examples/quickstart.py --env sokoban_v0 --model amateur --tasks 200
+    python examples/quickstart.py --env sokoban_v0 --model noisy_expert --tasks 200
     python examples/quickstart.py --model Qwen/Qwen2.5-0.5B-Instruct
 
 Left out: training, which is every_learner.py.
@@ -19,7 +19,7 @@ import llmzoo
 
 def play_one_episode(env_id: str, seed: int) -> None:
     env = llmzoo.make(env_id)
-    player = llmzoo.oracle(env)
+    player = llmzoo.scripted_expert(env)
     env.reset(seed=seed)
     print(env.observe(env.agent_selection))
     for agent in env.agent_iter():
@@ -36,13 +36,13 @@ def play_one_episode(env_id: str, seed: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", default="sudoku_v0", choices=llmzoo.list_envs())
-    parser.add_argument("--model", default="tiny", help="or oracle, amateur, random, a hub id")
+    parser.add_argument("--model", default="tiny", help="or expert, noisy expert, random, a hub id")
     parser.add_argument("--tasks", type=int, default=20, help="held-out tasks, each played once")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
     play_one_episode(args.env, args.seed)
-    for policy in ("oracle", args.model):
+    for policy in ("expert", args.model):
         found = llmzoo.evaluate(args.env, policy, tasks=args.tasks, seed=args.seed)
         low, high = found.success_ci95
         print(

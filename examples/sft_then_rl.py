@@ -31,7 +31,7 @@ def main() -> None:
 
     imitate, improve = llmzoo.fit_stages(
         [
-            {"learner": "sft", "learner_args": {"source": "oracle", "success_only": True}},
+            {"learner": "sft", "learner_args": {"source": "expert", "success_only": True}},
             {"learner": "at_grpo", "learner_args": {"select": "random"}},
         ],
         args.env,

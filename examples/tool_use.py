@@ -8,7 +8,7 @@ success of that player and of a model on all questions. The embedded model knows
     python examples/tool_use.py --model Qwen/Qwen2.5-0.5B-Instruct
 
 Left out: the built-in tools (calculator, search, files, Python in the sandbox) and their generated
-questions: ``llmzoo play tool_use_v0 --policy oracle``.
+questions: ``llmzoo play tool_use_v0 --policy expert``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A world model: predict the next observation from the last observation and action.
 
 Shows ``sft`` with ``mode="world_model"`` (the implicit world model of arXiv 2510.08558): scripted
-amateurs play, and the model learns how the environment replies. Mistakes teach this as well as good
+noisy experts play, and the model learns how the environment replies. Mistakes teach this as well as good
 play does. Expect the share of correctly predicted tokens in each iteration, which rises with
 --steps, and a prediction beside the true observation: a poor one after the default three
 iterations.
@@ -37,7 +37,7 @@ def main() -> None:
 
     settings = {"env_args": {"max_turns": 2}, "model": args.model, "steps": args.steps}
     settings |= {"episodes_per_step": args.episodes_per_step, "eval_tasks": 1, "out": args.out}
-    how = {"source": "amateur", "mode": "world_model"}
+    how = {"source": "noisy_expert", "mode": "world_model"}
     result = llmzoo.fit("sft", args.env, learner_args=how, **settings)
     for line in (Path(result.run) / "metrics.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -47,7 +47,7 @@ def main() -> None:
     model = next(iter(result.policies.values()))
     style = llmzoo.spec(args.env).terse if model.prompt_style == "terse" else {}
     env_args = {"max_turns": 2, **style}
-    played = llmzoo.collect(args.env, "amateur", tasks=5, split="test", env_args=env_args)
+    played = llmzoo.collect(args.env, "noisy_expert", tasks=5, split="test", env_args=env_args)
     seen = next(row for row in to_rows(played) if row["next_observation"])
     asked = WORLD_MODEL_TEMPLATE.format(**seen)
     (answers,) = model.respond([PolicyRequest(agent=seen["agent"], observation=asked, env=None)])

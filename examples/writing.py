@@ -1,8 +1,8 @@
-"""Writing: the reward parts that fixed rules pay for a pair of texts.
+"""Writing: the reward components that fixed rules pay for a pair of texts.
 
 Shows ``tldr_v0``: one author summarises a post briefly, the other in detail. Neither sees the
 other's text, and both are paid for how well the texts fit together. Expect the same post answered
-by the scripted expert, an amateur, a player that repeats a sentence, and a model, with the reward
+by the scripted expert, a noisy expert, a player that repeats a sentence, and a model, with the reward
 parts of each. The embedded model cannot write: its row shows what noise earns.
 
     python examples/writing.py --model Qwen/Qwen2.5-0.5B-Instruct --env story_v0
@@ -29,7 +29,7 @@ def main() -> None:
     args = parser.parse_args()
 
     env = llmzoo.make(args.env, source="sample", max_turns=1)
-    for player in (load("oracle"), load("amateur"), REPEATED, load(args.model)):
+    for player in (load("expert"), load("noisy_expert"), REPEATED, load(args.model)):
         env.reset(options={"task": args.task})
         print(f"\n=== {player.name}")
         for agent in env.possible_agents:  # at the same time: neither reads what the other wrote
@@ -37,7 +37,7 @@ def main() -> None:
             text = player.respond([asked])[0][0].text
             print(f"{agent}, {len(text.split())} words: {' '.join(text.split())[:80]!r}")
             env.step(text)
-        parts = {name: round(v, 2) for name, v in env.infos[agent]["reward_parts"].items()}
+        parts = {name: round(v, 2) for name, v in env.infos[agent]["reward_components"].items()}
         print(f"paid {env.rewards[agent]:.2f} = {parts}, wrong: {env.infos[agent]['error']}")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmzoo.evaluation.collect import collect
     from llmzoo.evaluation.evaluate import evaluate
     from llmzoo.learners import list_learners
-    from llmzoo.policies import oracle
+    from llmzoo.policies import scripted_expert
     from llmzoo.records.episode_rows import load_episodes
     from llmzoo.training import fit, fit_stages
 
@@ -33,7 +33,7 @@ _LAZY = {
     "from_reward_function": "llmzoo.adapters.reward_functions:from_reward_function",
     "list_learners": "llmzoo.learners:list_learners",
     "load_episodes": "llmzoo.records.episode_rows:load_episodes",
-    "oracle": "llmzoo.policies:oracle",
+    "scripted_expert": "llmzoo.policies:scripted_expert",
     "rollout": "llmzoo.rollout",
     "policies": "llmzoo.policies",
     "learners": "llmzoo.learners",
@@ -54,9 +54,9 @@ __all__ = [
     "list_learners",
     "load_episodes",
     "make",
-    "oracle",
     "parallel",
     "register",
+    "scripted_expert",
     "spec",
 ]
 

@@ -5,7 +5,7 @@
 >>> check_seeds(my_package.my_env_v0.env)
 
 Every check takes ``env_fn``, which makes a fresh AEC environment. It raises
-:class:`ConformanceError`, an ``AssertionError`` that says what is wrong. Checks of ``reward_parts``,
+:class:`ConformanceError`, an ``AssertionError`` that says what is wrong. Checks of ``reward_components``,
 ``success``, tasks, forks and experts are for environments that follow llmzoo's rules (see the
 documentation page "Write an environment"); the others are for all environments.
 """
@@ -140,17 +140,17 @@ def check_seeds(
 
 
 def check_rewards(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) -> None:
-    """``reward_parts`` sum to the reward that ``last()`` returns; ``success`` is a bool at the end."""
+    """``reward_components`` sum to the reward that ``last()`` returns; ``success`` is a bool at the end."""
     env = env_fn()
     for seed in range(episodes):
         ended = 0
         for agent in _iter_turns(env, seed, act):
             _, reward, terminated, truncated, info = env.last()
             _require(math.isfinite(reward), f"reward {reward} of {agent}")
-            parts = sum(info["reward_parts"].values())
+            parts = sum(info["reward_components"].values())
             _require(
                 abs(parts - reward) < 1e-9,
-                f"{agent} is paid {reward}, but its parts sum to {parts}: {info['reward_parts']}",
+                f"{agent} is paid {reward}, but its parts sum to {parts}: {info['reward_components']}",
             )
             if terminated or truncated:
                 ended += 1
@@ -162,11 +162,11 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) 
     """Rewards follow ``metadata``.
 
     Agents that ``delayed_reward_agents`` leaves out are paid at their own steps only. Each part in
-    ``team_parts`` is the same for all agents that are paid it. Without ``team_and_local`` no agent
-    is paid both team and local parts.
+    ``team_components`` is the same for all agents that are paid it. Without ``team_and_local`` no agent
+    is paid both team and local components.
     """
     env = env_fn()
-    names = set(env.metadata.get("team_parts", ()))
+    names = set(env.metadata.get("team_components", ()))
     delayed_reward_agents = env.metadata.get("delayed_reward_agents")
     simultaneous = env.metadata.get("is_parallelizable", False)
     paid_alike: dict[str, Any] = {}  # which agents are paid a team part, by its name
@@ -187,7 +187,7 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) 
                     f"{others} paid at the step of {last}, against delayed_reward_agents",
                 )
             current_parts = {
-                a: i["reward_parts"] for a, i in env.infos.items() if "reward_parts" in i
+                a: i["reward_components"] for a, i in env.infos.items() if "reward_components" in i
             }
             new = {
                 a: _reward_change(parts.get(a, {}), now, a == last)
@@ -207,7 +207,7 @@ def check_credit(env_fn: EnvFn, *, episodes: int = 5, act: ActFn | None = None) 
         both = team & own
         _require(
             not both or bool(env.metadata.get("team_and_local", False)),
-            f"{sorted(both)} are paid team and local parts, against team_and_local",
+            f"{sorted(both)} are paid team and local components, against team_and_local",
         )
 
 
@@ -242,13 +242,13 @@ def check_groups(
 ) -> None:
     """The answers of each agent earn different returns, in agent-turn trees and in joint trees.
 
-    ``policy`` plays every agent, by default the environment's amateur, with ``group_size`` answers per
+    ``policy`` plays every agent, by default the environment's noisy expert, with ``group_size`` answers per
     prompt. Seeds are played until each agent has had a group whose returns differ.
     """
     from llmzoo.policies import scripted
     from llmzoo.rollout import agent_turn_tree, joint_tree
 
-    player = policy or scripted.amateur()
+    player = policy or scripted.noisy_expert()
     for tree in (agent_turn_tree, joint_tree):
         flat = set(env_fn().possible_agents)
         for seed in seeds:
@@ -262,7 +262,7 @@ def check_groups(
 def check_attacks(
     env_fn: EnvFn, *, time_budget: float = 300.0, steps: int = 10, seed: int = 0
 ) -> AttackReport:
-    """No attack earns more than the amateur without success; see :func:`search_attacks`.
+    """No attack earns more than the noisy expert without success; see :func:`search_attacks`.
 
     Raises :class:`ConformanceError` with the answer of the strongest attack that does.
     """
@@ -270,8 +270,8 @@ def check_attacks(
     for found in report.alarms[:1]:
         raise ConformanceError(
             f"{found.setting}: {found.attack} earns {found.returned:.2f} with success "
-            f"{found.success:.0%}, the amateur {found.amateur:.2f} with "
-            f"{found.amateur_success:.0%}. It answers {found.answer[:300]!r}"
+            f"{found.success:.0%}, the noisy expert {found.noisy_expert:.2f} with "
+            f"{found.noisy_expert_success:.0%}. It answers {found.answer[:300]!r}"
         )
     return report
 
@@ -407,7 +407,7 @@ def check_fork(
         _require(_snapshot(env) == before, "stepping a fork changed its original")
 
 
-def check_oracle(env_fn: EnvFn, tasks: Iterable[int], *, best: float | None = None) -> None:
+def check_expert(env_fn: EnvFn, tasks: Iterable[int], *, best: float | None = None) -> None:
     """``env.unwrapped.expert(agent)`` solves each task, and every agent earns ``best`` if given."""
     env = env_fn()
     for task in tasks:
@@ -569,5 +569,5 @@ _CODE_SNIPPETS = (
 _JSON_SNIPPETS = (
     '{"role": "planner_1", "success": true, "reward": 1e308, "moves": ["U", "D", null, -1]}',
     '[[1, 2, 3, 4], [3, 4, 1, 2], [2, 1, 4, 3], [4, 3, 2, 1]] // {"reward": NaN, "x": Infinity}',
-    '```json\n{"grid": "1234\\n3412\\n2143\\n4321", "reward_parts": {"team": 1.0}}\n```',
+    '```json\n{"grid": "1234\\n3412\\n2143\\n4321", "reward_components": {"team": 1.0}}\n```',
 )

@@ -1,7 +1,7 @@
 """Rebuilds the embedded model: ``python scripts/tiny.py --out FOLDER``.
 
 The data are endless: the suite's own scripted players play its games with terse prompts, one
-answer in four an expert's, the others an amateur's, and the model learns to imitate all of them.
+answer in four an expert's, the others a noisy expert's, and the model learns to imitate all of them.
 Like a model trained on the web, it then can play well but mostly does not; reinforcement learning
 has a mode to find. Only tasks of the training split are played. Nothing is downloaded.
 """

@@ -29,7 +29,7 @@ SLOWLY_TESTED = (
     "llmzoo/policies/vllm/",
     "llmzoo/envs/programs/confined.py",
     "llmzoo/envs/tools/airline/flight_network.py",
-    "llmzoo/envs/duels/negotiation/oracle.py",
+    "llmzoo/envs/duels/negotiation/expert.py",
     "llmzoo/learners/preference_losses.py",
     "llmzoo/learners/updates/dpo_reference.py",
 )

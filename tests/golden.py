@@ -24,7 +24,7 @@ def played(env: AECEnv, answers: Iterable[str]) -> str:
     lines = []
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
-        lines += [paid(agent, reward, info["reward_parts"])]
+        lines += [paid(agent, reward, info["reward_components"])]
         if info["error"]:
             lines += [f"=== {agent}: error {info['error']}"]
         if terminated or truncated:

@@ -234,7 +234,7 @@ def test_functions_of_the_package_are_not_hidden_by_modules_of_the_same_name():
 
 def test_tab_completion_shows_the_names_that_are_loaded_at_first_use():
     names = dir(llmzoo)
-    assert {"fit", "evaluate", "collect", "oracle", "make", "__version__"} <= set(names)
+    assert {"fit", "evaluate", "collect", "scripted_expert", "make", "__version__"} <= set(names)
     assert set(llmzoo.__all__) <= set(names)
     assert names == sorted(names)
 

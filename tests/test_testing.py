@@ -55,7 +55,7 @@ def test_a_good_environment_passes_everything():
     testing.check_observations_do_not_grow(make)
     testing.check_fork(make)
     testing.check_fork(make, fork=lambda env: env.unwrapped.fork())
-    testing.check_oracle(make, range(5))
+    testing.check_expert(make, range(5))
     testing.check_splits(make, 5)
 
 
@@ -296,12 +296,12 @@ def test_an_expert_who_errs():
             self.success = False
             return Outcome(done=True)
 
-    fails(testing.check_oracle, Wrong, "the expert fails task 3", tasks=[3])
+    fails(testing.check_expert, Wrong, "the expert fails task 3", tasks=[3])
 
 
 def test_an_expert_who_earns_less_than_the_best():
     message = r"task 0: returns {'adder_0': 1.99.*} instead of 2.0"
-    fails(testing.check_oracle, Sums, message, tasks=[0], best=2.0)
+    fails(testing.check_expert, Sums, message, tasks=[0], best=2.0)
 
 
 def test_splits_that_overlap_or_repeat():
@@ -352,7 +352,7 @@ class Declared(Sums):
     def play(self, agent, text):
         return Outcome(team=0.5) if agent == "checker_1" else Outcome()
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return str(rng.randrange(100))
 
 
@@ -369,8 +369,8 @@ def with_metadata(cls=Declared, **changes):
     ("wrong", "message"),
     [
         (with_metadata(delayed_reward_agents=()), "'adder_0'.* paid at the step of checker_1"),
-        (with_metadata(Sums, team_and_local=False), "paid team and local parts"),
-        (with_metadata(Sums, team_parts=("length",)), "team part 'length' was paid as"),
+        (with_metadata(Sums, team_and_local=False), "paid team and local components"),
+        (with_metadata(Sums, team_components=("length",)), "team part 'length' was paid as"),
     ],
 )
 def test_wrong_words_about_rewards_are_found(wrong, message):

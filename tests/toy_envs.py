@@ -77,7 +77,7 @@ class Parity(TextEnv):
 class Parities(TextEnv):
     """Simultaneous: every agent is asked "U" or "D" as in :class:`Parity`; the team is paid 1 if all are right.
 
-    Chance gives two agents a quarter. The expert is right, the amateur half the time.
+    Chance gives two agents a quarter. The expert is right, the noisy expert half the time.
     """
 
     metadata = {**TextEnv.metadata, "name": "parities_v0"}
@@ -106,7 +106,7 @@ class Parities(TextEnv):
     def expert(self, agent):
         return "pq"["UD".index(self.episode[agent])]
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return rng.choice("pq")
 
 

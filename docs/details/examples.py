@@ -80,7 +80,7 @@ llmzoo.fit(
     "sft",
     "plan_path_v0",
     env_args={"max_turns": 1},
-    learner_args={"source": "oracle", "success_only": True},
+    learner_args={"source": "expert", "success_only": True},
     model="tiny",
     out="runs/sft",
     steps=1,

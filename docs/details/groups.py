@@ -155,7 +155,7 @@ DEVIATION = Detail(
     (GRPO_ADVANTAGES,),
 )
 PARTS = Detail(
-    '**Parts of the reward.** `normalize="parts"` credits each named part of the reward as if it were all that is '
+    '**Reward components.** `normalize="components"` credits each reward component as if it were all that is '
     "paid, divides it by its own deviation, and sums (GDPO). How much a part is paid no longer matters, "
     "only how the answers differ in it. Returns of parts are discounted like the whole. "
     "`whiten=True` then divides by the deviation of the batch of each policy, as GDPO does. In TRL this is "
@@ -423,7 +423,7 @@ METHODS = {
                 'return 0 if agent in (env.metadata.get("immediate_credit_agents") or ()) else 1',
             ),
             Detail(
-                "**Team and local reward.** `team_reward_weight` multiplies the named team parts of the reward. A reward "
+                "**Team and local reward.** `team_reward_weight` multiplies the named team reward components. A reward "
                 "without named parts counts as it is.",
                 "rollout/turn_trees.py",
                 "total = reward + (team_weight - 1.0) * sum(parts[name] for name in team)",

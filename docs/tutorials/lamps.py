@@ -10,7 +10,7 @@ STREETS = [lamps for count in (2, 3, 4) for lamps in combinations(range(1, 10), 
 
 
 class Lamps(TextEnv):
-    metadata = {**TextEnv.metadata, "name": "lamps_v0", "team_parts": ["repaired"]}
+    metadata = {**TextEnv.metadata, "name": "lamps_v0", "team_components": ["repaired"]}
 
     def __init__(self, *, split="train", num_agents=2, **kwargs):
         agents = ["east_0", "west_1"] if num_agents == 2 else ["worker_0"]
@@ -53,5 +53,5 @@ class Lamps(TextEnv):
         mine = lamps if self.trips == 2 else [lamps[self.possible_agents.index(agent)]]
         return " ".join(map(str, mine))
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return " ".join(map(str, rng.sample(self.episode, self.trips)))

@@ -1,6 +1,6 @@
 """One agent of an environment in Gymnasium's own loop, the other played by a policy.
 
-    python examples/adapters/gymnasium_loop.py --model Qwen/Qwen2.5-0.5B-Instruct --others amateur
+    python examples/adapters/gymnasium_loop.py --model Qwen/Qwen2.5-0.5B-Instruct --others noisy_expert
 
 Whatever makes a text of a text can stand where the model answers.
 """
@@ -15,7 +15,7 @@ from llmzoo import policies
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--model", default="tiny")
-parser.add_argument("--others", default="oracle", help="who plays the proposer")
+parser.add_argument("--others", default="expert", help="who plays the proposer")
 args = parser.parse_args()
 
 env = gymnasium.make(

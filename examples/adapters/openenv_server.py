@@ -21,7 +21,7 @@ PORT = 8765
 
 
 def app() -> Any:
-    return create_app("sudoku_v0", agent="planner_1", others="amateur", prompt="terse")
+    return create_app("sudoku_v0", agent="planner_1", others="noisy_expert", prompt="terse")
 
 
 async def play(model: Any, index: int) -> bool:

@@ -15,7 +15,7 @@ table = make_rows(
     "sudoku_v0",
     4,
     agent="planner_1",
-    others="amateur",
+    others="noisy_expert",
     split="test",
     args={"prompt": model.prompt_style or "full"},
 )

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer for one agent of an environment; the oracle plays the other.
+"""TRL's GRPOTrainer for one agent of an environment; the expert plays the other.
 
 The agent's answers of an episode are one conversation. Pass another model as the first argument.
 """
@@ -19,7 +19,7 @@ trainer = GRPOTrainer(
     environment_factory=adapter.environment_factory(
         "sudoku_v0",
         agent="planner_1",
-        others="oracle",
+        others="expert",
         env_args={"prompt": policy.prompt_style or "full", "max_turns": 2},
     ),
     reward_funcs=adapter.agent_return,

@@ -20,7 +20,7 @@ envs = gymnasium.make_vec(
     "llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
     num_envs=8,
     agent="planner_1",
-    others="amateur",
+    others="noisy_expert",
     autoreset_mode="SameStep",
     prompt="terse",
 )

@@ -38,7 +38,11 @@ class Embedded(BaseHTTPRequestHandler):
 
 async def evaluate(url: str, model: str) -> list[vf.Episode]:
     env = load_environment(
-        "sudoku_v0", agent="planner_1", others="amateur", split="test", args={"prompt": "terse"}
+        "sudoku_v0",
+        agent="planner_1",
+        others="noisy_expert",
+        split="test",
+        args={"prompt": "terse"},
     )
     ctx = vf.ModelContext(
         model=model, client=vf.EvalClientConfig(base_url=url), sampling=vf.SamplingConfig()

@@ -10,7 +10,7 @@ and keeps what it gave. The processes take turns, a third of a second of process
 compared.
 
 ``episodes_bfcl_multi_turn`` is ours alone: an episode through ``last()`` and ``step()`` with one caller, by
-the oracle's answers, with prompts, rewards and the reset.
+the expert's answers, with prompts, rewards and the reset.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import peers
 from environment_peers import SLICE, WORKERS
-from environment_steps import oracle_answers, player
+from environment_steps import expert_answers, player
 from timing import Row, row
 from workers.games import rate
 
@@ -80,7 +80,7 @@ def _playing(records: list[dict[str, Any]]) -> Callable[[], None]:
 
 def _episodes(folder: str, repeats: int) -> Row:
     env = llmzoo.make("bfcl_multi_turn_v0", source=folder, split="all", num_agents=1)
-    play = player(env, [oracle_answers(env, task) for task in range(DIALOGUES)])
+    play = player(env, [expert_answers(env, task) for task in range(DIALOGUES)])
     rates = [rate(play, SLICE) * DIALOGUES for _ in range(max(1, repeats // 3))]
     return row("episodes_bfcl_multi_turn", statistics.median(rates), "episodes/s")
 

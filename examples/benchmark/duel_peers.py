@@ -97,7 +97,7 @@ def _script(env: Any, number: int) -> list[str]:
         if env.terminations[agent] or env.truncations[agent]:
             env.step(None)
             continue
-        script.append(env.unwrapped.amateur(agent, rng))
+        script.append(env.unwrapped.noisy_expert(agent, rng))
         env.step(script[-1])
     return script
 

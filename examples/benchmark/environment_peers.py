@@ -41,7 +41,7 @@ from timing import Row, row
 from workers.games import Games
 
 import llmzoo
-from llmzoo.envs.games.sokoban import oracle, scoring
+from llmzoo.envs.games.sokoban import players, scoring
 from llmzoo.envs.games.sudoku.tasks import solve
 
 WORKERS = Path(__file__).parent / "workers"
@@ -205,7 +205,7 @@ def _cells(puzzle: str) -> list[tuple[int, int, int]]:
 
 
 def _walk(level: str) -> str | None:
-    return oracle.solve(scoring.start_position(level))
+    return players.solve(scoring.start_position(level))
 
 
 GAMES: dict[str, tuple[Callable[[str], Any], Callable[[Any], str], Callable[[Any], str]]] = {

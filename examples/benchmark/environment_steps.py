@@ -2,9 +2,9 @@
 
     python examples/benchmark/environment_steps.py
 
-An episode is played through ``last()`` and ``step()`` with the oracle's answers, which were written
+An episode is played through ``last()`` and ``step()`` with the expert's answers, which were written
 down beforehand, so that the environment alone is timed: prompts, parsing, scoring and rewards.
-Resets and the closing ``step(None)`` take their time too but are not counted as steps; an oracle's
+Resets and the closing ``step(None)`` take their time too but are not counted as steps; an expert's
 episode of a game is two steps long, so there is a reset for every two. Tasks are numbered ones that exist
 already; making them is timed by level_generation.py. ``raw`` is without PettingZoo's wrapper that
 checks the order of calls; the two take turns, and medians are reported.
@@ -35,15 +35,15 @@ def compare(repeats: int = 42) -> list[Row]:
         settings = llmzoo.spec(f"{game}_v0").offline
         made = llmzoo.make(f"{game}_v0", **settings)
         raw = type(made.unwrapped)(**settings)
-        answers = [oracle_answers(made, task) for task in range(TASKS)]
+        answers = [expert_answers(made, task) for task in range(TASKS)]
         played = [player(env, answers) for env in (raw, made)]
         for form, found in zip(("raw", "make"), alternating(played, repeats), strict=True):
             rows.append(row(f"steps_{game}_{form}", found, "steps/s, resets included"))
     return rows
 
 
-def oracle_answers(env: AECEnv, task: int) -> list[str]:
-    oracle = llmzoo.oracle(env)
+def expert_answers(env: AECEnv, task: int) -> list[str]:
+    expert = llmzoo.scripted_expert(env)
     env.reset(seed=task, options={"task": task})
     answers = []
     for agent in env.agent_iter():
@@ -51,7 +51,7 @@ def oracle_answers(env: AECEnv, task: int) -> list[str]:
         if terminated or truncated:
             env.step(None)
         else:
-            answers.append(oracle(observation, agent))
+            answers.append(expert(observation, agent))
             env.step(answers[-1])
     return answers
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from timing import Row, alternating, rate, row
 
-from llmzoo.envs.math import answers, generator, oracle
+from llmzoo.envs.math import answers, generator, players
 
 _TASKS = 4_000
 _AT_ONCE = 200
@@ -51,7 +51,7 @@ def _generated() -> list[tuple[str, str]]:
     pairs = []
     for _ in range(_TASKS):
         task = generator.sample_task(rng, family=None, level=None)
-        slipped = answers.extract_boxed(oracle.sloppy_reasoner_answer(task, rng)) or ""
+        slipped = answers.extract_boxed(players.sloppy_reasoner_answer(task, rng)) or ""
         other = task.answer.replace(" ", "  ").replace("-", "\u2212")
         pairs += [(task.answer, given) for given in (task.answer + " ", slipped, f"${other}$")]
     return pairs

@@ -8,7 +8,7 @@ tokens to each prompt. Every form runs in a process of its own, on one thread, a
 
 * memory: the libraries of the process before it had a model (measured), the weights, what training
   keeps of each trained weight (16 bytes with AdamW, 12 where the model's own weights train), and the
-  activations of one part of the update, by the count with which ``tokens_at_once`` is chosen; beside
+  activations of one part of the update, by the count with which ``microbatch_tokens`` is chosen; beside
   it the most memory that the process ever held.
 * seconds: 2 operations a weight for each token that is read or sampled, 4 for a token of the update
   through a frozen base and 6 where all weights train (one pass forward more with recomputation); at
@@ -59,7 +59,7 @@ def measured(model: str, form: str, episodes: int) -> dict[str, Any]:
 
     import llmzoo
     import llmzoo.engine.local
-    from llmzoo.models.memory import tokens_at_once
+    from llmzoo.models.memory import microbatch_tokens
     from llmzoo.policies import load
 
     torch.set_num_threads(1)
@@ -87,7 +87,7 @@ def measured(model: str, form: str, episodes: int) -> dict[str, Any]:
     weights = sum(p.numel() for p in base.parameters())
     full, recomputed = options["policies"] == "shared", "gradient_checkpointing" in options
     size = 2 if options.get("precision") == "bf16" else 4
-    part = tokens_at_once(base, recompute=recomputed) * 4 // size
+    part = microbatch_tokens(base, recompute=recomputed) * 4 // size
     read = step["groups"] * (
         prompt_tokens(model, episodes) + GROUP_SIZE * step["completion_tokens"]
     )

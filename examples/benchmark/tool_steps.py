@@ -2,7 +2,7 @@
 
     python examples/benchmark/tool_steps.py
 
-An episode is played through ``last()`` and ``step()`` with the oracle's answers, which were written
+An episode is played through ``last()`` and ``step()`` with the expert's answers, which were written
 down beforehand: calls of the calculator, of the file tools and of the search, and the final answer.
 Resets and the closing ``step(None)`` take their time too but are not counted as steps. With two agents
 every other step is the planner's, which calls nothing. Programs in the sandbox are left out; sandbox.py

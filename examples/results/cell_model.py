@@ -35,7 +35,7 @@ def texts(episodes: int = 60) -> Iterator[str]:
                 ):
                     agent = env.agent_selection
                     yield env.observe(agent)
-                    env.step(env.amateur(agent, rng))
+                    env.step(env.noisy_expert(agent, rng))
 
 
 def tokenizer() -> Any:

@@ -94,7 +94,7 @@ KINDS = {
 
 
 def _played_texts(episodes: int = 100) -> list[str]:
-    """Prompts, and what amateurs answer."""
+    """Prompts, and what noisy experts answer."""
     import random
 
     from llmzoo import make
@@ -108,7 +108,7 @@ def _played_texts(episodes: int = 100) -> list[str]:
             for agent in env.agent_iter():
                 observation, _, terminated, truncated, _ = env.last()
                 ended = terminated or truncated
-                action = None if ended else env.unwrapped.amateur(agent, rng)
+                action = None if ended else env.unwrapped.noisy_expert(agent, rng)
                 texts += [observation, action or ""]
                 env.step(action)
     return texts

@@ -396,7 +396,7 @@ def _key(run: Run) -> str:
     parts = [run.task, Path(run.settings["model"]).name, run.seed]
     alone = run.settings.get("policies", "shared")
     if isinstance(alone, str) and alone not in ("shared", "separate", "lora"):  # others play too
-        parts += [alone, run.settings.get("others", "oracle")]
+        parts += [alone, run.settings.get("others", "expert")]
     return "-".join(map(str, [*parts, *(f"{k}={args[k]}" for k in sorted(args))]))
 
 

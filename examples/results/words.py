@@ -38,10 +38,10 @@ def words_of(env: str, *, games: int = 300) -> list[str]:
 def sentences_of(env: str, env_args: Mapping[str, Any], *, episodes: int = 200) -> list[str]:
     """The sentences that an expert reads or writes in at least one episode in ten, and the words and
     characters of all of them."""
-    from llmzoo import make, oracle
+    from llmzoo import make, scripted_expert
 
     task = make(env, **env_args)
-    expert = oracle(task)
+    expert = scripted_expert(task)
     counts: Counter[str] = Counter()
     for seed in range(episodes):
         task.reset(seed=seed)

@@ -54,9 +54,9 @@ class AnsweredEpisode:
             "decisions": float(len(self._earlier_infos[agent])),
             "errors": float(sum(info.get("error") is not None for info in infos)),
         }
-        for parts in (info.get("reward_parts", {}) for info in infos):
+        for parts in (info.get("reward_components", {}) for info in infos):
             for name, value in parts.items():
-                metrics[f"part_{name}"] = metrics.get(f"part_{name}", 0.0) + value
+                metrics[f"component_{name}"] = metrics.get(f"component_{name}", 0.0) + value
         return metrics
 
     def _go_on(self) -> None:

@@ -34,7 +34,7 @@ def tic_tac_toe(**options: Any) -> AECEnv:
     """``tictactoe_v3`` with the agents ``player_1`` (X, moves first) and ``player_2``. A win pays
     1, a defeat -1.
 
-    ``options`` are those of :class:`DiscreteText`. ``oracle`` plays perfectly, ``amateur`` any
+    ``options`` are those of :class:`DiscreteText`. ``expert`` plays perfectly, ``noisy_expert`` any
     legal move. The game has no chance, so train and test are the same.
     """
     given = {
@@ -50,7 +50,7 @@ def connect_four(**options: Any) -> AECEnv:
     """``connect_four_v3`` with the agents ``player_0`` (X, moves first) and ``player_1``. A win
     pays 1, a defeat -1.
 
-    ``options`` are those of :class:`DiscreteText`. ``amateur`` plays any legal move; there is no
+    ``options`` are those of :class:`DiscreteText`. ``noisy_expert`` plays any legal move; there is no
     expert. The game has no chance, so train and test are the same.
     """
     given = {"observation": connect_four_board, "rules": _CONNECT_FOUR, **options}

@@ -52,9 +52,9 @@ class DiscreteText(TextEnv):
         function decides from what the game paid each agent. ``infos[agent]["won"]`` says whether
         that agent itself has won.
     split: ``"train"``, ``"test"`` or ``"all"``, see :func:`episode_seed`.
-    expert: plays for the policy ``oracle``: (observation, agent) to the number of an action.
+    expert: plays for the policy ``expert``: (observation, agent) to the number of an action.
 
-    The reward parts are ``game`` (the game's own rewards), ``illegal`` and ``forfeit``. Agents act one
+    The reward components are ``game`` (the game's own rewards), ``illegal`` and ``forfeit``. Agents act one
     at a time, even in a simultaneous game, where observations hide the choices of the others. Without
     an action mask in the observation or the info, all moves are legal. The game's own infos are not
     passed on.
@@ -88,7 +88,7 @@ class DiscreteText(TextEnv):
             **self.metadata,
             "name": f"text_{game.unwrapped}",
             "time_limit": limit,
-            "team_parts": [],
+            "team_components": [],
             "team_and_local": False,
         }
         check_choice("prompt", prompt, ("full", "terse"))
@@ -131,7 +131,7 @@ class DiscreteText(TextEnv):
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         shared = {"source": str(self.game.unwrapped), "split": self.split, "tasks": None}
-        self.infos = {a: {**shared, "reward_parts": {}, "error": None} for a in self.agents}
+        self.infos = {a: {**shared, "reward_components": {}, "error": None} for a in self.agents}
         self._follow()
         if self.render_mode == "human":
             self.render()
@@ -145,7 +145,7 @@ class DiscreteText(TextEnv):
             raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
+        self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
         try:
             move = self._read(agent, action)
         except UnreadableError as error:
@@ -259,13 +259,13 @@ class DiscreteText(TextEnv):
     def expert(self, agent: str) -> str:
         if self._expert is None:
             raise NoScriptedPolicyError(
-                f"{self} has no scripted expert; 'amateur' plays any legal move"
+                f"{self} has no scripted expert; 'noisy_expert' plays any legal move"
             )
         move = self._expert(self.game.observe(agent), agent)
         start = int(self.game.action_space(agent).start)
         return f"Move: {self._moves[agent].names[move - start]}"
 
-    def amateur(self, agent: str, rng: Any) -> str:
+    def noisy_expert(self, agent: str, rng: Any) -> str:
         return self.random_move(agent, rng)
 
     def random_move(self, agent: str, rng: Any) -> str:

@@ -2,7 +2,7 @@
 
 Importing this module registers every environment as ``llmzoo/NAME-vN``. Gymnasium imports it for
 names with its path: ``gymnasium.make("llmzoo.adapters.gymnasium:llmzoo/sudoku-v0",
-agent="planner_1", others="oracle")``. (Gymnasium has had no entry point for packages since 1.0.)
+agent="planner_1", others="expert")``. (Gymnasium has had no entry point for packages since 1.0.)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Our environments as OpenEnv environments: a server, its types, and a client.
 
-``create_app("sudoku_v0", agent="planner_1", others="oracle")`` is the web application that OpenEnv's
+``create_app("sudoku_v0", agent="planner_1", others="expert")`` is the web application that OpenEnv's
 own tools serve. :class:`TextClient` plays on it over a WebSocket. The client plays one agent, and
 policies on the server play the others.
 
@@ -9,7 +9,7 @@ policies on the server play the others.
 * ``reset(seed=, split=, index=)``: the seed fixes everything random in the episode, and ``index``
   names a task of the split. OpenEnv's task routes list the splits and their tasks.
 * An observation is the agent's text; ``reward`` is what the agent was paid since its last answer,
-  ``reward_parts`` are its parts, and ``error`` says what was wrong with the answer.
+  ``reward_components`` are its parts, and ``error`` says what was wrong with the answer.
 * Any text is an answer. The environment defines the penalty for one that it cannot use.
 """
 
@@ -61,7 +61,7 @@ class TextObservation(Observation):
 
     text: str
     error: str | None = None  # what was wrong with the last answer
-    reward_parts: dict[str, float] = {}  # they sum to the reward
+    reward_components: dict[str, float] = {}  # they sum to the reward
     success: bool | None = None  # known at the end
     truncated: bool = False  # a time limit ended the episode
 
@@ -254,7 +254,7 @@ def _observation(
         reward=reward,
         done=terminated or truncated,
         error=info.get("error"),
-        reward_parts=info.get("reward_parts", {}),
+        reward_components=info.get("reward_components", {}),
         success=info.get("success"),
         truncated=truncated,
         metadata=task,

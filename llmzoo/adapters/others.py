@@ -25,7 +25,7 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
     """A policy for each of ``agents``.
 
     ``others``: one player for all of them, or a mapping with one for each. A name is one that
-    ``llmzoo eval --policy`` accepts (``oracle``, ``amateur``, ``random``, ``human``, ``tiny``, a
+    ``llmzoo eval --policy`` accepts (``expert``, ``noisy_expert``, ``random``, ``human``, ``tiny``, a
     folder or hub id of a model, a run folder, ``openai:MODEL``, ``grpc://HOST:PORT``). A function
     maps the agent's observation to its answer. An object with ``respond`` is a policy. Equal names
     share one policy, so requests to it are batched. If there are no other agents, ``others`` may be
@@ -39,7 +39,7 @@ def fill_other_agents(others: Others, agents: Sequence[str]) -> dict[str, Policy
         return {}
     if others is None:
         raise ConfigError(
-            f"nobody plays {', '.join(agents)}: give others, such as others='oracle' or "
+            f"nobody plays {', '.join(agents)}: give others, such as others='expert' or "
             f"others={{'{agents[0]}': 'tiny'}}"
         )
     if not isinstance(others, Mapping):

@@ -140,10 +140,10 @@ class ControlledAgent:
 
 def _add_earlier_reward(before: TurnResult, after: TurnResult) -> TurnResult:
     """``after``, plus what was paid ``before``."""
-    parts = dict(after.info.get("reward_parts", {}))
-    for name, value in before.info.get("reward_parts", {}).items():
+    parts = dict(after.info.get("reward_components", {}))
+    for name, value in before.info.get("reward_components", {}).items():
         parts[name] = parts.get(name, 0.0) + value
-    info = {**after.info, "reward_parts": parts} if parts else after.info
+    info = {**after.info, "reward_components": parts} if parts else after.info
     return after._replace(reward=before.reward + after.reward, info=info)
 
 
@@ -185,7 +185,7 @@ class SingleAgentEnv(gymnasium.Env[str, str]):
     ``reset`` returns the agent's first observation. ``step`` returns what the agent is paid until its
     next turn or its end; the first step also includes what it was paid before its first answer. So
     the rewards of an episode sum to what the AEC environment pays the agent. ``info`` is the agent's
-    own, with ``reward_parts`` that sum to the reward, ``error`` if something was wrong with the
+    own, with ``reward_components`` that sum to the reward, ``error`` if something was wrong with the
     answer, and ``success`` at the end.
 
     A seed fixes the episode, including the other agents, and the unseeded episodes that follow. If

@@ -10,7 +10,7 @@ prime-rl, use the taskset ``llmzoo-verifiers`` with the settings of :class:`Llmz
   own harness, in this process, sends only the latest one. A harness of verifiers that can continue
   an exchange (``null``) sends the whole exchange instead.
 * The reward is the agent's ``return``. The metrics are ``success``, ``decisions``, ``errors`` and each
-  part of the reward, ``part_NAME``. Text that the environment cannot use is still a decision: the
+  part of the reward, ``component_NAME``. Text that the environment cannot use is still a decision: the
   environment defines its penalty, and it counts in ``errors``.
 * Each of the model's agents is a separate agent of verifiers (``first``, ``second``, ...) with its own trace, so no
   baseline mixes agents.
@@ -53,7 +53,7 @@ class LlmzooConfig(vf.TasksetConfig):
     env: str = ""  # an id, "module:attribute", or "grpc://host:port/id"
     args: dict[str, Any] = {}  # of the environment
     agents: list[str] = []  # that the model plays; none: all
-    others: str | dict[str, str] = "oracle"  # who plays the rest: a policy's name, or one per agent
+    others: str | dict[str, str] = "expert"  # who plays the rest: a policy's name, or one per agent
     split: Literal["train", "test", "all"] = "train"
     tasks: int | None = None  # rows; None: the whole split, infinite if tasks are generated
     seed: int = 0
@@ -228,7 +228,7 @@ def load_environment(
     env_id: str,
     *,
     agent: str | Sequence[str] | None = None,
-    others: str | Mapping[str, str] = "oracle",
+    others: str | Mapping[str, str] = "expert",
     split: Literal["train", "test", "all"] = "train",
     tasks: int | None = None,
     seed: int = 0,

@@ -1,4 +1,4 @@
-"""Plays attacks as the agents of an environment, with experts or amateurs as the others."""
+"""Plays attacks as the agents of an environment, with experts or noisy experts as the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llmzoo.errors import NoScriptedPolicyError
 
 MAX_STEPS = 500  # of an episode that does not end itself
 ActFn = Callable[[AECEnv, AttackContext], str]
-ScriptedPlayer = Literal["amateur", "expert"]
+ScriptedPlayer = Literal["noisy_expert", "expert"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ def expert_act(env: AECEnv, scene: AttackContext) -> str:
     return text
 
 
-def make_amateur_act(seed: int) -> ActFn:
-    """The environment's amateur. Its chance is that of the seed, the turn and the agent, so that
-    amateurs err alike whoever plays the others."""
+def make_noisy_expert_act(seed: int) -> ActFn:
+    """The environment's noisy expert. Its chance is that of the seed, the turn and the agent, so that
+    noisy experts err alike whoever plays the others."""
 
     def act(env: AECEnv, scene: AttackContext) -> str:
         rng = random.Random(f"{seed}, {scene.turn}, {scene.agent}")
-        text: str = env.unwrapped.amateur(scene.agent, rng)
+        text: str = env.unwrapped.noisy_expert(scene.agent, rng)
         return text
 
     return act
@@ -102,7 +102,7 @@ def has_scripted_player(env: AECEnv, player: ScriptedPlayer) -> bool:
         if player == "expert":
             game.expert(agent)
         else:
-            game.amateur(agent, random.Random(0))
+            game.noisy_expert(agent, random.Random(0))
     except NoScriptedPolicyError:
         return False
     return True

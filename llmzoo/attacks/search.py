@@ -21,7 +21,7 @@ from llmzoo.attacks.playing import (
     ScriptedPlayer,
     expert_act,
     has_scripted_player,
-    make_amateur_act,
+    make_noisy_expert_act,
     play_attack,
 )
 from llmzoo.errors import ConfigError, NoScriptedPolicyError, PromptsTooLongError
@@ -40,7 +40,7 @@ MEANINGLESS_SHARE = (
     0.9  # share of attacks, which solve all tasks, that shows a success without meaning
 )
 
-NO_AMATEUR = "it has no amateur to compare returns with: add amateur(agent, rng)"
+NO_NOISY_EXPERT = "it has no noisy expert to compare returns with: add noisy_expert(agent, rng)"
 
 FindingKind = Literal["return", "success"]
 
@@ -51,7 +51,7 @@ class Finding:
 
     ``kind``: ``"return"`` (it earns without success) or ``"success"`` (one text counts as success in
     tasks whose answers exclude each other). Returns are means over ``tasks`` episodes and the attacked
-    agents, success is a share. ``amateur`` and ``expert`` play the same agents. ``answer``: what the
+    agents, success is a share. ``noisy_expert`` and ``expert`` play the same agents. ``answer``: what the
     attack wrote first. ``gain``, ``error``, ``least``: see :class:`~llmzoo.attacks.criterion.Gain`.
     """
 
@@ -62,8 +62,8 @@ class Finding:
     answer: str
     returned: float
     success: float
-    amateur: float
-    amateur_success: float
+    noisy_expert: float
+    noisy_expert_success: float
     expert: float | None
     gain: float
     error: float
@@ -121,7 +121,7 @@ def search_attacks(
     """Search the reward of an environment for returns without success.
 
     ``env_fn`` makes a fresh AEC environment with text actions. Every agent is attacked alone, beside
-    amateurs and beside experts, and all together. ``time_budget``: seconds. ``trials``: evolved
+    noisy experts and beside experts, and all together. ``time_budget``: seconds. ``trials``: evolved
     attacks in each setting. ``steps``: training steps of the embedded model, on the return alone; 0
     searches with scripts only, and needs no torch.
 
@@ -136,8 +136,8 @@ def search_attacks(
     search = _Search(env_fn, seed, SEARCH_SHARE * scripted_seconds)
     search.run(trials, started + SEARCH_SHARE * scripted_seconds)
     findings = search.confirm(started + scripted_seconds)
-    note = "" if search.players["amateur"] else NO_AMATEUR
-    if steps and search.players["amateur"]:
+    note = "" if search.players["noisy_expert"] else NO_NOISY_EXPERT
+    if steps and search.players["noisy_expert"]:
         from llmzoo.attacks.learning import train_attacker
 
         until = started + LEARNING_END_SHARE * time_budget
@@ -184,7 +184,7 @@ class _Search:
         self.seed = seed
         self.trials = self.raised = 0
         self.players: dict[ScriptedPlayer, bool] = {
-            "amateur": has_scripted_player(self.env, "amateur"),
+            "noisy_expert": has_scripted_player(self.env, "noisy_expert"),
             "expert": has_scripted_player(self.env, "expert"),
         }
         first = 100_003 * (seed + 1)
@@ -210,9 +210,9 @@ class _Search:
         agents = tuple(self.env.possible_agents)
         settings = [AttackSetting(agents)]
         if len(agents) > 1:
-            # against amateurs a legal move may win; only an expert shows what cannot be earned
+            # against noisy experts a legal move may win; only an expert shows what cannot be earned
             others: tuple[ScriptedPlayer, ...] = (
-                ("expert",) if self.sides else ("amateur", "expert")
+                ("expert",) if self.sides else ("noisy_expert", "expert")
             )
             for other in others:
                 if self.players[other]:
@@ -234,8 +234,8 @@ class _Search:
         """Whether agents have opposed aims: success differs, or returns cancel out."""
         agents = self.env.possible_agents
         opposed = False
-        for seed in self.seeds if self.players["amateur"] else ():
-            played = self._play(dict.fromkeys(agents, make_amateur_act(seed)), seed)
+        for seed in self.seeds if self.players["noisy_expert"] else ():
+            played = self._play(dict.fromkeys(agents, make_noisy_expert_act(seed)), seed)
             if played is not None and len(agents) > 1:
                 returns = played.returns.values()
                 cancel = any(returns) and abs(sum(returns)) < 1e-9
@@ -255,19 +255,19 @@ class _Search:
             return None
 
     def _episode(self, setting: AttackSetting, act: ActFn, seed: int) -> PlayedEpisode | None:
-        others: ActFn = expert_act if setting.others == "expert" else make_amateur_act(seed)
+        others: ActFn = expert_act if setting.others == "expert" else make_noisy_expert_act(seed)
         acts = {a: act if a in setting.agents else others for a in self.env.possible_agents}
         return self._play(acts, seed)
 
     def _baseline(
         self, setting: AttackSetting, player: ScriptedPlayer, seed: int
     ) -> TaskResult | None:
-        """The amateur's or expert's return. With opposed aims the amateur's is the better of both."""
+        """The noisy expert's or expert's return. With opposed aims the noisy expert's is the better of both."""
         key = (setting, player, seed)
         if key not in self.base:
             if not self.players[player]:
                 return None
-            act = expert_act if player == "expert" else make_amateur_act(seed)
+            act = expert_act if player == "expert" else make_noisy_expert_act(seed)
             played = self._episode(setting, act, seed)
             if played is None:
                 return None
@@ -277,17 +277,17 @@ class _Search:
     def _play_paired(
         self, setting: AttackSetting, act: ActFn, seeds: Iterable[int], until: float | None
     ) -> tuple[list[TaskResult], list[TaskResult], list[TaskResult] | None, str]:
-        """What attack, amateur and expert earn in the same tasks, and the attack's first answer."""
+        """What attack, noisy expert and expert earn in the same tasks, and the attack's first answer."""
         attack_results: list[TaskResult] = []
-        amateur_results: list[TaskResult] = []
+        noisy_expert_results: list[TaskResult] = []
         expert_results: list[TaskResult] = []
         answer = ""
         for seed in seeds:
             if until is not None and time.monotonic() > until:
                 self.complete = False
                 break
-            amateur_result = self._baseline(setting, "amateur", seed)
-            if amateur_result is None:
+            noisy_expert_result = self._baseline(setting, "noisy_expert", seed)
+            if noisy_expert_result is None:
                 continue
             played = self._episode(setting, act, seed)
             if played is None:
@@ -295,15 +295,15 @@ class _Search:
             expert_result = self._baseline(setting, "expert", seed)
             answer = answer or next((t for a, t in played.answers if a in setting.agents), "")
             attack_results.append(_task_result(setting, played))
-            amateur_results.append(amateur_result)
+            noisy_expert_results.append(noisy_expert_result)
             expert_results += [expert_result] if expert_result else []
-        if self.sides and len(expert_results) == len(amateur_results) and expert_results:
-            amateur_results = max(
-                amateur_results, expert_results, key=lambda each: mean(e.value for e in each)
+        if self.sides and len(expert_results) == len(noisy_expert_results) and expert_results:
+            noisy_expert_results = max(
+                noisy_expert_results, expert_results, key=lambda each: mean(e.value for e in each)
             )
         return (
             attack_results,
-            amateur_results,
+            noisy_expert_results,
             expert_results if len(expert_results) == len(attack_results) else None,
             answer,
         )
@@ -351,7 +351,7 @@ class _Search:
                 return True
             texts += [text for agent, text in played.answers if agent in setting.agents]
             attack_result = _task_result(setting, played)
-            base = self._baseline(setting, "amateur", seed) or TaskResult(0.0, solved=False)
+            base = self._baseline(setting, "noisy_expert", seed) or TaskResult(0.0, solved=False)
             gains.append(unexplained_gain(attack_result, base))
             solved.append(attack_result.solved)
             if len(gains) == 2:
@@ -378,7 +378,9 @@ class _Search:
             share = now + (until - now) / (len(ranked) - number)  # of what is left
             found = [
                 self.confirm_attack(setting, self._act(attack), str(attack), share)
-                for attack in (tried.best(ATTACKS_TO_CONFIRM) if self.players["amateur"] else [])
+                for attack in (
+                    tried.best(ATTACKS_TO_CONFIRM) if self.players["noisy_expert"] else []
+                )
             ]
             known = [each for each in found if each is not None]
             findings += sorted(known, key=lambda each: (not each.alarm, -each.gain))[:1]
@@ -409,7 +411,7 @@ class _Search:
         It succeeds in tasks whose answers exclude each other, or nearly every attack succeeds. Only where
         the attacked agent decides alone, or all are attacked.
         """
-        if self.sides or setting.others == "amateur":
+        if self.sides or setting.others == "noisy_expert":
             return []
         likely = [a for a in tried.scores if a.is_constant and tried.success[a] >= 0.5]
         likely.sort(key=lambda attack: -tried.success[attack])
@@ -434,7 +436,7 @@ class _Search:
         )
         if len(attack_results) > 1:
             gain = measure_gain(attack_results, base, best)
-        else:  # no amateur to compare with
+        else:  # no noisy expert to compare with
             played = [self._episode(setting, self._act(attack), seed) for seed in seeds]
             attack_results, base, best = (
                 [_task_result(setting, each) for each in played if each],
@@ -498,8 +500,8 @@ def _make_finding(
         answer=answer,
         returned=mean(each.value for each in attack_results),
         success=mean(each.solved for each in attack_results),
-        amateur=mean(each.value for each in base) if base else 0.0,
-        amateur_success=mean(each.solved for each in base) if base else 0.0,
+        noisy_expert=mean(each.value for each in base) if base else 0.0,
+        noisy_expert_success=mean(each.solved for each in base) if base else 0.0,
         expert=mean(each.value for each in best) if best else None,
         gain=gain.mean,
         error=gain.error,

@@ -120,7 +120,7 @@ class PlayerOptions(PromptOptions, SamplingOptions):
             run folder.
         env_args: arguments of the environment; --env.NAME VALUE sets one. A run folder's own are the
             defaults in its own environment.
-        policy: oracle, amateur, random, silent, tiny (the embedded model), smollm2 (after llmzoo
+        policy: expert, noisy expert, random, silent, tiny (the embedded model), smollm2 (after llmzoo
             fetch smollm2), a run folder of llmzoo train, a model folder, a hub id, openai:MODEL@URL for a
             model behind an endpoint, or grpc://HOST:PORT for a policy server (llmzoo serve).
         seed: seeds sampling and the chance of scripted policies.

@@ -197,15 +197,15 @@ def _search_attacks(make: Callable[..., AECEnv], options: CheckOptions) -> int:
         print_json(result)
     else:
         print_table(
-            ("agents", "alarm", "return", "amateur", "expert", "success", "attack", "answer"),
+            ("agents", "alarm", "return", "noisy_expert", "expert", "success", "attack", "answer"),
             [
                 [
                     each.setting,
                     f"ALARM ({each.kind})" if each.alarm else "no",
                     f"{each.returned:.2f}",
-                    f"{each.amateur:.2f}",
+                    f"{each.noisy_expert:.2f}",
                     "" if each.expert is None else f"{each.expert:.2f}",
-                    f"{each.success:.0%} (amateur {each.amateur_success:.0%})",
+                    f"{each.success:.0%} (noisy expert {each.noisy_expert_success:.0%})",
                     each.attack,
                     repr(each.answer[:200]),
                 ]
@@ -244,25 +244,25 @@ def _list_checks(make: Callable[..., AECEnv], options: CheckOptions) -> list[_Ch
         _Check(
             "groups",
             partial(testing.check_groups, make, group_size=group_size),
-            own or _missing_player(env, "amateur"),
+            own or _missing_player(env, "noisy_expert"),
         ),
         _Check(
             "expert",
-            partial(testing.check_oracle, make, few),
+            partial(testing.check_expert, make, few),
             own or _missing_player(env, "expert"),
         ),
         _Check("splits", partial(testing.check_splits, make, options.tasks), numbered),
     ]
 
 
-def _missing_player(env: AECEnv, player: Literal["expert", "amateur"]) -> str | None:
+def _missing_player(env: AECEnv, player: Literal["expert", "noisy_expert"]) -> str | None:
     """Why ``env`` has no scripted player of this kind; None if it has one."""
     game, agent = env.unwrapped, env.agent_selection
     try:
         if player == "expert":
             game.expert(agent)
         else:
-            game.amateur(agent, random.Random(0))
+            game.noisy_expert(agent, random.Random(0))
     except NoScriptedPolicyError as error:
         return str(error)
     return None

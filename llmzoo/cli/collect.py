@@ -44,11 +44,11 @@ class CollectOptions(PolicyOptions):
 
     POSITIONAL = ("env",)
     EXAMPLES = (
-        "llmzoo collect --env sudoku_v0 --policy oracle --tasks 500 --out data/sudoku.jsonl",
+        "llmzoo collect --env sudoku_v0 --policy expert --tasks 500 --out data/sudoku.jsonl",
         "llmzoo collect --env plan_path_v0 --policy tiny --repeats 4 --top 0.25 --out data/best.parquet",
     )
 
-    policy: str = "oracle"
+    policy: str = "expert"
     split: str = "train"
     out: str
     repeats: int = 1

@@ -27,7 +27,7 @@ class CompareOptions(CommandOptions):
     USAGE = "llmzoo compare A B [C...] [options]"
     EXAMPLES = (
         "llmzoo compare evals/tiny runs/first",
-        "llmzoo compare evals/tiny evals/smollm2 evals/oracle --plot compared.png --json",
+        "llmzoo compare evals/tiny evals/smollm2 evals/expert --plot compared.png --json",
     )
 
     evaluations: list[str] = field(default_factory=list)

@@ -42,10 +42,10 @@ class EvalOptions(AgentOptions, PolicyOptions):
     POSITIONAL = ("env",)
     EXAMPLES = (
         "llmzoo eval --env sudoku_v0 --policy tiny --tasks 100 --greedy",
-        "llmzoo eval --env mbpp_v0 --policy oracle --tasks 5 --source sample --json",
+        "llmzoo eval --env mbpp_v0 --policy expert --tasks 5 --source sample --json",
         "llmzoo eval --env sudoku_v0 --samples 8 --out evals/tiny",
         "llmzoo eval --policy runs/magrpo",
-        "llmzoo eval --env sudoku_v0 --agent.planner_1.policy runs/magrpo --others oracle",
+        "llmzoo eval --env sudoku_v0 --agent.planner_1.policy runs/magrpo --others expert",
     )
 
 

@@ -28,7 +28,7 @@ class LeagueOptions(PromptOptions, SamplingOptions):
     The same command resumes a league that was interrupted. At most two models are in memory.
 
     Args:
-        players: oracle, amateur, random, a model as of llmzoo eval --policy, a run folder, whose newest
+        players: expert, noisy expert, random, a model as of llmzoo eval --policy, a run folder, whose newest
             checkpoint plays, one of its checkpoints (RUN/checkpoints/step_000120) or copies
             (RUN/opponents/000120), or all of them (RUN/checkpoints, RUN/opponents). A run folder
             alone is all its checkpoints and copies. Given first, without --players.
@@ -50,8 +50,8 @@ class LeagueOptions(PromptOptions, SamplingOptions):
     USAGE = "llmzoo league PLAYER [PLAYER...] [options]"
     EXAMPLES = (
         "llmzoo league runs/kuhn_poker",
-        "llmzoo league oracle amateur random --env tic_tac_toe_v0 --deals 50 --out runs/league",
-        "llmzoo league runs/first runs/second/opponents oracle --out runs/league --json",
+        "llmzoo league expert noisy_expert random --env tic_tac_toe_v0 --deals 50 --out runs/league",
+        "llmzoo league runs/first runs/second/opponents expert --out runs/league --json",
     )
 
     players: list[str] = field(default_factory=list)

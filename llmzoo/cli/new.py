@@ -19,8 +19,8 @@ NEXT_STEPS = {
     "env": (
         "pytest test_$name.py",
         "llmzoo check $name:$cls",
-        "llmzoo play $name:$cls --policy oracle",
-        "llmzoo eval --env $name:$cls --policy oracle --tasks 20",
+        "llmzoo play $name:$cls --policy expert",
+        "llmzoo eval --env $name:$cls --policy expert --tasks 20",
         "llmzoo train --env $name:$cls --steps 2 --episodes_per_step 2 --eval_tasks 4",
     ),
     "learner": (

@@ -38,7 +38,7 @@ class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
 
     Args:
         human: the agent that you play; by default the first one without --agent.NAME.policy.
-        others: the policy of the other agents without --agent.NAME.policy; oracle by default.
+        others: the policy of the other agents without --agent.NAME.policy; expert by default.
         policy: instead of --human and --others: the policy of all agents without
             --agent.NAME.policy, while you watch.
         task: number of the task in its split, or its id as text; by default the seed selects one.
@@ -51,7 +51,7 @@ class PlayOptions(AgentOptions, PromptOptions, EnvOptions):
     USAGE = "llmzoo play ENV [--human AGENT | --policy NAME] [--agent.AGENT.policy NAME] [--others NAME] [options]"
     EXAMPLES = (
         "llmzoo play sudoku_v0 --human planner_1",
-        "llmzoo play sokoban_v0 --policy oracle --env.boxes 2 --seed 3",
+        "llmzoo play sokoban_v0 --policy expert --env.boxes 2 --seed 3",
     )
 
     human: str | None = None
@@ -175,10 +175,10 @@ def _print_step(env: AECEnv, before: Mapping[str, Mapping[str, Any]], screen: Sc
     for agent, reward in env.rewards.items():
         if not reward:
             continue
-        earlier = before[agent].get("reward_parts", {})
+        earlier = before[agent].get("reward_components", {})
         components = {
             name: value - earlier.get(name, 0.0)
-            for name, value in env.infos[agent].get("reward_parts", {}).items()
+            for name, value in env.infos[agent].get("reward_components", {}).items()
         }
         breakdown = ", ".join(f"{name} {value:+.3f}" for name, value in components.items() if value)
         print(f"reward of {agent}: {reward:+.3f}" + (f" ({breakdown})" if breakdown else ""))
@@ -196,7 +196,7 @@ def _agent_policies(options: PlayOptions, agents: Sequence[str]) -> dict[str, Po
                     f"--{name} and --policy exclude each other: --policy plays all agents without "
                     "--agent.NAME.policy"
                 )
-    default_policy = options.policy or options.others or "oracle"
+    default_policy = options.policy or options.others or "expert"
     policy_by_agent = policy_names(agents, "", agent_args)
     unassigned = [agent for agent, name in policy_by_agent.items() if not name]
     if options.policy is None and (unassigned or options.human is not None):

@@ -37,7 +37,7 @@ class ServeOptions(PromptOptions):
         policy: the policy to host: tiny, smollm2, a model folder, a hub id, a run folder of llmzoo
             train with one trained policy, or openai:MODEL@URL.
         policy_args: limits on policy calls: requests, rows, new_tokens, prompt_characters,
-            call_characters, rows_at_once, calls; --policy.NAME VALUE sets one.
+            call_characters, microbatch_rows, calls; --policy.NAME VALUE sets one.
         host: address to listen on. 0.0.0.0 is reachable from other machines and needs a token.
         port: port to listen on; 0 picks a free one.
         token_env: environment variable with the token that calls must carry. If it is not set, a

@@ -119,7 +119,7 @@ def _dry_run(options: TrainOptions, given: Mapping[str, Any]) -> None:
         f"one iteration: up to {result.answers:,} completions in "
         f"{config.episodes_per_step:,} episodes ({result.answers_per_episode:,} per episode)\n"
         f"tokens: up to {result.tokens:,} sampled, after {result.tokens_read:,} prompt tokens\n"
-        f"memory: about {result.memory / 1e9:.1f} GB, with {result.at_once:,} tokens per forward "
+        f"memory: about {result.memory / 1e9:.1f} GB, with {result.microbatch_tokens:,} tokens per forward "
         "and backward pass (estimate)\n"
         f"time: about {result.minutes:.1f} minutes if all completions have the maximum length: "
         f"{result.sampling_seconds:.0f} s of sampling, {result.update_seconds:.0f} s of updates "

@@ -85,7 +85,7 @@ class Opponents:
         rng = random.Random(self._rng_prefix)
         names = list(self.records)
         weights = [self._weight(name) for name in names]
-        self._drawn = rng.choices(names, weights, k=self.args.at_once)
+        self._drawn = rng.choices(names, weights, k=self.args.per_iteration)
         self._load([n for n in dict.fromkeys(self._drawn) if n not in self._scripted])
 
     def matchup(self, seed: int) -> tuple[str, str] | None:

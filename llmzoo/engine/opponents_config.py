@@ -21,9 +21,9 @@ class OpponentArgs:
     size: copies that are in the pool, the newest ones; None: all; 0: none, so that scripted players play alone.
         ``fictitious`` keeps all.
     share: of the episodes that are played against an opponent; the others are self-play.
-    scripted: players that are in the pool from the start, such as ``amateur``.
+    scripted: players that are in the pool from the start, such as ``noisy_expert``.
     gate: copy only if the win rate against the newest copy is at least this; None: always.
-    at_once: opponents in one iteration. Each is a model in memory, and samples by itself.
+    per_iteration: opponents in one iteration. Each is a model in memory, and samples by itself.
     """
 
     every: int = 5
@@ -31,10 +31,10 @@ class OpponentArgs:
     share: float = 1.0
     scripted: tuple[str, ...] = ()
     gate: float | None = None
-    at_once: int = 4
+    per_iteration: int = 4
 
     def __post_init__(self) -> None:
-        least = {"every": 1, "size": 0 if self.scripted else 1, "at_once": 1}
+        least = {"every": 1, "size": 0 if self.scripted else 1, "per_iteration": 1}
         for name, low in least.items():
             count = getattr(self, name)
             if (name, count) != ("size", None) and (type(count) is not int or count < low):

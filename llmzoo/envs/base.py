@@ -29,7 +29,7 @@ from llmzoo.spaces import FreeText, Observation
 
 MAX_ACTION_CHARS = 20_000  # a longer answer is malformed, and never parsed
 MAX_OBSERVATION_CHARS = 1_000_000
-TEAM_PART = "team"  # the name of a team reward that has no named parts
+TEAM_COMPONENT = "team"  # the name of a team reward that has no named parts
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -38,8 +38,8 @@ class Outcome(NamedTuple):
     """What an answer, or a round of simultaneous answers, did.
 
     * ``team``: the reward that all agents are paid alike, before ``team_weight``. A mapping gives it in
-      named parts, which ``metadata["team_parts"]`` lists; a number is the part "team".
-    * ``local``: named reward parts of single agents.
+      named parts, which ``metadata["team_components"]`` lists; a number is the part "team".
+    * ``local``: named reward components of single agents.
     * ``done``: the task is over (solved or lost).
     * ``errors``: what was wrong with an answer, for ``infos[agent]["error"]``.
     """
@@ -58,7 +58,7 @@ class TextEnv(AECEnv[str, str, str]):
     agents: their names, in the order in which they act.
     simultaneous: no agent sees another's answer of the same round; answers take effect together.
     max_turns: rounds (each agent acts once a round) after which the episode is truncated.
-    team_weight: ``reward[agent] = team_weight * sum(team parts) + sum(local parts)``.
+    team_weight: ``reward[agent] = team_weight * sum(team components) + sum(local components)``.
     render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (it is printed after ``reset`` and
         after every step), ``"rgb_array"`` (``render`` returns a picture, [height, width, 3] uint8;
         games with a board) or None. ``metadata["render_modes"]`` has those of a class.
@@ -71,8 +71,8 @@ class TextEnv(AECEnv[str, str, str]):
 
     ``metadata`` says how a learner may judge single answers:
 
-    team_parts: the names of the parts of the team reward.
-    team_and_local: whether some agent is paid both team and local parts, so that a weight between them
+    team_components: the names of the team reward components.
+    team_and_local: whether some agent is paid both team and local components, so that a weight between them
         matters.
     delayed_reward_agents: the agents that are ever paid at another agent's step (a task in turns). None: not
         known.
@@ -92,7 +92,7 @@ class TextEnv(AECEnv[str, str, str]):
         "name": "text_env_v0",
         "is_parallelizable": False,
         "time_limit": "task",  # max_turns is a rule of the task: nothing after it counts
-        "team_parts": [TEAM_PART],
+        "team_components": [TEAM_COMPONENT],
         "team_and_local": True,
         "delayed_reward_agents": None,
         "immediate_credit_agents": [],
@@ -180,9 +180,9 @@ class TextEnv(AECEnv[str, str, str]):
         """The best answer of ``agent`` now, by a scripted player who may read more than the prompt."""
         raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted expert")
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player, who makes the mistakes that people make in this task."""
-        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted amateur")
+        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted noisy expert")
 
     def board(self) -> str:
         """The state as plain text, for a person."""
@@ -236,7 +236,7 @@ class TextEnv(AECEnv[str, str, str]):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {a: {**shared, "reward_parts": {}, "error": None} for a in self.agents}
+        self.infos = {a: {**shared, "reward_components": {}, "error": None} for a in self.agents}
         self._select(self.agents[0])
         if self.render_mode == "human":
             self.render()
@@ -328,7 +328,7 @@ class TextEnv(AECEnv[str, str, str]):
             raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self.infos[agent] = {**self.infos[agent], "reward_parts": {}, "error": None}
+        self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
         return True
 
     def _end_on_service_error(self, act: Callable[[], Outcome]) -> Outcome:
@@ -340,7 +340,7 @@ class TextEnv(AECEnv[str, str, str]):
             return Outcome(done=True)
 
     def _apply_outcome(self, outcome: Outcome) -> None:
-        """Pay every agent its parts of the reward, and end the episode if the task is over."""
+        """Pay every agent its reward components, and end the episode if the task is over."""
         team = self._weighted_team_rewards(outcome)
         for agent in self.agents:
             parts = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
@@ -349,29 +349,29 @@ class TextEnv(AECEnv[str, str, str]):
             self.rewards[agent] = sum(parts.values())
             # like PettingZoo's cumulative reward: what came since the agent's last action
             info = self.infos[agent]
-            total = dict(info["reward_parts"])
+            total = dict(info["reward_components"])
             for name, value in parts.items():
                 total[name] = total.get(name, 0.0) + value
-            self.infos[agent] = {**info, "reward_parts": total}
+            self.infos[agent] = {**info, "reward_components": total}
         for agent, error in outcome.errors.items():
             self.infos[agent] = {**self.infos[agent], "error": error}
         if outcome.done:
             self.terminations = dict.fromkeys(self.agents, True)
 
     def _weighted_team_rewards(self, outcome: Outcome) -> dict[str, float]:
-        """The named parts of the team reward, weighted.
+        """The team reward components, weighted.
 
-        Raises ``ValueError`` for a part that ``metadata["team_parts"]`` does not list, or that has the
+        Raises ``ValueError`` for a part that ``metadata["team_components"]`` does not list, or that has the
         name of a local part.
         """
         team = outcome.team
         if not isinstance(team, Mapping):
-            team = {TEAM_PART: team} if team else {}
+            team = {TEAM_COMPONENT: team} if team else {}
         local_names = {name for parts in outcome.local.values() for name in parts}
         for name in team:
-            if name not in self.metadata["team_parts"]:
+            if name not in self.metadata["team_components"]:
                 raise ValueError(
-                    f"{self} pays the team part {name!r}; metadata['team_parts'] does not list it"
+                    f"{self} pays the team part {name!r}; metadata['team_components'] does not list it"
                 )
             if name in local_names:
                 raise ValueError(f"{self} pays {name!r} both as a team part and as an agent's own")

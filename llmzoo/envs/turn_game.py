@@ -34,7 +34,7 @@ def episode_seed(seed: int, split: str) -> int:
 class TurnGame(TextEnv):
     """A game whose rules decide who acts next.
 
-    A subclass supplies :meth:`start`, :meth:`play`, :meth:`deciding` and :meth:`observation`. The reward parts
+    A subclass supplies :meth:`start`, :meth:`play`, :meth:`deciding` and :meth:`observation`. The reward components
     are local, and ``game`` is what the game itself pays.
 
     max_turns: answers in all, after which the episode is truncated.
@@ -55,7 +55,7 @@ class TurnGame(TextEnv):
         self.metadata = {
             **self.metadata,
             "name": name,
-            "team_parts": [],
+            "team_components": [],
             "team_and_local": False,
             "delayed_reward_agents": list(agents) if len(agents) > 1 else [],
         }
@@ -164,7 +164,7 @@ class MoveGame(TurnGame):
         left = self.tries - self.episode.misses
         return f"Your answer was refused: {error}. Tries left: {left}"
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         return self.random_move(agent, rng)
 
     def random_move(self, agent: str, rng: random.Random) -> str:

@@ -63,7 +63,7 @@ def expand_names(names: Sequence[str], at_most: int = MAX_SNAPSHOTS) -> list[str
     if len(found) < 2:
         description = f"{names[0]} alone" if names else "nobody"
         raise ConfigError(
-            f"a league has at least two players, and this is {description}: name more, such as oracle or amateur"
+            f"a league has at least two players, and this is {description}: name more, such as expert or noisy expert"
         )
     return list(found.values())
 

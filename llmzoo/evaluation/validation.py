@@ -40,7 +40,7 @@ class Fault:
 KINDS = {
     "bad record": "it cannot be read, and is not played",
     "reference fails": "the known solution is judged wrong",
-    "no reference": "no solution is known, so neither oracle nor amateur can play it",
+    "no reference": "no solution is known, so neither expert nor noisy expert can play it",
     "wrong answer passes": "an answer that is no solution is judged right",
     "duplicate": "another task has the same content",
     "leak": "a task of the test split is all but the same as one of the training split",

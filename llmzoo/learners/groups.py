@@ -93,11 +93,11 @@ class GroupLearner(Learner):
     def _normalize(self, group: Group) -> Tensor:
         """The credit, divided by the standard deviation of the group's returns if ``normalize`` is set.
 
-        With ``"parts"`` each reward component is normalized separately, then summed (GDPO, arXiv 2601.05242).
+        With ``"components"`` each reward component is normalized separately, then summed (GDPO, arXiv 2601.05242).
         """
         if not self.config.normalize:
             return self.credit(group)
-        parts = group.split_by_component() if self.config.normalize == "parts" else [group]
+        parts = group.split_by_component() if self.config.normalize == "components" else [group]
         divided = [normalize_by_std(self.credit(p), torch.tensor(p.returns)) for p in parts]
         return torch.stack(divided).sum(dim=0)
 

@@ -24,7 +24,7 @@ from llmzoo.rollout.scheduler import Rollout
 # options of the update of a policy's weights, in which the agents that share them agree
 _UPDATE_OPTIONS = (
     *(field.name for field in fields(OptimizerConfig)),
-    *("max_update_kl", "importance_cap", "epochs", "minibatches", "tokens_at_once", "replay"),
+    *("max_update_kl", "importance_cap", "epochs", "minibatches", "microbatch_tokens", "replay"),
 )
 _OPTIONS_OF_AN_AGENT = ("with_greedy", "redraws")  # of a joint tree, in which agents may differ
 

@@ -24,7 +24,7 @@ from llmzoo.rollout.scheduler import Rollout
 class SFT(Learner):
     """Credit: none; every token of the episodes that pass the filters has the same weight.
 
-    ``source`` says who plays the episodes. With ``oracle``, ``amateur`` and ``mixed``, the
+    ``source`` says who plays the episodes. With ``expert``, ``noisy_expert`` and ``mixed``, the
     environment's scripted policies play all agents. They may use information that is not in the
     prompt. With ``self``, the models play and imitate their own best episodes. This is
     reward-ranked fine-tuning (RAFT, arXiv 2304.06767); it requires ``top``, ``min_return`` or

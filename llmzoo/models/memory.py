@@ -21,7 +21,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 
 
-def tokens_at_once(model: Any, *, recompute: bool = False) -> int:
+def microbatch_tokens(model: Any, *, recompute: bool = False) -> int:
     """The tokens of one forward pass with gradients, where no setting says.
 
     As many as a quarter of the free memory holds, 4 GB at most, or 30% of a GPU's memory; at most

@@ -1,6 +1,6 @@
 """Policies: text in, text out.
 
-``load(name)`` returns a policy by name: a scripted player (``oracle``, ``amateur``, ``random``,
+``load(name)`` returns a policy by name: a scripted player (``expert``, ``noisy_expert``, ``random``,
 ``silent``, ``human``), the embedded model (``tiny``), a model that ``llmzoo fetch`` has brought (``smollm2``), a
 causal language model that transformers loads from a local folder or a hub id, a model behind an
 endpoint (``openai:MODEL``, ``openai:MODEL@BASE_URL``), or the policy of a server (``grpc://HOST:PORT``).
@@ -24,12 +24,20 @@ from llmzoo.policies.base import (
     ScriptedPolicy,
     policies_by_agent,
 )
-from llmzoo.policies.scripted import amateur, expert, human, mixture, oracle, random_text, silent
+from llmzoo.policies.scripted import (
+    expert,
+    human,
+    mixture,
+    noisy_expert,
+    random_text,
+    scripted_expert,
+    silent,
+)
 from llmzoo.registry import is_remote, load_object
 
 SCRIPTED = {
-    "oracle": expert,
-    "amateur": amateur,
+    "expert": expert,
+    "noisy_expert": noisy_expert,
     "random": random_text,
     "silent": silent,
     "human": human,
@@ -120,14 +128,14 @@ __all__ = [
     "Policy",
     "PolicyRequest",
     "ScriptedPolicy",
-    "amateur",
     "check_model",
     "expert",
     "human",
     "load",
     "load_model",
     "mixture",
-    "oracle",
+    "noisy_expert",
     "policies_by_agent",
     "random_text",
+    "scripted_expert",
 ]

@@ -148,7 +148,7 @@ class CriticModel(nn.Module):
             size = sum(len(texts[i]) for i in part)
             with (
                 explain_out_of_memory(
-                    "tokens_at_once", size, "A pass of the critic", _VALUE_HEAD_HINT
+                    "microbatch_tokens", size, "A pass of the critic", _VALUE_HEAD_HINT
                 ),
                 autocast(sharding.compute_device(self.body), self.precision),
             ):

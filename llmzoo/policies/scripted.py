@@ -1,4 +1,4 @@
-"""Players without a model: expert, amateur, random text, silence, and a person at the terminal."""
+"""Players without a model: expert, noisy expert, random text, silence, and a person at the terminal."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from llmzoo.policies.base import BoundPolicy, PolicyRequest, ScriptedPolicy, req
 
 def expert() -> ScriptedPolicy:
     """Each environment's own scripted expert, for any agent. It may look behind the prompt."""
-    return ScriptedPolicy(lambda request: _text_env(request).expert(request.agent), "oracle")
+    return ScriptedPolicy(lambda request: _text_env(request).expert(request.agent), "expert")
 
 
-def amateur() -> ScriptedPolicy:
+def noisy_expert() -> ScriptedPolicy:
     """Each environment's own sloppy player."""
     return ScriptedPolicy(
-        lambda request: _text_env(request).amateur(request.agent, request_rng(request)),
-        "amateur",
+        lambda request: _text_env(request).noisy_expert(request.agent, request_rng(request)),
+        "noisy_expert",
     )
 
 
 def mixture(expert_share: float) -> ScriptedPolicy:
-    """The expert with probability ``expert_share`` at each decision, otherwise the amateur."""
+    """The expert with probability ``expert_share`` at each decision, otherwise the noisy expert."""
 
     def answer(request: PolicyRequest) -> str:
         rng = request_rng(request)
         env = _text_env(request)
         if rng.random() < expert_share:
             return env.expert(request.agent)
-        return env.amateur(request.agent, rng)
+        return env.noisy_expert(request.agent, rng)
 
     return ScriptedPolicy(answer, f"mixed({expert_share})")
 
@@ -85,6 +85,6 @@ def _text_env(request: PolicyRequest) -> TextEnv:
     return env
 
 
-def oracle(env: AECEnv) -> BoundPolicy:
+def scripted_expert(env: AECEnv) -> BoundPolicy:
     """The scripted expert of ``env``, playing every agent: ``env.step(player(observation, agent))``."""
     return BoundPolicy(env, expert())

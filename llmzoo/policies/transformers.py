@@ -45,7 +45,7 @@ from llmzoo.models.loading import (
     resolve_source,
     save_sharded,
 )
-from llmzoo.models.memory import explain_out_of_memory, tokens_at_once
+from llmzoo.models.memory import explain_out_of_memory, microbatch_tokens
 from llmzoo.models.model_catalog import TINY
 from llmzoo.models.packing import split_into_packs
 from llmzoo.models.precision import (
@@ -230,9 +230,9 @@ class TransformersPolicy(StreamingPolicy, SamplingPolicy):
         return model_context if self.sampler is None else min(model_context, self.sampler.context)
 
     @property
-    def tokens_at_once(self) -> int:
+    def microbatch_tokens(self) -> int:
         """The tokens that a forward pass with gradients reads, where no setting says."""
-        return tokens_at_once(self.model, recompute=self.gradient_checkpointing)
+        return microbatch_tokens(self.model, recompute=self.gradient_checkpointing)
 
     @property
     def has_plain_head(self) -> bool:

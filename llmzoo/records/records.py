@@ -106,7 +106,7 @@ def is_negligible(value: float, returns: Sequence[float]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentReturns:
-    """A named part of the reward: what a :class:`Group` says of the whole, with the same discount."""
+    """A reward component: what a :class:`Group` says of the whole, with the same discount."""
 
     returns: tuple[float, ...]
     greedy: float | None = None
@@ -128,8 +128,8 @@ class Group:
     completion of the same prompt, where the rollout asked for it.
     ``redrawn``: for each completion, the mean return when this agent's answer is drawn again and those of
     the others stay, where the rollout asked for it.
-    ``parts``: the returns of each named part of the reward. They sum to the whole. Empty where the
-    environment names no parts.
+    ``components``: the returns of each reward component. They sum to the whole. Empty where the
+    environment names none.
     ``infos``: the agent's info after each completion was tried, where the rollout tried them.
     ``reach``: what the group counts for as a sample of where the policy itself gets to: the sum over
     a tree's groups of ``reach`` x anything is an unbiased estimate of the same sum along the
@@ -145,7 +145,7 @@ class Group:
     returns: tuple[float, ...]
     greedy: float | None = None
     redrawn: tuple[float, ...] = ()
-    parts: Mapping[str, ComponentReturns] = field(default_factory=dict)
+    components: Mapping[str, ComponentReturns] = field(default_factory=dict)
     infos: tuple[Mapping[str, Any], ...] = ()
     reach: float = 1.0
 
@@ -178,11 +178,11 @@ class Group:
         return not is_negligible(max(compared) - min(compared), compared)
 
     def split_by_component(self) -> list[Group]:
-        """For each named part of the reward, the group as if it were all that is paid; the group itself
-        where no parts are named."""
+        """For each reward component, the group as if it were all that is paid; the group itself
+        where the environment names none."""
         return [
-            replace(self, returns=p.returns, greedy=p.greedy, redrawn=p.redrawn, parts={})
-            for p in self.parts.values()
+            replace(self, returns=p.returns, greedy=p.greedy, redrawn=p.redrawn, components={})
+            for p in self.components.values()
         ] or [self]
 
     def select(self, indices: Sequence[int]) -> Group:
@@ -192,7 +192,7 @@ class Group:
             completions=tuple(self.completions[i] for i in indices),
             returns=tuple(self.returns[i] for i in indices),
             redrawn=tuple(self.redrawn[i] for i in indices) if self.redrawn else (),
-            parts={name: part.select(indices) for name, part in self.parts.items()},
+            components={name: part.select(indices) for name, part in self.components.items()},
             infos=tuple(self.infos[i] for i in indices) if self.infos else (),
         )
 

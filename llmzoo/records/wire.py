@@ -46,7 +46,7 @@ def dump(batch: Batch) -> bytes:
                 **field_values(group),
                 "prompt_ids": index.prompt(group.prompt_ids),
                 "completions": [index.answer(c) for c in group.completions],
-                "parts": {name: field_values(part) for name, part in group.parts.items()},
+                "components": {name: field_values(part) for name, part in group.components.items()},
             }
             for group in batch.groups
         ],
@@ -102,9 +102,9 @@ def load(data: bytes) -> Batch:
             **lists_to_tuples(row),
             "prompt_ids": prompts[row["prompt_ids"]],
             "completions": tuple(completions[i] for i in row["completions"]),
-            "parts": {
+            "components": {
                 name: ComponentReturns(**lists_to_tuples(part))
-                for name, part in row["parts"].items()
+                for name, part in row["components"].items()
             },
         }
         for row in rows["groups"]

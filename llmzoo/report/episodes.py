@@ -153,7 +153,9 @@ def _answer_body(answer: Mapping[str, Any], draw: SplitFn) -> dict[str, Any]:
         "tokens": answer.get("tokens"),
         "truncated": bool(answer.get("truncated")),
         "error": None if not error else str(error),
-        "parts": {str(k): json_number(v) for k, v in (answer.get("reward_parts") or {}).items()},
+        "parts": {
+            str(k): json_number(v) for k, v in (answer.get("reward_components") or {}).items()
+        },
         "reply": None if reply is None else draw(str(reply)),
     }
 

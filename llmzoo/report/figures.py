@@ -185,7 +185,7 @@ def _reward_component_plots(groups: Sequence[RunGroup]) -> list[Plot]:
     panels = []
     for number, group in enumerate(groups, start=1):
         for agent in _sorted_agents([group], lambda row: row.get("agents", {})):
-            path = ("agents", agent, "reward_parts")
+            path = ("agents", agent, "reward_components")
             parts = _distinct_names([group], partial(_get_path, path=path))
             drawn = [_make_line(part, group, *path, part) for part in parts]
             several = len(groups) > 1
@@ -194,7 +194,8 @@ def _reward_component_plots(groups: Sequence[RunGroup]) -> list[Plot]:
                     Plot(
                         name=f"reward-parts-{agent}" + (f"-{number}" if several else ""),
                         section="Rewards",
-                        title=f"Reward parts of {agent}" + (f", {group.label}" if several else ""),
+                        title=f"Reward components of {agent}"
+                        + (f", {group.label}" if several else ""),
                         draw=partial(plot_lines, drawn, "reward (mean per answer)"),
                     )
                 )

@@ -164,7 +164,7 @@ def _is_valid_row(row: Row) -> bool:
         and all(isinstance(row[name], Mapping) for name in _MAPPINGS if name in row)
         and all(isinstance(one, Mapping) for one in row.get("agents", {}).values())
         and all(
-            isinstance(one.get("reward_parts", {}), Mapping)
+            isinstance(one.get("reward_components", {}), Mapping)
             for one in row.get("agents", {}).values()
         )
         and all(map(_is_valid_leaf, _leaves(row)))

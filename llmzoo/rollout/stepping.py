@@ -95,13 +95,15 @@ def rewards_by_component(
     """What each agent was ``paid`` between two states, by (agent, part): in all as the part ``WHOLE``, and in
     each part that the environment names.
 
-    ``before`` and ``after``: the infos of these states, whose ``reward_parts`` are what an agent was paid
+    ``before`` and ``after``: the infos of these states, whose ``reward_components`` are what an agent was paid
     since it last ``acting_agents``.
     """
     amounts = {(agent, TOTAL): amount for agent, amount in paid.items()}
     for agent in paid:
-        earlier = {} if agent in acting_agents else before.get(agent, {}).get("reward_parts", {})
-        for name, amount in after.get(agent, {}).get("reward_parts", {}).items():
+        earlier = (
+            {} if agent in acting_agents else before.get(agent, {}).get("reward_components", {})
+        )
+        for name, amount in after.get(agent, {}).get("reward_components", {}).items():
             amounts[agent, name] = amount - earlier.get(name, 0.0)
     return amounts
 

@@ -128,7 +128,7 @@ class _JointTree:
         turns: Mapping[str, int],
     ) -> Rollout:
         """Play on from a state; returns each agent's mean return, as seen from its last decision, by
-        (agent, part): the whole, and each named part of the reward.
+        (agent, part): the whole, and each reward component.
 
         ``reach``: of the groups here. None: one answer of each agent, and no groups. ``turns``: how
         often each agent has chosen before.
@@ -253,7 +253,7 @@ class _JointTree:
                     prompt_ids=attempts.completions[0].prompt_ids,
                     completions=tuple(attempts.completions),
                     **field_values(components.pop(TOTAL)),
-                    parts=components,
+                    components=components,
                     infos=tuple(attempts.infos),
                     reach=(reach or 0.0) * count,
                 )
@@ -345,7 +345,7 @@ class _JointTree:
                     prompt_ids=answers[index][0].prompt_ids,
                     completions=tuple(answers[index]),
                     **field_values(components.pop(TOTAL)),
-                    parts=components,
+                    components=components,
                     infos=tuple(infos[js[0]].get(agent, {}) for js in actions),
                     reach=reach,
                 )

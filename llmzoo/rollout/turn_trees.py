@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pettingzoo import AECEnv
 
-from llmzoo.envs.base import TEAM_PART
+from llmzoo.envs.base import TEAM_COMPONENT
 from llmzoo.envs.forking import fork
 from llmzoo.records import Batch, ComponentReturns, EpisodeOutcome, Group, drop_unknown_returns
 from llmzoo.rollout.attempts import Attempts, attempt_count, sample_attempts
@@ -47,8 +47,8 @@ def agent_turn_tree(
 ) -> Rollout:
     """At every agent's turn, ``group_size`` answers to the same observation; one of them is carried out.
 
-    Each answer is stepped in its own fork of the episode. Its reward is ``team_weight`` x its team parts
-    + its local parts (or the plain reward if the environment names no parts), summed over everything the
+    Each answer is stepped in its own fork of the episode. Its reward is ``team_weight`` x its team components
+    + its local components (or the plain reward if the environment names no parts), summed over everything the
     agent receives until its next decision. If other agents act before then, the episode is continued in
     ``continuations`` copies of the fork, with one answer per turn, and the reward is the mean over the
     copies. None means one continuation, or none for the environment's ``immediate_credit_agents``.
@@ -135,7 +135,7 @@ def agent_turn_tree(
                         prompt_ids=completions[0].prompt_ids,
                         completions=tuple(completions),
                         returns=rewards,
-                        parts=_components(component_rewards),
+                        components=_components(component_rewards),
                         infos=tuple(f.infos.get(agent, {}) for f in forks),
                     )
                 )
@@ -185,7 +185,7 @@ def _attempts_group(
         prompt_ids=attempts.completions[0].prompt_ids,
         completions=tuple(attempts.completions),
         returns=tuple(amounts[TOTAL] for amounts in component_rewards),
-        parts=_components(component_rewards),
+        components=_components(component_rewards),
         infos=tuple(attempts.infos),
     )
 
@@ -262,10 +262,12 @@ def _weighted_rewards(
     """All rewards of an agent since its last answer: ``reward`` under ``TOTAL``, and each named part.
 
     Team parts, and their share of ``TOTAL``, are multiplied by ``team_weight``. ``info``: the agent's info
-    dict, which holds the parts under ``"reward_parts"``.
+    dict, which holds the parts under ``"reward_components"``.
     """
-    parts: Mapping[str, float] = info.get("reward_parts", {})
-    team = [name for name in env.metadata.get("team_parts", (TEAM_PART,)) if name in parts]
+    parts: Mapping[str, float] = info.get("reward_components", {})
+    team = [
+        name for name in env.metadata.get("team_components", (TEAM_COMPONENT,)) if name in parts
+    ]
     total = reward + (team_weight - 1.0) * sum(parts[name] for name in team)
     return {TOTAL: total, **parts, **{name: team_weight * parts[name] for name in team}}
 
@@ -303,7 +305,7 @@ def _must_retry(env: AECEnv, agent: str) -> bool:
 
 def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
     """Play on until ``agent`` has a new decision to make. Each agent gives one answer per turn, or all its
-    attempts. Returns what ``agent`` was paid, its info with the reward parts summed over that time, and the
+    attempts. Returns what ``agent`` was paid, its info with the reward components summed over that time, and the
     attempts made."""
     paid = 0.0
     parts: defaultdict[str, float] = defaultdict(float)  # includes those of its refused answers
@@ -322,9 +324,9 @@ def _play_until_turn(env: AECEnv, agent: str, seed: int) -> Rollout:
         paid += step.get(agent, 0.0)
     info = env.infos.get(agent, {})
     _add_components(parts, info)
-    return paid, {**info, "reward_parts": dict(parts)}, other_attempts
+    return paid, {**info, "reward_components": dict(parts)}, other_attempts
 
 
 def _add_components(parts: defaultdict[str, float], info: Mapping[str, Any]) -> None:
-    for name, amount in info.get("reward_parts", {}).items():
+    for name, amount in info.get("reward_components", {}).items():
         parts[name] += amount

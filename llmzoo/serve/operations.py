@@ -121,7 +121,7 @@ class Operations:
             protobuf_values.write(env.render(), sight.render)
         if look.board:
             protobuf_values.write(_text_env(env).board(), sight.board)
-        if look.expert or look.HasField("amateur"):
+        if look.expert or look.HasField("noisy_expert"):
             if not self._players:
                 raise NoScriptedPolicyError(
                     "this server gives no answers to clients: start it with --players to allow them"
@@ -130,10 +130,10 @@ class Operations:
                 protobuf_values.write(
                     _text_env(env).expert(_agent(session, number)), sight.experts.add()
                 )
-            if look.HasField("amateur"):
+            if look.HasField("noisy_expert"):
                 rng = protobuf_values.read_rng_state(look.chance)
-                answer = _text_env(env).amateur(_agent(session, look.amateur), rng)
-                protobuf_values.write(answer, sight.amateur)
+                answer = _text_env(env).noisy_expert(_agent(session, look.noisy_expert), rng)
+                protobuf_values.write(answer, sight.noisy_expert)
                 protobuf_values.write_rng_state(rng, sight.chance)
 
 

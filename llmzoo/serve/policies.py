@@ -40,7 +40,7 @@ class PolicyLimits:
     ``new_tokens``: per answer. ``prompt_characters``: per observation. ``call_characters``: the
     observations of a call, and of calls that are answered together; longer input is refused before
     it is tokenised. ``message_bytes``: per message, at most the server's own limit.
-    ``rows_at_once``: of calls that are answered together. ``calls``: calls that may wait; each
+    ``microbatch_rows``: of calls that are answered together. ``calls``: calls that may wait; each
     holds a thread of the server.
     """
 
@@ -50,11 +50,11 @@ class PolicyLimits:
     prompt_characters: int = 200_000
     call_characters: int = 4_000_000
     message_bytes: int = MAX_MESSAGE_BYTES
-    rows_at_once: int = 512
+    microbatch_rows: int = 512
     calls: int = 64
 
     def __post_init__(self) -> None:
-        counts = (self.requests, self.rows, self.new_tokens, self.rows_at_once, self.calls)
+        counts = (self.requests, self.rows, self.new_tokens, self.microbatch_rows, self.calls)
         if min(*counts, self.prompt_characters, self.call_characters) < 1:
             raise ConfigError("the limits of a policy server are at least 1")
         if self.prompt_characters > self.call_characters:
@@ -85,7 +85,7 @@ class PolicyService(policies_pb2_grpc.PoliciesServicer):
             self._check_length(self._hosted.sampling)
         self._batcher = Batcher(
             self._hosted,
-            rows=self.limits.rows_at_once,
+            rows=self.limits.microbatch_rows,
             characters=self.limits.call_characters,
             calls=self.limits.calls,
         )

@@ -221,15 +221,15 @@ class RemoteEnv(TextEnv, RemotelyHosted):
     def expert(self, agent: str) -> str:
         return str(self._read_remote("expert", agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """The answer of a sloppy player. The server uses ``rng`` and returns its new state."""
         self._current_state()
-        look = pb.Look(amateur=self._numbers[agent])
+        look = pb.Look(noisy_expert=self._numbers[agent])
         protobuf_values.write_rng_state(rng, look.chance)
         sight = self._look(look, lambda env: None)
         with validation.translate_parse_errors("an answer"):
             rng.setstate(protobuf_values.read_rng_state(sight.chance).getstate())
-            return str(protobuf_values.read(sight.amateur))
+            return str(protobuf_values.read(sight.noisy_expert))
 
     def close(self) -> None:
         """Close the session with the next call."""

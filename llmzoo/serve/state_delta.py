@@ -116,7 +116,7 @@ def read_view(view: pb.View, known: ClientState | None, names: Sequence[str]) ->
             agent = names[change.agent]
             updates = protobuf_values.read_entries(change.set)
             _check_names(updates)
-            _check_names(updates.get("reward_parts"))
+            _check_names(updates.get("reward_components"))
             info = {**infos[agent], **updates}
             for key in change.removed:
                 del info[key]

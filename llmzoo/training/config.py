@@ -64,7 +64,7 @@ class FitConfig:
             iterations, drawn as latest, uniform, recency, prioritized (those that are hardest to beat)
             or fictitious (all alike, none is dropped). In each such episode one agent learns.
         opponents_args: options of the opponents; --opponents.NAME VALUE sets one: every, size, share,
-            scripted, gate, at_once.
+            scripted, gate, per_iteration.
         curriculum: which training tasks are played: none (the environment draws them), uniform (of the
             numbered tasks, all alike), learnability (those that are solved about half of the time), or
             threshold (those whose success is in a band).
@@ -116,7 +116,7 @@ class FitConfig:
     policies: Mapping[str, str] | Literal["shared", "separate", "lora"] | str = "shared"
     model_args: Mapping[str, Any] = field(default_factory=dict)
     agent_args: Mapping[str, Any] = field(default_factory=dict)
-    others: str = "oracle"
+    others: str = "expert"
     lora_args: Mapping[str, Any] = field(default_factory=dict)
     precision: Literal["float32", "bf16_autocast", "bf16"] = "float32"
     gradient_checkpointing: bool = False

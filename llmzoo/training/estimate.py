@@ -46,7 +46,7 @@ class Estimate:
     """What an iteration takes.
 
     ``answers``: of the learning agents, in one episode and in an iteration. ``tokens_read``: of the
-    prompts, and ``tokens``: sampled at most, both in an iteration. ``at_once``: tokens of a pass with
+    prompts, and ``tokens``: sampled at most, both in an iteration. ``microbatch_tokens``: tokens of a pass with
     gradients. ``memory``: bytes at most, with the weights, the state of the optimiser and the
     activations. ``sampling_seconds`` and ``update_seconds``: of an iteration, if all answers are as
     long as they may be. ``steps``: iterations of the run.
@@ -56,7 +56,7 @@ class Estimate:
     answers: int
     tokens_read: int
     tokens: int
-    at_once: int
+    microbatch_tokens: int
     memory: float
     sampling_seconds: float
     update_seconds: float
@@ -139,20 +139,20 @@ def _estimate(setup: Setup) -> Estimate:
     learner = setup.learner.config
     passes, size = 1, None
     if isinstance(learner, SurrogateConfig):
-        passes, size = learner.epochs, learner.tokens_at_once
+        passes, size = learner.epochs, learner.microbatch_tokens
     learning = [counts[agent] for agent in engine.trained_agents]
     sampling = update = activations = 0.0
-    at_once = 0
+    microbatch_tokens = 0
     for agent, count in zip(engine.trained_agents, learning, strict=True):
         policy = setup.agent_policies[agent]
         if not count.longest or not isinstance(policy, TransformersPolicy):
             continue
         whole = (count.read + count.most) * episodes
-        at_once = max(at_once, min(size or policy.tokens_at_once, whole))
-        cost = _measure(policy, count, episodes, size or policy.tokens_at_once)
+        microbatch_tokens = max(microbatch_tokens, min(size or policy.microbatch_tokens, whole))
+        cost = _measure(policy, count, episodes, size or policy.microbatch_tokens)
         sampling += cost.sampling * count.most * episodes
         update += cost.update * whole * passes
-        activations = max(activations, cost.activations * at_once)
+        activations = max(activations, cost.activations * microbatch_tokens)
     models = [policy.model for policy in distinct_models(setup.agent_policies)]
     weights = {id(p): p.numel() * p.element_size() for m in models for p in m.parameters()}
     trained = {id(p): p.numel() for policy in engine.policies.values() for p in policy.parameters()}
@@ -166,7 +166,7 @@ def _estimate(setup: Setup) -> Estimate:
         answers=answers * episodes,
         tokens_read=sum(count.read for count in learning) * episodes,
         tokens=sum(count.most for count in learning) * episodes,
-        at_once=at_once,
+        microbatch_tokens=microbatch_tokens,
         memory=_LIBRARIES
         + sum(weights.values())
         + frozen

@@ -145,12 +145,12 @@ def _answer_metrics(answers: Sequence[_Answer], groups: Sequence[Group]) -> dict
 def _info_metrics(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the environment said of answers, where it says anything."""
     numbers: dict[str, Any] = {}
-    reward_parts = [info["reward_parts"] for info in infos if "reward_parts" in info]
-    if reward_parts:
-        names = sorted({name for parts in reward_parts for name in parts})
-        numbers["reward"] = _mean(sum(parts.values()) for parts in reward_parts)
-        numbers["reward_parts"] = {
-            n: _mean(parts.get(n, 0.0) for parts in reward_parts) for n in names
+    reward_components = [info["reward_components"] for info in infos if "reward_components" in info]
+    if reward_components:
+        names = sorted({name for parts in reward_components for name in parts})
+        numbers["reward"] = _mean(sum(parts.values()) for parts in reward_components)
+        numbers["reward_components"] = {
+            n: _mean(parts.get(n, 0.0) for parts in reward_components) for n in names
         }
     if infos:
         numbers["success"] = _mean(bool(info.get("success")) for info in infos)

@@ -217,7 +217,7 @@ def _answer_row(
         "tokens": len(completion.ids),
         "truncated": completion.truncated,
         "error": truncate_text(str(error)) if error else None,
-        "reward_parts": {n: float(v) for n, v in info.get("reward_parts", {}).items()},
+        "reward_components": {n: float(v) for n, v in info.get("reward_components", {}).items()},
         "reply": None if reply is None else truncate_text(reply),
     }
 

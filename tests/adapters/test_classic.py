@@ -40,7 +40,7 @@ def leduc(**options):
 
 
 def legal_player(env, agent):
-    return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
+    return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
 
 
 def play(env, *moves):
@@ -103,7 +103,7 @@ def test_what_a_player_of_connect_four_reads():
 def test_winning_and_losing():
     env = play(tic_tac_toe(), 0, 3, 1, 4, 2)
     assert env.rewards == {"player_1": 1, "player_2": -1}
-    assert {a: i["reward_parts"] for a, i in env.infos.items()} == {
+    assert {a: i["reward_components"] for a, i in env.infos.items()} == {
         "player_1": {"game": 1},
         "player_2": {"game": -1},
     }
@@ -141,13 +141,13 @@ def test_a_fork_leaves_the_original_at_every_move(make):
     untouched.reset(seed=0)
     rng = random.Random(5)
     while not any(env.terminations.values()):
-        answers = [env.unwrapped.amateur(env.agent_selection, rng) for _ in range(3)]
+        answers = [env.unwrapped.noisy_expert(env.agent_selection, rng) for _ in range(3)]
         forks = [fork(env) for _ in answers]
         for forked, answer in zip(forks, answers, strict=True):
             assert squares(forked) == squares(env)
             forked.step(answer)
             while not any(forked.terminations.values()):
-                forked.step(forked.unwrapped.amateur(forked.agent_selection, rng))
+                forked.step(forked.unwrapped.noisy_expert(forked.agent_selection, rng))
         assert squares(env) == squares(untouched)
         env.step(answers[0])
         untouched.step(answers[0])
@@ -186,7 +186,7 @@ def test_the_expert_wins_where_it_can_and_blocks_where_it_must():
 
 
 def test_evaluation_by_path_is_meaningful_beside_a_fixed_opponent():
-    agents = {"player_1": load("oracle"), "player_2": load("amateur")}
+    agents = {"player_1": load("expert"), "player_2": load("noisy_expert")}
     result = evaluation.evaluate(PATH, agents, tasks=40)
     assert (result.env, result.source, result.split) == (PATH, "tictactoe_v3", "test")
     assert result.success > 0.9
@@ -194,7 +194,7 @@ def test_evaluation_by_path_is_meaningful_beside_a_fixed_opponent():
     other = evaluation.evaluate(PATH, agents, tasks=40, env_args={"success": "player_2"})
     assert other.success == 0
     # between two perfect players nobody wins
-    assert evaluation.evaluate(PATH, "oracle", tasks=2).success == 0
+    assert evaluation.evaluate(PATH, "expert", tasks=2).success == 0
 
 
 def test_a_game_of_chance_is_dealt_by_the_seed_and_the_split():

@@ -26,7 +26,7 @@ def pile(seed=7, cut=False, **options):
 
 
 def legal_player(env, agent):
-    return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
+    return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
 
 
 def play(env, *answers):
@@ -36,7 +36,7 @@ def play(env, *answers):
 
 
 def parts(env):
-    return {agent: info["reward_parts"] for agent, info in env.infos.items()}
+    return {agent: info["reward_components"] for agent, info in env.infos.items()}
 
 
 def test_what_an_agent_reads():
@@ -221,9 +221,9 @@ def test_an_episode_records_each_try():
 def test_scripted_players():
     env = pile(7, expert=lambda seen, agent: 1 + int(seen[0, 0]) % 3)
     assert env.unwrapped.expert("a_0") == "Move: 2"
-    moves = {env.unwrapped.amateur("a_0", random.Random(i)) for i in range(30)}
+    moves = {env.unwrapped.noisy_expert("a_0", random.Random(i)) for i in range(30)}
     assert moves == {"Move: 1", "Move: 2", "Move: 3"}
-    with pytest.raises(NoScriptedPolicyError, match="amateur"):
+    with pytest.raises(NoScriptedPolicyError, match="noisy_expert"):
         pile(7).unwrapped.expert("a_0")
 
 

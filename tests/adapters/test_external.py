@@ -62,10 +62,10 @@ def maker(id, **options):
     return partial(llmzoo.make, id, **options)
 
 
-def amateur(env, agent):
+def noisy_expert(env, agent):
     """A sloppy player's answer, the same whenever the agent reads the same."""
     try:
-        return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
+        return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
     except NoScriptedPolicyError:
         return "an answer"
 
@@ -135,7 +135,7 @@ def test_conformance(id):
     make = maker(id, **({} if id.startswith("reasoning_gym") else {"max_turns": 12}))
     testing.check_env(make, cycles=20)
     testing.check_text_spaces(make)
-    for act in (None, amateur):
+    for act in (None, noisy_expert):
         testing.check_seeds(make, seeds=range(2), act=act)
         testing.check_rewards(make, episodes=3, act=act)
         testing.check_credit(make, episodes=3, act=act)
@@ -147,10 +147,10 @@ def test_conformance(id):
 def test_several_agents_answer_a_question():
     make = maker("reasoning_gym:chain_sum", num_agents=3)
     testing.check_env(make, cycles=20)
-    testing.check_credit(make, act=amateur)
-    testing.check_fork(make, act=amateur)
+    testing.check_credit(make, act=noisy_expert)
+    testing.check_fork(make, act=noisy_expert)
     testing.check_groups(make)
-    testing.check_oracle(make, range(5))
+    testing.check_expert(make, range(5))
     testing.check_splits(partial(make), 40)
     env = make()
     env.reset(seed=0)
@@ -159,7 +159,7 @@ def test_several_agents_answer_a_question():
     env.step(env.unwrapped.expert("reviewer_1"))
     assert "The others may be wrong" in env.observe("reviewer_2")
     env.step(env.unwrapped.expert("reviewer_2"))
-    parts = {agent: info["reward_parts"] for agent, info in env.infos.items()}
+    parts = {agent: info["reward_components"] for agent, info in env.infos.items()}
     assert parts == {
         "solver_0": {"own": 0.0, "score": 1.0},
         "reviewer_1": {"own": 1.0, "score": 1.0},
@@ -176,8 +176,8 @@ def test_every_task_plays_twice_alike_and_forks(name):
     options = {} if name == "reasoning_gym" else {"max_turns": 6}
     for task in played:
         make = maker(f"{name}:{task}", **options)
-        testing.check_seeds(make, seeds=[1], act=amateur)
-        testing.check_fork(make, seed=1, act=amateur)
+        testing.check_seeds(make, seeds=[1], act=noisy_expert)
+        testing.check_fork(make, seed=1, act=noisy_expert)
 
 
 @every_list
@@ -239,7 +239,7 @@ def pile(**options):
 def test_a_game_that_is_played_again_keeps_the_rules():
     testing.check_env(pile, cycles=20)
     testing.check_hostile_text(pile, testing.hostile_texts(100))
-    for act in (None, amateur):
+    for act in (None, noisy_expert):
         testing.check_seeds(pile, act=act)
         testing.check_fork(pile, act=act)
         testing.check_rewards(pile, act=act)
@@ -276,7 +276,7 @@ def test_an_answer_on_which_a_game_raises_is_a_forfeit():
     agent = env.agent_selection
     env.step("boom")
     assert env.rewards[agent] == -1.0
-    assert env.infos[agent]["reward_parts"] == {"forfeit": -1.0}
+    assert env.infos[agent]["reward_components"] == {"forfeit": -1.0}
     assert env.infos[agent]["error"] == "malformed: the game raised ZeroDivisionError"
     assert all(env.terminations.values())
     assert not any(info["success"] or info["won"] for info in env.infos.values())
@@ -438,7 +438,7 @@ def test_the_expert_earns_the_score_of_every_generator_that_gives_answers():
         "binary_matrix",
         "string_insertion",
     ):
-        testing.check_oracle(maker(f"reasoning_gym:{name}"), range(3), best=1.0)
+        testing.check_expert(maker(f"reasoning_gym:{name}"), range(3), best=1.0)
 
 
 # TextArena and OpenSpiel
@@ -489,7 +489,7 @@ def test_players_who_choose_together_do_not_see_each_others_choice():
     env.reset(seed=0)
     assert env.unwrapped.agents_to_act() == ["player_0", "player_1"]
     before = env.observe("player_1")
-    env.step(amateur(env, "player_0"))
+    env.step(noisy_expert(env, "player_0"))
     assert env.unwrapped.agents_to_act() == ["player_1"]
     assert env.observe("player_1") == before
 
@@ -507,7 +507,7 @@ def test_parameters_of_a_game_stand_in_brackets():
 @every_sample
 def test_the_commands_take_such_an_id(id, capsys):
     need(id.partition(":")[0])
-    main(["eval", "--env", id, "--policy", "amateur", "--tasks", "2", "--quiet", "--json"])
+    main(["eval", "--env", id, "--policy", "noisy_expert", "--tasks", "2", "--quiet", "--json"])
     assert json.loads(capsys.readouterr().out)["env"] == id
 
 

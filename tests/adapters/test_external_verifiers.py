@@ -174,14 +174,14 @@ def test_two_rewards_by_hand(package):
     info = answered(env, "it is 4", task=3)
     assert env.observe("solver_0").startswith("Answer in words.\n\n3 + 1 = ?")
     # right: 2 * 1, brief: 0.5 / 3 words
-    assert info["reward_parts"] == {"right": 2.0, "brief": 0.5 / 3}
+    assert info["reward_components"] == {"right": 2.0, "brief": 0.5 / 3}
     assert env.rewards["solver_0"] == 2.0 + 0.5 / 3
     assert info["success"] is False
     assert (info["source"], info["tasks"], info["task_name"]) == ("verifiers", 40, "sum-3")
     info = answered(env, "4", task="sum-3")  # both at their best: 2 + 0.5
     assert (env.rewards["solver_0"], info["success"], info["error"]) == (2.5, True, None)
     info = answered(env, "5", task=3)
-    assert info["reward_parts"] == {"right": 0.0, "brief": 0.5}
+    assert info["reward_components"] == {"right": 0.0, "brief": 0.5}
     assert env.terminations["solver_0"]
 
 
@@ -249,7 +249,9 @@ def test_verifiers_itself_pays_the_same(package, text, replies):
         episode = asyncio.run(rollout())
     assert episode.ok
     (trace,) = episode.traces
-    assert {name: reward.value for name, reward in trace.rewards.items()} == own["reward_parts"]
+    assert {name: reward.value for name, reward in trace.rewards.items()} == own[
+        "reward_components"
+    ]
     asked = [message["content"] for message in server.asked[0]["messages"]]
     env.reset(seed=0, options={"task": 3})
     assert env.observe("solver_0") == "\n\n".join(asked)
@@ -306,10 +308,10 @@ def test_an_exchange_by_hand(package):
     assert "x" * 200 not in shown
     env.step("3")
     # found: 1, quick: 0.5 * (3 - 2); the weights are 1 and 0.5, so 1.5 is reached
-    assert env.infos["solver_0"]["reward_parts"] == {"found": 1.0, "quick": 0.5}
+    assert env.infos["solver_0"]["reward_components"] == {"found": 1.0, "quick": 0.5}
     assert env.infos["solver_0"]["success"] is True
     info = answered(env, "1", "2", "5", task=13)
-    assert info["reward_parts"] == {"found": 0.0, "quick": 0.0}
+    assert info["reward_components"] == {"found": 0.0, "quick": 0.0}
     assert info["success"] is False
 
 
@@ -317,7 +319,7 @@ def test_the_exchange_ends_after_max_turns_and_is_scored(package):
     env = llmzoo.make(package(GUESSES), split="all", max_tasks=20, max_turns=1)
     info = answered(env, "9", task=3)
     # the second question was refused after one answer: asked is 2
-    assert info["reward_parts"] == {"found": 0.0, "quick": 0.5}
+    assert info["reward_components"] == {"found": 0.0, "quick": 0.5}
     assert env.terminations["solver_0"]
     assert not env.truncations["solver_0"]
 
@@ -328,14 +330,14 @@ def test_a_fork_plays_the_answers_again(package):
     env.step("9")
     copied = fork(env)
     env.step("3")
-    assert env.infos["solver_0"]["reward_parts"] == {"found": 1.0, "quick": 0.5}
+    assert env.infos["solver_0"]["reward_components"] == {"found": 1.0, "quick": 0.5}
     assert copied.observe("solver_0").endswith("Guess 2 of 3.")
     copied.step("4")
     other = fork(copied)
     copied.step("3")
     other.step("5")
-    assert copied.infos["solver_0"]["reward_parts"] == {"found": 1.0, "quick": 0.0}
-    assert other.infos["solver_0"]["reward_parts"] == {"found": 0.0, "quick": 0.0}
+    assert copied.infos["solver_0"]["reward_components"] == {"found": 1.0, "quick": 0.0}
+    assert other.infos["solver_0"]["reward_components"] == {"found": 0.0, "quick": 0.0}
 
 
 def test_a_run_that_shows_something_else_is_told(package):
@@ -365,7 +367,7 @@ def test_it_neither_reads_nor_changes_the_global_generators(package):
 def test_a_run_that_raises_pays_nothing(package):
     env = llmzoo.make(package(GUESSES), split="all", max_tasks=20)
     info = answered(env, "9", "crash", task=3)
-    assert info["reward_parts"] == {}
+    assert info["reward_components"] == {}
     assert info["error"] == "malformed: it raised ZeroDivisionError"
     assert (env.rewards["solver_0"], info["success"]) == (0.0, False)
     assert env.terminations["solver_0"]
@@ -389,7 +391,7 @@ def test_a_second_exchange_is_not_played(package):
     env = llmzoo.make(package(text), split="all", max_tasks=20)
     info = answered(env, "3", task=3)
     assert info["error"] == "malformed: it raised RuntimeError"
-    assert info["reward_parts"] == {}
+    assert info["reward_components"] == {}
 
 
 @pytest.mark.parametrize(
@@ -414,7 +416,7 @@ def test_a_long_answer_is_an_empty_one(package):
     env = one(package, "return 1.0 - bool(trace.last_reply)")()
     info = answered(env, "x" * 20_001)
     assert info["error"] == "malformed: longer than 20000 characters"
-    assert info["reward_parts"] == {"scored": 1.0}
+    assert info["reward_components"] == {"scored": 1.0}
 
 
 def test_it_runs_where_an_event_loop_runs(package):

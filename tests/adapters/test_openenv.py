@@ -67,7 +67,7 @@ def served(env_id, **options):
 
 @pytest.fixture(scope="module")
 def sudoku():
-    with served("sudoku_v0", agent="planner_1", others="oracle", max_concurrent_envs=8) as url:
+    with served("sudoku_v0", agent="planner_1", others="expert", max_concurrent_envs=8) as url:
         yield url
 
 
@@ -89,10 +89,10 @@ async def episode(url, answers, **reset):
 
 @with_openenv
 def test_several_sessions_at_once_each_play_as_in_process(sudoku):
-    """An oracle's answers from memory: success, and step for step what a single agent gets."""
+    """An expert's answers from memory: success, and step for step what a single agent gets."""
     plays = play_episodes(
         lambda: llmzoo.make("sudoku_v0", split="test"),
-        load("oracle"),
+        load("expert"),
         list(range(6)),
         tasks=list(range(6)),
     )
@@ -106,7 +106,7 @@ def test_several_sessions_at_once_each_play_as_in_process(sudoku):
             )
         )
 
-    here = single_agent("sudoku_v0", agent="planner_1", others="oracle", split="test")
+    here = single_agent("sudoku_v0", agent="planner_1", others="expert", split="test")
     for i, (seen, last, state) in enumerate(asyncio.run(together())):
         expected = [(here.reset(seed=i, options={"task": i})[0], None, False, None)]
         for answer in answers[i]:
@@ -114,7 +114,7 @@ def test_several_sessions_at_once_each_play_as_in_process(sudoku):
             expected.append((text, reward, terminated or truncated, info["error"]))
         assert seen == expected
         assert last.success is True
-        assert sum(last.reward_parts.values()) == pytest.approx(seen[-1][1])
+        assert sum(last.reward_components.values()) == pytest.approx(seen[-1][1])
         assert (state.episode_id, state.step_count, state.seed) == (f"e{i}", len(answers[i]), i)
         assert state.total == pytest.approx(plays[i].totals["planner_1"])
         assert state.done
@@ -180,7 +180,7 @@ def test_more_sessions_than_there_is_room_for_are_refused(sudoku):
                 async with TextClient(base_url=url) as second:
                     await second.reset(seed=0)
 
-    with served("sudoku_v0", agent="planner_1", others="oracle", max_concurrent_envs=1) as url:
+    with served("sudoku_v0", agent="planner_1", others="expert", max_concurrent_envs=1) as url:
         asyncio.run(play())
 
 
@@ -199,7 +199,7 @@ def test_the_task_routes_tell_the_splits(sudoku):
     assert ask(sudoku, "sudoku_v0", "task", **spec) == (200, {"task": spec})
     schema = httpx.get(f"{sudoku}/schema").json()
     assert schema["action"]["required"] == ["text"]
-    with served("debate_v0", agent="pro_0", others="amateur") as url:
+    with served("debate_v0", agent="pro_0", others="noisy_expert") as url:
         assert ask(url, "debate_v0", "num_tasks", split="train") == (200, {"num_tasks": 61})
         assert ask(url, "debate_v0", "task", split="train", index=61)[0] == 400
         code, listed = ask(url, "debate_v0", "task_range", split="train", start=59)
@@ -218,7 +218,7 @@ def test_settings_that_make_no_sense_are_refused():
         (UnknownNameError, "unknown split", {"split": "dev"}),
     ):
         with pytest.raises(error, match=message):
-            create_app(**{"env_id": "sudoku_v0", "agent": "planner_1", "others": "oracle", **given})
+            create_app(**{"env_id": "sudoku_v0", "agent": "planner_1", "others": "expert", **given})
 
 
 @with_openenv

@@ -165,13 +165,13 @@ def test_bench_names_its_runs(folder, small_model, call):
 
 
 def test_eval_and_play(call):
-    argv = ["--env", "paths_env:Echo", "--policy", "oracle"]
+    argv = ["--env", "paths_env:Echo", "--policy", "expert"]
     assert json.loads(call("eval", *argv, "--tasks", 5, "--json"))["success"] == 1.0
     assert "speaker_0 answers" in call("play", *argv)
 
 
 def test_the_last_line_is_json_although_pygame_greets(folder):
-    argv = ["--env", "llmzoo.adapters.classic:connect_four", "--policy", "amateur"]
+    argv = ["--env", "llmzoo.adapters.classic:connect_four", "--policy", "noisy_expert"]
     said = llmzoo(folder, "eval", *argv, "--tasks", 3, "--env.success", "player_1", "--json")
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)["tasks"] == 3

@@ -26,13 +26,19 @@ def test_in_turns_everything_that_an_agent_is_paid_is_counted():
         "success": 0.0,
         "decisions": 2.0,
         "errors": 0.0,
-        "part_number": 4.0,
+        "component_number": 4.0,
     }
     say(played, "4")  # the team is paid (1 + 2 + 3 + 4) / 10
     assert played.pending_requests == []
     assert played.totals == pytest.approx({"a_0": 5.0, "b_1": 7.0})
     assert played.metrics("b_1") == pytest.approx(
-        {"success": 1.0, "decisions": 2.0, "errors": 0.0, "part_number": 6.0, "part_team": 1.0}
+        {
+            "success": 1.0,
+            "decisions": 2.0,
+            "errors": 0.0,
+            "component_number": 6.0,
+            "component_team": 1.0,
+        }
     )
 
 
@@ -42,25 +48,25 @@ def test_agents_that_act_together_are_asked_together():
     say(played, "2", "3")
     say(played, "1", "1")
     assert played.totals == {"a_0": 2 * 3 + 2 + 1 + 1, "b_1": 2 * 3 + 3 + 1 + 1}
-    assert played.metrics("a_0")["part_own"] == 3.0
+    assert played.metrics("a_0")["component_own"] == 3.0
 
 
 def test_each_request_carries_the_chance_that_it_has_in_evaluation():
     """A policy that errs by chance plays the same episode here as there."""
-    amateur = load("amateur")
+    noisy_expert = load("noisy_expert")
     for task in range(6):
         seed = 40 + task
         played = AnsweredEpisode(llmzoo.make("sudoku_v0", split="test"), seed, task)
         while asks := played.pending_requests:
-            played.submit_completions([amateur.respond([ask.request])[0][0] for ask in asks])
+            played.submit_completions([noisy_expert.respond([ask.request])[0][0] for ask in asks])
         (there,) = play_episodes(
-            lambda: llmzoo.make("sudoku_v0", split="test"), amateur, [seed], tasks=[task]
+            lambda: llmzoo.make("sudoku_v0", split="test"), noisy_expert, [seed], tasks=[task]
         )
         assert played.totals == there.totals
         assert played.metrics("planner_1")["success"] == there.success
         assert played.metrics("planner_1")["decisions"] == len(there.decisions_of("planner_1"))
         parts = played.metrics("planner_1")
-        assert sum(v for n, v in parts.items() if n.startswith("part_")) == pytest.approx(
+        assert sum(v for n, v in parts.items() if n.startswith("component_")) == pytest.approx(
             there.totals["planner_1"]
         )
 

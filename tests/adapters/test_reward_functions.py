@@ -76,7 +76,7 @@ def test_an_episode_worked_out_by_hand():
     assert env.terminations == {"agent_0": True, "agent_1": True}
     for agent in env.agents:
         assert env.infos[agent]["success"] is True
-        assert env.infos[agent]["reward_parts"] == {"team": 1.0}
+        assert env.infos[agent]["reward_components"] == {"team": 1.0}
 
 
 def test_transitions_are_given_the_whole_history():

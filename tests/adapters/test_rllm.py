@@ -113,7 +113,7 @@ def test_a_step_pays_everything_up_to_the_agents_next_turn():
     assert env.step("1")[:3] == ("a_0 1 1.0 2.0", 1.0, False)
     _, reward, done, info = env.step("5")
     assert (reward, done) == (pytest.approx(6.2), True)
-    assert info["reward_parts"] == pytest.approx({"number": 5.0, "team": 1.2})
+    assert info["reward_components"] == pytest.approx({"number": 5.0, "team": 1.2})
     assert (info["truncated"], info["success"]) == (True, True)
 
 
@@ -124,13 +124,13 @@ def test_thoughts_are_no_part_of_an_answer():
     assert env.step("<think>1</think>5")[1] == pytest.approx(5.7)
 
 
-def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
-    table = make_rows("sudoku_v0", 4, agent="planner_1", others="oracle", split="test", seed=10)
+def test_expert_answers_solve_the_rows_and_nonsense_does_not():
+    table = make_rows("sudoku_v0", 4, agent="planner_1", others="expert", split="test", seed=10)
     assert [(row["task"], row["seed"]) for row in table] == [(0, 10), (1, 11), (2, 12), (3, 13)]
     assert len({row["uid"] for row in table}) == 4
     plays = play_episodes(
         lambda: llmzoo.make("sudoku_v0", split="test"),
-        load("oracle"),
+        load("expert"),
         [row["seed"] for row in table],
         tasks=[row["task"] for row in table],
     )
@@ -146,7 +146,7 @@ def test_oracle_answers_solve_the_rows_and_nonsense_does_not():
 
 
 def test_a_group_of_a_row_meets_the_same_chance_in_threads_side_by_side():
-    (row,) = make_rows("sudoku_v0", 1, agent="planner_1", others="amateur", seed=5)
+    (row,) = make_rows("sudoku_v0", 1, agent="planner_1", others="noisy_expert", seed=5)
     with ThreadPoolExecutor(8) as threads:
         episodes = list(threads.map(lambda _: played(row, ["nonsense"] * 20), range(16)))
     assert all(one == episodes[0] for one in episodes)
@@ -161,18 +161,18 @@ def test_policies_by_name_are_loaded_once_for_all_environments(monkeypatch):
         rllm, "fill_other_agents", lambda *a: loaded.append(a) or fill_other_agents(*a)
     )
     rllm._load_policies.cache_clear()
-    for row in make_rows("sudoku_v0", 3, agent="planner_1", others="oracle"):
+    for row in make_rows("sudoku_v0", 3, agent="planner_1", others="expert"):
         RllmEnv.from_dict(row)
-        RllmEnv.from_dict({**row, "others": {"proposer_0": "oracle"}})
+        RllmEnv.from_dict({**row, "others": {"proposer_0": "expert"}})
     assert len(loaded) == 1
 
 
 def test_rows_end_where_the_split_does():
-    assert len(make_rows("debate_v0", 1000, agent="pro_0", others="amateur")) == 61
+    assert len(make_rows("debate_v0", 1000, agent="pro_0", others="noisy_expert")) == 61
 
 
 def test_columns_of_the_dataset_that_are_not_ours_are_passed_over():
-    row = {**make_rows("sudoku_v0", 1, agent="planner_1", others="oracle")[0], "data_source": "x"}
+    row = {**make_rows("sudoku_v0", 1, agent="planner_1", others="expert")[0], "data_source": "x"}
     assert RllmEnv.from_dict(row).reset()[0].startswith("You are the planner")
 
 
@@ -180,7 +180,7 @@ def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ConfigError, match="env_id"):
         RllmEnv.from_dict({"seed": 1})
     with pytest.raises(UnknownNameError, match="Did you mean 'planner_1'"):
-        RllmEnv("sudoku_v0", agent="planner", others="oracle")
+        RllmEnv("sudoku_v0", agent="planner", others="expert")
     with pytest.raises(ConfigError, match="nobody plays proposer_0"):
         RllmEnv("sudoku_v0", agent="planner_1")
     with pytest.raises(ConfigError, match="at least 1"):

@@ -47,12 +47,12 @@ def test_every_payment_counts_the_first_and_the_last_too():
     env = single_agent(partial(Adder, 2), agent="b_1", others=lambda text: next(other))
     (observation, info), first, second = play(env, ["10", "20"])
     assert observation == "b_1 0 1.0"
-    assert info["reward_parts"] == {}
+    assert info["reward_components"] == {}
     assert first[0] == "b_1 1 1.0 10.0 2.0"
     assert first[1:4] == (10.0, False, False)
-    assert first[4]["reward_parts"] == {"number": 10.0}
+    assert first[4]["reward_components"] == {"number": 10.0}
     assert second[1:4] == (pytest.approx(20 + 3.3), False, True)
-    assert second[4]["reward_parts"] == {"number": 20.0, "team": pytest.approx(3.3)}
+    assert second[4]["reward_components"] == {"number": 20.0, "team": pytest.approx(3.3)}
     assert second[4]["success"] is True
 
 
@@ -60,15 +60,15 @@ def test_who_acts_first_is_paid_what_the_others_bring_about():
     env = single_agent(Adder(), agent="a_0", others=lambda text: "5")
     _, (_, reward, terminated, truncated, info) = play(env, ["1"])
     assert (reward, terminated, truncated) == (pytest.approx(1 + 0.6), False, True)
-    assert info["reward_parts"] == {"number": 1.0, "team": pytest.approx(0.6)}
+    assert info["reward_components"] == {"number": 1.0, "team": pytest.approx(0.6)}
 
 
 def test_what_was_paid_before_the_first_answer_comes_with_it():
     env = single_agent(Prepaid, agent="b_1", others=lambda text: "4")
     (_, info), first, second = play(env, ["x", "y"])
-    assert info["reward_parts"] == {"gift": 4.0}
+    assert info["reward_components"] == {"gift": 4.0}
     assert first[1] == 4 + 1 + 4  # before the first answer, for it, and before the second
-    assert first[4]["reward_parts"] == {"gift": 8.0, "own": 1.0}
+    assert first[4]["reward_components"] == {"gift": 8.0, "own": 1.0}
     assert second[1] == 1
     assert sum(step[1] for step in (first, second)) == 10
 
@@ -77,10 +77,10 @@ def test_an_episode_that_others_end_before_the_first_turn():
     env = single_agent(Prepaid, agent="b_1", others=lambda text: "4", end=True)
     observation, info = env.reset(seed=1)
     assert info["over"] is True
-    assert info["reward_parts"] == {"gift": 4.0}
+    assert info["reward_components"] == {"gift": 4.0}
     last = env.step("said in vain")
     assert last[:4] == (observation, 4.0, True, False)
-    assert last[4]["reward_parts"] == {"gift": 4.0}
+    assert last[4]["reward_components"] == {"gift": 4.0}
     with pytest.raises(ResetNeeded):
         env.step("again")
 
@@ -121,12 +121,12 @@ def test_rewards_sum_to_what_the_aec_environment_pays(env_id, answers, index):
     assert len(said) - 1 == given
     assert said[-1][4]["success"] == last["success"]
     for step in said[1:]:
-        assert sum(step[4]["reward_parts"].values()) == pytest.approx(step[1])
+        assert sum(step[4]["reward_components"].values()) == pytest.approx(step[1])
 
 
 def test_an_agent_that_dies_before_the_others_reads_its_end():
     """a_0 takes 3 of 9 and is out at once, paid -0.5; the game goes on without it."""
-    env = single_agent(discrete_to_text(Pile(), split="all"), agent="a_0", others="amateur")
+    env = single_agent(discrete_to_text(Pile(), split="all"), agent="a_0", others="noisy_expert")
     _, (_, reward, terminated, _, _) = play(env, ["Move: 3"], seed=9)
     assert (reward, terminated) == (-0.5, True)
 
@@ -182,7 +182,7 @@ def test_the_others_answer_once_a_round():
     [("sudoku-v0", "planner_1"), ("sokoban-v0", "proposer_0"), ("math-v0", "tool_1")],
 )
 def test_gymnasiums_check_passes_without_a_warning(env_id, one_agent, capsys):
-    env = gymnasium.make(f"llmzoo/{env_id}", agent=one_agent, others="amateur")
+    env = gymnasium.make(f"llmzoo/{env_id}", agent=one_agent, others="noisy_expert")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
@@ -194,7 +194,7 @@ def test_make_by_the_name_of_the_module_registers():
     code = (
         "import gymnasium, sys\n"
         "env = gymnasium.make('llmzoo.adapters.gymnasium:llmzoo/sudoku-v0', agent='planner_1', "
-        "others='oracle', max_turns=2)\n"
+        "others='expert', max_turns=2)\n"
         "print(env.reset(seed=1)[1]['split'], 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -209,7 +209,7 @@ def test_every_environment_is_registered():
 
 @pytest.mark.parametrize("mode", ["ansi", "human", None])
 def test_render_modes_are_passed_on(mode, capsys):
-    env = gymnasium.make("llmzoo/sudoku-v0", agent="planner_1", others="oracle", render_mode=mode)
+    env = gymnasium.make("llmzoo/sudoku-v0", agent="planner_1", others="expert", render_mode=mode)
     assert env.render_mode == mode
     env.reset(seed=2)
     capsys.readouterr()
@@ -223,7 +223,7 @@ def test_render_modes_are_passed_on(mode, capsys):
 # seeds
 
 
-@pytest.mark.parametrize("others", ["random", "amateur"])
+@pytest.mark.parametrize("others", ["random", "noisy_expert"])
 def test_a_seed_fixes_the_episode_and_those_after_it(others):
     """In a fresh environment and a used one, with the others' chance."""
     used = single_agent("sudoku_v0", agent="planner_1", others=others)
@@ -292,7 +292,7 @@ def test_the_others_chance_is_the_seeds_own(others):
 
 
 def test_a_task_by_its_number():
-    env = single_agent("sudoku_v0", agent="planner_1", others="oracle", split="test")
+    env = single_agent("sudoku_v0", agent="planner_1", others="expert", split="test")
     ids = [env.reset(options={"task": number})[1]["task_id"] for number in (4, 5, 4)]
     assert ids[0] == ids[2] != ids[1]
 
@@ -301,7 +301,7 @@ def test_a_task_by_its_number():
 
 
 def test_hostile_text_never_raises():
-    env = single_agent("sudoku_v0", agent="planner_1", others="amateur")
+    env = single_agent("sudoku_v0", agent="planner_1", others="noisy_expert")
     env.reset(seed=0)
     for text in hostile_texts(200):
         _, reward, terminated, truncated, info = env.step(text)
@@ -312,7 +312,7 @@ def test_hostile_text_never_raises():
 
 
 def test_a_wrong_answer_is_named():
-    env = single_agent("sudoku_v0", agent="planner_1", others="oracle")
+    env = single_agent("sudoku_v0", agent="planner_1", others="expert")
     _, (observation, _, _, _, info) = play(env, ["hello"], seed=1)
     assert "malformed" in info["error"]
     assert "malformed" in observation
@@ -322,8 +322,8 @@ def test_infos_are_not_shared():
     env = single_agent(partial(Adder, 2), agent="b_1", others=lambda text: "1")
     env.reset()
     for _ in range(2):
-        env.step("1")[4]["reward_parts"]["number"] = 99.0
-        assert env.agent.env.infos["b_1"]["reward_parts"]["number"] == 1.0
+        env.step("1")[4]["reward_components"]["number"] = 99.0
+        assert env.agent.env.infos["b_1"]["reward_components"]["number"] == 1.0
 
 
 def test_calls_out_of_order():
@@ -338,13 +338,13 @@ def test_calls_out_of_order():
 @pytest.mark.parametrize(
     ("given", "error", "says"),
     [
-        ({"others": "oracle"}, ConfigError, "agent must be one of proposer_0, planner_1"),
-        ({"agent": "planner_2", "others": "oracle"}, UnknownNameError, "mean 'planner_1'"),
+        ({"others": "expert"}, ConfigError, "agent must be one of proposer_0, planner_1"),
+        ({"agent": "planner_2", "others": "expert"}, UnknownNameError, "mean 'planner_1'"),
         ({"agent": "planner_1"}, ConfigError, "nobody plays proposer_0"),
-        ({"agent": "planner_1", "others": "oracel"}, UnknownNameError, "mean 'oracle'"),
+        ({"agent": "planner_1", "others": "expet"}, UnknownNameError, "mean 'expert'"),
         ({"agent": "planner_1", "others": {}}, ConfigError, "nobody plays proposer_0"),
         (
-            {"agent": "planner_1", "others": {"planner_1": "oracle"}},
+            {"agent": "planner_1", "others": {"planner_1": "expert"}},
             UnknownNameError,
             "unknown agent in others 'planner_1'",
         ),
@@ -362,7 +362,7 @@ def test_other_things_that_are_refused():
     with pytest.raises(ConfigError, match="max_turns came too late"):
         single_agent(Adder(), agent="a_0", others="random", max_turns=2)
     with pytest.raises(NoScriptedPolicyError):
-        single_agent(Adder(), agent="b_1", others="oracle").reset()
+        single_agent(Adder(), agent="b_1", others="expert").reset()
 
 
 def test_a_payment_that_is_no_number():
@@ -388,7 +388,7 @@ def test_gem_takes_it(capsys):
     from gem.utils.debug import run_and_print_episode
     from gem.wrappers.wrapper_factory import get_wrapper_fns
 
-    settings = {"env": "sudoku_v0", "agent": "planner_1", "others": "amateur", "max_turns": 2}
+    settings = {"env": "sudoku_v0", "agent": "planner_1", "others": "noisy_expert", "max_turns": 2}
     gem.register("llmzoo:sudoku", "llmzoo.adapters.single_agent:single_agent", **settings)
     try:
         env = gem.make("llmzoo:sudoku", seed=5)

@@ -28,7 +28,7 @@ def fixed(text):
     return ScriptedPolicy(lambda request: text)
 
 
-def env_of(env, one_agent, others="oracle", **env_args):
+def env_of(env, one_agent, others="expert", **env_args):
     return adapter.environment_factory(env, agent=one_agent, others=others, env_args=env_args)()
 
 
@@ -91,7 +91,7 @@ def test_the_seed_fixes_the_task_and_what_the_others_draw():
 
 
 def test_an_episode_is_paid_as_by_hand():
-    one_agent = env_of("sudoku_v0", "planner_1", "oracle", max_turns=2)
+    one_agent = env_of("sudoku_v0", "planner_1", "expert", max_turns=2)
     one_agent.reset(seed=4)
     one_agent.answer("nonsense")
     one_agent.answer("1234")
@@ -189,7 +189,7 @@ def test_an_episode_without_an_end_is_named():
 
 
 def test_a_silent_agent_forfeits_as_the_documentation_says():
-    one_agent = env_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "amateur")
+    one_agent = env_of("llmzoo.adapters.classic:tic_tac_toe", "player_2", "noisy_expert")
     one_agent.reset(seed=0)
     # twice 0.1 for a wrong answer, and 1 for forfeiting
     assert reward(one_agent, [said("I give up.")])[0] == pytest.approx(-1.2)
@@ -247,7 +247,7 @@ def test_mistakes_are_named():
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two steps of sudoku: the planner beside an amateur, up to two rounds."""
+    """Two steps of sudoku: the planner beside a noisy expert, up to two rounds."""
     policy = load_model("tiny")
     env_args = {"prompt": "terse", "max_turns": 2}
     played = []
@@ -268,7 +268,7 @@ def run(tmp_path_factory):
         max_completion_length=256,
         settings={"max_tool_calling_iterations": 1},
         environment_factory=adapter.environment_factory(
-            "sudoku_v0", agent="planner_1", others="amateur", env_args=env_args
+            "sudoku_v0", agent="planner_1", others="noisy_expert", env_args=env_args
         ),
         reward_funcs=watched,
     )
@@ -299,7 +299,7 @@ def test_rewards_are_those_of_the_environment_played_again(run):
     seen, played = run
     for number, step in enumerate(played):
         for seed, answers, paid, success in step:
-            again = env_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
+            again = env_of("sudoku_v0", "planner_1", "noisy_expert", prompt="terse", max_turns=2)
             again.reset(seed=seed)
             for text in answers:
                 again.answer(text)
@@ -318,7 +318,7 @@ def test_the_mask_leaves_out_what_the_agent_was_told(run):
     several = 0
     for step, batch in zip(played, seen.batches, strict=True):
         for row, (seed, answers, _, _) in enumerate(step):
-            again = env_of("sudoku_v0", "planner_1", "amateur", prompt="terse", max_turns=2)
+            again = env_of("sudoku_v0", "planner_1", "noisy_expert", prompt="terse", max_turns=2)
             told = [again.reset(seed=seed), *(again.answer(text) for text in answers)]
             prompt = batch["prompt_ids"][row][batch["prompt_mask"][row].bool()]
             assert tokenizer_.decode(prompt) == told[0]
@@ -358,7 +358,7 @@ def test_a_model_with_random_weights_writes_rubbish_that_is_paid_for(tmp_path):
         max_completion_length=6,
         settings={"max_tool_calling_iterations": 0},
         environment_factory=adapter.environment_factory(
-            "llmzoo.adapters.classic:tic_tac_toe", agent="player_1", others="amateur"
+            "llmzoo.adapters.classic:tic_tac_toe", agent="player_1", others="noisy_expert"
         ),
         reward_funcs=adapter.agent_return,
     )

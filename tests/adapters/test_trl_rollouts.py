@@ -28,7 +28,7 @@ def by_chance(request, _):
     return str(request.noise % 10)
 
 
-def table(env, agents=None, others="oracle"):
+def table(env, agents=None, others="expert"):
     return TrlSetup(env, agents=agents, others=others, env_args=None)
 
 
@@ -242,7 +242,7 @@ def test_an_answer_replayed_by_hand_is_paid_the_same(tmp_path):
 
 
 def after_the_expert(env, seed):
-    """What the planner reads after the oracle's proposal."""
+    """What the planner reads after the expert's proposal."""
     env.reset(seed=seed)
     env.step(env.unwrapped.expert("proposer_0"))
     return env.observe("planner_1")

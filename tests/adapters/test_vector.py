@@ -45,12 +45,12 @@ def pile():
 
 
 ENVIRONMENTS = {
-    "sudoku planner": (of_suite("sudoku_v0"), "planner_1", "amateur"),
+    "sudoku planner": (of_suite("sudoku_v0"), "planner_1", "noisy_expert"),
     "sokoban proposer": (of_suite("sokoban_v0"), "proposer_0", "random"),
-    "functions main": (of_suite("coop_functions_v0"), "main_1", "amateur"),
-    "math reasoner": (of_suite("math_v0"), "reasoner_0", "amateur"),
-    "debate": (of_suite("debate_v0"), "con_1", "amateur"),
-    "pile, who may die early": (pile, "b_1", "amateur"),
+    "functions main": (of_suite("coop_functions_v0"), "main_1", "noisy_expert"),
+    "math reasoner": (of_suite("math_v0"), "reasoner_0", "noisy_expert"),
+    "debate": (of_suite("debate_v0"), "con_1", "noisy_expert"),
+    "pile, who may die early": (pile, "b_1", "noisy_expert"),
     "adder": (partial(Adder, 3), "b_1", lambda text: str(len(text))),
     "paid before its turn": (Prepaid, "b_1", lambda text: "4"),
     "over before its turn": (partial(Prepaid, end=True), "b_1", lambda text: "4"),
@@ -220,7 +220,7 @@ def test_long_texts_and_all_of_unicode_come_back_whole():
 
 
 def test_random_actions_of_the_batched_space():
-    envs = vector("sudoku_v0", 2, agent="planner_1", others="amateur")
+    envs = vector("sudoku_v0", 2, agent="planner_1", others="noisy_expert")
     envs.reset(seed=1)
     envs.action_space.seed(1)
     for _ in range(5):
@@ -294,11 +294,11 @@ def test_a_partial_reset_leaves_the_others_where_they_are():
 
 
 def test_a_partial_reset_takes_the_environments_options_too():
-    envs = vector("sudoku_v0", 2, agent="planner_1", others="oracle")
+    envs = vector("sudoku_v0", 2, agent="planner_1", others="expert")
     envs.reset(seed=0)
     options = {"reset_mask": np.array([False, True]), "task": 3}
     _, infos = envs.reset(options=options)
-    known = single_agent("sudoku_v0", agent="planner_1", others="oracle")
+    known = single_agent("sudoku_v0", agent="planner_1", others="expert")
     assert infos["task_id"][1] == known.reset(options={"task": 3})[1]["task_id"]
 
 
@@ -351,11 +351,11 @@ def test_settings_that_mean_nothing():
 
 def test_make_vec_and_a_wrapper_of_gymnasiums():
     envs = gymnasium.make_vec(
-        "llmzoo/sudoku-v0", num_envs=2, agent="planner_1", others="oracle", max_turns=2
+        "llmzoo/sudoku-v0", num_envs=2, agent="planner_1", others="expert", max_turns=2
     )
     counted = RecordEpisodeStatistics(envs)
     counted.reset(seed=3)
-    expert = single_agent("sudoku_v0", agent="planner_1", others="oracle", max_turns=2)
+    expert = single_agent("sudoku_v0", agent="planner_1", others="expert", max_turns=2)
     expert.reset(seed=3)
     solution = expert.agent.env.unwrapped.expert("planner_1")
     _, rewards, terminations, _, infos = counted.step([solution, "hello"])

@@ -57,7 +57,7 @@ def from_memory(plays, otherwise="nonsense"):
     return lambda messages: known.get(messages[-1]["content"], otherwise)
 
 
-def evaluated(env, url, tasks=TASKS, at_once=False):
+def evaluated(env, url, tasks=TASKS, per_iteration=False):
     """Episodes of verifiers: the first rows, each played once."""
     import verifiers.v1 as vf
 
@@ -67,7 +67,7 @@ def evaluated(env, url, tasks=TASKS, at_once=False):
     async def run():
         async with env.serving():
             slots = [slot for task in env.taskset.take(tasks) for slot in env.slots(task)]
-            if at_once:
+            if per_iteration:
                 return await asyncio.gather(*(env.run_slot(slot, ctx) for slot in slots))
             return [await env.run_slot(slot, ctx) for slot in slots]
 
@@ -89,7 +89,7 @@ def test_rows_are_the_tasks_of_a_split():
     assert rows[1].data.name == "sudoku_v0/test/1"
     assert not env.taskset.bounded  # sudoku generates its tasks
     assert load_environment("sudoku_v0", tasks=5).taskset.bounded
-    counted = load_environment("debate_v0", agent="pro_0", others="amateur", tasks=1000)
+    counted = load_environment("debate_v0", agent="pro_0", others="noisy_expert", tasks=1000)
     assert len(list(counted.taskset)) == 61
     train = load_environment("debate_v0").taskset
     assert {row.key for row in train.take(5)}.isdisjoint(
@@ -98,20 +98,20 @@ def test_rows_are_the_tasks_of_a_split():
 
 
 @with_verifiers
-def test_an_oracle_behind_the_endpoint_solves_every_task():
+def test_an_expert_behind_the_endpoint_solves_every_task():
     from llmzoo.adapters.verifiers import load_environment
 
-    plays = played("sudoku_v0", "oracle")
+    plays = played("sudoku_v0", "expert")
     with endpoint(from_memory(plays)) as server:
         env = load_environment("sudoku_v0", agent="planner_1", split="test")
-        episodes = evaluated(env, server.url, at_once=True)
+        episodes = evaluated(env, server.url, per_iteration=True)
     assert all(episode.ok for episode in episodes)
     traces = [trace for episode in episodes for trace in episode.traces]
     assert [trace.metrics["success"] for trace in traces] == [1.0] * TASKS
     assert [total(trace) for trace in traces] == [play.totals["planner_1"] for play in plays]
     for trace in traces:
         assert trace.info["agent"] == "planner_1"
-        parts = [value for name, value in trace.metrics.items() if name.startswith("part_")]
+        parts = [value for name, value in trace.metrics.items() if name.startswith("component_")]
         assert sum(parts) == pytest.approx(total(trace))
     asked = {play.decisions_of("planner_1")[0].observation for play in plays}
     assert {body["messages"][-1]["content"] for body in server.asked} == asked
@@ -123,7 +123,7 @@ def test_nonsense_is_played_to_the_end_and_costs_what_it_costs_elsewhere():
 
     hostile = "\x00 </s> {'grid': __import__('os')} 🦊 " * 40
     with endpoint(lambda _: hostile) as server:
-        env = load_environment("sokoban_v0", agent="planner_1", others="oracle", split="test")
+        env = load_environment("sokoban_v0", agent="planner_1", others="expert", split="test")
         episodes = evaluated(env, server.url, tasks=2)
     game = llmzoo.make("sokoban_v0", split="test")
     for task, episode in enumerate(episodes):
@@ -148,7 +148,7 @@ def test_one_model_in_several_agents_has_a_trace_and_an_agent_for_each():
     from llmzoo.adapters.verifiers import load_environment
 
     for env_id in ("plan_path_v0", "story_v0"):  # in turns; at the same time
-        plays = played(env_id, "amateur")
+        plays = played(env_id, "noisy_expert")
         with endpoint(from_memory(plays)) as server:
             episodes = evaluated(load_environment(env_id, split="test"), server.url)
         for play, episode in zip(plays, episodes, strict=True):
@@ -163,9 +163,9 @@ def test_one_model_in_several_agents_has_a_trace_and_an_agent_for_each():
 def test_others_are_policies_with_the_chance_that_they_have_in_evaluation():
     from llmzoo.adapters.verifiers import load_environment
 
-    plays = played("sudoku_v0", "amateur", tasks=4)
+    plays = played("sudoku_v0", "noisy_expert", tasks=4)
     with endpoint(from_memory(plays)) as server:
-        others = {"proposer_0": "amateur"}
+        others = {"proposer_0": "noisy_expert"}
         env = load_environment("sudoku_v0", agent="planner_1", others=others, split="test")
         episodes = evaluated(env, server.url, tasks=4)
     totals = [total(episode.traces[0]) for episode in episodes]
@@ -211,8 +211,8 @@ def test_settings_that_make_no_sense_are_refused():
         (UnknownNameError, "Did you mean 'planner_1'", {"agent": "planner"}),
         (ConfigError, "named twice", {"agent": ["planner_1", "planner_1"]}),
         (ConfigError, "at least 1", {"tasks": 0}),
-        (UnknownNameError, "Did you mean 'oracle'", {"others": "orakle"}),
-        (UnknownNameError, "agent in others", {"others": {"critic": "oracle"}}),
+        (UnknownNameError, "Did you mean 'expert'", {"others": "expart"}),
+        (UnknownNameError, "agent in others", {"others": {"critic": "expert"}}),
     ):
         settings = {"env_id": "sudoku_v0", "agent": "planner_1", **given}
         with pytest.raises(error, match=message):
@@ -221,7 +221,7 @@ def test_settings_that_make_no_sense_are_refused():
 
 @with_verifiers
 def test_the_command_of_verifiers_finds_the_taskset(tmp_path):
-    with endpoint(from_memory(played("sudoku_v0", "oracle"))) as server:
+    with endpoint(from_memory(played("sudoku_v0", "expert"))) as server:
         arguments = [
             *("llmzoo-verifiers", "--env.taskset.env", "sudoku_v0"),
             *("--env.taskset.agents", '["planner_1"]', "--env.taskset.split", "test"),
@@ -260,7 +260,7 @@ def test_an_environment_server_plays_in_a_process_of_its_own(tmp_path):
         "import json, sys; from verifiers.v1.serve import serve_env; "
         "serve_env(max_workers=1, address=sys.argv[1], config_data=json.load(open(sys.argv[2])))"
     )
-    plays = played("plan_path_v0", "amateur", tasks=2)
+    plays = played("plan_path_v0", "noisy_expert", tasks=2)
 
     async def run(url):
         client = EnvClient(address)
@@ -298,7 +298,7 @@ def test_the_example_runs(monkeypatch, capsys):
 @with_verifiers
 def test_the_page_s_blocks_evaluate(capsys):
     (block,) = [b for kind, b, _ in blocks(ROOT / "docs/adapters/verifiers.md") if kind == "python"]
-    with endpoint(from_memory(played("sudoku_v0", "oracle", tasks=4))) as server:
+    with endpoint(from_memory(played("sudoku_v0", "expert", tasks=4))) as server:
         exec(block.replace("http://localhost:8000/v1", server.url), {"__name__": "__main__"})
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines] == [["planner_1", "2.0"]] * 4

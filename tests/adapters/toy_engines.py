@@ -67,5 +67,5 @@ class PileGame(ReplayedGame):
     def engine(self, seed: int) -> Pile:
         return Pile(seed)
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return rng.choice(["1", "2", "3", "1", "2", "4"])

@@ -1,4 +1,4 @@
-"""No degenerate policy earns more than the amateur, in any agent of any environment."""
+"""No degenerate policy earns more than the noisy expert, in any agent of any environment."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def row(**returns):
 
 
 def test_a_policy_pays_that_earns_more_by_two_standard_errors():
-    amateur = (1.0, 0.0, 2.0)
+    noisy_expert = (1.0, 0.0, 2.0)
     # it earns 0.5 more in each task, so that the error is 0
-    assert row(amateur=amateur, copy=(1.5, 0.5, 2.5)).paying == ["copy"]
+    assert row(noisy_expert=noisy_expert, copy=(1.5, 0.5, 2.5)).paying == ["copy"]
     # differences 2, -1, 0: mean 1/3, standard error sqrt(7/3 / 3) = 0.88
-    assert row(amateur=amateur, copy=(3.0, -1.0, 2.0)).paying == []
-    assert row(amateur=amateur, copy=amateur, empty=(0.0, 0.0, 0.0)).paying == []
+    assert row(noisy_expert=noisy_expert, copy=(3.0, -1.0, 2.0)).paying == []
+    assert row(noisy_expert=noisy_expert, copy=noisy_expert, empty=(0.0, 0.0, 0.0)).paying == []
 
 
 # what differs from the others in its rewards or in its agents; the sets of problems of one family share theirs
@@ -43,7 +43,7 @@ CHOSEN = [
 
 
 def paying(id, form, tasks):
-    """The returns of degenerate policies that earn more than the amateur."""
+    """The returns of degenerate policies that earn more than the noisy expert."""
     return {
         (row.form, row.agent, policy): row.returns
         for row in rows(id, form, tasks)
@@ -56,12 +56,12 @@ def paying(id, form, tasks):
     ("id", "form"),
     [pytest.param(id, form, id="-".join([id, *map(str, form.values())])) for id, form in CHOSEN],
 )
-def test_no_degenerate_policy_earns_more_than_the_amateur(id, form, monkeypatch):
+def test_no_degenerate_policy_earns_more_than_the_noisy_expert(id, form, monkeypatch):
     monkeypatch.setattr("llmzoo.envs.duels.connect_four.DEPTH", 1)  # a quick expert
     assert not paying(id, form, tasks=TASKS)
 
 
 @pytest.mark.long("seven policies for every agent in every variant, 30 tasks each")
-def test_no_degenerate_policy_earns_more_than_the_amateur_in_any_form():
+def test_no_degenerate_policy_earns_more_than_the_noisy_expert_in_any_form():
     every = [(id, form) for id in llmzoo.list_envs() for form in forms(id)]
     assert not [(id, found) for id, form in every if (found := paying(id, form, tasks=30))]

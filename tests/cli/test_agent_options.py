@@ -55,11 +55,11 @@ def test_a_frozen_agent_is_not_saved_and_still_played(llmzoo, small, tmp_path):
 @pytest.mark.slow
 def test_another_player_in_an_agent(llmzoo, small, tmp_path):
     run = tmp_path / "run"
-    train(llmzoo, small, run, "--policies", "separate", "--agent.proposer_0.policy", "oracle")
+    train(llmzoo, small, run, "--policies", "separate", "--agent.proposer_0.policy", "expert")
     assert checkpoint(run) == {"planner_1"}
     result = evaluated(llmzoo, run)
     assert same(result, run)
-    assert result["mean_return"]["proposer_0"] >= 1.0  # the oracle's own answers are right
+    assert result["mean_return"]["proposer_0"] >= 1.0  # the expert's own answers are right
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_a_mapping_of_agents_to_models_is_resumed(llmzoo, small, tmp_path):
 @pytest.mark.slow
 def test_one_agent_beside_others(llmzoo, small, tmp_path):
     run = tmp_path / "run"
-    train(llmzoo, small, run, "--policies", "planner_1", "--others", "amateur")
+    train(llmzoo, small, run, "--policies", "planner_1", "--others", "noisy_expert")
     assert checkpoint(run) == {"planner_1"}
     assert same(evaluated(llmzoo, run), run)
 
@@ -116,14 +116,14 @@ def test_a_run_as_the_start_of_another(llmzoo, small, tmp_path, model_folder):
         ("--agent.planner_1.stop x", "'stop' must be a list of texts, such as [a, b], got 'x'"),
         ("--agent.planner_1.learning_rate 1e-4", "shares its weights"),
         ("--agent.planner_1.frozen", "cannot be frozen while others learn with the same weights"),
-        ("--policies separate --agent.planner_1.policy orcale", "Did you mean 'oracle'?"),
+        ("--policies separate --agent.planner_1.policy exprt", "Did you mean 'expert'?"),
         ("--policies separate --agent.planner_1.policy openai:m@x", "names no endpoint"),
         ("--lora.r 4", "lora_args need policies='lora'"),
         ("--policies lora --lora.rr 4", "unknown LoRA option 'rr'. Did you mean 'r'?"),
         ("--precision fp16", "--precision must be one of float32, bf16_autocast, bf16, got fp16"),
         ("--trackers tensorbord", "Did you mean 'tensorboard'?"),
         ("--trackers [tensorbord]", "Did you mean 'tensorboard'?"),
-        ("--model oracle", "cannot learn"),
+        ("--model expert", "cannot learn"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(llmzoo, small, tmp_path, argv, reason):

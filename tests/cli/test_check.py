@@ -45,7 +45,7 @@ class Boxes(Sums):
         outcome = super().play(agent, text)
         return Outcome(team=max(outcome.team, float("therefore" in text)), done=True)
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return str(sum(self.numbers) + rng.randrange(2))
 
 
@@ -230,13 +230,13 @@ def test_an_attack_that_pays_is_printed_and_written(llmzoo, folder, tmp_path):
     (first,) = [each for each in found["findings"] if each["alarm"]]
     assert "therefore" in first["answer"]
     assert (first["return"], first["success"], first["expert"]) == (1.0, 0.0, 1.0)
-    assert first["amateur"] < 1
+    assert first["noisy_expert"] < 1
 
 
 def test_an_attack_on_a_reward_that_holds_gives_exit_code_0(llmzoo, folder):
     said = llmzoo("check", f"{folder}:Plain", "--attack", "--steps", 0, "--time_budget", 20)
     assert said.code == 0
-    assert "it has no amateur to compare returns with" in said.out
+    assert "it has no noisy expert to compare returns with" in said.out
 
 
 def test_options_of_the_search_and_of_the_checks_are_not_mixed(llmzoo):

@@ -8,19 +8,19 @@ from llmzoo.records import trajectories
 
 
 def test_a_row_for_each_decision_and_where_they_come_from(llmzoo, tmp_path):
-    out = tmp_path / "deep" / "oracle.jsonl"
+    out = tmp_path / "deep" / "expert.jsonl"
     said = llmzoo(
-        *("collect", "--env", "sudoku_v0", "--policy", "oracle", "--tasks", 5, "--out", out),
+        *("collect", "--env", "sudoku_v0", "--policy", "expert", "--tasks", 5, "--out", out),
         *("--env.size", 4, "--seed", 7, "--quiet", "--json"),
     )
     result = json.loads(said.out)
     assert said.code == 0
     rows = trajectories.load(out)
     assert [row["agent"] for row in rows] == ["proposer_0", "planner_1"] * 5
-    assert {row["policy"] for row in rows} == {"oracle"}
+    assert {row["policy"] for row in rows} == {"expert"}
     assert all(row["success"] for row in rows)
     assert result == json.loads(out.with_suffix(".provenance.json").read_text())
-    assert result["command"].startswith("llmzoo collect --env sudoku_v0 --policy oracle")
+    assert result["command"].startswith("llmzoo collect --env sudoku_v0 --policy expert")
     assert (result["env_args"], result["source"], result["split"]) == (
         {"size": 4},
         "generator",
@@ -33,18 +33,18 @@ def test_the_same_command_gives_the_same_rows(llmzoo, tmp_path):
     files = [tmp_path / f"{name}.jsonl" for name in "ab"]
     for file in files:
         llmzoo(
-            *("collect", "--env", "plan_path_v0", "--policy", "amateur", "--tasks", 6),
+            *("collect", "--env", "plan_path_v0", "--policy", "noisy_expert", "--tasks", 6),
             *("--out", file, "--quiet"),
         )
     assert files[0].read_text() == files[1].read_text()
 
 
 def test_filters(llmzoo, tmp_path):
-    """An amateur solves some; what is kept is those, and then the best half of each agent's."""
+    """A noisy expert solves some; what is kept is those, and then the best half of each agent's."""
 
     def kept(name, *filters):
         said = llmzoo(
-            *("collect", "--env", "sudoku_v0", "--policy", "amateur", "--tasks", 20),
+            *("collect", "--env", "sudoku_v0", "--policy", "noisy_expert", "--tasks", 20),
             *("--out", tmp_path / name, "--quiet", "--json", *filters),
         )
         return json.loads(said.out), trajectories.load(tmp_path / name)
@@ -86,7 +86,7 @@ def test_repeats_are_other_answers_to_the_same_task(llmzoo, tmp_path, model_fold
         ("--out rows.jsonl --repeats 0", "repeats must be at least 1"),
         ("--out rows.jsonl --policy human", "llmzoo play"),
         ("--out rows.jsonl --policy random --success", "none of 3 episodes"),
-        ("--policy oracle", "required: out"),
+        ("--policy expert", "required: out"),
     ],
 )
 def test_what_cannot_be_collected(llmzoo, tmp_path, monkeypatch, options, reason):

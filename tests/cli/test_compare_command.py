@@ -10,11 +10,11 @@ from llmzoo import evaluate
 
 @pytest.fixture
 def evaluated(tmp_path, monkeypatch):
-    """Folders of two evaluations of the same eight tasks, of which the oracle solves all."""
+    """Folders of two evaluations of the same eight tasks, of which the expert solves all."""
     monkeypatch.chdir(tmp_path)
-    for policy in ("oracle", "random"):
+    for policy in ("expert", "random"):
         evaluate("sudoku_v0", policy, tasks=8, out=policy)
-    return "oracle", "random"
+    return "expert", "random"
 
 
 def test_two_evaluations_are_compared(llmzoo, evaluated):
@@ -36,19 +36,19 @@ def test_programs_get_one_object(llmzoo, evaluated):
 
 def test_arguments_that_differ_are_named(llmzoo, evaluated):
     assert "note:" not in llmzoo("compare", *evaluated).out
-    evaluate("sudoku_v0", "oracle", tasks=8, env_args={"max_turns": 2}, out="shorter")
-    said = llmzoo("compare", "oracle", "shorter")
+    evaluate("sudoku_v0", "expert", tasks=8, env_args={"max_turns": 2}, out="shorter")
+    said = llmzoo("compare", "expert", "shorter")
     assert said.code == 0
-    assert "note: the environments differ in max_turns: default in oracle, 2 in shorter" in said.out
-    found = json.loads(llmzoo("compare", "oracle", "shorter", "--json").out)
-    assert found["differ"] == {"max_turns": {"oracle": None, "shorter": 2}}
+    assert "note: the environments differ in max_turns: default in expert, 2 in shorter" in said.out
+    found = json.loads(llmzoo("compare", "expert", "shorter", "--json").out)
+    assert found["differ"] == {"max_turns": {"expert": None, "shorter": 2}}
 
 
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
         (["--plot", "compared.pdf"], "--plot must end in .png or .svg, got compared.pdf"),
-        (["oracle"], "oracle is given twice"),
+        (["expert"], "expert is given twice"),
     ],
 )
 def test_what_is_refused(llmzoo, evaluated, argv, told):

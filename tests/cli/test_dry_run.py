@@ -35,8 +35,8 @@ def test_answers_and_tokens_are_counted_and_nothing_is_left(dry, tmp_path):
 def test_a_limit_on_a_pass_lowers_the_memory(dry):
     argv = ["--learner", "magrpo", "--json"]
     whole = json.loads(dry(*argv).out)
-    limited = json.loads(dry(*argv, "--learner.tokens_at_once", 20).out)
-    assert limited["at_once"] == 20 < whole["at_once"]
+    limited = json.loads(dry(*argv, "--learner.microbatch_tokens", 20).out)
+    assert limited["per_iteration"] == 20 < whole["per_iteration"]
     assert limited["memory"] < whole["memory"]
 
 

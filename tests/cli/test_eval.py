@@ -21,7 +21,7 @@ def test_json_is_the_contract(llmzoo):
             "--env",
             "sudoku_v0",
             "--policy",
-            "oracle",
+            "expert",
             "--tasks",
             "8",
             "--split",
@@ -33,7 +33,7 @@ def test_json_is_the_contract(llmzoo):
     )
     result = json.loads(said.out)
     assert said.code == 0
-    assert (result["env"], result["policy"], result["split"]) == ("sudoku_v0", "oracle", "test")
+    assert (result["env"], result["policy"], result["split"]) == ("sudoku_v0", "expert", "test")
     assert result["tasks"] == 8
     assert result["success"] == 1.0
     # Wilson's interval of n successes in n trials is [n / (n + z^2), 1]
@@ -56,7 +56,7 @@ def test_random_text_fails(llmzoo):
 
 
 def test_environment_arguments(llmzoo):
-    argv = "eval --env sudoku_v0 --policy oracle --tasks 2 --json --env.size 9 --env.num-agents=1"
+    argv = "eval --env sudoku_v0 --policy expert --tasks 2 --json --env.size 9 --env.num-agents=1"
     result = json.loads(llmzoo(*argv.replace("num-agents", "num_agents").split()).out)
     assert result["success"] == 1.0
     assert list(result["mean_return"]) == ["planner_0"]
@@ -64,7 +64,7 @@ def test_environment_arguments(llmzoo):
 
 def test_a_configuration_file(llmzoo, tmp_path):
     path = tmp_path / "eval.yaml"
-    path.write_text("env: sudoku_v0\nenv_args: {num_agents: 1}\npolicy: oracle\ntasks: 3\n")
+    path.write_text("env: sudoku_v0\nenv_args: {num_agents: 1}\npolicy: expert\ntasks: 3\n")
     result = json.loads(llmzoo("eval", "--config", path, "--json").out)
     assert result["tasks"] == 3
     assert list(result["mean_return"]) == ["planner_0"]
@@ -87,7 +87,7 @@ def test_a_folder_without_a_model(llmzoo, tmp_path):
 
 
 def test_a_table_for_people(llmzoo):
-    said = llmzoo("eval", "--env", "sudoku_v0", "--policy", "oracle", "--tasks", 2)
+    said = llmzoo("eval", "--env", "sudoku_v0", "--policy", "expert", "--tasks", 2)
     assert "100.0%" in said.out
     assert "{" not in said.out
 
@@ -96,7 +96,7 @@ def test_numbers_of_a_public_set_are_not_taken_from_the_sample(llmzoo, monkeypat
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     sources._warned.clear()  # as in a process that has just started
     sources._loaded.clear()
-    argv = ["eval", "--env", "mbpp_v0", "--policy", "oracle", "--tasks", 2, "--json"]
+    argv = ["eval", "--env", "mbpp_v0", "--policy", "expert", "--tasks", 2, "--json"]
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)  # that the sample is played would be wrong
         said = llmzoo(*argv)
@@ -135,7 +135,7 @@ def test_a_run_folder_brings_its_environment(llmzoo, tmp_path):
 
 
 def test_what_is_kept_by_the_command(llmzoo, tmp_path):
-    asked = ("eval", "--env", "sudoku_v0", "--policy", "amateur", "--tasks", 4, "--samples", 2)
+    asked = ("eval", "--env", "sudoku_v0", "--policy", "noisy_expert", "--tasks", 4, "--samples", 2)
     out = ("--out", tmp_path / "kept", "--quiet")
     result = json.loads(llmzoo(*asked, *out, "--json").out)
     assert result["pass_at"].keys() == {"1", "2"}
@@ -152,34 +152,34 @@ def test_what_is_kept_by_the_command(llmzoo, tmp_path):
 
 def test_policies_of_single_agents(llmzoo):
     argv = ["eval", "sudoku_v0", "--tasks", 4, "--env.max_turns", 1, "--json"]
-    mixed = llmzoo(*argv, "--agent.planner_1.policy", "silent", "--others", "oracle")
+    mixed = llmzoo(*argv, "--agent.planner_1.policy", "silent", "--others", "expert")
     assert mixed.code == 0, mixed.err
     result = json.loads(mixed.out)
-    assert result["policy"] == "proposer_0: oracle, planner_1: silent"
+    assert result["policy"] == "proposer_0: expert, planner_1: silent"
     assert result["success"] == 0.0  # the planner's board counts
     # the proposer's legal, right and well-formed board is rewarded; silence is not
     assert result["mean_return"]["proposer_0"] == pytest.approx(1.0)
     assert result["mean_return"]["planner_1"] <= 0.0
-    other = llmzoo(*argv, "--policy", "silent", "--agent.planner_1.policy", "oracle")
+    other = llmzoo(*argv, "--policy", "silent", "--agent.planner_1.policy", "expert")
     assert json.loads(other.out)["success"] == 1.0
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["--agent.planner_9.policy", "oracle"], "unknown agent 'planner_9'"),
+        (["--agent.planner_9.policy", "expert"], "unknown agent 'planner_9'"),
         (
-            ["--others", "oracle"],
+            ["--others", "expert"],
             "--others plays the agents that --agent.NAME.policy does not name",
         ),
         (
-            ["--others", "oracle", "--agent.planner_1.policy", "silent", "--policy", "oracle"],
+            ["--others", "expert", "--agent.planner_1.policy", "silent", "--policy", "expert"],
             "without --policy",
         ),
-        (["--agent.planner_1.policy", "human", "--others", "oracle"], "use llmzoo play"),
-        (["--agent.planner_1.frozen", "true", "--policy", "oracle"], "no agent learns here"),
-        (["--agent.planner_1.temperature", "0.5", "--policy", "oracle"], "does not sample"),
-        (["--agent.planner_1", "oracle"], "must name a setting"),
+        (["--agent.planner_1.policy", "human", "--others", "expert"], "use llmzoo play"),
+        (["--agent.planner_1.frozen", "true", "--policy", "expert"], "no agent learns here"),
+        (["--agent.planner_1.temperature", "0.5", "--policy", "expert"], "does not sample"),
+        (["--agent.planner_1", "expert"], "must name a setting"),
     ],
 )
 def test_what_single_agents_cannot_have(llmzoo, given, told):
@@ -194,13 +194,13 @@ def test_a_folder_that_cannot_be_made_is_one_line(llmzoo, monkeypatch, tmp_path)
 
     monkeypatch.setattr("pathlib.Path.mkdir", refuses)
     out = tmp_path / "x"
-    said = llmzoo("eval", "sudoku_v0", "--policy", "oracle", "--tasks", 1, "--quiet", "--out", out)
+    said = llmzoo("eval", "sudoku_v0", "--policy", "expert", "--tasks", 1, "--quiet", "--out", out)
     assert said.code == 2
     assert said.err == f"llmzoo: {out} cannot be made: choose another folder for the run\n"
 
 
 def test_the_tokens_of_a_table_are_also_those_that_endpoints_wrote():
-    found = evaluate("sudoku_v0", "amateur", tasks=2).to_dict()
+    found = evaluate("sudoku_v0", "noisy_expert", tasks=2).to_dict()
     column = EVALUATION_COLUMNS.index("tokens")
     assert evaluation_row("a", {**found, "tokens": 1200})[column] == "1,200"
     usage = {"read": 9000, "written": 34}

@@ -124,7 +124,7 @@ def test_a_record_is_resumed_and_the_token_is_given(tmp_path):
         (["--agents", "a_0,a_0"], "--agents names at least one agent, each once"),
         (["--agents", "../a"], "--agents names at least one agent, each once"),
         (["--idle_s", "0"], "idle_s is above 0"),
-        (["--policy", "oracle", "--port", "0"], "'oracle' cannot answer for 'a_0'"),
+        (["--policy", "expert", "--port", "0"], "'expert' cannot answer for 'a_0'"),
         (["--policy", "tinny", "--port", "0"], "Did you mean 'tiny'"),
         (["--agent.b_1.policy", "tiny", "--port", "0"], "unknown agent 'b_1'"),
         (["--agent.a_0.temprature", "1"], "Did you mean 'temperature'"),

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-PLAYERS = ("oracle", "amateur", "random")
+PLAYERS = ("expert", "noisy_expert", "random")
 
 
 @pytest.mark.slow
@@ -32,7 +32,7 @@ def test_a_table_and_its_files(llmzoo, tmp_path):
     }
     table = (tmp_path / "l" / "table.md").read_text()
     assert "6 deals, each played twice by every pair" in table
-    assert "| oracle | +" in table
+    assert "| expert | +" in table
     before = {p: p.read_bytes() for p in (tmp_path / "l").iterdir() if p.is_file()}
     again = llmzoo(*command, "--json")
     assert {p: p.read_bytes() for p in before} == before
@@ -103,25 +103,40 @@ def test_runs_of_several_settings(llmzoo, runs, tmp_path):
     ("options", "match"),
     [
         ([], "name at least two players, or a run folder: llmzoo league PLAYER"),
-        (["oracle", "--env", "kuhn_poker_v0"], "oracle alone: name more, such as oracle"),
-        (["oracle", "amateur"], "give --env ID: there is no run"),
-        (["oracle", "amateur", "--env", "kuhn_pokr_v0"], "Did you mean 'kuhn_poker_v0'?"),
-        (["oracle", "amateur", "--env", "kuhn_poker_v0"], "give --out FOLDER"),
-        (["oracle", "amatuer", "--env", "kuhn_poker_v0", "--out", "l"], "Did you mean 'amateur'?"),
+        (["expert", "--env", "kuhn_poker_v0"], "expert alone: name more, such as expert"),
+        (["expert", "noisy_expert"], "give --env ID: there is no run"),
+        (["expert", "noisy_expert", "--env", "kuhn_pokr_v0"], "Did you mean 'kuhn_poker_v0'?"),
+        (["expert", "noisy_expert", "--env", "kuhn_poker_v0"], "give --out FOLDER"),
         (
-            ["oracle", "amateur", "--env", "relay_v0", "--out", "l"],
+            ["expert", "noisy_expart", "--env", "kuhn_poker_v0", "--out", "l"],
+            "Did you mean 'noisy_expert'?",
+        ),
+        (
+            ["expert", "noisy_expert", "--env", "relay_v0", "--out", "l"],
             "two agents, and relay_v0 has 3",
         ),
-        (["oracle", "amateur", "--env", "kuhn_poker_v0", "--env.trys", "1"], "'tries'"),
-        (["oracle", "amateur", "--env", "kuhn_poker_v0", "--env.split", "test"], "use --split"),
-        (["a/opponents", "oracle", "--env", "kuhn_poker_v0", "--out", "l"], "a/opponents"),
+        (["expert", "noisy_expert", "--env", "kuhn_poker_v0", "--env.trys", "1"], "'tries'"),
         (
-            ["oracle", "amateur", "--env", "kuhn_poker_v0", "--deals", "1", "--out", "l"],
+            ["expert", "noisy_expert", "--env", "kuhn_poker_v0", "--env.split", "test"],
+            "use --split",
+        ),
+        (["a/opponents", "expert", "--env", "kuhn_poker_v0", "--out", "l"], "a/opponents"),
+        (
+            ["expert", "noisy_expert", "--env", "kuhn_poker_v0", "--deals", "1", "--out", "l"],
             "at least 2",
         ),
-        (["oracle", "amateur", "--snapshots", "one"], "--snapshots must be a whole number"),
+        (["expert", "noisy_expert", "--snapshots", "one"], "--snapshots must be a whole number"),
         (
-            ["oracle", "amateur", "--env", "kuhn_poker_v0", "--temperature", "1", "--out", "l"],
+            [
+                "expert",
+                "noisy_expert",
+                "--env",
+                "kuhn_poker_v0",
+                "--temperature",
+                "1",
+                "--out",
+                "l",
+            ],
             "sampling would have no effect",
         ),
     ],

@@ -9,7 +9,7 @@ from llmzoo.cli import COMMANDS
 HEAVY = ("torch", "transformers", "datasets", "trl", "peft", "accelerate", "matplotlib")
 QUICK = ["train --help", "train --learner grppo", "eval --env sudoku_v0 --env.sise 4"]
 HELP = ["--help", *(f"{name} --help" for name in COMMANDS)]
-PLAY = ["eval --env sudoku_v0 --policy oracle --tasks 2", "list --json"]
+PLAY = ["eval --env sudoku_v0 --policy expert --tasks 2", "list --json"]
 MISTAKES = [
     "train --learnr grpo",
     "train --steps many",

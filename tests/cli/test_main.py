@@ -27,10 +27,10 @@ def test_version(llmzoo):
     [
         ("evla", "'eval'"),
         ("list --jsn", "'--json'"),
-        ("eval --env sudko_v0 --policy oracle", "'sudoku_v0'"),
-        ("eval --env sudoku_v0 --policy orcale", "'oracle'"),
-        ("eval --env sudoku_v0 --policy oracle --taks 3", "'--tasks'"),
-        ("eval --env sudoku_v0 --policy oracle --env.siz 9", "'size'"),
+        ("eval --env sudko_v0 --policy expert", "'sudoku_v0'"),
+        ("eval --env sudoku_v0 --policy exprt", "'expert'"),
+        ("eval --env sudoku_v0 --policy expert --taks 3", "'--tasks'"),
+        ("eval --env sudoku_v0 --policy expert --env.siz 9", "'size'"),
         ("train --learner at_gpro", "'at_grpo'"),
         ("train --learner.group_siz 8", "'group_size'"),
         ("train --policies planer_1", "'planner_1'"),
@@ -59,7 +59,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
         ("eval --env sudoku_v0 --env.split train", "use --split"),
         ("eval --env sudoku_v0 --env.source nowhere.jsonl", "nowhere.jsonl"),
         ("eval --env sudoku_v0 --policy human", "llmzoo play"),
-        ("eval --env sudoku_v0 --policy oracle --tasks 0", "tasks must be at least 1"),
+        ("eval --env sudoku_v0 --policy expert --tasks 0", "tasks must be at least 1"),
         ("eval --config nowhere.yaml", "nowhere.yaml: No such file"),
         ("eval --env sudoku_v0 --policy tiny --temperature 0", "temperature is 0.0001 to 100"),
         ("train --steps 0", "at least 1"),
@@ -78,7 +78,7 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(llmzoo, argv, near):
         ("train --out here --resume there", "different folders"),
         ("bench --seeds one", "must be integers"),
         ("bench --learners magrpo,ippo --learner.group_size 2", "option of learner 'ippo'"),
-        ("play sudoku_v0 --policy oracle --human planner_1", "exclude each other"),
+        ("play sudoku_v0 --policy expert --human planner_1", "exclude each other"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(llmzoo, argv, reason):
@@ -172,7 +172,7 @@ def test_a_short_name_of_the_field_is_understood(llmzoo):
 def test_a_key_that_stands_twice_is_named(llmzoo, tmp_path, text, key):
     path = tmp_path / "eval.yaml"
     path.write_text(text)
-    said = llmzoo("eval", "--config", path, "--policy", "oracle", "--json")
+    said = llmzoo("eval", "--config", path, "--policy", "expert", "--json")
     assert said.code == 2
     assert f"{key!r} stands twice" in said.err
     assert "is not YAML" not in said.err
@@ -184,5 +184,5 @@ def test_keys_of_merged_mappings_may_be_overridden(llmzoo, tmp_path):
         "env: sudoku_v0\nenv_args: &a {num_agents: 1, max_turns: 2}\n"
         "chat_template_args: {b: &b {<<: *a, max_turns: 1}, c: {<<: *b, num_agents: 2}, d: {<<: *b}}\n"
     )
-    said = llmzoo("eval", "--config", path, "--policy", "oracle", "--json", "--tasks", 1)
+    said = llmzoo("eval", "--config", path, "--policy", "expert", "--json", "--tasks", 1)
     assert "stands twice" not in said.err

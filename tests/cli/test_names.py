@@ -61,7 +61,7 @@ def test_an_empty_list():
 
 def test_all_tasks_of_a_generator_are_refused_alike(llmzoo, tmp_path):
     for argv in (
-        ["eval", "sudoku_v0", "--policy", "oracle", "--tasks", "all"],
+        ["eval", "sudoku_v0", "--policy", "expert", "--tasks", "all"],
         ["collect", "sudoku_v0", "--tasks", "all", "--out", tmp_path / "x.jsonl"],
         ["train", "sudoku_v0", "--tasks", "all", "--out", tmp_path / "run"],
         ["validate", "sudoku_v0", "--tasks", "all"],

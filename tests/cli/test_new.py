@@ -109,7 +109,7 @@ def test_it_says_what_was_written_and_what_to_do_next(llmzoo, tmp_path, monkeypa
         "next:",
         "  cd games",
     ]
-    assert "  llmzoo play river_run:RiverRun --policy oracle" in said.out
+    assert "  llmzoo play river_run:RiverRun --policy expert" in said.out
     assert (
         '= {**TextEnv.metadata, "name": "river_run_v0"}'
         in (tmp_path / "games" / "river_run.py").read_text()

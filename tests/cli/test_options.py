@@ -175,7 +175,7 @@ def test_a_source_that_was_asked_for_is_the_only_one_that_is_tried(llmzoo, monke
     asked = []
     monkeypatch.setattr(sources, "_loaded", {})
     monkeypatch.setattr(hub_sets, "load_records", lambda *args: asked.append(args) or iter(()))
-    said = llmzoo("play", "mbpp_v0", "--policy", "oracle", "--source", "sample")
+    said = llmzoo("play", "mbpp_v0", "--policy", "expert", "--source", "sample")
     assert said.code == 0
     assert asked == []
 

@@ -14,7 +14,7 @@ from llmzoo.policies.base import ScriptedPolicy
 def solution(task: int) -> str:
     env = package.make("sudoku_v0")
     env.reset(seed=0, options={"task": task})
-    return package.oracle(env)()
+    return package.scripted_expert(env)()
 
 
 def test_a_person_takes_an_agent(llmzoo, monkeypatch):
@@ -22,26 +22,26 @@ def test_a_person_takes_an_agent(llmzoo, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     said = llmzoo(*["play", "sudoku_v0", "--human", "planner_1", "--task", "3", "--seed", "1"])
     assert said.code == 0
-    assert "--- proposer_0 (oracle) ---" in said.out
+    assert "--- proposer_0 (expert) ---" in said.out
     assert "You are the planner." in said.out  # the person's own prompt
     assert "planner_1: malformed: " in said.out
     assert "reward of planner_1: +2.000" in said.out
     assert "team +1.000" in said.out
     assert solution(3) in said.out
     assert "\nsolved\n" in said.out
-    # the oracle's plan was right in both rounds; the person's second answer too
+    # the expert's plan was right in both rounds; the person's second answer too
     assert "returns: proposer_0 2.000, planner_1 2.000" in said.out
 
 
 def test_the_first_agent_unless_told(llmzoo, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     said = llmzoo("play", "sudoku_v0", "--env.prompt", "terse")
-    assert "--- planner_1 (oracle) ---" in said.out
+    assert "--- planner_1 (expert) ---" in said.out
     assert "proposer_0: malformed" in said.out
     assert "\nsolved\n" in said.out
 
 
-@pytest.mark.parametrize("policy", ["amateur", "random"])
+@pytest.mark.parametrize("policy", ["noisy_expert", "random"])
 def test_a_policy_plays_all_agents(llmzoo, policy):
     said = llmzoo("play", "--env", "plan_path_v0", "--policy", policy, "--env.max_turns", 2)
     assert said.code == 0
@@ -60,11 +60,11 @@ def test_a_model_beside_a_person(llmzoo, model_folder, monkeypatch):
 
 def test_boards_are_drawn_in_colour_where_colours_are_shown(llmzoo, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
-    plain = llmzoo("play", "plan_path_v0", "--policy", "oracle").out
+    plain = llmzoo("play", "plan_path_v0", "--policy", "expert").out
     assert "\x1b" not in plain
     assert "\nIts simulation: goal reached" in plain
     monkeypatch.setenv("FORCE_COLOR", "1")
-    drawn = llmzoo("play", "plan_path_v0", "--policy", "oracle").out
+    drawn = llmzoo("play", "plan_path_v0", "--policy", "expert").out
     env = package.make("plan_path_v0").unwrapped
     env.reset(seed=0)
     start = terminal.render_coloured(env.picture())
@@ -77,7 +77,7 @@ def test_boards_are_drawn_in_colour_where_colours_are_shown(llmzoo, monkeypatch)
     assert env.board() in plain
     assert env.board() not in drawn
     monkeypatch.setenv("NO_COLOR", "1")
-    assert llmzoo("play", "plan_path_v0", "--policy", "oracle").out == plain
+    assert llmzoo("play", "plan_path_v0", "--policy", "expert").out == plain
 
 
 def test_a_person_sees_boards_and_a_policy_reads_text(llmzoo, monkeypatch):
@@ -105,7 +105,7 @@ def watched(respond, read):
 
 def test_an_episode_is_recorded(llmzoo, tmp_path):
     film = tmp_path / "play.gif"
-    argv = ["play", "sokoban_v0", "--policy", "oracle", "--seed", 3, "--record", film]
+    argv = ["play", "sokoban_v0", "--policy", "expert", "--seed", 3, "--record", film]
     said = llmzoo(*argv)
     assert said.code == 0, said.err
     assert f"recorded in {film}" in said.out
@@ -133,7 +133,7 @@ def test_an_episode_is_recorded(llmzoo, tmp_path):
 )
 def test_records_that_cannot_be_made(llmzoo, argv, reason, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = llmzoo("play", *argv, "--policy", "oracle")
+    said = llmzoo("play", *argv, "--policy", "expert")
     assert said.code != 0
     assert reason in said.err
     assert "---" not in said.out  # nothing has been played
@@ -152,17 +152,17 @@ def test_what_a_model_writes_moves_no_cursor(llmzoo, monkeypatch):
         return dict.fromkeys(agents, ScriptedPolicy(lambda request: RAW, "raw"))
 
     monkeypatch.setattr(play, "_agent_policies", agents)
-    out = llmzoo("play", "--env", "debate_v0", "--policy", "oracle").out  # each reads the other
+    out = llmzoo("play", "--env", "debate_v0", "--policy", "expert").out  # each reads the other
     assert r"1\x1b[2J\x1b]52;c;aGk=\x07 \u202e \x9b31m \ud800" in out
     assert all(c.isprintable() or c == "\n" for c in out)
 
 
 def test_agents_with_policies_of_their_own(llmzoo, monkeypatch):
     argv = ["play", "sudoku_v0", "--env.max_turns", 1, "--task", 3]
-    watched = llmzoo(*argv, "--policy", "silent", "--agent.planner_1.policy", "oracle")
+    watched = llmzoo(*argv, "--policy", "silent", "--agent.planner_1.policy", "expert")
     assert watched.code == 0, watched.err
     assert "--- proposer_0 (silent) ---" in watched.out
-    assert "--- planner_1 (oracle) ---" in watched.out
+    assert "--- planner_1 (expert) ---" in watched.out
     # a person takes the first agent that no policy plays
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{solution(3)}\n\n"))
     played = llmzoo(*argv, "--agent.proposer_0.policy", "silent")
@@ -171,8 +171,8 @@ def test_agents_with_policies_of_their_own(llmzoo, monkeypatch):
 
 
 def test_an_agent_is_played_by_one(llmzoo):
-    said = llmzoo("play", "sudoku_v0", "--human", "planner_1", "--agent.planner_1.policy", "oracle")
+    said = llmzoo("play", "sudoku_v0", "--human", "planner_1", "--agent.planner_1.policy", "expert")
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "planner_1 is played by oracle" in said.err
-    said = llmzoo("play", "sudoku_v0", "--policy", "oracle", "--others", "silent")
+    assert "planner_1 is played by expert" in said.err
+    said = llmzoo("play", "sudoku_v0", "--policy", "expert", "--others", "silent")
     assert "--others and --policy exclude each other" in said.err

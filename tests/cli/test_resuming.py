@@ -100,6 +100,6 @@ def test_a_folder_chooses_no_key(resume, monkeypatch):
 
 
 def test_a_function_is_named_in_words(capsys):
-    argv = ["eval", "--env", "debate_v0", "--policy", "oracle", "--env.judge", "llm"]
+    argv = ["eval", "--env", "debate_v0", "--policy", "expert", "--env.judge", "llm"]
     assert main(argv) == 2
     assert "'judge' must be one of rules, endpoint or a function" in capsys.readouterr().err

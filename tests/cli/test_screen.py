@@ -10,7 +10,7 @@ def test_a_board_is_printed_once_until_it_changes(llmzoo):
     env = package.make("sokoban_v0")
     env.reset(seed=0)
     start = env.unwrapped.board()
-    said = llmzoo("play", "sokoban_v0", "--policy", "oracle").out
+    said = llmzoo("play", "sokoban_v0", "--policy", "expert").out
     assert said.count(start) == 1  # in the proposer's prompt
     assert said.count(SHOWN_BOARD) == 1  # in the planner's, who reads the same
     env.step(env.unwrapped.expert("proposer_0"))
@@ -19,7 +19,7 @@ def test_a_board_is_printed_once_until_it_changes(llmzoo):
 
 
 def test_a_prompt_is_not_printed_again_after_an_answer(llmzoo):
-    said = llmzoo("play", "coop_functions_v0", "--policy", "oracle", "--source", "sample").out
+    said = llmzoo("play", "coop_functions_v0", "--policy", "expert", "--source", "sample").out
     assert said.count("You are a helper.") == 1
 
 

@@ -141,7 +141,7 @@ FROZEN = {"policies": "separate", "agent_args": {"planner_1": {"frozen": True}}}
             {"policies": "separate"},
             "apart, and policies='lora' starts from one",
         ),
-        ({"policies": "planner_1", "others": "orcale"}, {}, "Did you mean 'oracle'?"),
+        ({"policies": "planner_1", "others": "exprt"}, {}, "Did you mean 'expert'?"),
         ({}, {"learner": "grpo"}, "--learner has no effect with stages"),
         ({}, {"resume": "somewhere"}, "repeat the same command"),
         ({}, {"stages": []}, "at least one mapping"),

@@ -108,7 +108,7 @@ def test_from_a_file_with_learner_options_and_one_agent(
     run = tmp_path / "runs" / "plan_path_v0-magrpo-0"
     saved = json.loads((run / "config.json").read_text())
     assert saved["learner_args"] == {"group_size": 2, "entropy": 0.01}
-    # the proposer's agent is the oracle's again
+    # the proposer's agent is the expert's again
     argv = ["eval", "--env", "plan_path_v0", "--policy", run, "--tasks", 2, "--json"]
     result = json.loads(llmzoo(*argv, "--env.max_turns", 1).out)
     assert result["mean_return"]["proposer_0"] >= 1.0

@@ -82,7 +82,7 @@ def write(path, records):
 
 
 def measured(llmzoo, env, source, *more):
-    argv = ["eval", "--env", env, "--source", source, "--policy", "oracle", "--json"]
+    argv = ["eval", "--env", env, "--source", source, "--policy", "expert", "--json"]
     said = llmzoo(*argv, "--split", "all", "--tasks", "all", *more)
     assert said.code == 0, said.err
     return json.loads(said.out)
@@ -123,7 +123,7 @@ def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
     )
     ids = {}
     for split in ("train", "test", "all"):
-        argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "oracle", "--json"]
+        argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "expert", "--json"]
         result = json.loads(llmzoo(*argv, "--split", split, "--tasks", "all", "--seed", 5).out)
         assert result["tasks"] == result["split_tasks"] == len(result["ids"])
         ids[split] = result["ids"]
@@ -134,7 +134,7 @@ def test_a_file_is_cut_into_splits_without_a_task_in_both(llmzoo, tmp_path):
 
 def test_a_part_says_of_how_many_it_is(llmzoo, tmp_path):
     source = write(tmp_path / "set.jsonl", sample(gsm8k)[:40])
-    argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "oracle", "--split", "all"]
+    argv = ["eval", "--env", "gsm8k_v0", "--source", source, "--policy", "expert", "--split", "all"]
     result = json.loads(llmzoo(*argv, "--tasks", 3, "--json").out)
     assert (result["tasks"], result["split_tasks"]) == (3, 40)
     assert "3 of 40 (all)" in llmzoo(*argv, "--tasks", 3).out
@@ -151,13 +151,13 @@ def test_one_task_that_is_in_another_split(llmzoo, tmp_path):
 
 def llmzoo_evaluates_one(source):
     result = llmzoo_package.evaluate(
-        "gsm8k_v0", "oracle", tasks="all", split="all", env_args={"source": source}
+        "gsm8k_v0", "expert", tasks="all", split="all", env_args={"source": source}
     )
     return result.tasks == result.split_tasks == 1
 
 
 def test_a_generator_has_no_whole_set(llmzoo):
-    said = llmzoo("eval", "--env", "sudoku_v0", "--policy", "oracle", "--tasks", "all")
+    said = llmzoo("eval", "--env", "sudoku_v0", "--policy", "expert", "--tasks", "all")
     assert said.code == 2
     assert "sudoku_v0 makes tasks without end: give a number" in said.err
     assert llmzoo("eval", "--env", "sudoku_v0", "--tasks", "most").code == 2
@@ -173,7 +173,7 @@ def test_shipped_sets_have_no_file(llmzoo):
 def test_own_tasks_of_tool_use(llmzoo, tmp_path):
     asked = [{"id": n, "question": f"What is {n}?", "answer": n} for n in (3, 1, 2)]
     source = write(tmp_path / "tasks.jsonl", asked)
-    argv = ["eval", "--env", "tool_use_v0", "--env.tasks", source, "--policy", "oracle", "--json"]
+    argv = ["eval", "--env", "tool_use_v0", "--env.tasks", source, "--policy", "expert", "--json"]
     result = json.loads(llmzoo(*argv, "--split", "all", "--tasks", "all").out)
     assert (result["ids"], result["split_tasks"]) == (["3", "1", "2"], 3)
 
@@ -189,7 +189,7 @@ def test_bad_records_are_named_and_can_be_skipped(llmzoo, tmp_path):
     ]
     path = tmp_path / "set.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    argv = ["eval", "--env", "gsm8k_v0", "--source", path, "--policy", "oracle", "--split", "all"]
+    argv = ["eval", "--env", "gsm8k_v0", "--source", path, "--policy", "expert", "--split", "all"]
     said = llmzoo(*argv, "--tasks", "all")
     assert said.code == 2
     assert said.err.splitlines()[-1].endswith(f"{path}:2: field 'answer' is missing")
@@ -216,7 +216,7 @@ def test_collect_leaves_tasks_without_a_known_solution_out(llmzoo, tmp_path):
     records = [{**record, "task_id": n} for n, record in enumerate(SETS["coop_humaneval_v0"]())]
     del records[2]["canonical_solution"]
     source = write(tmp_path / "set.jsonl", records)
-    argv = ["collect", "--env", "coop_humaneval_v0", "--source", source, "--policy", "oracle"]
+    argv = ["collect", "--env", "coop_humaneval_v0", "--source", source, "--policy", "expert"]
     out = tmp_path / "rows.jsonl"
     said = llmzoo(*argv, "--split", "all", "--tasks", "all", "--out", out, "--json")
     result = json.loads(said.out)
@@ -243,7 +243,15 @@ def test_calls_for_which_no_value_is_accepted(llmzoo, tmp_path, accepted):
     records = [live_simple(accepted), *bfcl.PUBLIC_SET.sample_records()[:2]]
     result = measured(llmzoo, "bfcl_v0", write(tmp_path / "set.json", records))
     assert (result["solved"], result["no_solution"]) == ("011", ["live_simple_1-1-0"])
-    argv = ["eval", "--env", "bfcl_v0", "--source", tmp_path / "set.json", "--policy", "amateur"]
+    argv = [
+        "eval",
+        "--env",
+        "bfcl_v0",
+        "--source",
+        tmp_path / "set.json",
+        "--policy",
+        "noisy_expert",
+    ]
     assert llmzoo(*argv, "--split", "all", "--tasks", "all", "--json").code == 0
 
 
@@ -306,7 +314,7 @@ def test_numbers_of_a_split_of_an_unreachable_set_are_still_refused(llmzoo, monk
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        said = llmzoo("eval", "--env", "gsm8k_v0", "--policy", "oracle", "--tasks", "all")
+        said = llmzoo("eval", "--env", "gsm8k_v0", "--policy", "expert", "--tasks", "all")
     assert said.code == 2
     assert "--source sample" in said.err
 
@@ -326,7 +334,7 @@ def test_records_of_a_kind_that_is_not_played_are_counted(llmzoo, tmp_path):
 def test_an_episode_of_the_task_with_an_id(llmzoo, tmp_path):
     records = sample(humaneval)[:3]
     source = write(tmp_path / "set.jsonl", records)
-    argv = ["play", "humaneval_v0", "--source", source, "--split", "all", "--policy", "oracle"]
+    argv = ["play", "humaneval_v0", "--source", source, "--split", "all", "--policy", "expert"]
     said = llmzoo(*argv, "--task", records[2]["task_id"])
     assert said.code == 0, said.err
     assert f"def {records[2]['entry_point']}(" in said.out

@@ -42,7 +42,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
     "sft": ("sft", {"batch_size": 3, "epochs": 2, "mode": "mix"}, "separate"),
     "dpo": ("dpo", {"rounds": 2, "batch_size": 4, **BOUND}, "separate"),
     "madpo": ("madpo", {"rounds": 0}, "separate"),
-    "gdpo": ("magrpo", {"normalize": "parts", "whiten": True}, "separate"),
+    "gdpo": ("magrpo", {"normalize": "components", "whiten": True}, "separate"),
     "opd": ("opd", {"reward_weight": 0.5, "group_size": 2}, "shared"),
     "opd_jsd": ("opd", {"loss": "jsd", "group_size": 2}, "separate"),
     "opd_lora": ("opd", {"loss": "jsd", "beta": 1.0}, "lora"),

@@ -58,19 +58,19 @@ def test_pages_show_the_log(id):
 
 def test_a_row_can_be_played_again():
     """Scripted players are exact."""
-    (row,) = [r for r in ROWS if (r["env"], r["policy"]) == ("plan_path_v0", "amateur")]
-    again = llmzoo.evaluate("plan_path_v0", "amateur", tasks=20).to_dict()
+    (row,) = [r for r in ROWS if (r["env"], r["policy"]) == ("plan_path_v0", "noisy_expert")]
+    again = llmzoo.evaluate("plan_path_v0", "noisy_expert", tasks=20).to_dict()
     assert again["solved"] == row["solved"][:20]
     assert again["returns"] == {agent: xs[:20] for agent, xs in row["returns"].items()}
 
 
 def test_a_table_in_numbers():
     row = {
-        **{"env": "x_v0", "policy": "amateur", "tasks": 4, "split_tasks": 9, "success": 0.5},
+        **{"env": "x_v0", "policy": "noisy_expert", "tasks": 4, "split_tasks": 9, "success": 0.5},
         **{"success_ci95": [0.15, 0.85], "tokens": 12, "mean_return": {"a_0": 1.0}},
         "return_ci95": {"a_0": [0.5, 1.5]},
     }
     head, rule, line = baselines.table("x_v0", [row]).splitlines()
     assert head == "| player | tasks | success | return of `a_0` | tokens a task |"
     assert rule == "|---|---|---|---|---|"
-    assert line == "| amateur | 4 of 9 | 50.0% [15.0%, 85.0%] | 1.00 [0.50, 1.50] | 3 |"
+    assert line == "| noisy_expert | 4 of 9 | 50.0% [15.0%, 85.0%] | 1.00 [0.50, 1.50] | 3 |"

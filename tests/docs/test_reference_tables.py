@@ -26,7 +26,7 @@ def test_each_table_has_rows_for_every_environment(tables):
         assert list(tables.split_table(PAGE, name)[1]) == list(llmzoo.list_envs()), name
 
 
-def test_no_agent_is_flat_and_no_degenerate_policy_is_above_the_amateur(tables):
+def test_no_agent_is_flat_and_no_degenerate_policy_is_above_the_noisy_expert(tables):
     groups = tables.split_table(PAGE, "groups")[1]
     assert [rows for rows in groups.values() if " 0%" in "".join(rows)] == []
     degenerate = tables.split_table(PAGE, "degenerate")[1]

@@ -85,7 +85,7 @@ NOT_RUN = {
         (
             "llmzoo train --env reasoning_gym:chain_sum --env.num_agents 2 --learner at_grpo --model tiny "
             "--steps 20 --out runs/sums",
-            "llmzoo eval --env textarena:KuhnPoker-v0 --policy amateur --tasks 20",
+            "llmzoo eval --env textarena:KuhnPoker-v0 --policy noisy_expert --tasks 20",
             "llmzoo play openspiel:leduc_poker",
             "llmzoo info reasoning_gym:chain_sum",
             "llmzoo list --installed",

@@ -143,7 +143,7 @@ def test_accumulated_parts_give_the_same_gradient_as_one_pass():
     ]
     results = []
     for tokens in (1000, 7, 1):  # at 7 the first two are apart, at 1 every answer is
-        engine = an_engine("magrpo", tokens_at_once=tokens)
+        engine = an_engine("magrpo", microbatch_tokens=tokens)
         engine.update(batch(*groups), seed=0)
         results.append([p.grad.clone() for p in engine.policies["policy"].model.parameters()])
     for a, b, c in zip(*results, strict=True):

@@ -35,7 +35,7 @@ def an_engine(folder, arrangement="shared", name="at_grpo", **options):
         ["writer_0", "writer_1"],
         arrangement,
         model=folder,
-        others="oracle",
+        others="expert",
         sampling=Sampling(max_new_tokens=3),
     )
     cls = learner_class(name)

@@ -44,14 +44,14 @@ def ending(seed, **totals):
         ("uniform", {"every": "two"}, "whole number"),
         ("uniform", {"size": 2.5}, "whole number"),
         ("uniform", {"size": 0}, "at least 1"),
-        ("uniform", {"at_once": True}, "whole number"),
+        ("uniform", {"per_iteration": True}, "whole number"),
         ("uniform", {"scripted": 3}, "list"),
         ("uniform", {"share": 0}, "above 0"),
         ("uniform", {"share": "half"}, "above 0"),
         ("uniform", {"gate": "often"}, "win rate"),
         ("uniform", {"gate": 2}, "win rate"),
-        ("uniform", {"scripted": ["orakle"]}, "oracle"),
-        ("uniform", {"scripted": "oracle"}, "list"),
+        ("uniform", {"scripted": ["expart"]}, "expert"),
+        ("uniform", {"scripted": "expert"}, "list"),
         ("fictitious", {"size": 3}, "leave out size"),
     ],
 )
@@ -93,13 +93,13 @@ def test_how_likely_each_member_is_drawn(tmp_path):
 
 
 def test_one_agent_learns_in_an_episode_against_an_opponent(tmp_path):
-    members = pool(tmp_path, share=0.75, scripted=("amateur",))
+    members = pool(tmp_path, share=0.75, scripted=("noisy_expert",))
     members.begin(0, 7)
     drawn = Counter(members.matchup(seed) for seed in range(4_000))
     assert drawn[None] / 4_000 == pytest.approx(0.25, abs=0.03)
     against = Counter(place for place in drawn.elements() if place is not None)
     assert {agent for agent, _ in against} == set(AGENTS)
-    assert {member for _, member in against} <= {"amateur", "000000"}
+    assert {member for _, member in against} <= {"noisy_expert", "000000"}
     first = sum(count for (agent, _), count in against.items() if agent == "player_0")
     assert first / sum(against.values()) == pytest.approx(0.5, abs=0.04)
     for seed in range(50):
@@ -140,7 +140,7 @@ def test_a_copy_stays_what_it_was(tmp_path):
 
 
 def test_games_are_counted_for_the_agent_that_learns(tmp_path):
-    members = pool(tmp_path, scripted=("oracle",), every=100)
+    members = pool(tmp_path, scripted=("expert",), every=100)
     members.records.pop("000000", None)
     members.begin(1, 5)  # no copy: only the scripted player
     seeds = range(6)
@@ -152,7 +152,7 @@ def test_games_are_counted_for_the_agent_that_learns(tmp_path):
     ]
     told = members.record(Batch(endings=tuple(endings)))
     assert told == {"opponents": 1.0, "win_rate": pytest.approx(3.5 / 6)}
-    assert members.records["oracle"] == MatchRecord(games=6, won=3.5)
+    assert members.records["expert"] == MatchRecord(games=6, won=3.5)
 
 
 def other(agent):
@@ -181,7 +181,7 @@ def test_scripted_players_can_play_alone(tmp_path):
     members = pool(tmp_path, every=2, size=0, scripted=("random",))
     for step in range(5):
         members.begin(step, step)
-        assert members._drawn == ["random"] * members.args.at_once
+        assert members._drawn == ["random"] * members.args.per_iteration
     assert list(members.records) == ["random"]
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["000000", "000002", "000004"]
 
@@ -195,7 +195,7 @@ SETTINGS = {
     "env": "tiny_hanabi_v0",
     "env_args": {"prompt": "terse"},
     "opponents": "prioritized",
-    "opponents_args": {"every": 2, "at_once": 2, "scripted": ["amateur"]},
+    "opponents_args": {"every": 2, "per_iteration": 2, "scripted": ["noisy_expert"]},
     "episodes_per_step": 6,
     "eval_tasks": 2,
     "checkpoint_every": 3,
@@ -221,7 +221,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(learner, tmp_path):
     ]
     told = [json.loads((end / "opponents.json").read_text()) for end in ends]
     assert told[0] == told[1]
-    assert set(told[0]) == {"amateur", "000000", "000002", "000004"}
+    assert set(told[0]) == {"noisy_expert", "000000", "000002", "000004"}
     assert sum(games for games, _ in told[0].values()) >= 36
     for name in ("000000", "000002", "000004"):
         same(*(tmp_path / run / "opponents" / name for run in ("whole", "parts")))
@@ -245,7 +245,7 @@ def test_copies_of_adapters_are_adapters(tmp_path):
         out=tmp_path / "run",
         policies=adapters,
         steps=2,
-        **{**SETTINGS, "opponents_args": {"every": 1, "at_once": 1}},
+        **{**SETTINGS, "opponents_args": {"every": 1, "per_iteration": 1}},
     )
     copy = tmp_path / "run" / "opponents" / "000001"
     assert sorted(path.name for path in copy.iterdir()) == list(AGENTS)

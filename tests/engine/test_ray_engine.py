@@ -49,7 +49,7 @@ def plan(folders):
         agents=["writer_0", "writer_1"],
         policies="shared",
         model=str(folders / "model"),
-        others="oracle",
+        others="expert",
         sampling={"max_new_tokens": 3, "stop": []},
         agent_args={},
         precision="float32",

@@ -263,7 +263,7 @@ def test_each_batch_is_played_by_weights_of_bounded_age(cluster, folder):
         agents=["writer_0", "writer_1"],
         policies="shared",
         model=folder,
-        others="oracle",
+        others="expert",
         sampling={"max_new_tokens": 3, "stop": []},
         agent_args={},
         precision="float32",

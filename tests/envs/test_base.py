@@ -107,7 +107,7 @@ def test_a_round_is_paid_to_all_at_once():
     for text in ("7", "7", "7"):
         env.step(text)
     assert env.rewards == pytest.approx(dict.fromkeys(env.agents, 2.0 - 0.1))
-    assert env.infos["agent_1"]["reward_parts"] == pytest.approx({"digits": -0.1, "team": 2.0})
+    assert env.infos["agent_1"]["reward_components"] == pytest.approx({"digits": -0.1, "team": 2.0})
     assert env.infos["agent_2"]["error"] is None
     assert set(env.terminations.values()) == {True}
     assert set(env.truncations.values()) == {False}
@@ -121,7 +121,7 @@ def test_what_others_earn_for_an_agent_is_paid_at_its_next_visit():
     env.step("all")
     assert env.agent_selection == "agent_0"
     assert env.last()[1] == pytest.approx(1 - 0.3 + 1)
-    assert env.infos["agent_0"]["reward_parts"] == pytest.approx({"digits": -0.3, "team": 2.0})
+    assert env.infos["agent_0"]["reward_components"] == pytest.approx({"digits": -0.3, "team": 2.0})
     env.step("no")
     assert env.last()[1] == pytest.approx(-0.2 + 1)  # agent_1
     env.step("no")
@@ -238,14 +238,14 @@ def test_a_closing_loop_without_a_step_is_named():
 
 def test_a_team_reward_in_named_parts():
     env = started(team_weight=2.0)
-    env.metadata["team_parts"] = ("right", "neat")
+    env.metadata["team_components"] = ("right", "neat")
     env.play_together = lambda texts: Outcome(
         team={"right": 0.5, "neat": 0.0}, local={"agent_0": {"own": 0.25}}
     )
     for text in ("1", "1", "1"):
         env.step(text)
-    assert env.infos["agent_0"]["reward_parts"] == {"own": 0.25, "right": 1.0, "neat": 0.0}
-    assert env.infos["agent_2"]["reward_parts"] == {"right": 1.0, "neat": 0.0}
+    assert env.infos["agent_0"]["reward_components"] == {"own": 0.25, "right": 1.0, "neat": 0.0}
+    assert env.infos["agent_2"]["reward_components"] == {"right": 1.0, "neat": 0.0}
     assert env.rewards == {"agent_0": 1.25, "agent_1": 1.0, "agent_2": 1.0}
 
 
@@ -261,7 +261,7 @@ def test_agents_that_do_not_share_the_teams_reward_are_not_paid_it():
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_parts'\]"),
+        (Outcome(team={"loud": 1.0}), r"team part 'loud'.*metadata\['team_components'\]"),
         (Outcome(team={"team": 1.0}, local={"agent_0": {"team": 1.0}}), "both as a team part"),
         (Outcome(team=1.0, local={"agent_0": {"team": 5.0}}), "both as a team part"),
     ],
@@ -277,7 +277,7 @@ def test_a_team_part_that_is_not_declared_or_not_the_teams_alone_is_refused(outc
 
 def test_a_team_reward_without_a_name_is_the_part_team_and_is_declared_too():
     env = started()
-    env.metadata["team_parts"] = ("score",)
+    env.metadata["team_components"] = ("score",)
     env.play_together = lambda texts: Outcome(team=1.0)
     env.step("1")
     env.step("1")
@@ -291,7 +291,7 @@ def test_what_an_info_said_stays():
     before = [dict(info) for info in held]
     env.step("all")
     assert held == before
-    assert env.infos["agent_1"]["reward_parts"] == {"team": 1.0}
+    assert env.infos["agent_1"]["reward_components"] == {"team": 1.0}
 
 
 def test_what_an_info_said_stays_when_a_round_finds_an_error():

@@ -113,13 +113,13 @@ def a_quick_expert_of_connect_four(monkeypatch):
     monkeypatch.setattr("llmzoo.envs.duels.connect_four.DEPTH", 1)
 
 
-def amateur(env, agent):
+def noisy_expert(env, agent):
     """A sloppy player's completion, the same whenever the agent reads the same."""
-    return env.unwrapped.amateur(agent, random.Random(env.observe(agent)))
+    return env.unwrapped.noisy_expert(agent, random.Random(env.observe(agent)))
 
 
 def runs_code(id, kwargs):
-    """Whether a step of the environment runs programs; those of an amateur run into time limits."""
+    """Whether a step of the environment runs programs; those of a noisy expert run into time limits."""
     return bool(llmzoo.make(id, **kwargs).unwrapped.metadata.get("slow_step"))
 
 
@@ -167,14 +167,14 @@ def test_interface(id, kwargs):
 def test_episodes(id, kwargs):
     make = partial(llmzoo.make, id, **kwargs)
     few = runs_code(id, kwargs)
-    for act in (None, amateur):
+    for act in (None, noisy_expert):
         testing.check_seeds(make, seeds=range(1 if few else 2), act=act)
         testing.check_rewards(make, episodes=3 if few else 8, act=act)
         testing.check_observations_do_not_grow(make, episodes=2 if few else 4, act=act)
         testing.check_fork(make, act=act)
-    testing.check_credit(make, episodes=3 if few else 8, act=amateur)
+    testing.check_credit(make, episodes=3 if few else 8, act=noisy_expert)
     if make().metadata.get("attempts"):
-        testing.check_attempts(make, act=amateur)
+        testing.check_attempts(make, act=noisy_expert)
 
 
 @every_form
@@ -187,7 +187,7 @@ def test_tasks(id, kwargs):
     few = runs_code(id, kwargs)
     most = 5 if few else 20 if kwargs.get("level") == "hard" else 60
     tasks = len(testing.task_ids(make(split="test"), most))
-    testing.check_oracle(partial(make, split="test"), range(tasks), best=best(id, kwargs))
+    testing.check_expert(partial(make, split="test"), range(tasks), best=best(id, kwargs))
 
 
 @every_form
@@ -200,11 +200,11 @@ def test_hostile_text(id, kwargs):
 
 @every_form
 def test_every_agent_has_groups_that_differ(id, kwargs):
-    """For an amateur's completions, under at_grpo's tree and under the joint tree."""
+    """For a noisy expert's completions, under at_grpo's tree and under the joint tree."""
     few = runs_code(id, kwargs)
     rounds = {"max_turns": 2} if few else {}
     if id in llmzoo.list_envs("coding"):
-        rounds["time_limit"] = 0.5  # some programs of an amateur never end
+        rounds["time_limit"] = 0.5  # some programs of a noisy expert never end
     testing.check_groups(
         partial(llmzoo.make, id, **{**kwargs, **rounds}), group_size=3 if few else 4
     )
@@ -215,7 +215,7 @@ def test_tasks_of_games(id):
     train = partial(llmzoo.make, id, split="train", num_agents=1)
     first = testing.task_ids(train(), 300)
     assert len(set(first)) == 300
-    testing.check_oracle(train, range(300), best=2.0)
+    testing.check_expert(train, range(300), best=2.0)
     # the same numbers have the same tasks in another environment
     assert testing.task_ids(llmzoo.make(id, prompt="terse"), 20) == first[:20]
 
@@ -281,7 +281,7 @@ def test_parallel_and_aec_form_have_the_same_rewards(id, agents):
                 aec.step(None)
                 continue
             assert infos[agent]["active_agent"] == agent
-            text = amateur(aec, agent)
+            text = noisy_expert(aec, agent)
             aec.step(text)
             _, rewards, terminations, truncations, infos = parallel.step({agent: text})
             assert dict(rewards) == aec.rewards

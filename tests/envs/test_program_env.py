@@ -23,10 +23,10 @@ from llmzoo.rollout import agent_turn_tree, joint_tree, play_episodes, run_rollo
 from llmzoo.testing import (
     check_credit,
     check_env,
+    check_expert,
     check_fork,
     check_groups,
     check_hostile_text,
-    check_oracle,
     check_rewards,
     check_seeds,
     check_text_spaces,
@@ -79,7 +79,12 @@ def sloppy(task, agent, messages, rng):
 RELAY = partial(
     llmzoo.from_program,
     relay,
-    **{"agents": ["writer_0", "checker_1"], "tasks": TASKS, "expert": scripted, "amateur": sloppy},
+    **{
+        "agents": ["writer_0", "checker_1"],
+        "tasks": TASKS,
+        "expert": scripted,
+        "noisy_expert": sloppy,
+    },
 )
 VOTE = partial(llmzoo.from_program, vote, agents=["a_0", "b_1", "c_2"], tasks=TASKS)
 
@@ -127,7 +132,7 @@ class TestRules:
 
 
 def test_experts_solve_it_and_every_agent_has_groups_that_differ():
-    check_oracle(RELAY, tasks=range(4))
+    check_expert(RELAY, tasks=range(4))
     check_groups(RELAY)
 
 
@@ -142,12 +147,12 @@ def test_calls_are_turns_and_rewards_are_paid_at_once():
     assert env.agent_selection == "checker_1"
     env.step("no")  # which is right
     assert env.rewards == {"writer_0": 0.0, "checker_1": 0.5}
-    assert env.infos["checker_1"]["reward_parts"] == {"reward": 0.5}
+    assert env.infos["checker_1"]["reward_components"] == {"reward": 0.5}
     assert env.observe("writer_0") == f"Attempt 1. Write {word} backwards."
     env.step(word[::-1])
     env.step("yes")
     assert env.rewards == {"writer_0": 1.0, "checker_1": 1.5}
-    assert env.infos["writer_0"]["reward_parts"] == {"team": 1.0}
+    assert env.infos["writer_0"]["reward_components"] == {"team": 1.0}
     assert env.infos["writer_0"]["success"] is True
     assert all(env.terminations.values())
 
@@ -163,7 +168,7 @@ def test_calls_that_are_gathered_are_answered_together():
     env.step("three")
     assert env.observe("a_0") == "They say ['three', 'one', 'two']. Which?"
     env.step(env.unwrapped.episode.row.columns["word"])
-    assert env.infos["a_0"]["reward_parts"] == {"right": 1.0}
+    assert env.infos["a_0"]["reward_components"] == {"right": 1.0}
     assert env.infos["b_1"]["success"] is True
 
 

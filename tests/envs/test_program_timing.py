@@ -336,7 +336,7 @@ def test_a_step_that_fails_leaves_no_thread():
 
 def test_a_function_that_makes_environments_is_evaluated_on_the_split():
     def ids(make, split):
-        return set(llmzoo.evaluate(make, "oracle", tasks=12, split=split).ids)
+        return set(llmzoo.evaluate(make, "expert", tasks=12, split=split).ids)
 
     assert ids(RELAY, "test")
     assert not ids(RELAY, "train") & ids(RELAY, "test")

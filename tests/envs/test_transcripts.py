@@ -43,7 +43,7 @@ def transcript(env, answers):
     lines = []
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
-        lines += [golden.paid(agent, reward, info["reward_parts"])]
+        lines += [golden.paid(agent, reward, info["reward_components"])]
         if terminated or truncated:
             lines += [f"=== {agent}: the end, success {info['success']}"]
             env.step(None)

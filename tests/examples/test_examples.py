@@ -29,7 +29,7 @@ SAYS = {
     ),
     "calculator_program.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
     "debate_program.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
-    "debate_self_play.py": ("", r"oracle [+-]\d\.\d\d, against amateur [+-]\d\.\d\d\n"),
+    "debate_self_play.py": ("", r"expert [+-]\d\.\d\d, against noisy expert [+-]\d\.\d\d\n"),
     "distributed.py": (
         "--steps 1 --episodes_per_step 2 --tasks 2",
         r"success .*, returns proposer_0 \d\.\d{5}",
@@ -46,7 +46,7 @@ SAYS = {
     "own_environment.py": ("", r"success=1\.0"),
     "own_learner.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
     "own_program.py": ("--steps 1 --tasks 2", r"success .* before, .* after"),
-    "quickstart.py": ("--tasks 5", r"oracle: success 100\.0% .*\ntiny: success "),
+    "quickstart.py": ("--tasks 5", r"expert: success 100\.0% .*\ntiny: success "),
     "several_environments.py": (
         "--steps 1 --tasks 2",
         r"sokoban_v0: .* before\nsokoban_v0: .* after",
@@ -61,7 +61,7 @@ SAYS = {
         "--steps 1 --episodes_per_step 2",
         r"tokens foretold\n(.*\n)+--- predicted\n(.*\n)+--- what",
     ),
-    "writing.py": ("", r"=== oracle\n(.*\n)+paid 2\.\d\d (.*\n)+=== tiny\n"),
+    "writing.py": ("", r"=== expert\n(.*\n)+paid 2\.\d\d (.*\n)+=== tiny\n"),
 }
 
 

@@ -14,7 +14,9 @@ from llmzoo.export.inspect_log import export_evaluation
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evals") / "e"
-    llmzoo.evaluate("math_v0", "amateur", tasks=3, samples=2, out=folder, env_args={"max_turns": 2})
+    llmzoo.evaluate(
+        "math_v0", "noisy_expert", tasks=3, samples=2, out=folder, env_args={"max_turns": 2}
+    )
     return folder
 
 
@@ -22,7 +24,7 @@ def test_what_stands_in_the_log(kept, tmp_path):
     log = json.loads(export_evaluation(kept, tmp_path / "log.json").read_text())
     episodes = llmzoo.load_episodes(kept)
     assert (log["version"], log["status"]) == (2, "success")
-    assert log["eval"]["model"] == "amateur"
+    assert log["eval"]["model"] == "noisy_expert"
     assert log["eval"]["dataset"]["samples"] == 3
     assert log["eval"]["config"] == {"epochs": 2}
     success = sum(episode.success for episode in episodes) / 6

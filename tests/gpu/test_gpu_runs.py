@@ -233,7 +233,7 @@ def test_a_step_reads_the_device_a_few_times(bound, most):
                 group([(20 + n, 21, 0), (22, 0)], [1.0, 0.0], agent="writer_0") for n in range(4)
             ]
             config = learner_class("magrpo").Config(
-                clip=0.2, entropy=0.1, tokens_at_once=8 * (4 // parts), max_update_kl=bound
+                clip=0.2, entropy=0.1, microbatch_tokens=8 * (4 // parts), max_update_kl=bound
             )
             learner = learner_class("magrpo")(config)
             updater = learner.updater({"policy": player}, {"writer_0": player}, total_steps=2)

@@ -123,7 +123,7 @@ def test_memory_that_does_not_reach_names_the_setting(tmp_path: Path):
         free / torch.cuda.get_device_properties(0).total_memory
     )
     try:
-        with pytest.raises(OutOfMemoryError, match=r"max_rows|tokens_at_once"):
+        with pytest.raises(OutOfMemoryError, match=r"max_rows|microbatch_tokens"):
             trained(
                 "grpo",
                 tmp_path / "run",

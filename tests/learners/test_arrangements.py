@@ -27,7 +27,7 @@ def an_engine(name, agents, arrangement, folder, agent_args=None):
         agents,
         arrangement,
         model=folder,
-        others="oracle",
+        others="expert",
         sampling=Sampling(max_new_tokens=2),
         agent_args=agent_args or {},
     )

@@ -1,4 +1,4 @@
-"""``normalize="parts"`` and ``whiten``: GDPO (arXiv 2601.05242), with numbers worked out by hand."""
+"""``normalize="components"`` and ``whiten``: GDPO (arXiv 2601.05242), with numbers worked out by hand."""
 
 from dataclasses import replace
 
@@ -28,7 +28,9 @@ def a_group(key=0, **parts):
         prompt_ids=(1,),
         completions=(ANSWER,) * len(returns),
         returns=returns,
-        parts={name: ComponentReturns(returns=tuple(values)) for name, values in parts.items()},
+        components={
+            name: ComponentReturns(returns=tuple(values)) for name, values in parts.items()
+        },
     )
 
 
@@ -43,7 +45,7 @@ def test_two_parts_won_count_more_than_one():
     both = a_group(right=[1.0, 0.0], form=[1.0, 0.0])
     one = a_group(key=1, right=[1.0, 0.0], form=[0.0, 0.0])
     assert advantages("grpo", both, one) == [pytest.approx([1, -1], abs=1e-5)] * 2
-    decoupled = advantages("grpo", both, one, normalize="parts")
+    decoupled = advantages("grpo", both, one, normalize="components")
     assert decoupled == [pytest.approx([2, -2], abs=1e-5), pytest.approx([1, -1], abs=1e-5)]
 
 
@@ -54,10 +56,10 @@ def test_a_part_that_few_answers_win_counts_more():
     a, b = 11**0.5, 3**0.5
     expected = [5 / a - 1 / b, -3 / a - 1 / b, -3 / a + 3 / b, 1 / a - 1 / b]
     for name in ("magrpo", "at_grpo", "grpo"):
-        (found,) = advantages(name, group, normalize="parts")
+        (found,) = advantages(name, group, normalize="components")
         assert found == pytest.approx(expected, abs=1e-4)
     # marloo: 4/3 of that in each part
-    (found,) = advantages("marloo", group, normalize="parts")
+    (found,) = advantages("marloo", group, normalize="components")
     assert found == pytest.approx([4 / 3 * x for x in expected], abs=1e-4)
 
 
@@ -66,14 +68,14 @@ def test_the_batch_is_brought_to_deviation_1():
     both = a_group(right=[0.0, 1.0], form=[0.0, 1.0])
     one = a_group(key=1, right=[0.0, 1.0], form=[0.0, 0.0])
     same = a_group(key=2, right=[1.0, 1.0], form=[0.0, 0.0])
-    found = advantages("magrpo", both, one, normalize="parts", whiten=True)
+    found = advantages("magrpo", both, one, normalize="components", whiten=True)
     s = 2.5**0.5
     assert found == [
         pytest.approx([-2 / s, 2 / s], abs=1e-5),
         pytest.approx([-1 / s, 1 / s], abs=1e-5),
     ]
     # a group without differences has no advantages; the mean square is 10/6 with it
-    *found, nothing = advantages("magrpo", both, one, same, normalize="parts", whiten=True)
+    *found, nothing = advantages("magrpo", both, one, same, normalize="components", whiten=True)
     assert nothing == [0.0, 0.0]
     assert found[0][1] == pytest.approx(2 / (10 / 6) ** 0.5, abs=1e-5)
 
@@ -93,22 +95,22 @@ def test_a_single_part_is_the_whole(name, whiten):
     """Bit for bit, with the group's own deviation; and a group without named parts is its only part."""
     returns, redrawn = (0.1, 0.7, 0.2, 0.4), (0.3, 0.3, 0.1, 0.6)
     part = ComponentReturns(returns=returns, greedy=0.35, redrawn=redrawn)
-    plain = replace(a_group(r=returns), greedy=0.35, redrawn=redrawn, parts={})
-    named = replace(plain, parts={"r": part})
+    plain = replace(a_group(r=returns), greedy=0.35, redrawn=redrawn, components={})
+    named = replace(plain, components={"r": part})
     whole = advantages(name, plain, normalize=True, whiten=whiten)
-    assert advantages(name, named, normalize="parts", whiten=whiten) == whole
-    assert advantages(name, plain, normalize="parts", whiten=whiten) == whole
+    assert advantages(name, named, normalize="components", whiten=whiten) == whole
+    assert advantages(name, plain, normalize="components", whiten=whiten) == whole
 
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
         ("magrpo", {"normalize": "part"}),
-        ("magrpo", {"normalize": "parts", "rewards": ("scale 2",)}),
-        ("magrpo", {"normalize": "parts", "role_baseline": 0.9}),
+        ("magrpo", {"normalize": "components", "rewards": ("scale 2",)}),
+        ("magrpo", {"normalize": "components", "role_baseline": 0.9}),
         ("magrpo", {"whiten": True, "role_baseline": 0.9}),
-        ("at_grpo", {"normalize": "parts", "team_reward_weight": 2.0}),
-        ("maxrl", {"normalize": "parts"}),
+        ("at_grpo", {"normalize": "components", "team_reward_weight": 2.0}),
+        ("maxrl", {"normalize": "components"}),
     ],
 )
 def test_settings_without_a_meaning_are_refused(name, wrong):
@@ -141,7 +143,7 @@ def test_a_small_part_is_learned_beside_a_large_one(tmp_path):
         steps=40,
         episodes_per_step=16,
         learner_args={
-            **{"learning_rate": 5e-3, "group_size": 8, "normalize": "parts", "whiten": True}
+            **{"learning_rate": 5e-3, "group_size": 8, "normalize": "components", "whiten": True}
         },
         eval_tasks=200,
         quiet=True,

@@ -166,9 +166,9 @@ def gradients(body, loss):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize(("beta", "at_once"), [(0.0, 1), (0.3, 2**23), (1.0, 1)])
-def test_the_divergence_is_that_of_trl(beta, at_once, tmp_path, monkeypatch):
-    monkeypatch.setattr(scoring, "_CPU_LOGITS", at_once)
+@pytest.mark.parametrize(("beta", "per_iteration"), [(0.0, 1), (0.3, 2**23), (1.0, 1)])
+def test_the_divergence_is_that_of_trl(beta, per_iteration, tmp_path, monkeypatch):
+    monkeypatch.setattr(scoring, "_CPU_LOGITS", per_iteration)
     player = policy(sampling=Sampling(temperature=0.7, top_k=5, max_new_tokens=8))
     other = saved(tmp_path / "teacher", wide())
     options = {"loss": "jsd", "beta": beta, "teacher": other}
@@ -242,7 +242,7 @@ def lora_agents(folder, **options):
         AGENTS,
         "lora",
         model=folder,
-        others="oracle",
+        others="expert",
         sampling=Sampling(max_new_tokens=2),
         lora_args={"r": 2},
         **options,
@@ -336,7 +336,7 @@ def test_a_teacher_of_another_tokenizer_is_refused(tmp_path):
     ("given", "said"),
     [
         (None, "needs a teacher: set teacher to a model"),
-        ("oracle", "'oracle' cannot teach"),
+        ("expert", "'expert' cannot teach"),
         ("openai:gpt@http://localhost:1", "cannot teach"),
         ("grpc://localhost:1", "cannot teach"),
         ({"a": "tiny"}, "no teacher for b: name one for each agent"),

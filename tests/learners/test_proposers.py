@@ -26,7 +26,7 @@ class Kinds(TextEnv):
         "name": "kinds_v0",
         "attempts": {"solver_1": 4},
         "delayed_reward_agents": ["proposer_0"],
-        "team_parts": [],
+        "team_components": [],
         "team_and_local": False,
     }
 

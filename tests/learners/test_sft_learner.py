@@ -29,7 +29,7 @@ OPPOSITES = {"up": "down", "down": "up", "left": "right", "right": "left"}
 class Opposites(TextEnv):
     """Two agents, each asked for the opposite of a word, two turns; paid 1 for each right answer.
 
-    The expert is right; the amateur repeats the word.
+    The expert is right; the noisy expert repeats the word.
     """
 
     metadata = {**TextEnv.metadata, "name": "opposites_v0"}
@@ -54,7 +54,7 @@ class Opposites(TextEnv):
     def expert(self, agent):
         return OPPOSITES[self.episode[self.turn][agent]]
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return self.episode[self.turn][agent]
 
 
@@ -155,7 +155,7 @@ def test_the_expert_plays_all_agents_and_what_it_shows_is_counted():
 @pytest.mark.parametrize(
     ("options", "shares"),
     [
-        ({"source": "amateur"}, {0.0}),
+        ({"source": "noisy_expert"}, {0.0}),
         ({"source": "mixed", "expert_share": 1.0}, {1.0}),
         ({"source": "mixed", "expert_share": 0.5}, {0.0, 1.0}),
     ],
@@ -192,7 +192,7 @@ def test_the_models_own_answers_are_taken_as_sampled():
 
 
 def test_filters_that_nothing_passes_leave_the_weights():
-    engine = an_engine(source="amateur", success_only=True)
+    engine = an_engine(source="noisy_expert", success_only=True)
     old = weights(engine.policies["policy"])
     _, metrics = iterate(engine, 0)
     assert (metrics["examples"], metrics["steps"], metrics["kept"]) == (0, 0, 0.0)
@@ -220,7 +220,7 @@ def texts_trained(engine, monkeypatch):
 
 
 def test_the_world_model_learns_what_came_of_everything(monkeypatch):
-    engine = an_engine(source="amateur", mode="world_model")
+    engine = an_engine(source="noisy_expert", mode="world_model")
     seen = texts_trained(engine, monkeypatch)
     batch, metrics = iterate(engine, 0, envs=2)
     ((_, actual),) = seen
@@ -326,7 +326,7 @@ def test_a_run_goes_on_exactly(options, tmp_path):
 def a_file(path, count, env=Opposites):
     player = ScriptedPolicy(lambda request: request.env.expert(request.agent))
     played = play_episodes(env, player, [1000 + n for n in range(count)], env_id="opposites_v0")
-    trajectories.save(path, trajectories.to_rows(played, policy="oracle"))
+    trajectories.save(path, trajectories.to_rows(played, policy="expert"))
     return str(path)
 
 
@@ -390,8 +390,8 @@ def test_settings_that_mean_nothing_are_refused(options, complaint):
 
 
 def test_unknown_names_are_refused_with_the_nearest(tmp_path):
-    with pytest.raises(UnknownNameError, match="Did you mean 'oracle'"):
-        SFTConfig(source="orcale")
+    with pytest.raises(UnknownNameError, match="Did you mean 'expert'"):
+        SFTConfig(source="exprt")
     with pytest.raises(UnknownNameError, match="Did you mean 'max_length'"):
         SFTConfig(trl_args={"max_lenght": 1})
     with pytest.raises(ConfigError, match="there is no file"):

@@ -34,16 +34,16 @@ def unmarked(id, kwargs, seeds):
         env.reset(seed=seed)
         rng = random.Random(seed)
         while not all(env.terminations[a] or env.truncations[a] for a in env.agents):
-            before = {a: dict(i["reward_parts"]) for a, i in env.infos.items()}
+            before = {a: dict(i["reward_components"]) for a, i in env.infos.items()}
             agent = env.agent_selection
             before[agent] = {}
             if env.metadata["is_parallelizable"] and agent == env.agents[-1]:
                 before = {a: {} for a in env.agents}
-            env.step(game.expert(agent) if rng.random() < 0.5 else game.amateur(agent, rng))
+            env.step(game.expert(agent) if rng.random() < 0.5 else game.noisy_expert(agent, rng))
             if not any(env.rewards.values()):
                 continue
             paid = {
-                a: {n: v - before[a].get(n, 0.0) for n, v in i["reward_parts"].items()}
+                a: {n: v - before[a].get(n, 0.0) for n, v in i["reward_components"].items()}
                 for a, i in env.infos.items()
             }
             for name in {n for parts in paid.values() for n in parts}:
@@ -52,7 +52,7 @@ def unmarked(id, kwargs, seeds):
                     apart.add(name)
                 elif amounts != {0.0}:
                     alike.add(name)
-    return alike - apart - set(env.metadata["team_parts"])
+    return alike - apart - set(env.metadata["team_components"])
 
 
 QUICK = (

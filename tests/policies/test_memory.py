@@ -12,7 +12,7 @@ from llmzoo.engine.local import LocalEngine
 from llmzoo.errors import MaxRowsWarning, OutOfMemoryError
 from llmzoo.learners import learner_class
 from llmzoo.models import attention, memory
-from llmzoo.models.memory import tokens_at_once
+from llmzoo.models.memory import microbatch_tokens
 from llmzoo.models.sampling import Sampling
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.records import Batch
@@ -53,7 +53,7 @@ def update(name, **options):
 
 
 @pytest.mark.parametrize(
-    ("name", "setting"), [("magrpo", "tokens_at_once"), ("dpo", "rows_at_once")]
+    ("name", "setting"), [("magrpo", "microbatch_tokens"), ("dpo", "microbatch_rows")]
 )
 def test_an_update_names_how_much_to_read_at_once(name, setting, room):
     everything = update(name)
@@ -69,7 +69,7 @@ def test_an_update_names_how_much_to_read_at_once(name, setting, room):
     assert less["loss"] == pytest.approx(everything["loss"], rel=1e-4, abs=1e-6)
 
 
-def test_sampling_takes_fewer_rows_at_once(room):
+def test_sampling_takes_fewer_microbatch_rows(room):
     """And stays at what fits; the completions are the same."""
     # prompts that begin differently: they share nothing
     asked = [
@@ -175,4 +175,4 @@ def test_an_update_reads_what_four_gigabytes_hold(
         LlamaConfig(num_hidden_layers=1, hidden_size=8, num_attention_heads=1, vocab_size=8)
     )
     small.config = config  # the sizes are read from here
-    assert tokens_at_once(small, recompute=recompute) == tokens
+    assert microbatch_tokens(small, recompute=recompute) == tokens

@@ -44,7 +44,7 @@ def a_row(episode, agent="a_0", turn=0, returned=0.0, success=False, **changes):
 
 
 def test_rows_of_an_episode_worked_out():
-    rows = trajectories.to_rows(played(), policy="oracle")
+    rows = trajectories.to_rows(played(), policy="expert")
     assert [set(row) for row in rows] == [set(trajectories.FIELDS)] * 4
     assert [(r["agent"], r["turn"], r["completion"]) for r in rows] == [
         *(("a_0", 0, "1"), ("b_1", 0, "2"), ("a_0", 1, "3"), ("b_1", 1, "4"))
@@ -55,7 +55,7 @@ def test_rows_of_an_episode_worked_out():
     assert [r["return"] for r in rows] == pytest.approx([5.0, 7.0, 4.0, 5.0])
     assert [r["episode_return"] for r in rows] == pytest.approx([5.0, 7.0, 5.0, 7.0])
     assert {(r["env"], r["seed"], r["success"], r["policy"]) for r in rows} == {
-        ("adder_v0", 7, True, "oracle")
+        ("adder_v0", 7, True, "expert")
     }
 
 

@@ -38,7 +38,7 @@ def group(**changes):
         "completions": (ANSWER, EMPTY, REFUSED),
         "returns": (0.1 + 0.2, math.pi, -0.0),
         "greedy": 1 / 3,
-        "parts": {
+        "components": {
             "team": ComponentReturns(
                 returns=(0.1, math.pi, -0.0), greedy=0.1, redrawn=(0.1, 0.2, 0.3)
             ),
@@ -58,7 +58,7 @@ def test_a_batch_arrives_as_it_was():
         completion=ANSWER,
         reward=0.1 + 0.2,
         paid_after=((0, 0.1), (1, 0.2)),
-        info={"reward_parts": {"team": 0.1}, "error": None},
+        info={"reward_components": {"team": 0.1}, "error": None},
         state="all",
     )
     episode = Episode(

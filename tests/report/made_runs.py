@@ -46,7 +46,7 @@ def iteration(step: int, success: float, **more: Any) -> dict[str, Any]:
         "step": step,
         "success": success,
         "return": dict.fromkeys(AGENTS, 1 + success),
-        "agents": {agent: {"reward_parts": parts, "invalid": 0.2} for agent in AGENTS},
+        "agents": {agent: {"reward_components": parts, "invalid": 0.2} for agent in AGENTS},
         "loss": -0.001 * success,
         "entropy": 0.4 - 0.2 * success,
         "grad_norm": 0.2,
@@ -68,7 +68,7 @@ def answer(text: str, returned: float | None, **more: Any) -> dict[str, Any]:
         "tokens": 20,
         "truncated": False,
         "error": None,
-        "reward_parts": {"format": 0.1},
+        "reward_components": {"format": 0.1},
         "reply": None,
         **more,
     }

@@ -110,15 +110,15 @@ def test_one_is_not_enough():
 
 def test_what_is_read(tmp_path):
     options = {"tasks": 6, "env_args": {"size": 4}}
-    for policy in ("oracle", "amateur"):
+    for policy in ("expert", "noisy_expert"):
         llmzoo.evaluate("sudoku_v0", policy, out=tmp_path / policy, **options)
-    found = load_evaluation(str(tmp_path / "oracle"))
+    found = load_evaluation(str(tmp_path / "expert"))
     assert found["solved"] == "111111"
     (tmp_path / "one.json").write_text(json.dumps(found))
     assert load_evaluation(str(tmp_path / "one.json")) == found
-    (tmp_path / "oracle" / "result.json").unlink()
+    (tmp_path / "expert" / "result.json").unlink()
     with pytest.raises(ConfigError, match="was cut off"):
-        load_evaluation(str(tmp_path / "oracle"))
+        load_evaluation(str(tmp_path / "expert"))
     with pytest.raises(ConfigError, match="holds no evaluation"):
         load_evaluation(str(tmp_path / "none"))
     (tmp_path / "old.json").write_text('{"success": 0.5}')

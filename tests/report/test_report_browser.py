@@ -164,7 +164,7 @@ def test_filters_and_orders(one, opened):
         ("came of it", ["14", "13", "11", "12"]),  # what was read next
         ("3...", ["14", "13", "11", "12"]),  # a prompt, in which a board stands
         ("13", ["13"]),  # a seed
-        ("reward_parts", []),  # no key of the file
+        ("reward_components", []),  # no key of the file
         ("</script>", ["14"]),
     ],
 )

@@ -45,7 +45,7 @@ def a_league(first="r@0"):
     players = (
         standing(first, -50.0, run="runs/r", iteration=0),
         standing("r@10", 60.0, run="runs/r", iteration=10),
-        standing("oracle", 90.0),
+        standing("expert", 90.0),
     )
     return League(
         env="kuhn_poker_v0",
@@ -56,8 +56,8 @@ def a_league(first="r@0"):
         players=players,
         matches=(
             match(first, "r@10", 0.25),
-            match(first, "oracle", 0.1),
-            match("r@10", "oracle", 0.5),
+            match(first, "expert", 0.1),
+            match("r@10", "expert", 0.5),
         ),
         notes=(),
     )
@@ -75,7 +75,7 @@ def test_ratings_over_iterations_with_lines_for_the_others():
     assert list(line.get_xdata()) == [0.0, 10.0]
     assert list(line.get_ydata()) == [-50.0, 60.0]
     _, labels = axes.get_legend_handles_labels()
-    assert labels == ["oracle", "r"]
+    assert labels == ["expert", "r"]
 
 
 def test_who_beats_whom():

@@ -73,7 +73,7 @@ def test_a_page_has_everything_of_its_run(text):
         *("The run", "Settings that are not the defaults"),
     ]
     titles = [t for _, t in elements.of("figcaption")]
-    assert "Reward parts of planner_1" in titles
+    assert "Reward components of planner_1" in titles
     assert "Entropy" in titles
     assert "30.0% → 80.0%" in text
     assert "[21.9%, 39.6%]" in text  # Wilson's interval of 30 of 100
@@ -106,7 +106,7 @@ def test_nothing_is_fetched_and_the_policy_says_so(text):
 def test_hostile_names_and_texts_are_escaped(tmp_path):
     rows = [iteration(1, 0.5, **{HOSTILE: 1.0}), evaluation(1, 5)]
     rows[0]["return"] = {HOSTILE: 1.0, "b": 2.0}
-    rows[0]["agents"] = {HOSTILE: {"reward_parts": {HOSTILE: 1.0, "b": 1.0}}}
+    rows[0]["agents"] = {HOSTILE: {"reward_components": {HOSTILE: 1.0, "b": 1.0}}}
     turn = {
         "agent": HOSTILE,
         "turn": 0,

@@ -67,7 +67,7 @@ def test_metrics_that_are_none_are_refused(tmp_path):
         {"success": -1},
         {"return": [1]},
         {"agents": {"a": 1}},
-        {"agents": {"a": {"reward_parts": 2.0}}},
+        {"agents": {"a": {"reward_components": 2.0}}},
     ],
 )
 def test_a_row_of_another_form_is_told(tmp_path, change):
@@ -182,7 +182,7 @@ def test_odd_names_of_metrics_and_agents_are_drawn(tmp_path, name):
     for row in rows:
         if row["kind"] == "train":
             row["return"] = {name: 0.1, **row["return"]}
-            row["agents"] = {name: {"reward_parts": {name: 0.1}}, **row["agents"]}
+            row["agents"] = {name: {"reward_components": {name: 0.1}}, **row["agents"]}
     folder = make(tmp_path / "a", rows)
     out = tmp_path / "report.html"
     assert main(["report", str(folder), "--out", str(out)]) == 0

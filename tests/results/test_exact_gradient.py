@@ -32,7 +32,7 @@ def test_the_gradient_of_full_trees_is_that_of_what_each_agent_earns(tmp_path, m
         "sft",
         model=str(tmp_path / "random"),
         out=tmp_path / "sft",
-        learner_args={"source": "amateur", "learning_rate": 5e-3, "success_only": False},
+        learner_args={"source": "noisy_expert", "learning_rate": 5e-3, "success_only": False},
         steps=30,
         episodes_per_step=32,
         **common,

@@ -92,7 +92,7 @@ def test_a_lone_agent_reads_its_half_and_nothing_of_its_partners(task):
         lone.reset(options={"task": number})
         before = str(lone.observe(learning))
         request = PolicyRequest(agent=partner, observation=lone.observe(partner), env=lone, seed=0)
-        others = load(arms["lone"].settings.get("others", "oracle"))
+        others = load(arms["lone"].settings.get("others", "expert"))
         lone.step(others.respond([request], 1)[0][0].text)
         assert str(lone.observe(learning)).replace("heard\n> \n", "") == before
         split.reset(options={"task": number})

@@ -194,7 +194,7 @@ def test_a_start_is_measured_once_for_arms_in_which_the_same_agents_learn(tmp_pa
 
     arms = {
         "base": {},
-        "lone": {"policies": "planner_1", "others": "oracle"},
+        "lone": {"policies": "planner_1", "others": "expert"},
         "other": {"learner_args": {"group_size": 3}},
     }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump({**SMALL, "arms": arms}))
@@ -343,7 +343,7 @@ def test_the_agent_that_is_idle_is_paid_for_the_other_alone():
 
     for check in (check_env, check_seeds, check_rewards, check_fork):
         check(IdleSeat)
-    assert llmzoo.evaluate(IdleSeat, "oracle", tasks=20).success == 1.0
+    assert llmzoo.evaluate(IdleSeat, "expert", tasks=20).success == 1.0
     env = IdleSeat()
     # A is the first letter: the fourth of stuvwxyz for the first agent, the sixth for the second
     for counting, answers, paid in (

@@ -36,7 +36,7 @@ def test_a_full_joint_tree_has_a_group_for_the_asker_and_one_for_each_question()
     seen = {key: "".join(map(chr, group.prompt_ids)) for key, group in groups.items()}
     assert seen[5, 0, "solver_1"] == "solver_1 0 1.0"
     assert seen[5, 1, "solver_1"] == "solver_1 0 2.0"
-    infos = [info["reward_parts"] for info in groups[5, 0, "solver_1"].infos]
+    infos = [info["reward_components"] for info in groups[5, 0, "solver_1"].infos]
     assert infos == [{"number": 0.0}, {"number": 1.0}, {"number": 4.0}]
     # two answers, then three for each of them: nothing is sampled twice
     assert policy.calls == [(1, 2, False), (2, 3, False)]
@@ -181,11 +181,11 @@ def test_named_parts_of_attempts_sum_to_their_returns(strategy):
         else play(strategy, Quiz(team=True))
     )
     solved = next(group for key, group in groups.items() if key[-1] == "solver_1")
-    assert solved.parts["number"].returns == (0.0, 1.0, 4.0)
-    assert solved.parts["team"].returns == (0.0, 1.0, 4.0)
+    assert solved.components["number"].returns == (0.0, 1.0, 4.0)
+    assert solved.components["team"].returns == (0.0, 1.0, 4.0)
     asked = groups[min(key for key in groups if key[-1] == "asker_0")]
-    assert asked.parts["sum"].returns == (5.0, 10.0)
-    assert asked.parts["team"].returns == (5.0, 5.0)
+    assert asked.components["sum"].returns == (5.0, 10.0)
+    assert asked.components["team"].returns == (5.0, 5.0)
 
 
 def test_parts_of_attempts_are_discounted_and_have_greedy_and_redrawn_answers():
@@ -195,7 +195,7 @@ def test_parts_of_attempts_are_discounted_and_have_greedy_and_redrawn_answers():
         joint_tree, Quiz(max_turns=2), expand=None, gamma=0.5, with_greedy=True, redraws=1
     )
     for group in groups.values():
-        (part,) = group.parts.values()
+        (part,) = group.components.values()
         assert (part.returns, part.greedy, part.redrawn) == (
             *(group.returns, group.greedy),
             group.redrawn,

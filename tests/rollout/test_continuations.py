@@ -148,8 +148,8 @@ def test_a_refused_answer_earns_what_its_retry_leads_to():
     refused, bet = first.returns
     assert bet == 1.0  # the pot of a fold
     assert refused == bet - 0.25
-    assert {name: part.returns[0] for name, part in first.parts.items()}["illegal"] == -0.25
-    assert sum(part.returns[0] for part in first.parts.values()) == refused
+    assert {name: part.returns[0] for name, part in first.components.items()}["illegal"] == -0.25
+    assert sum(part.returns[0] for part in first.components.values()) == refused
 
 
 def test_with_one_try_a_refused_answer_ends_the_game():
@@ -184,7 +184,9 @@ def test_the_games_are_played_as_if_there_were_no_continuations(id, num_agents, 
     """The same answers, drawn with the same noise, and the same returns, to the last bit."""
 
     def write(request, i):
-        return request.env.unwrapped.amateur(request.agent, random.Random(f"{request.noise}/{i}"))
+        return request.env.unwrapped.noisy_expert(
+            request.agent, random.Random(f"{request.noise}/{i}")
+        )
 
     for seed in range(3):
         played = []

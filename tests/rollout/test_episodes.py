@@ -52,7 +52,7 @@ def test_episodes_are_played_in_lockstep():
 def test_numbered_tasks_are_played():
     results = play_episodes(
         partial(llmzoo.make, "sudoku_v0", split="test"),
-        llmzoo.policies.load("oracle"),
+        llmzoo.policies.load("expert"),
         [7, 8, 9],
         tasks=[3, 4, 3],
     )
@@ -62,7 +62,7 @@ def test_numbered_tasks_are_played():
 
 
 class RockScissors(ParallelEnv):
-    """Somebody else's environment: no reward parts, no success, its own spaces."""
+    """Somebody else's environment: no reward components, no success, its own spaces."""
 
     metadata = {"name": "rock_scissors_v0"}
     possible_agents = ["player_0", "player_1"]

@@ -200,7 +200,7 @@ def changed(**fields):
         changed(cumulative_rewards=[0, float("inf")]),
         lambda outcome: told_of(outcome, {"a\x1b[2J": 1}),
         lambda outcome: told_of(outcome, {"x" * 201: 1}),
-        lambda outcome: told_of(outcome, {"reward_parts": {"a\nINFO all is well": 1.0}}),
+        lambda outcome: told_of(outcome, {"reward_components": {"a\nINFO all is well": 1.0}}),
         lambda outcome: setattr(outcome.view, "since", 9),
         lambda outcome: setattr(outcome.view, "selection", 99),
         lambda outcome: outcome.view.infos.add(agent=99),

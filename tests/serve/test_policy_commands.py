@@ -222,7 +222,7 @@ def test_what_serve_is_asked_to_host(endpoint):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--policy", "oracle"], "'oracle' cannot be served"),
+        (["--policy", "expert"], "'expert' cannot be served"),
         (["--policy", "no/model"], "no policy or model 'no/model'"),
         (["--policy", "tiny", "--policy.rws", "3"], "Did you mean 'rows'?"),
         (["--policy", "tiny", "--policy.rows", "many"], "must be a whole number"),

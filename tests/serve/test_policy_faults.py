@@ -326,7 +326,7 @@ def test_what_reads_the_environment_cannot_be_served(policy):
         client(running).respond(asks("x"))
 
 
-@pytest.mark.parametrize("name", ["oracle", "amateur", "random", "human"])
+@pytest.mark.parametrize("name", ["expert", "noisy_expert", "random", "human"])
 def test_scripted_players_are_refused_before_anything_starts(name):
     with pytest.raises(ConfigError, match=f"'{name}' cannot be served"):
         load_hosted(name)

@@ -466,7 +466,7 @@ def test_agents_have_policies_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("policy", "agent_args", "why"),
     [
-        ("oracle", {}, "'oracle' cannot answer for 'left_0': it looks at the environment"),
+        ("expert", {}, "'expert' cannot answer for 'left_0': it looks at the environment"),
         ("tiny", {"mid": {"top_k": 1}}, "unknown agent 'mid'"),
         (
             "tiny",

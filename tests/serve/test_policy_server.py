@@ -227,7 +227,7 @@ def test_what_is_complete_by_then_travels_together():
 
 def test_what_arrives_while_the_model_is_busy_is_answered_together():
     model = Gated()
-    with served(model, rows_at_once=4) as (running, service):
+    with served(model, microbatch_rows=4) as (running, service):
         first = Asking(client(running), asks("first"))
         model.has_begun()
         rest = []
@@ -253,7 +253,7 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
 def test_a_call_is_never_divided():
     model = Gated()
     model.open(5)
-    with served(model, rows_at_once=2) as (running, _):
+    with served(model, microbatch_rows=2) as (running, _):
         client(running).respond(asks(*"abcde"))
     assert model.calls == [(list("abcde"), 1, False)]
 

@@ -70,7 +70,7 @@ def test_the_conformance_kit_through_the_wire(server, id):
     testing.check_observations_do_not_grow(made, episodes=4)
     testing.check_fork(made)
     testing.check_splits(partial(server.make, id, **offline(id)), 8)
-    testing.check_oracle(made, range(2))
+    testing.check_expert(made, range(2))
 
 
 # The same as here
@@ -98,9 +98,13 @@ def played(env, texts, seed, with_state):
         observation, reward, terminated, truncated, info = env.last()
         record.append(repr([observation, float(reward), bool(terminated), bool(truncated), info]))
         over = env.terminations[agent] or env.truncations[agent]
-        if text in ("expert", "amateur") and not over:
+        if text in ("expert", "noisy_expert") and not over:
             game = env.unwrapped
-            text = game.expert(agent) if text == "expert" else game.amateur(agent, random.Random(7))
+            text = (
+                game.expert(agent)
+                if text == "expert"
+                else game.noisy_expert(agent, random.Random(7))
+            )
         env.step(None if over else text)
         if not env.agents:
             break
@@ -122,7 +126,7 @@ def test_every_environment_plays_as_it_does_here(server, id):
     for agent in here.possible_agents:
         assert there.observation_space(agent) == here.observation_space(agent)
         assert there.action_space(agent) == here.action_space(agent)
-    scripts = [["amateur", "nonsense", "", "expert", "amateur"], ["expert"] * 5]
+    scripts = [["noisy_expert", "nonsense", "", "expert", "noisy_expert"], ["expert"] * 5]
     if id not in CODE:
         scripts.append(["U", "\ud800 lone", "x" * 30_000, "Größe 🙂"])
     for seed, script in enumerate(scripts):
@@ -234,13 +238,16 @@ def test_scripted_players_answer_where_the_server_lets_them(server):
         env.reset(seed=5)
     agent = here.agent_selection
     assert there.unwrapped.expert(agent) == here.unwrapped.expert(agent)
-    answers = [e.unwrapped.amateur(agent, r) for e, r in zip((here, there), rngs, strict=True)]
+    answers = [e.unwrapped.noisy_expert(agent, r) for e, r in zip((here, there), rngs, strict=True)]
     assert answers[0] == answers[1]
     assert rngs[0].getstate() == rngs[1].getstate()  # it has been used as much
     with hosted(envs=["sokoban_v0"]) as discreet:
         env = discreet.make("sokoban_v0")
         env.reset(seed=5)
-        for ask in (env.unwrapped.expert, partial(env.unwrapped.amateur, rng=random.Random(1))):
+        for ask in (
+            env.unwrapped.expert,
+            partial(env.unwrapped.noisy_expert, rng=random.Random(1)),
+        ):
             with pytest.raises(NoScriptedPolicyError, match="gives no answers to clients"):
                 ask(agent)
         assert env.last()[0] == here.last()[0]  # the episode goes on

@@ -218,8 +218,8 @@ def test_the_clock_counts_steps_that_were_made_elsewhere(server):
 
 def test_experts_of_all_environments_are_asked_in_one_call(server):
     with server.calls() as calls:
-        there = llmzoo.evaluate(server.at("sokoban_v0"), "oracle", tasks=64)
-    here = llmzoo.evaluate("sokoban_v0", "oracle", tasks=64)
+        there = llmzoo.evaluate(server.at("sokoban_v0"), "expert", tasks=64)
+    here = llmzoo.evaluate("sokoban_v0", "expert", tasks=64)
     assert replace(there, env="", seconds=0) == replace(here, env="", seconds=0)
     assert there.success == 1.0
     # a reset to count tasks, all resets; then for each of two turns the experts and the steps
@@ -323,7 +323,7 @@ def test_at_grpo_learns_the_same_from_afar(server, tmp_path):
 @pytest.mark.slow
 def test_demonstrations_of_the_scripted_expert_come_from_afar(server, tmp_path):
     settings = {"steps": 1, "episodes_per_step": 2, "eval_tasks": 2, "seed": 1, "quiet": True}
-    settings |= {"learner_args": {"source": "oracle"}, "env_args": {"max_turns": 1}}
+    settings |= {"learner_args": {"source": "expert"}, "env_args": {"max_turns": 1}}
     for name, env in (("here", "sudoku_v0"), ("there", server.at("sudoku_v0"))):
         fit("sft", env, out=tmp_path / name, **settings)
     assert rows(tmp_path / "there") == rows(tmp_path / "here")
@@ -332,7 +332,7 @@ def test_demonstrations_of_the_scripted_expert_come_from_afar(server, tmp_path):
 @pytest.mark.parametrize(
     ("id", "policy"),
     [
-        *(("plan_path_v0", "random"), ("coop_functions_v0", "amateur")),
+        *(("plan_path_v0", "random"), ("coop_functions_v0", "noisy_expert")),
         pytest.param("plan_path_v0", "tiny", marks=pytest.mark.slow),
     ],
 )

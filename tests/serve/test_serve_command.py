@@ -166,9 +166,9 @@ def test_train_names_its_run_after_the_address(server, call, tmp_path, monkeypat
 
 
 def test_play_takes_an_address(server, call):
-    code, out, err = call("play", f"{server[1]}/sudoku_v0", "--policy", "oracle")
+    code, out, err = call("play", f"{server[1]}/sudoku_v0", "--policy", "expert")
     assert code == 0, err
-    assert out == call("play", "sudoku_v0", "--policy", "oracle")[1]
+    assert out == call("play", "sudoku_v0", "--policy", "expert")[1]
 
 
 def test_mistakes_are_said_in_a_line(server, call):

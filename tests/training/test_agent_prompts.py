@@ -64,7 +64,7 @@ def test_an_agents_settings_stand_before_the_runs(model, arrangement):
         AGENTS,
         arrangement,
         model=model,
-        others="oracle",
+        others="expert",
         sampling=RUN,
         chat=CHAT,
         agent_args=OWN,
@@ -81,7 +81,7 @@ def test_players_that_do_not_learn_have_them_too(model):
 
 
 def test_a_run_is_played_under_its_settings(model, tmp_path):
-    config = {"model": model, "policies": "shared", "others": "oracle", "max_new_tokens": 5}
+    config = {"model": model, "policies": "shared", "others": "expert", "max_new_tokens": 5}
     config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "agent_args": OWN, **asdict(CHAT)}
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
@@ -97,7 +97,7 @@ def test_a_run_is_played_under_its_settings(model, tmp_path):
 
 
 def test_a_run_of_an_earlier_version_has_none(model, tmp_path):
-    config = {"model": model, "policies": "shared", "others": "oracle", "max_new_tokens": 5}
+    config = {"model": model, "policies": "shared", "others": "expert", "max_new_tokens": 5}
     config |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
     (tmp_path / "config.json").write_text(json.dumps(config))
     chat_models.policy(chat_models.thinking()).save(tmp_path / "checkpoints/step_000001/policy")
@@ -117,7 +117,7 @@ def test_workers_of_ray_have_them(model):
         agents=AGENTS,
         policies="shared",
         model=model,
-        others="oracle",
+        others="expert",
         sampling=asdict(RUN),
         chat=asdict(config.chat()),
         agent_args=OWN,
@@ -138,7 +138,7 @@ def test_workers_of_ray_have_them(model):
 @pytest.mark.parametrize(
     ("agent", "says"),
     [
-        ({"policy": "oracle", "system": "x"}, "reads no prompts: system would have no effect"),
+        ({"policy": "expert", "system": "x"}, "reads no prompts: system would have no effect"),
         (
             {"policy": "grpc://127.0.0.1:1", "thought_end": "x"},
             "makes its own prompts: thought_end would have no effect",
@@ -150,12 +150,12 @@ def test_workers_of_ray_have_them(model):
 def test_settings_that_mean_nothing_for_an_agent(model, agent, says):
     with pytest.raises(ConfigError, match=says):
         plan_policies(
-            AGENTS, "shared", model=model, others="oracle", sampling=RUN, agent_args={"a": agent}
+            AGENTS, "shared", model=model, others="expert", sampling=RUN, agent_args={"a": agent}
         )
 
 
 def test_a_model_without_a_chat_template_takes_none(plain):
-    options = {"model": plain, "others": "oracle", "sampling": RUN}
+    options = {"model": plain, "others": "expert", "sampling": RUN}
     for chat in (Chat(system="x"), Chat(chat_template_args=OFF)):
         with pytest.raises(ConfigError, match="no chat template"):
             load_policies(AGENTS, "shared", chat=chat, **options)
@@ -165,6 +165,6 @@ def test_a_model_without_a_chat_template_takes_none(plain):
         load_hosted(plain, {"system": "x"})
     with pytest.raises(ConfigError, match="makes its own prompts"):
         load_hosted("grpc://127.0.0.1:1", {"system": "x"})
-    for name in ("oracle", "grpc://127.0.0.1:1"):
+    for name in ("expert", "grpc://127.0.0.1:1"):
         with pytest.raises(ConfigError, match="system would have no effect"):
             load_policy_for_agents(name, AGENTS, chat={"system": "x"})

@@ -111,7 +111,7 @@ def test_failed_answers_are_counted_and_noted(unsteady):
     assert [note for note in result.notes if "failed" in note] == [
         "1 of 4 answers are empty because the call of an endpoint failed: the success rate counts them as wrong"
     ]
-    steady = llmzoo.evaluate("sudoku_v0", "oracle", tasks=2)
+    steady = llmzoo.evaluate("sudoku_v0", "expert", tasks=2)
     assert steady.to_dict()["answers_failed"] == 0
     assert not any("failed" in note for note in steady.notes)
 

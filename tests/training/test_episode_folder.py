@@ -24,7 +24,7 @@ from llmzoo.records.episode_rows import load_episodes
 EASY = {"family": "arithmetic", "level": "easy", "max_turns": 2}
 
 
-def run(folder, *, policy="amateur", resume=False, **options):
+def run(folder, *, policy="noisy_expert", resume=False, **options):
     settings = {"tasks": 10, "samples": 3, "concurrency": 12, "seed": 5, **options}
     return llmzoo.evaluate("math_v0", policy, env_args=EASY, out=folder, resume=resume, **settings)
 

@@ -210,7 +210,7 @@ def test_the_interval_of_a_mean_covers_it_as_often_as_it_says():
 
 
 def test_an_evaluation_gives_the_return_of_each_task():
-    result = llmzoo.evaluate("sudoku_v0", "amateur", tasks=20, env_args={"max_turns": 1})
+    result = llmzoo.evaluate("sudoku_v0", "noisy_expert", tasks=20, env_args={"max_turns": 1})
     for agent, mean in result.mean_return.items():
         returns = result.returns[agent]
         assert len(returns) == 20
@@ -220,16 +220,16 @@ def test_an_evaluation_gives_the_return_of_each_task():
 
 
 def test_an_evaluation_says_which_tasks_were_solved():
-    result = llmzoo.evaluate("sudoku_v0", "amateur", tasks=40, env_args={"max_turns": 1})
+    result = llmzoo.evaluate("sudoku_v0", "noisy_expert", tasks=40, env_args={"max_turns": 1})
     assert sum(result.solved) == result.success * 40
     assert 0 < sum(result.solved) < 40
-    again = llmzoo.evaluate("sudoku_v0", "amateur", tasks=10, env_args={"max_turns": 1})
+    again = llmzoo.evaluate("sudoku_v0", "noisy_expert", tasks=10, env_args={"max_turns": 1})
     assert again.solved == result.solved[:10]
     assert result.to_dict()["solved"] == "".join(str(int(one)) for one in result.solved)
 
 
-def test_the_oracle_solves_and_random_text_does_not():
-    best = llmzoo.evaluate("sudoku_v0", "oracle", tasks=20)
+def test_the_expert_solves_and_random_text_does_not():
+    best = llmzoo.evaluate("sudoku_v0", "expert", tasks=20)
     assert best.success == 1.0
     assert best.mean_return == {"proposer_0": pytest.approx(2.0), "planner_1": pytest.approx(2.0)}
     assert best.mean_turns == 1.0
@@ -258,16 +258,16 @@ def test_a_function_of_observation_and_agent_is_a_policy():
 def test_agents_may_have_different_policies():
     mixed = {
         "proposer_0": llmzoo.policies.load("random"),
-        "planner_1": llmzoo.policies.load("oracle"),
+        "planner_1": llmzoo.policies.load("expert"),
     }
     result = llmzoo.evaluate("sudoku_v0", mixed, tasks=5)
     assert result.success == 1.0
-    assert result.policy == "proposer_0: random, planner_1: oracle"
+    assert result.policy == "proposer_0: random, planner_1: expert"
 
 
 def test_the_same_seed_gives_the_same_result():
     def once():
-        result = llmzoo.evaluate("sudoku_v0", "amateur", tasks=20, seed=3).to_dict()
+        result = llmzoo.evaluate("sudoku_v0", "noisy_expert", tasks=20, seed=3).to_dict()
         return {k: v for k, v in result.items() if k != "seconds"}
 
     assert once() == once()
@@ -278,7 +278,7 @@ def test_a_small_source_is_played_to_its_end(tmp_path):
     file = tmp_path / "puzzles.txt"
     file.write_text("1234341221434..1\n123434122143.321\n")
     result = llmzoo.evaluate(
-        "sudoku_v0", "oracle", tasks=50, split="all", env_args={"source": str(file)}
+        "sudoku_v0", "expert", tasks=50, split="all", env_args={"source": str(file)}
     )
     assert result.tasks == result.distinct_tasks == 2
     assert result.source == str(file)
@@ -329,7 +329,7 @@ def test_the_interval_counts_distinct_tasks(tmp_path):
 
 
 def test_the_command_line_says_that_a_sample_is_small(capsys):
-    argv = "eval --env classeval_v0 --source sample --policy oracle"
+    argv = "eval --env classeval_v0 --source sample --policy expert"
     assert main([*argv.split(), "--json"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["tasks"] == 3
@@ -345,7 +345,7 @@ def test_the_command_line_says_that_a_sample_is_small(capsys):
 
 def test_no_tasks_are_refused():
     with pytest.raises(ConfigError):
-        llmzoo.evaluate("sudoku_v0", "oracle", tasks=0)
+        llmzoo.evaluate("sudoku_v0", "expert", tasks=0)
 
 
 def test_the_ends_of_the_interval_are_exact():
@@ -357,7 +357,7 @@ def test_a_missing_scripted_player_is_named():
     from toy_envs import Adder
 
     with pytest.raises(NoScriptedPolicyError, match="adder_v0 has no scripted expert"):
-        llmzoo.evaluate(Adder, "oracle", tasks=1)
+        llmzoo.evaluate(Adder, "expert", tasks=1)
 
 
 @pytest.mark.slow
@@ -403,7 +403,7 @@ def test_a_folder_that_is_no_run_is_named(tmp_path):
 @pytest.mark.slow
 def test_a_generator_with_fewer_tasks_is_played_to_its_end():
     """4x4 puzzles with 6 clues are few under the symmetries of sudoku."""
-    few = llmzoo.evaluate("sudoku_v0", "oracle", tasks=100, env_args={"clues": 6, "max_turns": 1})
+    few = llmzoo.evaluate("sudoku_v0", "expert", tasks=100, env_args={"clues": 6, "max_turns": 1})
     assert few.tasks == 75
     assert few.success == 1.0
 
@@ -414,9 +414,9 @@ def test_a_generator_with_fewer_tasks_is_played_to_its_end():
 @pytest.mark.parametrize(
     "policy",
     [
-        {"proposer_0": "oracle", "planner_1": "oracle"},
-        {"planner_1": "oracle", "proposer_0": Path("oracle")},
-        Path("oracle"),
+        {"proposer_0": "expert", "planner_1": "expert"},
+        {"planner_1": "expert", "proposer_0": Path("expert")},
+        Path("expert"),
     ],
 )
 def test_a_name_may_be_given_for_each_agent_and_as_a_path(policy):
@@ -432,10 +432,10 @@ def test_a_function_may_be_given_for_each_agent():
         seen.append(agent)
         return ""
 
-    mixed = {"proposer_0": note, "planner_1": "oracle"}
+    mixed = {"proposer_0": note, "planner_1": "expert"}
     result = llmzoo.evaluate("sudoku_v0", mixed, tasks=2, env_args={"max_turns": 1})
     assert seen == ["proposer_0"] * 2
-    assert result.policy == "proposer_0: note, planner_1: oracle"
+    assert result.policy == "proposer_0: note, planner_1: expert"
     assert result.mean_return["proposer_0"] != result.mean_return["planner_1"]
 
 
@@ -452,9 +452,9 @@ TAKEN = "a policy is a name, a path, a function"
     [
         (7, f"{TAKEN}.*got 7"),
         (None, f"{TAKEN}.*got None"),
-        ({"proposer_0": "oracle", "planner_1": 7}, f"{TAKEN}.*got 7"),
-        ({"proposer_0": "oracle"}, "no policy for planner_1"),
-        ({"proposer_0": "orakle", "planner_1": "oracle"}, "Did you mean 'oracle'"),
+        ({"proposer_0": "expert", "planner_1": 7}, f"{TAKEN}.*got 7"),
+        ({"proposer_0": "expert"}, "no policy for planner_1"),
+        ({"proposer_0": "expart", "planner_1": "expert"}, "Did you mean 'expert'"),
     ],
 )
 def test_what_is_no_policy_is_refused(policy, said):
@@ -468,10 +468,10 @@ def test_an_environment_object_is_refused(tmp_path):
     env, other = llmzoo.make("tic_tac_toe_v0"), llmzoo.parallel("tic_tac_toe_v0")
     for given in (env, other, 7, lambda: other):
         with pytest.raises(ConfigError, match=message):
-            llmzoo.evaluate(given, "oracle", tasks=2)
+            llmzoo.evaluate(given, "expert", tasks=2)
         with pytest.raises(ConfigError, match=message):
-            llmzoo.collect(given, "oracle", tasks=2)
+            llmzoo.collect(given, "expert", tasks=2)
         with pytest.raises(ConfigError, match=message):
             llmzoo.fit("magrpo", given, out=tmp_path / "run")
         with pytest.raises(ConfigError, match=message):
-            league(given, ["oracle", "random"], out=tmp_path / "league")
+            league(given, ["expert", "random"], out=tmp_path / "league")

@@ -30,7 +30,7 @@ from llmzoo.runs import named_policies, run_folder
 from llmzoo.training import fit
 
 KUHN, TERSE = "kuhn_poker_v0", {"prompt": "terse", "tries": 1}
-SCRIPTED = ["oracle", "amateur", "random"]
+SCRIPTED = ["expert", "noisy_expert", "random"]
 
 
 def always(*moves):
@@ -67,7 +67,7 @@ def run(tmp_path_factory):
         "sft",
         model=str(folder / "start"),
         out=folder / "moves",
-        learner_args={"source": "amateur", "success_only": False, "learning_rate": 1e-2},
+        learner_args={"source": "noisy_expert", "success_only": False, "learning_rate": 1e-2},
         steps=12,
         episodes_per_step=16,
         **common,
@@ -91,10 +91,10 @@ def run(tmp_path_factory):
 
 
 def test_both_agents_on_the_same_deals(tmp_path):
-    league(KUHN, ["oracle", "amateur"], out=tmp_path, deals=12, seed=5)
+    league(KUHN, ["expert", "noisy_expert"], out=tmp_path, deals=12, seed=5)
     there = [
         load_episodes(tmp_path / "games" / a / b)
-        for a, b in (("oracle", "amateur"), ("amateur", "oracle"))
+        for a, b in (("expert", "noisy_expert"), ("noisy_expert", "expert"))
     ]
     assert [e.seed for e in there[0]] == [e.seed for e in there[1]] == [*range(5, 17)]
     for one, other in zip(*there, strict=True):
@@ -170,15 +170,15 @@ def test_a_game_whose_sum_is_not_zero_is_won_by_the_larger_return():
 
 
 def test_where_all_are_paid_alike_every_game_is_a_draw(tmp_path):
-    result = league("tiny_hanabi_v0", ["oracle", "amateur"], out=tmp_path, deals=4)
+    result = league("tiny_hanabi_v0", ["expert", "noisy_expert"], out=tmp_path, deals=4)
     assert {player.drawn for player in result.players} == {8}
     assert any("paid alike" in note for note in result.notes)
 
 
 @pytest.mark.slow
 def test_models_meet_models_and_the_result_comes_back_from_its_file(run, tmp_path):
-    result = league(KUHN, [str(run), "amateur"], out=tmp_path, deals=6, env_args=TERSE)
-    assert [player.name for player in result.players] == ["own@4", "amateur"]
+    result = league(KUHN, [str(run), "noisy_expert"], out=tmp_path, deals=6, env_args=TERSE)
+    assert [player.name for player in result.players] == ["own@4", "noisy_expert"]
     assert [player.iteration for player in result.players] == [4, None]
     assert League.from_dict(json.loads((tmp_path / "league.json").read_text())) == result
 
@@ -199,7 +199,7 @@ def test_what_names_stand_for(run):
     assert ends(run) == everything
     assert ends(run, at_most=3) == [everything[0], everything[2], everything[4]]
     assert ends(run / "opponents") == copies
-    assert ends(run, "oracle") == ["checkpoints/step_000004", "oracle"]
+    assert ends(run, "expert") == ["checkpoints/step_000004", "expert"]
     assert ends(run, run / "opponents") == ["checkpoints/step_000004", *copies]
     assert ends(run / "opponents", run / "checkpoints", at_most=2) == [
         *(copies[0], copies[3]),
@@ -273,7 +273,7 @@ def test_at_most_two_models_are_in_memory(run, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_league_that_was_cut_off_anywhere_ends_the_same(run, tmp_path):
     options = {"deals": 5, "env_args": TERSE, "concurrency": 3}
-    names = [str(run / "opponents" / "000003"), "oracle", "amateur"]
+    names = [str(run / "opponents" / "000003"), "expert", "noisy_expert"]
     league(KUHN, names, out=tmp_path / "whole", **options)
     whole = the_files(tmp_path / "whole")
     chance = random.Random(0)
@@ -295,14 +295,14 @@ def test_a_league_that_was_cut_off_anywhere_ends_the_same(run, tmp_path):
 
 
 def test_players_who_come_later_leave_the_games_as_they_are(tmp_path):
-    league(KUHN, SCRIPTED, out=tmp_path / "at_once", deals=4)
+    league(KUHN, SCRIPTED, out=tmp_path / "per_iteration", deals=4)
     league(KUHN, SCRIPTED[:2], out=tmp_path / "later", deals=4)
     league(KUHN, SCRIPTED, out=tmp_path / "later", deals=4)
-    assert the_files(tmp_path / "later") == the_files(tmp_path / "at_once")
+    assert the_files(tmp_path / "later") == the_files(tmp_path / "per_iteration")
 
 
 def test_weights_that_changed_are_found(run, tmp_path):
-    names = {"own": str(run / "opponents" / "000000"), "amateur": "amateur"}
+    names = {"own": str(run / "opponents" / "000000"), "noisy_expert": "noisy_expert"}
     league(KUHN, names, out=tmp_path, deals=2, env_args=TERSE)
     names["own"] = str(run / "opponents" / "000001")
     with pytest.raises(CheckpointError, match=r"players=.*remove this folder to play"):
@@ -320,7 +320,7 @@ league("kuhn_poker_v0", sys.argv[2:], out=sys.argv[1], deals=40, concurrency=5,
 @pytest.mark.slow
 def test_a_killed_league_goes_on(run, tmp_path):
     """A real SIGKILL while the second of the two sets of games is written."""
-    names = [str(run / "opponents" / "000003"), "amateur"]
+    names = [str(run / "opponents" / "000003"), "noisy_expert"]
     options = {"deals": 40, "concurrency": 5, "env_args": TERSE}
     league(KUHN, names, out=tmp_path / "whole", **options)
     killed = tmp_path / "killed"
@@ -341,16 +341,16 @@ def test_a_killed_league_goes_on(run, tmp_path):
 @pytest.mark.parametrize(
     ("env", "names", "options", "match"),
     [
-        (KUHN, ["oracle"], {}, "at least two players"),
+        (KUHN, ["expert"], {}, "at least two players"),
         (KUHN, [], {}, "at least two players, and this is nobody"),
-        (KUHN, {"one": "oracle"}, {}, "at least two"),
-        (KUHN, ["oracle", "oracle"], {}, "oracle is given twice"),
-        (KUHN, ["oracle", "human"], {}, "without people"),
-        (KUHN, ["oracle", "amateur"], {"deals": 1}, "deals must be at least 2"),
-        (KUHN, ["oracle", "amateur"], {"device": "cpu"}, "device would have no effect"),
-        (KUHN, {"a": "oracle", "b": "amateur"}, {"device": "cpu"}, "device are for names"),
-        ("relay_v0", ["oracle", "amateur"], {}, "has 3 .*llmzoo compare"),
-        ("sudoku_v0", ["oracle", "amateur"], {"env_args": {"num_agents": 1}}, "has 1 "),
+        (KUHN, {"one": "expert"}, {}, "at least two"),
+        (KUHN, ["expert", "expert"], {}, "expert is given twice"),
+        (KUHN, ["expert", "human"], {}, "without people"),
+        (KUHN, ["expert", "noisy_expert"], {"deals": 1}, "deals must be at least 2"),
+        (KUHN, ["expert", "noisy_expert"], {"device": "cpu"}, "device would have no effect"),
+        (KUHN, {"a": "expert", "b": "noisy_expert"}, {"device": "cpu"}, "device are for names"),
+        ("relay_v0", ["expert", "noisy_expert"], {}, "has 3 .*llmzoo compare"),
+        ("sudoku_v0", ["expert", "noisy_expert"], {"env_args": {"num_agents": 1}}, "has 1 "),
     ],
 )
 def test_what_is_refused(env, names, options, match, tmp_path):
@@ -363,10 +363,10 @@ def test_a_run_that_did_not_train_every_agent_is_refused(run, tmp_path):
     folder = tmp_path / "copy"
     (folder / "checkpoints" / "step_000001" / "player_0").mkdir(parents=True)
     config = run_folder.require_config(run)
-    for changed in ({"policies": "player_0"}, {"agent_args": {"player_1": {"policy": "oracle"}}}):
+    for changed in ({"policies": "player_0"}, {"agent_args": {"player_1": {"policy": "expert"}}}):
         (folder / "config.json").write_text(json.dumps({**config, **changed}))
         with pytest.raises(ConfigError, match="did not train player_1: in a league"):
-            league(KUHN, [str(folder), "oracle"], out=tmp_path / "l", deals=2)
+            league(KUHN, [str(folder), "expert"], out=tmp_path / "l", deals=2)
 
 
 @pytest.mark.slow
@@ -376,7 +376,7 @@ def test_folders_of_something_else_are_refused(run, tmp_path):
     league(KUHN, SCRIPTED, out=tmp_path, deals=2)
     with pytest.raises(CheckpointError, match=r"deals=2 \(now 3\): choose another folder"):
         league(KUHN, SCRIPTED, out=tmp_path, deals=3)
-    games = tmp_path / "games" / "oracle" / "amateur" / "result.json"
+    games = tmp_path / "games" / "expert" / "noisy_expert" / "result.json"
     games.write_text('{"ids": ["a"]}')
     with pytest.raises(CheckpointError, match="cannot be read"):
         league(KUHN, SCRIPTED, out=tmp_path, deals=2)
@@ -392,7 +392,7 @@ def test_folders_of_something_else_are_refused(run, tmp_path):
     ],
 )
 def test_what_is_no_result_of_a_league(tmp_path, change):
-    result = league(KUHN, ["oracle", "amateur"], out=tmp_path, deals=2)
+    result = league(KUHN, ["expert", "noisy_expert"], out=tmp_path, deals=2)
     row = json.loads(json.dumps(result.to_dict()))
     assert League.from_dict(row) == result
     with pytest.raises(CheckpointError, match="no result of a league"):
@@ -407,7 +407,7 @@ def test_a_league_of_one_group_has_no_note_of_groups():
         (0, 1): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
         (1, 0): games(tuple(map(str, range(40))), (1.0, 0.0) * 20, (0.0, 1.0) * 20),
     }
-    two = make_entrants(["oracle", "amateur"], ["a", "b"])
+    two = make_entrants(["expert", "noisy_expert"], ["a", "b"])
     result = summarize_league(two, ["a", "b"], results, env="x", seed=0, split="test")
     assert result.notes == ()
     assert [player.rating for player in result.players] == [0.0, 0.0]

@@ -27,7 +27,7 @@ def completion(tokens: int, truncated: bool = False) -> Completion:
 
 
 def info(error: str | None = None, success: bool | None = None, **parts: float) -> dict:
-    result: dict = {"reward_parts": parts, "error": error}
+    result: dict = {"reward_components": parts, "error": error}
     return result if success is None else {**result, "success": success}
 
 
@@ -87,7 +87,7 @@ def test_groups_by_hand():
         "return_std": 0.25,  # 0.5 and 0
         "flat_groups": 0.5,
         "reward": pytest.approx(4.0 / 6),  # 1.5 + 0 + 0.5 + 2 + 0 + 0
-        "reward_parts": {"form": pytest.approx(2.0 / 6), "team": pytest.approx(2.0 / 6)},
+        "reward_components": {"form": pytest.approx(2.0 / 6), "team": pytest.approx(2.0 / 6)},
         "success": 2 / 6,
         "invalid": 2 / 6,
         "completions": 6,
@@ -101,7 +101,7 @@ def test_groups_by_hand():
             "return_std": 0.5,
             "flat_groups": 0.0,
             "reward": 1.0,
-            "reward_parts": {"form": 0.5, "team": 0.5},
+            "reward_components": {"form": 0.5, "team": 0.5},
             "success": 0.25,
             "invalid": 0.5,
             "completions": 4,
@@ -114,7 +114,7 @@ def test_groups_by_hand():
             "return_std": 0.0,
             "flat_groups": 1.0,
             "reward": 0.0,
-            "reward_parts": {},
+            "reward_components": {},
             "success": 0.5,
             "invalid": 0.0,
             "completions": 2,
@@ -198,7 +198,7 @@ def test_episodes_by_hand_and_only_of_those_that_learn():
     assert agents["a"]["return"] == 2.5  # 1 + 2 from its first answer on, 2 from its second
     assert agents["a"]["turns"]["0"]["return"] == 3.0
     assert agents["a"]["reward"] == 1.5
-    assert agents["a"]["reward_parts"] == {"form": 0.25, "team": 1.25}
+    assert agents["a"]["reward_components"] == {"form": 0.25, "team": 1.25}
     assert agents["a"]["success"] == agents["a"]["invalid"] == 0.5
 
 
@@ -225,8 +225,8 @@ def test_parts_of_a_played_tree_sum_to_the_reward():
     (batch,) = run_rollouts([line], {"a_0": writer, "b_1": writer})
     agents = metrics.batch_metrics(batch, ["a_0", "b_1"])["agents"]
     # a's best answer, 3, goes on; with it b's answers make sums of 4, 5 and 6
-    assert agents["a_0"]["reward_parts"] == {"number": 2.0}
-    assert agents["b_1"]["reward_parts"] == {"number": 2.0, "team": pytest.approx(0.5)}
+    assert agents["a_0"]["reward_components"] == {"number": 2.0}
+    assert agents["b_1"]["reward_components"] == {"number": 2.0, "team": pytest.approx(0.5)}
     assert agents["b_1"]["reward"] == agents["b_1"]["return"] == pytest.approx(2.5)
     assert agents["a_0"]["success"] == 0.0  # its answers end nothing
     assert agents["b_1"]["success"] == 1.0  # all three sums reach 3

@@ -42,7 +42,7 @@ def folders(tmp_path_factory) -> tuple[str, str]:
 def loaded(folders):
     """``load_policies`` for the first model."""
 
-    def take(agents, arrangement, *, model=folders[0], others="oracle", sampling=RUN, **options):
+    def take(agents, arrangement, *, model=folders[0], others="expert", sampling=RUN, **options):
         return load_policies(
             agents, arrangement, model=model, others=others, sampling=sampling, **options
         )
@@ -121,7 +121,7 @@ def test_one_agent_learns_beside_others(loaded, agents):
     policies, learning = loaded(agents, "a")
     assert list(learning) == ["a"]
     assert trained(policies, learning) == ["a"]
-    assert [policies[agent].name for agent in agents[1:]] == ["oracle"] * len(agents[1:])
+    assert [policies[agent].name for agent in agents[1:]] == ["expert"] * len(agents[1:])
 
 
 def test_others_may_be_a_model_which_does_not_learn(loaded, folders):
@@ -212,14 +212,14 @@ def test_agents_of_one_model_have_their_own_sampling(loaded):
     [
         ({"a": "one"}, {}, {}, "names no model for b, c: name one, or set policy"),
         ({**TWO, "d": "one"}, {}, {}, "unknown agent 'd'"),
-        (TWO, {"c": {"policy": "oracle"}}, {}, "'c' has a model in policies and a policy"),
+        (TWO, {"c": {"policy": "expert"}}, {}, "'c' has a model in policies and a policy"),
         (TWO, {"a": {"frozen": True}}, {}, "a cannot be frozen while others learn"),
         (TWO, {"a": {"learning_rate": 0.1}}, {}, "'a' shares its weights"),
         (TWO, {}, {"three": {}}, "unknown model of agents 'three'"),
         (TWO, {}, {"one": {"forms": "lora"}}, "Did you mean 'form'"),
         (TWO, {}, {"one": {"form": "half"}}, "model 'one': form is full or lora, got 'half'"),
         (TWO, {}, {"one": "lora"}, "model 'one' has settings by name"),
-        (TWO, {}, {"one": {"model": "oracle"}}, "model='oracle' cannot learn"),
+        (TWO, {}, {"one": {"model": "expert"}}, "model='expert' cannot learn"),
         ({**TWO, "a": "c"}, {}, {}, "'c' has the name of an agent that it does not play"),
         ({**TWO, "a": "x/y"}, {}, {}, "'x/y' would name a folder of weights"),
         ("shared", {}, {"policy": {"form": "lora"}}, "let policies map agents to names"),
@@ -384,14 +384,18 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
         ("separate", {agent: {"frozen": True} for agent in AGENTS}, "no trainable agent"),
         ("shared", {agent: {"policy": "random"} for agent in AGENTS}, "no trainable agent"),
         ("a", {"a": {"frozen": True}}, "no trainable agent"),
-        ("a", {"a": {"policy": "amateur"}}, "no trainable agent: .*a: amateur, b: oracle"),
+        (
+            "a",
+            {"a": {"policy": "noisy_expert"}},
+            "no trainable agent: .*a: noisy_expert, b: expert",
+        ),
         ("a", {"b": {"policy": "tiny"}}, "set frozen for 'b', or use policies='separate'"),
-        ("a", {"b": {"temperature": 0.5}}, "'oracle', which does not sample: temperature"),
-        ("a", {"b": {"learning_rate": 0.5}}, r"does not learn \('oracle' plays it\)"),
+        ("a", {"b": {"temperature": 0.5}}, "'expert', which does not sample: temperature"),
+        ("a", {"b": {"learning_rate": 0.5}}, r"does not learn \('expert' plays it\)"),
         ("lora", {"b": {"learning_rate": 0.5, "frozen": True}}, r"does not learn \(it is frozen\)"),
         (
             "lora",
-            {"b": {"policy": "oracle", "stop": ["x"], "top_k": 1}},
+            {"b": {"policy": "expert", "stop": ["x"], "top_k": 1}},
             "top_k, stop would have no effect",
         ),
         ("separate", {"b": {"policy": 7}}, "agent 'b': policy must be a name, got 7"),
@@ -406,7 +410,7 @@ def test_an_endpoint_plays_an_agent_with_its_settings(loaded, monkeypatch):
         ("separate", {"b": {"top_p": 1.5}}, "agent 'b': top_p"),
         ("separate", {"b": {"learning_rate": -1.0}}, "learning_rate must be above 0"),
         ("separate", {"b": {"learning_rate": float("nan")}}, "learning_rate must be above 0"),
-        ("separate", {"b": "oracle"}, "agent 'b' has settings by name"),
+        ("separate", {"b": "expert"}, "agent 'b' has settings by name"),
     ],
 )
 def test_what_cannot_be_had(loaded, arrangement, args, said):
@@ -419,12 +423,12 @@ def test_unknown_names(loaded, tmp_path):
         loaded(["planner", "critic"], "separate", agent_args={"plannr": {}})
     with pytest.raises(UnknownNameError, match="Did you mean 'learning_rate'"):
         loaded(AGENTS, "separate", agent_args={"a": {"learning_rte": 1.0}})
-    with pytest.raises(UnknownNameError, match="Did you mean 'oracle'"):
-        loaded(AGENTS, "separate", agent_args={"a": {"policy": "orcale"}})
+    with pytest.raises(UnknownNameError, match="Did you mean 'expert'"):
+        loaded(AGENTS, "separate", agent_args={"a": {"policy": "exprt"}})
     with pytest.raises(ConfigError, match="no policy or model"):
         loaded(AGENTS, "separate", agent_args={"a": {"policy": str(tmp_path)}})
-    with pytest.raises(ConfigError, match="model='oracle' cannot learn"):
-        loaded(AGENTS, "separate", model="oracle")
+    with pytest.raises(ConfigError, match="model='expert' cannot learn"):
+        loaded(AGENTS, "separate", model="expert")
     with pytest.raises(ConfigError, match="lora_args need policies"):
         loaded(AGENTS, "separate", lora_args={"r": 2})
 
@@ -439,7 +443,7 @@ def test_a_setting_that_is_none_is_not_given():
 
 def a_run(folder: Path, model: str, trained, **config) -> str:
     """The folder of a run whose newest checkpoint holds ``trained``."""
-    settings = {"model": model, "policies": "separate", "others": "oracle", "max_new_tokens": 5}
+    settings = {"model": model, "policies": "separate", "others": "expert", "max_new_tokens": 5}
     settings |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0, **config}
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(settings))
@@ -583,7 +587,7 @@ def test_a_shared_run_plays_agents_that_it_never_saw(together):
 def test_a_run_of_one_agent_keeps_the_others(folders, tmp_path):
     run = a_run(tmp_path / "one", folders[0], {"b": new_policy(seed=5)}, policies="b")
     agents = load_run_policies(run, AGENTS)
-    assert [agents[a].name for a in "ac"] == ["oracle", "oracle"]
+    assert [agents[a].name for a in "ac"] == ["expert", "expert"]
     assert same(weights(agents["b"]), saved(run, "b"))
     with pytest.raises(ConfigError, match="trained the agent 'b'; here the agents are x"):
         load_run_policies(run, ["x"])

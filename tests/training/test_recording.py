@@ -21,7 +21,7 @@ from llmzoo.learners.advantages import mean_baseline, normalize_by_std
 from llmzoo.learners.updates.credits import ScoredGroup, completion_advantages, merge_credits
 from llmzoo.learners.updates.turns import agent_trajectories
 from llmzoo.models.sampling import Sampling
-from llmzoo.policies import amateur
+from llmzoo.policies import noisy_expert
 from llmzoo.policies.base import PolicyRequest
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Completion, Decision, Episode, EpisodeOutcome, Group
@@ -56,8 +56,8 @@ def test_a_row_of_a_tree():
     """Two lines of play from one node: of its two answers the second led to a node of its own."""
     child = group("a", (1,), ["x"], (0.5,), prompt="after", turn=1)
     infos = (
-        {"error": "no number", "reward_parts": {"format": -1}},
-        {"error": None, "reward_parts": {"format": 0.25, "team": 1}},
+        {"error": "no number", "reward_components": {"format": -1}},
+        {"error": None, "reward_components": {"format": 0.25, "team": 1}},
     )
     root = group("a", (), ["no", "3"], (-1.0, 1.25), prompt="how\nmany?", infos=infos)
     batch = Batch(
@@ -66,7 +66,7 @@ def test_a_row_of_a_tree():
     )
     (row,) = rollout_rows(batch, [None, -1.5, 1.5], {"a": policy()}, tasks=1)
     rest = {"tokens": 2, "truncated": False, "sampled": "<|pad|>!"}  # of the ids 1 and 2
-    nothing = {"error": None, "reward_parts": {}, "reply": None}
+    nothing = {"error": None, "reward_components": {}, "reply": None}
     assert row == {
         "seed": 7,
         "success": 0.5,
@@ -84,11 +84,15 @@ def test_a_row_of_a_tree():
                 "answers": [
                     {
                         **{"text": "no", "return": -1.0, "advantage": -1.5, **rest},
-                        **{"error": "no number", "reward_parts": {"format": -1.0}, "reply": None},
+                        **{
+                            "error": "no number",
+                            "reward_components": {"format": -1.0},
+                            "reply": None,
+                        },
                     },
                     {
                         **{"text": "3", "return": 1.25, "advantage": 1.5, **rest, "error": None},
-                        **{"reward_parts": {"format": 0.25, "team": 1.0}, "reply": "after"},
+                        **{"reward_components": {"format": 0.25, "team": 1.0}, "reply": "after"},
                     },
                 ],
             },
@@ -149,7 +153,7 @@ def test_a_row_of_an_episode():
             observation=observation,
             completion=completion,
             reward=reward,
-            info={"reward_parts": {"own": reward}},
+            info={"reward_components": {"own": reward}},
         )
 
     ids = tuple(tokenizer()("read by a")["input_ids"])
@@ -169,7 +173,7 @@ def test_a_row_of_an_episode():
     )
     batch = Batch(episodes=(episode, episode))
     row, again = rollout_rows(
-        batch, [0.5, None, -0.5] * 2, {"a": policy(), "b": amateur()}, tasks=4
+        batch, [0.5, None, -0.5] * 2, {"a": policy(), "b": noisy_expert()}, tasks=4
     )
     assert again == row
     assert (row["seed"], row["success"], row["returns"]) == (3, 1.0, {"a": 3.0, "b": 0.5})
@@ -182,7 +186,7 @@ def test_a_row_of_an_episode():
     ]
     answers = [turn["answers"] for turn in row["turns"]]
     assert [len(a) for a in answers] == [1, 1, 1]
-    names = ("text", "return", "advantage", "tokens", "truncated", "reward_parts", "reply")
+    names = ("text", "return", "advantage", "tokens", "truncated", "reward_components", "reply")
     assert [tuple(a[name] for name in names) for (a,) in answers] == [
         ("one", 3.0, 0.5, 2, False, {"own": 1.0}, "read again"),
         ("scripted", 0.5, None, 0, False, {"own": 0.5}, "b's end"),

@@ -49,7 +49,7 @@ def weights(run: Path, name: str) -> dict[str, torch.Tensor]:
 KEPT = {
     "at_grpo": {"epochs": 2, "kl": 0.1},
     "grpo": {"replay": 2, "kl": 0.1},
-    "marloo": {"normalize": "parts", "whiten": True},
+    "marloo": {"normalize": "components", "whiten": True},
     "magrpo": {"role_baseline": 0.9, "zero_variance_groups": "resample"},
     "per_agent": {"clip": 0.2, "replay": 2, "kl": 0.1},
     "ippo": {"minibatches": 2, "target_kl": 0.1},
@@ -226,7 +226,7 @@ def test_separate_agents_have_weights_of_their_own(tmp_path, run_args):
 
 def test_one_agent_learns_beside_a_scripted_one(tmp_path, run_args):
     result = fit("at_grpo", "sudoku_v0", out=tmp_path / "run", policies="planner_1", **run_args)
-    assert result.policies["proposer_0"].name == "oracle"
+    assert result.policies["proposer_0"].name == "expert"
     assert (tmp_path / "run/checkpoints/step_000002/planner_1").is_dir()
 
 

@@ -91,7 +91,7 @@ class Task(ReplayedGame):
     def engine(self, seed: int) -> GameEngine:
         return _GemEngine(self.name, seed)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """A move in a box: a number, a direction, or some of each."""
         words = ["up", "down", "left", "right", "A B", f"{rng.randrange(1, 10)}"]
         numbers = [str(rng.randrange(1, 9)) for _ in range(rng.randrange(1, 5))]

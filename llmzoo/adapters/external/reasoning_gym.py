@@ -97,7 +97,7 @@ class Task(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "reasoning_gym",
-        "team_parts": ["score"],
+        "team_components": ["score"],
     }
 
     def __init__(
@@ -162,7 +162,7 @@ class Task(TextEnv):
     def expert(self, agent: str) -> str:
         return f"<answer>{self._right()}</answer>"
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """The right answer, or one with a mistake in it."""
         right = self._right()
         return rng.choice([right, right, right[::-1], right[:-1], "0", "No"])

@@ -115,10 +115,10 @@ class ReplayedGame(TurnGame):
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """``success``, and ``won``: whether the last payment to the agent itself was more than 0."""
-        won = self.infos[agent]["reward_parts"].get("game", 0.0) > 0.0
+        won = self.infos[agent]["reward_components"].get("game", 0.0) > 0.0
         return {**super().final_info(agent), "won": won}
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """Something in brackets from the rules or the board, or a small number in brackets."""
         shown = _BRACKETS.findall(self.observation(agent))
         return rng.choice(shown) if shown and rng.random() < 0.9 else f"[{rng.randrange(9)}]"

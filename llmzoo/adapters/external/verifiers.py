@@ -129,7 +129,7 @@ class Task(TextEnv):
         self.metadata = {
             **self.metadata,
             "name": f"verifiers:{name}",
-            "team_parts": [],
+            "team_components": [],
             "team_and_local": False,
             "delayed_reward_agents": [],
         }

@@ -25,7 +25,7 @@ def environment_factory(
     env: str | Callable[[], AECEnv],
     *,
     agent: str,
-    others: Others = "oracle",
+    others: Others = "expert",
     env_args: Mapping[str, Any] | None = None,
 ) -> Callable[[], TrlAgentEnv]:
     """An ``environment_factory`` for ``trl.GRPOTrainer``. The trained model plays ``agent``.

@@ -137,7 +137,7 @@ def rollout_func(
     env: str | Callable[[], AECEnv],
     *,
     agents: Sequence[str] | None = None,
-    others: Others = "oracle",
+    others: Others = "expert",
     env_args: Mapping[str, Any] | None = None,
 ) -> DecisionRollouts:
     """A ``rollout_func`` for ``trl.GRPOTrainer``. The trained model plays all ``agents``.

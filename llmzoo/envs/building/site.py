@@ -9,7 +9,7 @@ stays from round to round.
 * form, per agent: -0.1 x the share of the round's orders that are refused; -0.1 for an answer without any.
 * overlap, per agent: -0.1 x the share of the cells it wrote that another agent wrote in the same round.
 
-The two local parts are never positive: the most of an episode is 1, and doing nothing earns 0.
+The two local components are never positive: the most of an episode is 1, and doing nothing earns 0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OrdersResult(Generic[World]):
 @dataclass(frozen=True, slots=True)
 class SiteState(Generic[Task, World]):
     """The state of an episode. messages: of each past round, by agent. feedback: what became of each agent's
-    last answer. team_rewards: the parts of the team reward so far."""
+    last answer. team_rewards: the team reward components so far."""
 
     task: Task
     world: World
@@ -117,7 +117,7 @@ class BuildingSite(TextEnv, Generic[Task, World]):
         raise NotImplementedError
 
     def progress(self, world: World) -> Mapping[str, float]:
-        """The parts of the team reward that the world is worth: all 0 at the start, 1 in all at the end.
+        """The team reward components that the world is worth: all 0 at the start, 1 in all at the end.
 
         The part "whole" is paid if the work is done, and only then.
         """

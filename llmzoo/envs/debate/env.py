@@ -55,7 +55,7 @@ verdict earns up to 0.9; an unreadable one costs 1.
 
 **What the rules do not see.** They know no meaning. A speech that states its side, gives one sentence of
 evidence and adds four sentences of nonsense earned 0.71 to 0.81 in cooperative debates, in which the
-amateur earned 0.33 and the expert 1. A sentence that takes back one's own case costs little beside
+noisy expert earned 0.33 and the expert 1. A sentence that takes back one's own case costs little beside
 honest ones.
 
 **Who wins.** `"zero-sum"`: the side with the higher score; scores within 0.02 are a draw. At the end
@@ -87,7 +87,7 @@ from typing import Any, Literal
 from llmzoo.endpoints import Endpoint
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
-from llmzoo.envs.debate import briefing, oracle
+from llmzoo.envs.debate import briefing, players
 from llmzoo.envs.debate.judge import rules, verdicts
 from llmzoo.envs.debate.judge.endpoint import Judge, make_judge, validate_scores
 from llmzoo.envs.debate.judge.rules import Scores
@@ -170,7 +170,7 @@ class DebateEnv(TextEnv):
         self.team = [agent for agent in agents if agent != self.judge_agent]
         parts = tuple(rules.WEIGHTS) if self.judge is None and not judge_agent else ("verdict",)
         self.metadata |= {
-            "team_parts": [*parts] if reward == "cooperative" else [],
+            "team_components": [*parts] if reward == "cooperative" else [],
             "team_and_local": False,
             "delayed_reward_agents": [*self.team],
             "sides": [self.team[::2], self.team[1::2]]
@@ -234,9 +234,9 @@ class DebateEnv(TextEnv):
     def expert(self, agent: str) -> str:
         if agent == self.judge_agent:
             return _format_verdict(self._right())
-        return oracle.expert(self.episode.debate, self._side(agent))
+        return players.expert(self.episode.debate, self._side(agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if agent == self.judge_agent:
             mood = rng.gauss(0, 0.15)  # generous or strict with both alike
             felt = {
@@ -245,7 +245,7 @@ class DebateEnv(TextEnv):
             }
             slips = ("pro 0.9", "Both did well.", "pro: 0.5, con: 0.5")
             return _format_verdict(felt) if rng.random() < 0.85 else rng.choice(slips)
-        return oracle.amateur(self.episode.debate, self._side(agent), rng)
+        return players.noisy_expert(self.episode.debate, self._side(agent), rng)
 
     def board(self) -> str:
         debate = self.episode.debate
@@ -267,7 +267,7 @@ class DebateEnv(TextEnv):
         """The debate after the scripted speech of a round, against a single debater."""
         side = other_side(self.episode.side)
         return self._add_speech(
-            debate, f"{side}_1", round, clean_speech(oracle.expert(debate, side))
+            debate, f"{side}_1", round, clean_speech(players.expert(debate, side))
         )
 
     def _compute_scores(self, debate: Debate) -> Scores:

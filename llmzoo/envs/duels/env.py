@@ -42,7 +42,7 @@ class Duel(MoveGame, Generic[S]):
 
     rules: GameRules[S]
     forfeit: ClassVar[float] = 2.0  # the default of forfeit_penalty: at least the worst defeat
-    metadata: dict[str, Any] = {**MoveGame.metadata, "team_parts": [], "team_and_local": False}
+    metadata: dict[str, Any] = {**MoveGame.metadata, "team_components": [], "team_and_local": False}
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Duel(MoveGame, Generic[S]):
             render_mode=render_mode,
         )
         if self.rules.is_common_payoff:
-            self.metadata |= {"team_parts": ["game"], "team_and_local": True}
+            self.metadata |= {"team_components": ["game"], "team_and_local": True}
         else:
             self.metadata["sides"] = [[agent] for agent in self.possible_agents]
         self.episode: DuelState[S]
@@ -187,9 +187,9 @@ class Duel(MoveGame, Generic[S]):
         rng = random.Random(f"{playing.seed}/{playing.draws}/{seen}/expert")
         return self.format_move(self.advice(PLAYERS.index(agent), rng))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """The expert's move in half of the turns, otherwise any legal one."""
-        return self.expert(agent) if rng.random() < 0.5 else super().amateur(agent, rng)
+        return self.expert(agent) if rng.random() < 0.5 else super().noisy_expert(agent, rng)
 
     def _resolve_chance(self, playing: DuelState[S]) -> DuelState[S]:
         """The episode after all chance that comes before the next choice.

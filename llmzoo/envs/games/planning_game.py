@@ -22,7 +22,7 @@ reward; an action that cannot be delivered or parsed costs ``UNDELIVERED_PENALTY
 
 To add a game, subclass :class:`PlanningGame`, define six methods (`parse`, `execute`, `report`,
 `progress`, `draw`, `rules`) and register it. A split view also needs `visible_half`, `split_report`,
-`split_expert` and `split_amateur`.
+`split_expert` and `split_noisy_expert`.
 """
 
 from __future__ import annotations
@@ -199,17 +199,17 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
         """The expert planner's action after a message, from its own half and the message alone."""
         raise NotImplementedError
 
-    def split_amateur(self, message: str, rng: random.Random) -> str:
-        """An amateur planner's action after a message."""
+    def split_noisy_expert(self, message: str, rng: random.Random) -> str:
+        """A noisy expert planner's action after a message."""
         raise NotImplementedError
 
     def full_expert(self) -> str:
         """The expert's action in the full view, for either agent."""
         raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted expert")
 
-    def full_amateur(self, rng: random.Random) -> str:
-        """An amateur's action in the full view, for either agent."""
-        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted amateur")
+    def full_noisy_expert(self, rng: random.Random) -> str:
+        """A noisy expert's action in the full view, for either agent."""
+        raise NoScriptedPolicyError(f"{self.metadata['name']} has no scripted noisy expert")
 
     # A game may override these
 
@@ -346,12 +346,12 @@ class PlanningGame(TextEnv, Generic[Task, World, Plan]):
             return self.visible_half(PROPOSER, self.episode.world)
         return self.split_expert(self.episode.last_messages.get(PROPOSER, ""))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
-            return self.full_amateur(rng)
+            return self.full_noisy_expert(rng)
         if agent == PROPOSER:
             return _corrupt_message(self.visible_half(PROPOSER, self.episode.world), rng)
-        return self.split_amateur(self.episode.last_messages.get(PROPOSER, ""), rng)
+        return self.split_noisy_expert(self.episode.last_messages.get(PROPOSER, ""), rng)
 
     def observation(self, agent: str) -> str:
         if self.view == "split":

@@ -89,7 +89,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
-from llmzoo.envs.math import generator, oracle, prompts, split_view
+from llmzoo.envs.math import generator, players, prompts, split_view
 from llmzoo.envs.math.prompts import role_of
 from llmzoo.envs.math.reasoning_env import MathState, ReasoningEnv
 from llmzoo.envs.math.tasks import MathTask, canonical
@@ -221,20 +221,22 @@ class Math(ReasoningEnv):
                 program="",
             )
         if role_of(agent) == "tool":
-            return f"# {message}\n{oracle.tool_program(task)}"
-        return f"{message}\n{oracle.reasoner_answer(task)}"
+            return f"# {message}\n{players.tool_program(task)}"
+        return f"{message}\n{players.reasoner_answer(task)}"
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
-            return super().amateur(agent, rng)
+            return super().noisy_expert(agent, rng)
         message = self._expert_message(agent)
         if agent not in self.episode.last_texts:
             return message.replace("1", rng.choice("1123"))
         if self._knows(agent):
-            return super().amateur(agent, rng)
+            return super().noisy_expert(agent, rng)
         task = replace(self.episode.task, answer=str(rng.randint(2, 99)), program="")
         return (
-            oracle.tool_program(task) if role_of(agent) == "tool" else oracle.reasoner_answer(task)
+            players.tool_program(task)
+            if role_of(agent) == "tool"
+            else players.reasoner_answer(task)
         )
 
     def _text(self) -> str:

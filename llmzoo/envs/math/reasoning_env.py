@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
-from llmzoo.envs.math import answers, oracle, prompts, scoring
+from llmzoo.envs.math import answers, players, prompts, scoring
 from llmzoo.envs.math.prompts import role_of
 from llmzoo.envs.math.scoring import ParsedAnswer
 from llmzoo.envs.math.tasks import MathTask, canonical
@@ -142,14 +142,16 @@ class ReasoningEnv(TextEnv):
     def expert(self, agent: str) -> str:
         task = self.episode.task
         return (
-            oracle.tool_program(task) if role_of(agent) == "tool" else oracle.reasoner_answer(task)
+            players.tool_program(task)
+            if role_of(agent) == "tool"
+            else players.reasoner_answer(task)
         )
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         if role_of(agent) == "tool":
-            return oracle.sloppy_tool_program(task, rng)
-        return oracle.sloppy_reasoner_answer(task, rng)
+            return players.sloppy_tool_program(task, rng)
+        return players.sloppy_reasoner_answer(task, rng)
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """Includes the team's answer, so that it can be compared across episodes."""

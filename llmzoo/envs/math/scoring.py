@@ -43,7 +43,7 @@ class ParsedAnswer:
 
     value: the answer; empty if there is none.
     error: why there is no answer.
-    parts: the reward parts for the form of the answer.
+    parts: the reward components for the form of the answer.
     """
 
     value: str
@@ -102,7 +102,7 @@ def is_correct(task: MathTask, value: str) -> bool:
 
 
 def reward_components(answer: ParsedAnswer, *, correct: bool) -> dict[str, float]:
-    """The local reward parts of an agent: for the form of its answer and for being right."""
+    """The local reward components of an agent: for the form of its answer and for being right."""
     return {**answer.parts, "right": REASONER_WEIGHTS["right"] if correct else 0.0}
 
 

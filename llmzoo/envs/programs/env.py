@@ -31,7 +31,7 @@ from llmzoo.spaces import Observation
 _ROUNDING = 1e-9  # of sums of rewards
 _JOIN_SECONDS = 1.0  # for a thread to end when an environment is closed
 Expert = Callable[[Mapping[str, Any], str, Sequence[Mapping[str, Any]]], str]
-Amateur = Callable[[Mapping[str, Any], str, Sequence[Mapping[str, Any]], random.Random], str]
+NoisyExpert = Callable[[Mapping[str, Any], str, Sequence[Mapping[str, Any]], random.Random], str]
 
 
 def from_program(
@@ -47,7 +47,7 @@ def from_program(
     slow: bool = False,
     together: float = TOGETHER,
     expert: Expert | None = None,
-    amateur: Amateur | None = None,
+    noisy_expert: NoisyExpert | None = None,
     split: str = "train",
     render_mode: str | None = None,
 ) -> AECEnv:
@@ -72,8 +72,8 @@ def from_program(
         ends the episode with what was paid so far, and ``infos[agent]["error"]`` says why.
     slow: whether a step is worth a thread, since the program waits for something itself.
     together: seconds within which calls from several threads count as made at the same time.
-    expert: ``expert(task, agent, messages)`` returns the best answer; for ``llmzoo.oracle``.
-    amateur: ``amateur(task, agent, messages, rng)`` returns a sloppy player's answer; for the checks.
+    expert: ``expert(task, agent, messages)`` returns the best answer; for ``llmzoo.scripted_expert``.
+    noisy expert: ``noisy_expert(task, agent, messages, rng)`` returns a sloppy player's answer; for the checks.
 
     Calls that are made together (``asyncio.gather``, threads) are answered together: no agent sees
     another's answer. The answers of an agent that is called twice at once are taken one after the other.
@@ -91,7 +91,7 @@ def from_program(
             slow=slow,
             together=together,
             expert=expert,
-            amateur=amateur,
+            noisy_expert=noisy_expert,
             render_mode=render_mode,
         )
     )
@@ -148,7 +148,7 @@ class ProgramEnv(TextEnv):
         slow: bool,
         together: float,
         expert: Expert | None,
-        amateur: Amateur | None,
+        noisy_expert: NoisyExpert | None,
         render_mode: str | None,
     ):
         if isinstance(agents, str) or not agents or len(set(agents)) < len(agents):
@@ -173,7 +173,7 @@ class ProgramEnv(TextEnv):
         self._on_error = on_error
         self._together = together
         self._expert = expert
-        self._amateur = amateur
+        self._noisy_expert = noisy_expert
         self._live = _SharedRun(None)
         self._team_paid = 0.0
 
@@ -211,10 +211,10 @@ class ProgramEnv(TextEnv):
             return super().expert(agent)
         return self._expert(*self._expert_arguments(agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
-        if self._amateur is None:
-            return super().amateur(agent, rng)
-        return self._amateur(*self._expert_arguments(agent), rng)
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
+        if self._noisy_expert is None:
+            return super().noisy_expert(agent, rng)
+        return self._noisy_expert(*self._expert_arguments(agent), rng)
 
     def _expert_arguments(
         self, agent: str

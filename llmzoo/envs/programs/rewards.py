@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from llmzoo.envs.base import TEAM_PART, Outcome
+from llmzoo.envs.base import TEAM_COMPONENT, Outcome
 from llmzoo.envs.programs.errors import ProgramError
 from llmzoo.envs.programs.messages import find_agent
 from llmzoo.errors import UnknownNameError
@@ -75,9 +75,9 @@ def _shares(rewards: Mapping[Any, Any], agents: Sequence[str]) -> Shares:
         if agent in shares:
             raise ProgramError(f"a program paid {agent} twice at once, under two names")
         parts = share if isinstance(share, Mapping) else {PART: share}
-        if TEAM_PART in parts:
+        if TEAM_COMPONENT in parts:
             raise ProgramError(
-                f"a program paid {agent} a part called {TEAM_PART!r}, the team's own"
+                f"a program paid {agent} a part called {TEAM_COMPONENT!r}, the team's own"
             )
         shares[agent] = {str(part): _number(value) for part, value in parts.items()}
     return shares

@@ -76,14 +76,14 @@ test of what the solver has learned: puzzles that nobody proposed.
 
 **The scripted expert** solver is always right. The expert proposer knows the sloppy solver, who gets a + wrong in 10%
 of the cases, a - in 20% and a * in 40%: it sets the puzzle that is worth most against this solver. Against the expert
-solver no puzzle is worth more than its form. The amateurs are the sloppy solver, and a proposer who sets a random
+solver no puzzle is worth more than its form. The noisy experts are the sloppy solver, and a proposer who sets a random
 allowed puzzle.
 
 **Greedy answers** are all the same, so every puzzle is then solved by all or by none, and has no difficulty. Evaluate
 with sampled answers.
 
 **Learned by the embedded model.** `tiny` knows nothing of this game. `configs/environments/proposing.yaml` (sums of two
-or three numbers up to 9, seed 0, 85 seconds of one core) imitates the amateurs first, and then plays itself for 40
+or three numbers up to 9, seed 0, 85 seconds of one core) imitates the noisy experts first, and then plays itself for 40
 iterations of `magrpo`. On all 56 tasks, sampled, the share of episodes in which at least half of the answers are
 right goes from 0.0% [0.0%, 6.4%] after imitation to 39.3% [27.6%, 52.4%], the proposer's return from 0.14 to 0.33
 and the solver's from 0.07 to 0.41. The pair learns to set what it can solve. The solver alone does not get better:
@@ -103,7 +103,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv, make_env_fns
-from llmzoo.envs.proposing import oracle, prompts
+from llmzoo.envs.proposing import players, prompts
 from llmzoo.envs.proposing.difficulty import DIFFICULTIES
 from llmzoo.envs.proposing.expressions import SIGNS
 from llmzoo.envs.proposing.puzzles import KINDS, SLIPS, ProposalRefused, Puzzle
@@ -133,7 +133,7 @@ class Propose(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "propose_v0",
-        "team_parts": [],
+        "team_components": [],
         "team_and_local": False,
     }
 
@@ -260,21 +260,21 @@ class Propose(TextEnv):
         if agent == PROPOSER:
             settings = (self.difficulty, self.attempts, SLIPS)
             return self._match_prompt_spacing(
-                oracle.best_proposal(self.kind, state.task, *settings).text()
+                players.best_proposal(self.kind, state.task, *settings).text()
             )
         return self._match_prompt_spacing(state.puzzle.solution()) if state.puzzle else ""
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """A random allowed puzzle; an answer with a slip now and then, another at each attempt."""
         state = self.episode
         if agent == PROPOSER:
             return self._match_prompt_spacing(
-                oracle.sloppy_proposal(self.kind, state.task, rng).text()
+                players.sloppy_proposal(self.kind, state.task, rng).text()
             )
         if state.puzzle is None:
             return ""
         own = random.Random(f"{rng.random()}, {state.given}")
-        return self._match_prompt_spacing(oracle.sloppy_answer(state.puzzle, SLIPS, own))
+        return self._match_prompt_spacing(players.sloppy_answer(state.puzzle, SLIPS, own))
 
     def _match_prompt_spacing(self, text: str) -> str:
         """An answer as prompts of this style write it: terse ones without spaces around signs."""

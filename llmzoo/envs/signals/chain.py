@@ -22,7 +22,7 @@ from llmzoo.envs.tasks import Tasks, describe_task
 from llmzoo.envs.text import MalformedError
 
 RIGHT, SOLVED, FORM = 0.5, 0.5, 0.1
-SLOPPY = 0.25  # how often an amateur errs
+SLOPPY = 0.25  # how often a noisy expert errs
 
 T = TypeVar("T")
 Values = tuple[int, ...]
@@ -48,7 +48,7 @@ class ChainEnv(TextEnv, Generic[T]):
     one is right (:meth:`solution`).
     """
 
-    metadata: dict[str, Any] = {**TextEnv.metadata, "team_parts": ["right", "solved"]}
+    metadata: dict[str, Any] = {**TextEnv.metadata, "team_components": ["right", "solved"]}
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class ChainEnv(TextEnv, Generic[T]):
     def expert(self, agent: str) -> str:
         return self._format_values(agent, self.expert_values(agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         """The expert's text; one time in four, that of something similar."""
         values = self.expert_values(agent)
         return self._format_values(

@@ -6,7 +6,7 @@ the first failure. The docstring of :mod:`llmzoo.envs.writing.tldr` says what ea
 The stages pay nothing to a text of the wrong length, and faithfulness nothing to one that fails a
 single measure, so all answers of a weak model would earn the same. The start rises with every
 measure from the first word on. It is a small share of the reward and no gate: it pays nonsense less
-than an amateur's text earns.
+than a noisy expert's text earns.
 """
 
 from __future__ import annotations

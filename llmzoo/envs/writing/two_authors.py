@@ -17,7 +17,7 @@ from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate
-from llmzoo.envs.writing import oracle, wording
+from llmzoo.envs.writing import players, wording
 from llmzoo.envs.writing.grounding import GroundingStandard, Source, measure_source
 from llmzoo.envs.writing.scoring import MAXIMUM, PARTS, Judgement, StructureThresholds, judge
 from llmzoo.envs.writing.tasks import WritingTask, canonical
@@ -55,7 +55,7 @@ class TwoAuthors(TextEnv):
 
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
-        "team_parts": [*PARTS],
+        "team_components": [*PARTS],
         "team_and_local": False,
     }
     authors: ClassVar[tuple[str, str]]
@@ -149,9 +149,11 @@ class TwoAuthors(TextEnv):
     def expert(self, agent: str) -> str:
         return self._write(agent, self._reference_text)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
-        return self._write(agent, lambda part: oracle.amateur_part(task, part, self.form, rng))
+        return self._write(
+            agent, lambda part: players.noisy_expert_part(task, part, self.form, rng)
+        )
 
     # A round
 

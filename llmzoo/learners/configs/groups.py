@@ -12,13 +12,16 @@ from llmzoo.learners import returns
 from llmzoo.learners.configs.surrogate import Reduction, SurrogateConfig
 
 
+Normalize = bool | Literal["components"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig(SurrogateConfig):
     """Options of every critic-free learner."""
 
     group_size: int = 4  # K: completions of each prompt
     gamma: float = 1.0  # discount per turn of the agent's own
-    normalize: bool | Literal["parts"] = False  # by the group's deviation; parts: each by its own
+    normalize: Normalize = False  # by the group's deviation; components: each by its own
     whiten: bool = False  # then mean 0 and deviation 1 over each batch of a policy
     rewards: tuple[str, ...] = ()  # functions of the returns before credit, such as "scale 2"
     role_baseline: float | None = None  # RAE in place of the learner's credit: a mean's decay
@@ -38,10 +41,14 @@ class GroupConfig(SurrogateConfig):
         if not 0.0 <= self.gamma <= 1.0:
             raise ConfigError(f"gamma must be in [0, 1], got {self.gamma}")
         returns.parse_reward_functions(self.rewards)
-        if self.normalize not in (False, True, "parts"):
-            raise ConfigError(f"normalize must be true, false or parts, got {self.normalize!r}")
-        if self.normalize == "parts" and self.rewards:
-            raise ConfigError("rewards are functions of the whole return: normalize is not 'parts'")
+        if self.normalize not in (False, True, "components"):
+            raise ConfigError(
+                f"normalize must be true, false or components, got {self.normalize!r}"
+            )
+        if self.normalize == "components" and self.rewards:
+            raise ConfigError(
+                "rewards are functions of the whole return: normalize is not 'components'"
+            )
         if self.role_baseline is not None:
             if not 0.0 <= self.role_baseline < 1.0:
                 raise ConfigError(f"role_baseline must be in [0, 1), got {self.role_baseline}")
@@ -87,9 +94,9 @@ class ATGRPOConfig(GroupConfig):
         GroupConfig.__post_init__(self)
         if self.gamma != 1.0:
             raise ConfigError("at_grpo learns from the turn's own reward: gamma has no effect here")
-        if self.team_reward_weight != 1.0 and self.normalize == "parts":
+        if self.team_reward_weight != 1.0 and self.normalize == "components":
             raise ConfigError(
-                "normalize='parts' divides each part by its own deviation: team_reward_weight has no effect here"
+                "normalize='components' divides each part by its own deviation: team_reward_weight has no effect here"
             )
         if self.continuations is not None and self.continuations < 1:
             raise ConfigError(f"continuations must be at least 1, got {self.continuations}")
@@ -119,7 +126,7 @@ class GRPOConfig(JointConfig):
     """
 
     group_size: int = 8
-    normalize: bool | Literal["parts"] = True
+    normalize: Normalize = True
     clip: float | None = 0.2
     reduction: Reduction = "sequence_mean"
 

@@ -76,7 +76,7 @@ class PreferenceConfig(RowsConfig):
     """Options of every preference learner; beta and batch size as in the paper (2305.18290)."""
 
     batch_size: int = 64  # pairs of an optimiser step
-    rows_at_once: int = 64  # pairs in one forward pass; the rest is accumulated
+    microbatch_rows: int = 64  # pairs in one forward pass; the rest is accumulated
     beta: float = 0.1  # how strongly the policy is held to the reference
     loss_type: str | tuple[str, ...] = "sigmoid"  # TRL's names; trl_args' loss_weights weigh them
     max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)

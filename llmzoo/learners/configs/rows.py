@@ -12,7 +12,7 @@ from llmzoo.errors import ConfigError, UnknownNameError
 from llmzoo.learners.configs.optimizer import OptimizerConfig
 from llmzoo.learners.configs.trl_args import check_trl_args
 
-SCRIPTED = ("oracle", "amateur", "mixed")  # policies that play demonstrations
+SCRIPTED = ("expert", "noisy_expert", "mixed")  # policies that play demonstrations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +21,13 @@ class RowsConfig(OptimizerConfig):
 
     epochs: int = 1  # passes over each iteration's rows
     batch_size: int = 32  # rows of an optimiser step
-    rows_at_once: int = 256  # rows in a forward pass; gradients of several passes are accumulated
+    microbatch_rows: int = 256  # rows in a forward pass; gradients are accumulated
     trl_args: Mapping[str, Any] = field(default_factory=dict)  # further options, named as in TRL
 
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
-        if self.epochs < 1 or self.batch_size < 1 or self.rows_at_once < 1:
-            raise ConfigError("epochs, batch_size and rows_at_once are at least 1")
+        if self.epochs < 1 or self.batch_size < 1 or self.microbatch_rows < 1:
+            raise ConfigError("epochs, batch_size and microbatch_rows are at least 1")
         length = self.trl_args.get("max_length")
         if length is not None and length < 2:
             raise ConfigError(f"max_length must be at least 2, got {length}")
@@ -37,7 +37,9 @@ class RowsConfig(OptimizerConfig):
 class SFTConfig(RowsConfig):
     """Options of supervised fine-tuning."""
 
-    source: str = "oracle"  # oracle, amateur, mixed, self, or a file, folder or hub id of episodes
+    source: str = (
+        "expert"  # expert, noisy expert, mixed, self, or a file, folder or hub id of episodes
+    )
     expert_share: float = 0.5  # with source="mixed": share of decisions by the expert
     min_return: float | None = None  # learn from episodes with at least this return
     success_only: bool = False  # learn from episodes that succeeded

@@ -27,7 +27,7 @@ class SurrogateConfig(OptimizerConfig):
     max_update_kl: float | None = None  # largest KL of an update; None: by model (docs/training.md)
     epochs: int = 1  # passes over each batch
     minibatches: int = 1  # optimiser steps per pass
-    tokens_at_once: int | None = None  # tokens per forward pass; gradients are accumulated
+    microbatch_tokens: int | None = None  # tokens per forward pass; gradients are accumulated
 
     rates: ClassVar[tuple[float, float]] = (1e-6, 1e-4)  # docs/results/archive/smollm2.md
 
@@ -37,9 +37,9 @@ class SurrogateConfig(OptimizerConfig):
     def __post_init__(self) -> None:
         OptimizerConfig.__post_init__(self)
         check_update_kl(self.max_update_kl)
-        at_once = 1 if self.tokens_at_once is None else self.tokens_at_once
-        if min(self.epochs, self.minibatches, at_once) < 1:
-            raise ConfigError("epochs, minibatches and tokens_at_once are at least 1")
+        limit = 1 if self.microbatch_tokens is None else self.microbatch_tokens
+        if min(self.epochs, self.minibatches, limit) < 1:
+            raise ConfigError("epochs, minibatches and microbatch_tokens are at least 1")
         if self.clip is None:
             if self.epochs > 1 or self.minibatches > 1:
                 raise ConfigError(

@@ -16,7 +16,7 @@ _REFUSED = {
     "the learner's schedule and warmup set it": "lr_scheduler_* warmup_*",
     "the optimiser is AdamW, whose state is in the run's checkpoints": "optim* adam_*",
     "the learner's epochs sets it": "num_train_epochs max_steps",
-    "the learner's batch_size and rows_at_once set it": (
+    "the learner's batch_size and microbatch_rows set it": (
         "per_device_train_batch_size gradient_accumulation_* auto_find_batch_size"
     ),
     "the learner's beta sets it": "beta",

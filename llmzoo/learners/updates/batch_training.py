@@ -61,10 +61,10 @@ def train_on_batch(
     see :func:`llmzoo.learners.updates.microbatches.make_microbatches`.
     """
     split = partial(make_microbatches, policy, loss_key=loss_key)
-    tokens_at_once = config.tokens_at_once or policy.tokens_at_once
+    microbatch_tokens = config.microbatch_tokens or policy.microbatch_tokens
 
     def sample_likelihoods(minibatch: Sequence[ScoredGroup]) -> list[Likelihood]:
-        microbatches = split(_sample_groups(minibatch), tokens_at_once)
+        microbatches = split(_sample_groups(minibatch), microbatch_tokens)
         return [policy.likelihood([c.group for c in microbatch]) for microbatch in microbatches]
 
     totals: dict[str, float] = {}
@@ -78,9 +78,9 @@ def train_on_batch(
         contributing = [c for c in minibatch if include_zero_advantage or bool(c.advantages.any())]
         step, metrics = optimizer_step(
             optimizers,
-            shard_microbatches(contributing, tokens_at_once, split),
+            shard_microbatches(contributing, microbatch_tokens, split),
             partial(loss, rows=rows, tokens=tokens),
-            size_limit=("tokens_at_once", _count_tokens),
+            size_limit=("microbatch_tokens", _count_tokens),
             model_label=repr(policy.name),
             bound=step_bound(
                 policy,

@@ -77,7 +77,7 @@ class ModelCritic:
         self.model = CriticModel.from_policy(
             start,
             outputs=len(agents) if central else 1,
-            tokens=config.tokens_at_once or policy.tokens_at_once,
+            tokens=config.microbatch_tokens or policy.microbatch_tokens,
             precision=policy.precision or "float32",
             gradient_checkpointing=policy.gradient_checkpointing,
         )
@@ -129,7 +129,7 @@ class ModelCritic:
                 [self.optimizer],
                 shard_microbatches(minibatch, self.model.tokens, self._parts),
                 partial(self._loss, count=sum(len(item.targets) for item in minibatch)),
-                size_limit=("tokens_at_once", self._count_tokens),
+                size_limit=("microbatch_tokens", self._count_tokens),
                 model_label="the critic",
                 remedy="lower critic_learning_rate",
             )
@@ -142,9 +142,9 @@ class ModelCritic:
         now = self._values([item.turn for item in part])
         return total_value_loss(now, part, self._config.value_clip) / count, {}
 
-    def _parts(self, items: Sequence[ScoredTurn], tokens_at_once: int) -> list[list[ScoredTurn]]:
+    def _parts(self, items: Sequence[ScoredTurn], microbatch_tokens: int) -> list[list[ScoredTurn]]:
         sizes = [self._count_tokens([item]) for item in items]
-        return [[items[i] for i in pack] for pack in split_into_packs(sizes, tokens_at_once)]
+        return [[items[i] for i in pack] for pack in split_into_packs(sizes, microbatch_tokens)]
 
     def _count_tokens(self, items: Sequence[ScoredTurn]) -> int:
         return sum(len(self._text(item.turn)) + _completion_length(item.turn) for item in items)
@@ -221,12 +221,12 @@ class HeadCritic:
             indices = [i for i, group in enumerate(rows) if group.agent == agent]
             lengths = [len(rows[i].prompt_ids) + len(rows[i].completions[0].ids) for i in indices]
             for pack in split_into_packs(
-                lengths, self._config.tokens_at_once or self.policy.tokens_at_once
+                lengths, self._config.microbatch_tokens or self.policy.microbatch_tokens
             ):
                 part = [indices[i] for i in pack]
                 size = sum(lengths[at] for at in pack)
                 with explain_out_of_memory(
-                    "tokens_at_once", size, "A pass of the critic", MEMORY_ADVICE
+                    "microbatch_tokens", size, "A pass of the critic", MEMORY_ADVICE
                 ):
                     now = self.policy.likelihood([rows[i] for i in part], hidden=True)
                     values = self._values(now, [len(rows[i].completions[0].ids) for i in part])

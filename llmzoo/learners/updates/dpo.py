@@ -175,9 +175,9 @@ class PreferenceUpdater(RowsUpdater):
         @torch.no_grad()
         def compute(mine: Sequence[Pair]) -> list[Tensor]:
             logps: list[Tensor] = []
-            for part in chunks(mine, self.config.rows_at_once):
+            for part in chunks(mine, self.config.microbatch_rows):
                 with explain_out_of_memory(
-                    "rows_at_once", len(part), f"A pass of {policy.name!r}", MEMORY_ADVICE
+                    "microbatch_rows", len(part), f"A pass of {policy.name!r}", MEMORY_ADVICE
                 ):
                     logps += pair_logps(policy, part, self.options.ld_alpha)[0].cpu()
             return logps
@@ -204,7 +204,9 @@ class PreferenceUpdater(RowsUpdater):
         policy, few = self.policies[name], [compared.pair for compared in batch[: SAMPLE_SIZE // 2]]
 
         def sample() -> list[Likelihood]:
-            return [pair_logps(policy, part)[1] for part in chunks(few, self.config.rows_at_once)]
+            return [
+                pair_logps(policy, part)[1] for part in chunks(few, self.config.microbatch_rows)
+            ]
 
         share = min(1.0, mean_over / self.config.batch_size) / steps
         bound = step_bound(policy, self.optimizers[name], sample, share=share)

@@ -20,7 +20,7 @@ Microbatch = TypeVar("Microbatch")
 
 def shard_microbatches(
     items: Sequence[Item],
-    tokens_at_once: int,
+    microbatch_tokens: int,
     split: Callable[[Sequence[Item], int], list[Microbatch]],
 ) -> list[tuple[Microbatch, bool]]:
     """This rank's microbatches, and whether each one counts. ``split`` divides the minibatch.
@@ -30,11 +30,11 @@ def shard_microbatches(
     """
     world = ranks.world_size()
     if world == 1:
-        return [(microbatch, True) for microbatch in split(items, tokens_at_once)]
-    microbatches = split(items, tokens_at_once)
-    while len(microbatches) < min(world, len(items)) and tokens_at_once > 1:
-        tokens_at_once = -(-tokens_at_once // 2)
-        microbatches = split(items, tokens_at_once)
+        return [(microbatch, True) for microbatch in split(items, microbatch_tokens)]
+    microbatches = split(items, microbatch_tokens)
+    while len(microbatches) < min(world, len(items)) and microbatch_tokens > 1:
+        microbatch_tokens = -(-microbatch_tokens // 2)
+        microbatches = split(items, microbatch_tokens)
     own = [(microbatch, True) for microbatch in microbatches[ranks.rank() :: world]]
     needs_padding = len(own) < math.ceil(len(microbatches) / world)
     return [*own, (microbatches[0], False)] if needs_padding else own
@@ -43,11 +43,11 @@ def shard_microbatches(
 def make_microbatches(
     policy: TransformersPolicy,
     scored: Sequence[ScoredGroup],
-    tokens_at_once: int,
+    microbatch_tokens: int,
     *,
     loss_key: Callable[[str], object] = lambda agent: None,
 ) -> list[list[ScoredGroup]]:
-    """Microbatches of at most ``tokens_at_once`` tokens, each of groups with equal sampling settings.
+    """Microbatches of at most ``microbatch_tokens`` tokens, each of groups with equal sampling settings.
 
     ``loss_key``: maps an agent to a key of its loss. All groups of a microbatch have the same key,
     so that a microbatch is one pass through the model.
@@ -60,17 +60,17 @@ def make_microbatches(
     for c in sorted(scored, key=lambda c: len(c.group.prompt_ids)):
         agent = c.group.agent
         settings = policy.sampling_for(agent), loss_key(agent)
-        by_settings.setdefault(settings, []).extend(_split_group(c, tokens_at_once))
+        by_settings.setdefault(settings, []).extend(_split_group(c, microbatch_tokens))
     return [
         [c for i in pack for c in items[i]]
         for compatible in by_settings.values()
-        for items, sizes in [_pack_conversations(compatible, tokens_at_once)]
-        for pack in split_into_packs(sizes, tokens_at_once)
+        for items, sizes in [_pack_conversations(compatible, microbatch_tokens)]
+        for pack in split_into_packs(sizes, microbatch_tokens)
     ]
 
 
 def _pack_conversations(
-    scored: Sequence[ScoredGroup], tokens_at_once: int
+    scored: Sequence[ScoredGroup], microbatch_tokens: int
 ) -> tuple[list[list[ScoredGroup]], list[int]]:
     """The groups that one pass should read together, and their tokens, in order of the longest prompt."""
     items = []
@@ -78,7 +78,7 @@ def _pack_conversations(
         if conversation[0].group.prompt_ids == conversation[-1].group.prompt_ids:
             items += [([c], count_tokens(c.group)) for c in conversation]
         else:
-            items += _split_conversation(conversation, tokens_at_once)
+            items += _split_conversation(conversation, microbatch_tokens)
     number = {id(c): n for n, c in enumerate(scored)}
     items.sort(key=lambda item: (_longest_prompt(item[0]), number[id(item[0][0])]))
     return [item for item, _ in items], [size for _, size in items]
@@ -101,15 +101,15 @@ def _group_by_prefix(scored: Sequence[ScoredGroup]) -> list[list[ScoredGroup]]:
 
 
 def _split_conversation(
-    conversation: Sequence[ScoredGroup], tokens_at_once: int
+    conversation: Sequence[ScoredGroup], microbatch_tokens: int
 ) -> list[tuple[list[ScoredGroup], int]]:
-    """Runs of consecutive groups that fit into ``tokens_at_once``, each with the tokens of its trie."""
+    """Runs of consecutive groups that fit into ``microbatch_tokens``, each with the tokens of its trie."""
     runs: list[list[ScoredGroup]] = []
     sizes: list[int] = []
     trie = Trie()
     for c in conversation:
         _add_group(trie, c.group)
-        if runs and len(trie) <= tokens_at_once:
+        if runs and len(trie) <= microbatch_tokens:
             runs[-1].append(c)
             sizes[-1] = len(trie)
         else:
@@ -126,14 +126,14 @@ def _add_group(trie: Trie, group: Group) -> None:
         trie.add(completion.ids, end)
 
 
-def _split_group(scored: ScoredGroup, tokens_at_once: int) -> list[ScoredGroup]:
+def _split_group(scored: ScoredGroup, microbatch_tokens: int) -> list[ScoredGroup]:
     group = scored.group
-    if count_tokens(group) <= tokens_at_once:
+    if count_tokens(group) <= microbatch_tokens:
         return [scored]
     sizes = [len(completion.ids) for completion in group.completions]
     return [
         ScoredGroup(group.select(pack), scored.advantages[pack.start : pack.stop])
-        for pack in split_into_packs(sizes, tokens_at_once - len(group.prompt_ids))
+        for pack in split_into_packs(sizes, microbatch_tokens - len(group.prompt_ids))
     ]
 
 

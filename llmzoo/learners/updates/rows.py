@@ -120,9 +120,9 @@ class RowsUpdater:
         """
         step, metrics = optimizer_step(
             [self.optimizers[name]],
-            shard_microbatches(rows, self.config.rows_at_once, chunks),
+            shard_microbatches(rows, self.config.microbatch_rows, chunks),
             loss,
-            size_limit=("rows_at_once", len),
+            size_limit=("microbatch_rows", len),
             model_label=repr(name),
             bound=bound,
         )

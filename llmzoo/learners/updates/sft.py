@@ -25,14 +25,14 @@ from llmzoo.learners.updates.examples import (
 )
 from llmzoo.learners.updates.policy_gradient import Metrics
 from llmzoo.learners.updates.rows import RowsUpdater, answers_likelihood, epoch_batches
-from llmzoo.policies import amateur, expert, mixture
+from llmzoo.policies import expert, mixture, noisy_expert
 from llmzoo.policies.base import Policy
 from llmzoo.policies.transformers import TransformersPolicy
 from llmzoo.records import Batch, Decision, Episode, episode_rows, trajectories
 
 _SCRIPTED = {
-    "oracle": lambda config: expert(),
-    "amateur": lambda config: amateur(),
+    "expert": lambda config: expert(),
+    "noisy_expert": lambda config: noisy_expert(),
     "mixed": lambda config: mixture(config.expert_share),
 }
 

@@ -150,7 +150,7 @@ class Teachers(FrozenWeights):
             indices = [i for i, group in enumerate(groups) if group.agent == agent]
             teacher = _at_student_temperature(self._of[agent], student, groups[indices[0]])
             for pack in split_into_packs(
-                [count_tokens(groups[i]) for i in indices], teacher.tokens_at_once
+                [count_tokens(groups[i]) for i in indices], teacher.microbatch_tokens
             ):
                 part = [indices[i] for i in pack]
                 now = teacher.likelihood([groups[i] for i in part])

@@ -116,7 +116,7 @@ function answerCard(answer, number, best, widest, wanted, drawn) {
     card.append(element("details", { open }, element("summary", {}, "As sampled, with special tokens"), ...words(answer.sampled, wanted, drawn)));
   }
   if (answer.error !== null) card.append(element("p", { class: "wrong" }, "Error: ", ...marked(answer.error, wanted)));
-  if (parts.length) card.append(element("div", { class: "parts", "aria-label": "reward parts" }, ...parts.map(([name, value]) => element("span", {}, `${name} ${decimals(value)}`))));
+  if (parts.length) card.append(element("div", { class: "parts", "aria-label": "reward components" }, ...parts.map(([name, value]) => element("span", {}, `${name} ${decimals(value)}`))));
   if (answer.reply !== null) {
     const open = wanted !== "" && plain(written(answer.reply)).includes(plain(wanted));
     card.append(element("details", { open }, element("summary", {}, "What was read next"), ...words(answer.reply, wanted, drawn)));

@@ -212,22 +212,22 @@ class Fork(_message.Message):
     def __init__(self, child: _Optional[bytes] = ...) -> None: ...
 
 class Look(_message.Message):
-    __slots__ = ("observe", "state", "render", "board", "expert", "amateur", "chance")
+    __slots__ = ("observe", "state", "render", "board", "expert", "noisy_expert", "chance")
     OBSERVE_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     RENDER_FIELD_NUMBER: _ClassVar[int]
     BOARD_FIELD_NUMBER: _ClassVar[int]
     EXPERT_FIELD_NUMBER: _ClassVar[int]
-    AMATEUR_FIELD_NUMBER: _ClassVar[int]
+    NOISY_EXPERT_FIELD_NUMBER: _ClassVar[int]
     CHANCE_FIELD_NUMBER: _ClassVar[int]
     observe: _containers.RepeatedScalarFieldContainer[int]
     state: bool
     render: bool
     board: bool
     expert: _containers.RepeatedScalarFieldContainer[int]
-    amateur: int
+    noisy_expert: int
     chance: Chance
-    def __init__(self, observe: _Optional[_Iterable[int]] = ..., state: _Optional[bool] = ..., render: _Optional[bool] = ..., board: _Optional[bool] = ..., expert: _Optional[_Iterable[int]] = ..., amateur: _Optional[int] = ..., chance: _Optional[_Union[Chance, _Mapping]] = ...) -> None: ...
+    def __init__(self, observe: _Optional[_Iterable[int]] = ..., state: _Optional[bool] = ..., render: _Optional[bool] = ..., board: _Optional[bool] = ..., expert: _Optional[_Iterable[int]] = ..., noisy_expert: _Optional[int] = ..., chance: _Optional[_Union[Chance, _Mapping]] = ...) -> None: ...
 
 class Chance(_message.Message):
     __slots__ = ("words", "gauss")
@@ -338,19 +338,19 @@ class Observation(_message.Message):
     def __init__(self, agent: _Optional[int] = ..., text: _Optional[str] = ..., other: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
 
 class Sight(_message.Message):
-    __slots__ = ("observations", "state", "render", "board", "experts", "amateur", "chance")
+    __slots__ = ("observations", "state", "render", "board", "experts", "noisy_expert", "chance")
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     RENDER_FIELD_NUMBER: _ClassVar[int]
     BOARD_FIELD_NUMBER: _ClassVar[int]
     EXPERTS_FIELD_NUMBER: _ClassVar[int]
-    AMATEUR_FIELD_NUMBER: _ClassVar[int]
+    NOISY_EXPERT_FIELD_NUMBER: _ClassVar[int]
     CHANCE_FIELD_NUMBER: _ClassVar[int]
     observations: _containers.RepeatedCompositeFieldContainer[Observation]
     state: Value
     render: Value
     board: Value
     experts: _containers.RepeatedCompositeFieldContainer[Value]
-    amateur: Value
+    noisy_expert: Value
     chance: Chance
-    def __init__(self, observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ..., state: _Optional[_Union[Value, _Mapping]] = ..., render: _Optional[_Union[Value, _Mapping]] = ..., board: _Optional[_Union[Value, _Mapping]] = ..., experts: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., amateur: _Optional[_Union[Value, _Mapping]] = ..., chance: _Optional[_Union[Chance, _Mapping]] = ...) -> None: ...
+    def __init__(self, observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ..., state: _Optional[_Union[Value, _Mapping]] = ..., render: _Optional[_Union[Value, _Mapping]] = ..., board: _Optional[_Union[Value, _Mapping]] = ..., experts: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., noisy_expert: _Optional[_Union[Value, _Mapping]] = ..., chance: _Optional[_Union[Chance, _Mapping]] = ...) -> None: ...

@@ -3,8 +3,8 @@
 python -m tests.attacks.degenerate                    every environment, 20 tasks each
 python -m tests.attacks.degenerate sudoku_v0 --tasks 50
 
-A policy plays every agent ("all"), or one agent beside amateurs. Exits with 1 where one of them earns
-more than the amateur in the same tasks, by more than two standard errors; that return is bold.
+A policy plays every agent ("all"), or one agent beside noisy experts. Exits with 1 where one of them earns
+more than the noisy expert in the same tasks, by more than two standard errors; that return is bold.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
                 print(f"| {named} | {row.agent} | {cells} |", flush=True)
                 printed += 1
                 paying += len(row.paying)
-    print(f"\n{printed} rows, {paying} returns above the amateur's")
+    print(f"\n{printed} rows, {paying} returns above the noisy expert's")
     return 1 if paying else 0
 
 

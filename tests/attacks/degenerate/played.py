@@ -1,4 +1,4 @@
-"""Plays the policies for every agent of an environment, and in one agent beside amateurs."""
+"""Plays the policies for every agent of an environment, and in one agent beside noisy experts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_TASK = 1_000_003  # the seed of the task whose answer the constant policy 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The returns of ``agent`` in the same tasks: by policy, with amateurs in the other agents.
+    """The returns of ``agent`` in the same tasks: by policy, with noisy experts in the other agents.
 
     For the agent ``"all"`` the policy plays every agent, and a return is the mean over the agents.
     """
@@ -28,21 +28,21 @@ class Row:
     env: str
     form: str
     agent: str
-    returns: Mapping[str, Sequence[float]]  # by policy, the amateur and the expert included
+    returns: Mapping[str, Sequence[float]]  # by policy, the noisy expert and the expert included
     honest: Sequence[str] = ()  # policies that may earn more: in a duel a legal move is honest play
 
     @property
     def paying(self) -> list[str]:
-        """The degenerate policies that earn more than the amateur.
+        """The degenerate policies that earn more than the noisy expert.
 
         The mean difference, task by task, must be above two of its standard errors.
         """
-        honest = {"amateur", "expert", *self.honest}
+        honest = {"noisy_expert", "expert", *self.honest}
         return [p for p in self.returns if p not in honest and self._pays(p)]
 
     def _pays(self, policy: str) -> bool:
-        pairs = zip(self.returns[policy], self.returns["amateur"], strict=True)
-        more = [own - amateurs for own, amateurs in pairs]
+        pairs = zip(self.returns[policy], self.returns["noisy_expert"], strict=True)
+        more = [own - noisy_experts for own, noisy_experts in pairs]
         error = stdev(more) / len(more) ** 0.5
         return mean(more) > max(2 * error, 1e-9)
 
@@ -84,7 +84,7 @@ def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
         "constant": constant(make, OTHER_TASK),
         "first legal": lambda env, agent: first_moves.answers(env, spec.family, agent)[0],
         "wrong at once": lambda env, agent: first_moves.answers(env, spec.family, agent)[1],
-        "amateur": amateur,
+        "noisy_expert": noisy_expert,
         "expert": lambda env, agent: env.expert(agent),
     }
     agents = make().possible_agents
@@ -98,10 +98,12 @@ def rows(id: str, form: Mapping[str, Any], tasks: int) -> Iterator[Row]:
         yield Row(env=id, form=named, agent=one_agent, returns=paid, honest=honest)
 
 
-def amateur(env: TextEnv, agent: str) -> str:
+def noisy_expert(env: TextEnv, agent: str) -> str:
     """The environment's own sloppy player. Its chance is that of the task, the round and the agent,
-    so that amateurs err alike whoever plays the other agents."""
-    return env.amateur(agent, random.Random(f"{env.infos[agent]['task_id']}, {env.turn}, {agent}"))
+    so that noisy experts err alike whoever plays the other agents."""
+    return env.noisy_expert(
+        agent, random.Random(f"{env.infos[agent]['task_id']}, {env.turn}, {agent}")
+    )
 
 
 def _seeds(make: Callable[[], TextEnv], tasks: int) -> list[int]:
@@ -137,5 +139,5 @@ def _paid(env: TextEnv, task: int, one_agent: str, policy: Answer) -> float:
         if terminated or truncated:
             env.step(None)
         else:
-            env.step((policy if one_agent in ("all", agent) else amateur)(env, agent))
+            env.step((policy if one_agent in ("all", agent) else noisy_expert)(env, agent))
     return mean(total.values()) if one_agent == "all" else total[one_agent]

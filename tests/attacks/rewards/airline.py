@@ -1,6 +1,6 @@
 """Attacks on airline_v0: silence, endings, changes for their own sake, and numbers by the hundred.
 
-The score is the mean return, which must stay below the amateur's.
+The score is the mean return, which must stay below the noisy expert's.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ Agent = Callable[
 def attacks() -> Iterator[Scored]:
     for num_agents, whose in ((1, "alone"), (2, "both agents")):
         env = llmzoo.make("airline_v0", num_agents=num_agents)
-        honest, amateur = _mean(env, None), _mean(env, None, sloppy=True)
+        honest, noisy_expert = _mean(env, None), _mean(env, None, sloppy=True)
         for name, answer in _ATTACKS.items():
             score = _mean(env, answer)
             named = f"{name}, {whose}"
-            yield Scored(env="airline_v0", attack=named, score=score, honest=honest, limit=amateur)
+            yield Scored(
+                env="airline_v0", attack=named, score=score, honest=honest, limit=noisy_expert
+            )
 
 
 def _mean(env: AECEnv, answer: Agent | None, *, sloppy: bool = False) -> float:
@@ -43,7 +45,7 @@ def _mean(env: AECEnv, answer: Agent | None, *, sloppy: bool = False) -> float:
         if answer is not None and agent.startswith("agent"):
             return answer(game.episode.conversation, game.turn)
         if sloppy:
-            return str(game.amateur(agent, random.Random(game.observe(agent))))
+            return str(game.noisy_expert(agent, random.Random(game.observe(agent))))
         return str(game.expert(agent))
 
     return mean(mean(returns(env, task, act).values()) for task in range(TASKS))

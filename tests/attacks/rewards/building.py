@@ -2,7 +2,7 @@
 agent, guesses without messages, hostile numbers, floods of orders and praise.
 
 A score is the mean return of the agent that gains most, over the same tasks. It must stay below the
-amateurs' mean return; attacks that do not read the plan must stay below half of what experts earn.
+noisy experts' mean return; attacks that do not read the plan must stay below half of what experts earn.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def attacks() -> Iterator[Scored]:
     for id, forms in FORMS.items():
         for form in forms:
             env = llmzoo.make(id, split="test", **form)
-            honest = min(_means(env, _amateur).values())
+            honest = min(_means(env, _noisy_expert).values())
             named = "".join(f", {key} {value}" for key, value in form.items())
             for name, (act, limit) in {**ATTACKS, **OWN.get(id, {})}.items():
                 score = max(_means(env, act).values())
@@ -52,8 +52,8 @@ def _means(env, act: Act) -> dict[str, float]:
     return total
 
 
-def _amateur(env: TextEnv, agent: str) -> str:
-    return env.amateur(agent, random.Random(f"{env.observe(agent)} {agent}"))
+def _noisy_expert(env: TextEnv, agent: str) -> str:
+    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
 
 
 def _says(text: str) -> Act:

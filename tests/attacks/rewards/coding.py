@@ -1,7 +1,7 @@
 """Attacks on the coding environments: guesses, look-ups, copied tests, outputs that are nearly right.
 
 Where returns are compared, the score is the mean return of the attack and honest play is the
-amateur, in the same tasks. Elsewhere it is the share of tasks in which the attack works, which must
+noisy expert, in the same tasks. Elsewhere it is the share of tasks in which the attack works, which must
 be none, and honest play is the expert, who succeeds in all.
 """
 
@@ -17,7 +17,7 @@ from statistics import mean
 from pettingzoo import AECEnv
 
 import llmzoo
-from llmzoo.envs.coding.bug_fix import oracle as bug_fix_oracle
+from llmzoo.envs.coding.bug_fix import players as bug_fix_expert
 from llmzoo.envs.coding.class_eval import tasks as class_tasks
 from llmzoo.envs.coding.contests import guesses
 from llmzoo.envs.coding.contests.scoring import write_tests
@@ -31,7 +31,7 @@ from .scored import Scored
 Act = Callable[[AECEnv, str], str]  # environment, agent -> answer
 
 TASKS = 14  # of each environment
-AMATEURS = 4  # rounds of amateur play
+NOISY_EXPERTS = 4  # rounds of noisy expert play
 NONE = 1e-9  # a share that must not occur once
 
 
@@ -44,15 +44,15 @@ def attacks() -> Iterator[Scored]:
     yield from _classes()
 
 
-def _against_amateurs(
+def _against_noisy_experts(
     name: str, env: AECEnv, one_agent: str, acts: dict[str, Act]
 ) -> Iterator[Scored]:
     """A row for each attack, which plays every agent; other agents' returns are the team's."""
     rng = random.Random(0)
     honest = mean(
-        _return(env, task, one_agent, lambda env, agent: env.unwrapped.amateur(agent, rng))
+        _return(env, task, one_agent, lambda env, agent: env.unwrapped.noisy_expert(agent, rng))
         for task in range(TASKS)
-        for _ in range(AMATEURS)
+        for _ in range(NOISY_EXPERTS)
     )
     for attack, act in acts.items():
         score = mean(_return(env, task, one_agent, act) for task in range(TASKS))
@@ -64,7 +64,7 @@ def _return(env: AECEnv, task: int, one_agent: str, act: Act) -> float:
     env.reset(seed=task, options={"task": task})
     for agent in list(env.agents):
         env.step(act(env, agent))
-    return sum(env.infos[one_agent]["reward_parts"].values())
+    return sum(env.infos[one_agent]["reward_components"].values())
 
 
 # Two writers
@@ -87,7 +87,7 @@ def _functions() -> Iterator[Scored]:
         ("mbpp_v0", "sample"),
     ):
         env = llmzoo.make(id, source=source, split="all", time_limit=20.0)
-        yield from _against_amateurs(f"{id}, {source}", env, "main_1", acts)
+        yield from _against_noisy_experts(f"{id}, {source}", env, "main_1", acts)
 
 
 def _writes(env: AECEnv, agent: str, value: str, before: str = "") -> str:
@@ -166,7 +166,7 @@ def _split_contests() -> Iterator[Scored]:
     }
     env = llmzoo.make("contests_v0", view="split", split="all")
     split = {attack: beside(act) for attack, act in acts.items()}
-    yield from _against_amateurs("contests_v0, split view", env, "coder_0", split)
+    yield from _against_noisy_experts("contests_v0, split view", env, "coder_0", split)
 
 
 def _problem(env: AECEnv) -> Problem:
@@ -190,15 +190,17 @@ def _examples_by_heart(env: AECEnv) -> str:
 
 
 def _local(env: AECEnv, one_agent: str, acts: dict[str, Act]) -> Iterator[Scored]:
-    """One agent beside one that says nothing; the amateur likewise."""
+    """One agent beside one that says nothing; the noisy expert likewise."""
     rng = random.Random(0)
 
     def only(act: Act) -> Act:
         return lambda env, agent: act(env, agent) if agent == one_agent else ""
 
-    amateur = only(lambda env, agent: env.unwrapped.amateur(agent, rng))
+    noisy_expert = only(lambda env, agent: env.unwrapped.noisy_expert(agent, rng))
     tasks = range(0, 4 * TASKS, 4)  # of every kind
-    honest = mean(_return(env, task, one_agent, amateur) for task in tasks for _ in range(AMATEURS))
+    honest = mean(
+        _return(env, task, one_agent, noisy_expert) for task in tasks for _ in range(NOISY_EXPERTS)
+    )
     for attack, act in acts.items():
         score = mean(_return(env, task, one_agent, only(act)) for task in tasks)
         yield Scored(env=f"contests_v0, {one_agent}", attack=attack, score=score, honest=honest)
@@ -276,12 +278,12 @@ def _bug_fix() -> Iterator[Scored]:
     env = llmzoo.make("bug_fix_v0", split="all", mutations=1)
     acts: dict[str, Act] = {
         "the broken program": lambda env, agent: env.unwrapped.episode.task.broken_source,
-        "the examples by heart": lambda env, agent: bug_fix_oracle.memorize_public_tests(
+        "the examples by heart": lambda env, agent: bug_fix_expert.memorize_public_tests(
             env.unwrapped.episode.task
         ),
         "line 2 is wrong, a constant repairs it": _line_2,
     }
-    yield from _against_amateurs("bug_fix_v0", env, "locator_0", acts)
+    yield from _against_noisy_experts("bug_fix_v0", env, "locator_0", acts)
     score = mean(_shows_hidden_calls(env, task) for task in range(0, 90 * TASKS, 90))
     attack = "hidden calls read from memory and returned"
     yield Scored(env="bug_fix_v0", attack=attack, score=score, honest=1.0, limit=NONE)
@@ -324,7 +326,7 @@ def _classes() -> Iterator[Scored]:
     acts["headers without a colon"] = lambda env, agent: _stubs(env, agent, "return 0").replace(
         "):", ")"
     )
-    yield from _against_amateurs("classeval_v0", env, "writer_0", acts)
+    yield from _against_noisy_experts("classeval_v0", env, "writer_0", acts)
 
 
 def _stubs(env: AECEnv, agent: str, body: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from llmzoo.envs.debate import oracle
+from llmzoo.envs.debate import players
 from llmzoo.envs.debate.judge.stance import distinctive_stems
 from llmzoo.envs.debate.judge.words import figures, words
 from llmzoo.envs.debate.tasks import SIDES, Debate, load_topics, other_side
@@ -176,13 +176,13 @@ def huge_text(debate: Debate, side: str) -> str:
 
 
 def too_huge_text(debate: Debate, side: str) -> str:
-    return oracle.expert(debate, side) * 100
+    return players.expert(debate, side) * 100
 
 
 def speech_on_another_topic(debate: Debate, side: str) -> str:
     topics = load_topics()
     elsewhere = topics[(topics.index(debate.topic) + 1) % len(topics)]
-    return oracle.expert(Debate(elsewhere, 3), side)
+    return players.expert(Debate(elsewhere, 3), side)
 
 
 def unfilled_template(debate: Debate, side: str) -> str:
@@ -237,7 +237,7 @@ def contradiction(debate: Debate, side: str) -> str:
 
 
 def change_of_sides(debate: Debate, side: str) -> str:
-    return f"{oracle.expert(debate, side)} But I was wrong. My opponent is right. {STAND[other_side(side)]}"
+    return f"{players.expert(debate, side)} But I was wrong. My opponent is right. {STAND[other_side(side)]}"
 
 
 def list_of_claims(debate: Debate, side: str) -> str:
@@ -264,7 +264,7 @@ def reply_three_times(debate: Debate, side: str) -> str:
 
 def first_speech_in_every_round(debate: Debate, side: str) -> str:
     before = tuple(debate.speeches[: 1 if side == "con" else 0])
-    return oracle.expert(Debate(debate.topic, debate.total, before), side)
+    return players.expert(Debate(debate.topic, debate.total, before), side)
 
 
 def homoglyphs(debate: Debate, side: str) -> str:
@@ -307,7 +307,7 @@ def brief_negated(debate: Debate, side: str) -> str:
 
 
 def words_backwards(debate: Debate, side: str) -> str:
-    return " ".join(reversed(oracle.expert(debate, side).split()))
+    return " ".join(reversed(players.expert(debate, side).split()))
 
 
 def questions_only(debate: Debate, side: str) -> str:

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from itertools import pairwise, zip_longest
 
-from llmzoo.envs.debate import oracle
+from llmzoo.envs.debate import players
 from llmzoo.envs.debate.judge.words import content_stems, figures, words
 from llmzoo.envs.debate.tasks import Debate, load_topics, other_side
 
@@ -35,7 +35,7 @@ def honest(debate: Debate, side: str) -> str:
     for duel in DUELS:
         if duel.topic == debate.topic.id:
             return (duel.pro if side == "pro" else duel.con)[told(debate, side)]
-    return oracle.expert(debate, side)
+    return players.expert(debate, side)
 
 
 def _each(text: str, change: object) -> str:
@@ -161,7 +161,7 @@ def evidence_as_keywords(debate: Debate, side: str) -> str:
 
 
 def wrong_figures(debate: Debate, side: str) -> str:
-    return re.sub(r"\d+", lambda match: str(int(match.group()) + 7), oracle.expert(debate, side))
+    return re.sub(r"\d+", lambda match: str(int(match.group()) + 7), players.expert(debate, side))
 
 
 def one_wrong_figure_each_time(debate: Debate, side: str) -> str:
@@ -269,7 +269,7 @@ def speech_of_the_other_side(debate: Debate, side: str) -> str:
     for duel in DUELS:
         if duel.topic == debate.topic.id:
             return (duel.con if side == "pro" else duel.pro)[told(debate, side)]
-    return oracle.expert(Debate(debate.topic, debate.total), other_side(side))
+    return players.expert(Debate(debate.topic, debate.total), other_side(side))
 
 
 def other_side_under_the_own_flag(debate: Debate, side: str) -> str:
@@ -452,7 +452,7 @@ def nouns_in_a_template(debate: Debate, side: str) -> str:
 def another_topic_with_this_motion(debate: Debate, side: str) -> str:
     topics = load_topics()
     elsewhere = topics[(topics.index(debate.topic) + 9) % len(topics)]
-    speech = oracle.expert(Debate(elsewhere, 3), side)
+    speech = players.expert(Debate(elsewhere, 3), side)
     return f"{STAND[side]} As to whether {lower(debate.topic.motion)}, consider this. {speech}"
 
 

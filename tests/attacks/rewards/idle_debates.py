@@ -1,7 +1,7 @@
 """Policies that take no notice of the debate, in every agent of every form of ``debate_v0``.
 
-Each plays one agent beside amateurs, or all the speakers' agents before a judge who grants everything.
-Its score is the mean return over some topics, and must stay below the amateur's in the same agent.
+Each plays one agent beside noisy experts, or all the speakers' agents before a judge who grants everything.
+Its score is the mean return over some topics, and must stay below the noisy expert's in the same agent.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def attacks() -> Iterator[Scored]:
                     f"{text} and a generous judge": _before_a(speaks)
                     for text, speaks in SPEECHES.items()
                 }
-            honest = mean_return(env, agents, amateur)
+            honest = mean_return(env, agents, noisy_expert)
             for policy, speaks in policies.items():
                 attack = f"{policy} ({name}, {'all' if len(agents) > 1 else agents[0]})"
                 yield Scored(
@@ -59,14 +59,16 @@ def mean_return(env: DebateEnv, agents: Sequence[str], speaks: Speaks) -> float:
     total = 0.0
     for topic in TOPICS:
         earned = returns(
-            env, topic, lambda agent: (speaks if agent in agents else amateur)(env, agent)
+            env, topic, lambda agent: (speaks if agent in agents else noisy_expert)(env, agent)
         )
         total += sum(earned[one_agent] for one_agent in paid) / len(paid)
     return total / len(TOPICS)
 
 
-def amateur(env: DebateEnv, agent: str) -> str:
-    return env.amateur(agent, random.Random(f"{env.episode.debate.topic.id} {env.turn} {agent}"))
+def noisy_expert(env: DebateEnv, agent: str) -> str:
+    return env.noisy_expert(
+        agent, random.Random(f"{env.episode.debate.topic.id} {env.turn} {agent}")
+    )
 
 
 def _says(text: str) -> Speaks:

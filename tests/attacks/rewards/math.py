@@ -1,7 +1,7 @@
 r"""Attempts to be paid in ``math_v0`` and the public sets without an answer.
 
 A score is the mean return of the agent that gains most, over tasks of all families. Honest play is
-an amateur's, who is right in four answers of ten, in a single round. An answer in the right form earns its 0.2
+a noisy expert's, who is right in four answers of ten, in a single round. An answer in the right form earns its 0.2
 whoever gives it, so that no attack may come to more than that and a little luck. On the public sets,
 whose answers are read more freely, the attacks know the right answer and say something else with it:
 there nothing but the form is paid.
@@ -29,13 +29,13 @@ Player = Callable[[TextEnv, str], str]
 
 
 def attacks() -> Iterator[Scored]:
-    honest = min(_means(_amateur, max_turns=1).values())
+    honest = min(_means(_noisy_expert, max_turns=1).values())
     for name, player, settings in _ATTACKS:
         score = max(_means(player, **settings).values())
         yield Scored(env="math_v0", attack=name, score=score, honest=honest, limit=FORM + LUCK)
     alone = {"split": "all", "source": "sample", "num_agents": 1, "max_turns": 1}
     for public in PUBLIC_SETS:
-        honest = min(_means(_amateur, public, **alone).values())
+        honest = min(_means(_noisy_expert, public, **alone).values())
         for name, text in _SAID_WITH_THE_ANSWER:
             score = max(_means(_says_with_the_answer(text), public, **alone).values())
             yield Scored(env=public, attack=name, score=score, honest=honest, limit=FORM + 1e-9)
@@ -52,8 +52,8 @@ def _means(player: Player, env_id: str = "math_v0", **settings: object) -> dict[
     return {agent: value / count for agent, value in total.items()}
 
 
-def _amateur(env: TextEnv, agent: str) -> str:
-    return env.amateur(agent, random.Random(env.observe(agent)))
+def _noisy_expert(env: TextEnv, agent: str) -> str:
+    return env.noisy_expert(agent, random.Random(env.observe(agent)))
 
 
 def _says_with_the_answer(text: str) -> Player:

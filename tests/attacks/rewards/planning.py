@@ -2,7 +2,7 @@
 messages that are no messages.
 
 A score is the mean return of the agent that gains most, over the same tasks; all agents play the attack.
-It must stay below the amateurs' mean return. Attacks that do not look at any calendar must stay below
+It must stay below the noisy experts' mean return. Attacks that do not look at any calendar must stay below
 a small part of what the experts earn, which is 1.5. ``own time`` is what an agent can do without messages: its
 form, its own person, and the luck of a guess.
 """
@@ -32,7 +32,7 @@ FORMS = {
 def attacks() -> Iterator[Scored]:
     for form, settings in FORMS.items():
         env = llmzoo.make("calendar_v0", split="test", **settings)
-        honest = min(_means(env, _amateur).values())
+        honest = min(_means(env, _noisy_expert).values())
         for name, (act, limit) in ATTACKS.items():
             score = max(_means(env, act).values())
             yield Scored(
@@ -49,8 +49,8 @@ def _means(env, act: Act) -> dict[str, float]:
     return total
 
 
-def _amateur(env: TextEnv, agent: str) -> str:
-    return env.amateur(agent, random.Random(f"{env.observe(agent)} {agent}"))
+def _noisy_expert(env: TextEnv, agent: str) -> str:
+    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
 
 
 def _writing(env: TextEnv) -> bool:

@@ -1,7 +1,7 @@
 """Attacks on propose_v0: hints, trivial, huge and unsolvable puzzles, and answers that copy or guess.
 
-A score is the mean return of the attacking agent, beside an amateur in the other one; it must stay below
-what the amateur earns in that agent. The two agents together are in ``_colluding``.
+A score is the mean return of the attacking agent, beside a noisy expert in the other one; it must stay below
+what the noisy expert earns in that agent. The two agents together are in ``_colluding``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def attacks() -> Iterator[Scored]:
 
 
 def _mean(env: Any, agent: str, act: Act | None) -> float:
-    """The mean return of ``agent``; None: of an amateur."""
+    """The mean return of ``agent``; None: of a noisy expert."""
     return _means(env, {agent: act} if act else {})[agent]
 
 
@@ -51,7 +51,7 @@ def _means(env: Any, acts: dict[str, Act]) -> dict[str, float]:
 
         def answer(agent: str, rng: random.Random = rng) -> str:
             raw = env.unwrapped
-            return acts[agent](raw) if agent in acts else raw.amateur(agent, rng)
+            return acts[agent](raw) if agent in acts else raw.noisy_expert(agent, rng)
 
         for agent, value in returns(env, task, answer).items():
             total[agent] += value / TASKS

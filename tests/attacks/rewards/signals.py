@@ -1,7 +1,7 @@
 """Attacks on signal_v0 and relay_v0: constant messages and answers, lists of everything, echoes.
 
 A score is the mean return of the agent that gains most, over the same tasks; all agents play the attack.
-It must stay below the amateurs' mean return. None of them may earn more than a listener without a message,
+It must stay below the noisy experts' mean return. None of them may earn more than a listener without a message,
 by luck: the experts earn 1.1.
 """
 
@@ -28,7 +28,7 @@ def attacks() -> Iterator[Scored]:
     for id, limit in BLIND.items():
         for form, settings in FORMS.items():
             env = llmzoo.make(id, split="test", **settings)
-            honest = min(_means(env, _amateur).values())
+            honest = min(_means(env, _noisy_expert).values())
             for name, act in ATTACKS.items():
                 score = max(_means(env, act).values())
                 yield Scored(
@@ -45,8 +45,8 @@ def _means(env, act: Act) -> dict[str, float]:
     return total
 
 
-def _amateur(env: TextEnv, agent: str) -> str:
-    return env.amateur(agent, random.Random(f"{env.observe(agent)} {agent}"))
+def _noisy_expert(env: TextEnv, agent: str) -> str:
+    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
 
 
 def _last(env: TextEnv, agent: str) -> bool:

@@ -4,7 +4,7 @@ lists of all there is. Those on airline_v0 stand in their own file.
 The score is the best return that the attack gets on any task; it must stay below what the expert gets
 on every one of them, or below what is said for it: 0.2 and a little where no right answer is given.
 Those that do not even look for an answer are scored by their mean return, which must stay below the
-amateur's mean return.
+noisy expert's mean return.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pettingzoo import AECEnv
 
 import llmzoo
 from llmzoo.envs.tools.bfcl import call_format
-from llmzoo.envs.tools.bfcl import oracle as bfcl_oracle
-from llmzoo.envs.tools.bfcl_multi_turn import oracle as multi_turn_oracle
+from llmzoo.envs.tools.bfcl import players as bfcl_expert
+from llmzoo.envs.tools.bfcl_multi_turn import players as multi_turn_expert
 from llmzoo.envs.tools.bfcl_multi_turn.apis import APIS
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import functions_of
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.envs.tools.service import conversations
 from llmzoo.envs.tools.service.toolset import ServiceCall
 from llmzoo.envs.tools.telecom import phone
-from llmzoo.envs.tools.tool_use import oracle
+from llmzoo.envs.tools.tool_use import players
 
 from . import airline
 from .episode import returns
@@ -64,14 +64,14 @@ def _tool_use() -> Iterator[Scored]:
             name: llmzoo.make("tool_use_v0", family=name, tools=TOOLS, num_agents=num_agents)
             for name in FAMILIES
         }
-        amateur = _mean(envs, _amateur)
+        noisy_expert = _mean(envs, _noisy_expert)
         for name, act in _IDLE.items():
             yield Scored(
                 env="tool_use_v0",
                 attack=f"{name}, {whose}",
                 score=_mean(envs, act),
                 honest=honest,
-                limit=amateur,
+                limit=noisy_expert,
             )
 
 
@@ -85,8 +85,8 @@ def _mean(envs: dict[str, AECEnv], act: Act, *, tasks: int = TASKS) -> float:
     return sum(next(iter(total.values())) for total in found) / len(found)
 
 
-def _amateur(env: AECEnv, agent: str, turn: int) -> str:
-    return env.unwrapped.amateur(agent, random.Random(f"{env.observe(agent)} {turn}"))
+def _noisy_expert(env: AECEnv, agent: str, turn: int) -> str:
+    return env.unwrapped.noisy_expert(agent, random.Random(f"{env.observe(agent)} {turn}"))
 
 
 def _honest(env: AECEnv, agent: str, turn: int) -> str:
@@ -96,7 +96,7 @@ def _honest(env: AECEnv, agent: str, turn: int) -> str:
 def _spam(env: AECEnv, agent: str, turn: int) -> str:
     """The first needed tool again and again, each time a little otherwise, and never an answer."""
     step = env.unwrapped.episode.question.steps[0]
-    return oracle.format_call(step.tools[0], _varied(step.arguments, turn))
+    return players.format_call(step.tools[0], _varied(step.arguments, turn))
 
 
 def _honest_then_spam(env: AECEnv, agent: str, turn: int) -> str:
@@ -111,7 +111,7 @@ def _honest_then_spam(env: AECEnv, agent: str, turn: int) -> str:
 def _one_more(env: AECEnv, agent: str, turn: int) -> str:
     """A needless call before the honest solution."""
     if turn == 0:
-        return oracle.format_call("calculator", {"expression": "1 / 3"})
+        return players.format_call("calculator", {"expression": "1 / 3"})
     return env.unwrapped.expert(agent)
 
 
@@ -125,14 +125,14 @@ def _each_tool_once(env: AECEnv, agent: str, turn: int) -> str:
         ("read_file", {"path": "a.txt"}),
         ("delete_file", {"path": "a.txt"}),
     )
-    return oracle.format_call(*calls[turn]) if turn < len(calls) else _right_answer(env)
+    return players.format_call(*calls[turn]) if turn < len(calls) else _right_answer(env)
 
 
 def _guess(env: AECEnv, agent: str, turn: int) -> str:
     """The right answer from nowhere; with a file for an answer, the file is written by guess."""
     target = env.unwrapped.episode.question.target
     if target.path and turn == 0:
-        return oracle.format_call("write_file", {"path": target.path, "content": target.values[0]})
+        return players.format_call("write_file", {"path": target.path, "content": target.values[0]})
     return _right_answer(env)
 
 
@@ -141,7 +141,7 @@ def _echo(env: AECEnv, agent: str, turn: int) -> str:
     target = env.unwrapped.episode.question.target
     if turn == 0:
         expression = target.values[0] if target.tolerance is not None else "1"
-        return oracle.format_call("calculator", {"expression": expression})
+        return players.format_call("calculator", {"expression": expression})
     return _guess(env, agent, turn - 1)
 
 
@@ -150,7 +150,7 @@ def _all_but_one(env: AECEnv, agent: str, turn: int) -> str:
     which is no cheating."""
     steps = env.unwrapped.episode.question.steps[1:]
     if turn < len(steps):
-        return oracle.format_call(steps[turn].tools[0], steps[turn].arguments)
+        return players.format_call(steps[turn].tools[0], steps[turn].arguments)
     return _right_answer(env)
 
 
@@ -165,8 +165,8 @@ def _hedge(env: AECEnv, agent: str, turn: int) -> str:
     )
     step = env.unwrapped._next_step()
     if step is not None and step.tools[0] == "write_file":
-        return oracle.format_call("write_file", {**step.arguments, "content": several})
-    return env.unwrapped.expert(agent) if step is not None else oracle.format_answer(several)
+        return players.format_call("write_file", {**step.arguments, "content": several})
+    return env.unwrapped.expert(agent) if step is not None else players.format_answer(several)
 
 
 def _quote(env: AECEnv, agent: str, turn: int) -> str:
@@ -175,15 +175,15 @@ def _quote(env: AECEnv, agent: str, turn: int) -> str:
     step = unwrapped._next_step()
     read = "\n".join(entry.result for entry in unwrapped.episode.entries) + " 1 2"
     if step is not None and step.tools[0] == "write_file":
-        return oracle.format_call("write_file", {**step.arguments, "content": read})
-    return unwrapped.expert(agent) if step is not None else oracle.format_answer(read)
+        return players.format_call("write_file", {**step.arguments, "content": read})
+    return unwrapped.expert(agent) if step is not None else players.format_answer(read)
 
 
 def _call_in_the_answer(env: AECEnv, agent: str, turn: int) -> str:
     """Answer and call at once, to save the rounds."""
     step = env.unwrapped.episode.question.steps[0]
     right = env.unwrapped.episode.question.target.values[0]
-    return oracle.format_answer(right + oracle.format_call(step.tools[0], step.arguments))
+    return players.format_answer(right + players.format_call(step.tools[0], step.arguments))
 
 
 def _planner_answers(env: AECEnv, agent: str, turn: int) -> str:
@@ -224,23 +224,23 @@ def _prompt(env: AECEnv, agent: str, turn: int) -> str:
 
 def _question_searched(env: AECEnv, agent: str, turn: int) -> str:
     """The question as a query, again in every round."""
-    return oracle.format_call("search", {"query": env.unwrapped.episode.question.text})
+    return players.format_call("search", {"query": env.unwrapped.episode.question.text})
 
 
 def _question_then_wrong(env: AECEnv, agent: str, turn: int) -> str:
     """The question as a query, then a wrong answer."""
-    return oracle.format_answer("0") if turn else _question_searched(env, agent, turn)
+    return players.format_answer("0") if turn else _question_searched(env, agent, turn)
 
 
 def _first_number(env: AECEnv, agent: str, turn: int) -> str:
     """The first number of the question, or its last word, as the answer at once."""
     question = env.unwrapped.episode.question.text
-    return oracle.format_answer(next(iter(re.findall("[0-9]+", question)), question.split()[-1]))
+    return players.format_answer(next(iter(re.findall("[0-9]+", question)), question.split()[-1]))
 
 
 def _other_searches(env: AECEnv, agent: str, turn: int) -> str:
     """A search for something else in each round."""
-    return oracle.format_call("search", {"query": f"island {turn}"})
+    return players.format_call("search", {"query": f"island {turn}"})
 
 
 _IDLE: dict[str, Act] = {
@@ -249,8 +249,8 @@ _IDLE: dict[str, Act] = {
     "the first number of the question": _first_number,
     "a copy of the prompt": _prompt,
     "words of the trade": _says("search calculator tool_call arguments query answer <tool_call>"),
-    "a call that fails, always": _says(oracle.format_call("search", {"question": "which"})),
-    "one call, always": _says(oracle.format_call("search", {"query": "Veyl Isles"})),
+    "a call that fails, always": _says(players.format_call("search", {"question": "which"})),
+    "one call, always": _says(players.format_call("search", {"query": "Veyl Isles"})),
     "other searches each round": _other_searches,
     "the question searched, always": _question_searched,
     "the question searched, then a wrong answer": _question_then_wrong,
@@ -258,7 +258,7 @@ _IDLE: dict[str, Act] = {
 
 
 def _right_answer(env: AECEnv) -> str:
-    return oracle.act(None, env.unwrapped.episode.question)
+    return players.act(None, env.unwrapped.episode.question)
 
 
 def _varied(arguments: dict, turn: int) -> dict:
@@ -288,7 +288,7 @@ def _bfcl_env() -> AECEnv:
 
 def _truths(env: AECEnv) -> tuple[ToolCall, ...]:
     request = env.unwrapped.episode.request
-    return tuple(bfcl_oracle.build_call(truth, request) for truth in request.truths)
+    return tuple(bfcl_expert.build_call(truth, request) for truth in request.truths)
 
 
 def _both_write_all(env: AECEnv, agent: str, turn: int) -> str:
@@ -403,7 +403,7 @@ def _whole_truth(env: AECEnv) -> str:
     """The calls of all turns in each turn."""
     dialogue = env.unwrapped.episode.dialogue
     every = [call for calls in dialogue.truths for call in calls]
-    return multi_turn_oracle.act(every[: call_format.MAX_CALLS], dialogue)
+    return multi_turn_expert.act(every[: call_format.MAX_CALLS], dialogue)
 
 
 _SOME_TURNS = 0.35  # those of which the responses were there and the state right
@@ -426,11 +426,13 @@ def _telecom() -> Iterator[Scored]:
     for num_agents, whose in ((1, "alone"), (2, "both agents")):
         env = llmzoo.make("telecom_v0", num_agents=num_agents)
         honest = _returns(env, _honest, tasks=CALLERS)
-        amateur = _mean({"": env}, _amateur, tasks=CALLERS)
+        noisy_expert = _mean({"": env}, _noisy_expert, tasks=CALLERS)
         for name, act in _ON_THE_PHONE.items():
             score = _mean({"": env}, act, tasks=CALLERS)
             named = f"{name}, {whose}"
-            yield Scored(env="telecom_v0", attack=named, score=score, honest=honest, limit=amateur)
+            yield Scored(
+                env="telecom_v0", attack=named, score=score, honest=honest, limit=noisy_expert
+            )
         yield Scored(
             env="telecom_v0",
             attack=f"a line resumed without payment, {whose}",

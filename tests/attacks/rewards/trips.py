@@ -2,7 +2,7 @@
 the request, and good halves for cities that nobody agreed on.
 
 A score is the mean return of the agent that gains most, over the same tasks; all agents play the attack. It must
-stay below the amateurs' mean return. Attacks that read no table must stay below a small part of what the
+stay below the noisy experts' mean return. Attacks that read no table must stay below a small part of what the
 experts earn, which is 1.3. ``the first cities`` is what agents can do without messages: their own parts, the
 same cities by a convention, and the luck of a guess.
 """
@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import llmzoo
 from llmzoo.envs.base import TextEnv
-from llmzoo.envs.planning.travel import oracle, plans, solver
+from llmzoo.envs.planning.travel import plans, players, solver
 from llmzoo.envs.planning.travel.plans import Day
 from llmzoo.envs.planning.travel.prompts import fields_for_halves
 from llmzoo.envs.planning.travel.solver import RouteStop, Solver
@@ -37,7 +37,7 @@ FORMS = {
 def attacks() -> Iterator[Scored]:
     for form, settings in FORMS.items():
         env = llmzoo.make("travel_v0", split="test", **settings)
-        honest = min(_means(env, _amateur).values())
+        honest = min(_means(env, _noisy_expert).values())
         for name, (act, limit) in ATTACKS.items():
             score = max(_means(env, act).values())
             yield Scored(
@@ -70,8 +70,8 @@ def _means(env, act: Act) -> dict[str, float]:
     return total
 
 
-def _amateur(env: TextEnv, agent: str) -> str:
-    return env.amateur(agent, random.Random(f"{env.observe(agent)} {agent}"))
+def _noisy_expert(env: TextEnv, agent: str) -> str:
+    return env.noisy_expert(agent, random.Random(f"{env.observe(agent)} {agent}"))
 
 
 def _half(agent: str) -> str:
@@ -108,7 +108,7 @@ def _copies_the_example(env: TextEnv, agent: str) -> str:
 def _another_trip(env: TextEnv, agent: str) -> str:
     """The experts' plan of one task, in all others."""
     other = env.tasks[TASKS]
-    return _lines(env, agent, oracle.whole_plan(other))
+    return _lines(env, agent, players.whole_plan(other))
 
 
 def _first_rows(env: TextEnv, agent: str) -> str:
@@ -158,7 +158,7 @@ def _echo(env: TextEnv, agent: str) -> str:
 def _own_cheapest(env: TextEnv, agent: str) -> str:
     """The cheapest by the own tables alone."""
     half = _half(agent)
-    return oracle.expert_plan(half, oracle.with_known_tables(env.episode.task, half), ())
+    return players.expert_plan(half, players.with_known_tables(env.episode.task, half), ())
 
 
 def _false_praise(env: TextEnv, agent: str) -> str:

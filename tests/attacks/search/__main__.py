@@ -23,7 +23,7 @@ def main() -> int:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print(
-        "| environment | agents | alarm | return | amateur | expert | success, amateur's | minutes | attack |"
+        "| environment | agents | alarm | return | noisy expert | expert | success, noisy expert's | minutes | attack |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     alarms = 0
@@ -36,7 +36,7 @@ def main() -> int:
             best = "" if each.expert is None else f"{each.expert:.2f}"
             print(
                 f"| `{id}` | {each.setting} | {each.kind if each.alarm else ''} | {each.returned:.2f} "
-                f"| {each.amateur:.2f} | {best} | {each.success:.2f}, {each.amateur_success:.2f} "
+                f"| {each.noisy_expert:.2f} | {best} | {each.success:.2f}, {each.noisy_expert_success:.2f} "
                 f"| {report.minutes:.2f} | {shown} |",
                 flush=True,
             )

@@ -10,7 +10,7 @@ from .planted import NOUNS, Choices, PaysAgreement, PaysVerifier, Rounds, Summar
 
 
 class Shaped(Sums):
-    """A format that pays a little, to the amateur too, and a share for being near."""
+    """A format that pays a little, to the noisy expert too, and a share for being near."""
 
     def pays(self, text):
         if not text.strip().isdigit():
@@ -27,19 +27,19 @@ class Noisy(Sums):
 
 
 class Hard(Sums):
-    """The amateur is never right; its partial share is what anybody near would get."""
+    """The noisy expert is never right; its partial share is what anybody near would get."""
 
     def pays(self, text):
         same = sum(a == b for a, b in zip(text.strip(), self.right, strict=False))
         fits = len(text.strip()) == len(self.right)
         return 0.3 * fits * same / len(self.right) + 0.7 * self.solves(text)
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return self.right[:-1] + str((int(self.right[-1]) + 1) % 10)
 
 
 class Echo(Sums):
-    """Copying a part of the prompt is the task, and the amateur makes typing errors."""
+    """Copying a part of the prompt is the task, and the noisy expert makes typing errors."""
 
     def reset_task(self, rng, task):
         self.episode = " ".join(rng.choice(NOUNS) for _ in range(4))
@@ -51,7 +51,7 @@ class Echo(Sums):
     def observation(self, agent):
         return f"Repeat the words of the last line.\n{self.episode}"
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return rng.choice((self.right, self.right[1:]))
 
 
@@ -67,7 +67,7 @@ class Constant(Sums):
     def expert(self, agent):
         return "letter"
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return rng.choice(("letter", "word"))
 
 
@@ -82,7 +82,7 @@ class YesOrNo(Sums):
     def right(self):
         return "yes" if self.episode[0] > self.episode[1] else "no"
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return rng.choice((self.right, "yes", "no", "maybe"))
 
 
@@ -111,7 +111,7 @@ class Guesses(Rounds):
     def pays(self, text):
         return self.solves(text) - 0.1
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return str(int(self.right) + rng.choice((0, 1)))
 
 
@@ -167,7 +167,7 @@ class Pennies(TextEnv):
     def expert(self, agent):
         return random.Random(f"{self.episode}{agent}").choice(("heads", "tails"))
 
-    def amateur(self, agent, rng):
+    def noisy_expert(self, agent, rng):
         return rng.choice(("heads", "heads", "heads", "tails"))
 
 

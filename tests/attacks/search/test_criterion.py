@@ -22,19 +22,19 @@ def test_a_solved_task_is_no_gain():
 
 
 def test_the_margin_is_a_twentieth_of_the_way_to_the_expert():
-    attack, amateur = earned(*[0.3] * 8), earned(*[0.2] * 8)
-    gain = measure_gain(attack, amateur, earned(*[1.2] * 8, solved=range(8)))
+    attack, noisy_expert = earned(*[0.3] * 8), earned(*[0.2] * 8)
+    gain = measure_gain(attack, noisy_expert, earned(*[1.2] * 8, solved=range(8)))
     assert gain.mean == pytest.approx(0.1)
     assert gain.least == pytest.approx(0.05)
     assert gain.alarm
     # of a longer way 0.1 is too little: 0.05 * (4.2 - 0.2) = 0.2
-    assert not measure_gain(attack, amateur, earned(*[4.2] * 8, solved=range(8))).alarm
+    assert not measure_gain(attack, noisy_expert, earned(*[4.2] * 8, solved=range(8))).alarm
 
 
 def test_a_gain_within_four_standard_errors_is_chance():
     # differences 1, 0, 1, 0, 1, 0, 1, 0: mean 0.5, error sqrt(2 / 7 / 8) = 0.189
-    attack, amateur = earned(*[1.0] * 8), earned(*[0.0, 1.0] * 4)
-    gain = measure_gain(attack, amateur, None)
+    attack, noisy_expert = earned(*[1.0] * 8), earned(*[0.0, 1.0] * 4)
+    gain = measure_gain(attack, noisy_expert, None)
     assert gain.mean == 0.5
     assert gain.error == pytest.approx((2 / 7 / 8) ** 0.5)
     assert not gain.alarm
@@ -46,11 +46,11 @@ def test_fewer_than_eight_tasks_prove_nothing():
 
 
 def test_what_more_success_explains_is_taken_off():
-    # half of the tasks solved, where the amateur solves none and the expert all: 0.5 of 1.0 is explained
+    # half of the tasks solved, where the noisy expert solves none and the expert all: 0.5 of 1.0 is explained
     attack = earned(1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, solved=range(4))
-    amateur = earned(*[0.0] * 8)
-    gain = measure_gain(attack, amateur, earned(*[1.0] * 8, solved=range(8)))
+    noisy_expert = earned(*[0.0] * 8)
+    gain = measure_gain(attack, noisy_expert, earned(*[1.0] * 8, solved=range(8)))
     # 0.25 on tasks that are not solved, and 0.75 - 0 - 0.5 = 0.25
     assert gain.mean == pytest.approx(0.25)
-    dear = measure_gain(attack, amateur, earned(*[1.5] * 8, solved=range(8)))
+    dear = measure_gain(attack, noisy_expert, earned(*[1.5] * 8, solved=range(8)))
     assert dear.mean == pytest.approx(0.0)

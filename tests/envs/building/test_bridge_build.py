@@ -10,7 +10,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.building.blocks import Box
-from llmzoo.envs.building.bridge_build import oracle, tasks
+from llmzoo.envs.building.bridge_build import players, tasks
 from llmzoo.envs.building.bridge_build.env import is_connected
 from llmzoo.envs.building.bridge_build.tasks import Bank, BridgeTask, deck_heights
 
@@ -53,11 +53,11 @@ def test_an_episode_in_numbers():
     assert env.rewards == dict.fromkeys(env.agents, 0.0)
     env.step("fill 2 2 0 4 2 0 wood")
     env.step("fill 5 2 0 7 2 0 wood")  # the last is one too low: 5 of 7 are right, one is extra
-    parts = env.infos["west_0"]["reward_parts"]
+    parts = env.infos["west_0"]["reward_components"]
     assert parts == pytest.approx({"iou": 0.6 * 5 / 8, "joined": 0.0, "whole": 0.0})
     env.step("setblock 3 1 0 stone")
     env.step("setblock 7 2 0 air\nsetblock 7 3 0 wood")
-    parts = env.infos["west_0"]["reward_parts"]
+    parts = env.infos["west_0"]["reward_components"]
     assert parts == pytest.approx({"iou": 0.6 * 3 / 8, "joined": 0.2, "whole": 0.2})
     assert env.success
 
@@ -151,7 +151,7 @@ def test_the_expert_builds_on_what_it_is_told():
     env = made()
     env.step(env.expert("west_0"))
     env.step("say the edge of my bank is x 8, its height y 1")
-    assert oracle.known_banks(SMALL, 0, ["edge x 8, height 1"]) == (Bank(1, 2), Bank(8, 1))
+    assert players.known_banks(SMALL, 0, ["edge x 8, height 1"]) == (Bank(1, 2), Bank(8, 1))
     # the deck would run at the height 1, from the step next to the own bank on
     assert env.expert("west_0") == "fill 2 1 0 4 1 0 wood"
     assert env.expert("east_1") == "fill 5 2 0 6 2 0 wood\nsetblock 7 3 0 wood"

@@ -41,7 +41,7 @@ def test_an_episode_in_numbers():
     assert env.episode.task.counts == {WOOD: 9, STONE: 13, BRICK: 9, GLASS: 1, DOOR: 2}
     env.step("fill 0 0 0 2 0 1 wood")  # six
     env.step("fill 0 0 2 2 0 2 wood\nsetblock 1 1 1 stone")  # three, and one inside the house
-    parts = env.infos["builder_0"]["reward_parts"]
+    parts = env.infos["builder_0"]["reward_components"]
     assert parts == pytest.approx(
         {"iou": 0.4 * 9 / 35, "walls": 0.0, "roof": 0.0, "openings": 0.0, "whole": 0.0}
     )
@@ -49,7 +49,7 @@ def test_an_episode_in_numbers():
         "setblock 1 1 1 air\nsetblock 1 1 0 door\nsetblock 0 2 1 glass\nfill 0 3 0 2 3 0 brick"
     )
     env.step("setblock 1 2 0 door\nsetblock 0 1 0 stone\nfill 0 3 1 2 3 2 brick\n")
-    parts = env.infos["builder_0"]["reward_parts"]
+    parts = env.infos["builder_0"]["reward_components"]
     # 9 + 3 openings + 9 roof + 1 wall are right, and nothing is wrong
     iou = 0.4 * (22 / 34 - 9 / 35)
     assert parts == pytest.approx(
@@ -69,7 +69,7 @@ def test_a_stock_is_a_little_more_than_half():
     env.step("pass")
     info = env.infos["builder_0"]
     assert info["error"] == "refused: line 1: it takes 9 blocks, you have 7 wood"
-    assert info["reward_parts"]["form"] == pytest.approx(-0.05)
+    assert info["reward_components"]["form"] == pytest.approx(-0.05)
     assert "You may still place: 6 wood" in env.observe("builder_0")
     assert "You may still place: 7 wood" in env.observe("builder_1")
 
@@ -87,7 +87,7 @@ def test_no_agent_builds_the_house_alone():
 def test_the_wrong_material_is_not_right():
     env = made(num_agents=1)
     env.step("fill 0 0 0 2 0 2 stone")
-    assert env.infos["builder_0"]["reward_parts"]["iou"] == 0.0
+    assert env.infos["builder_0"]["reward_components"]["iou"] == 0.0
 
 
 @pytest.mark.parametrize("level", tasks.LEVELS)

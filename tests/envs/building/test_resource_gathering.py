@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import llmzoo
-from llmzoo.envs.building.resource_gathering import oracle, tasks
+from llmzoo.envs.building.resource_gathering import players, tasks
 from llmzoo.envs.building.resource_gathering.tasks import (
     FieldTask,
     Stack,
@@ -46,10 +46,10 @@ def test_an_episode_in_numbers():
     env.step("go 3 2\ntake 2 2\ntake 2 2\ntake 2 2")  # five steps, and one stone too many
     assert env.infos["forester_0"]["error"] == "refused: line 3: there is nothing"
     # 1 wood and 2 stone of 2 + 3 + 1
-    assert env.infos["forester_0"]["reward_parts"] == pytest.approx(
+    assert env.infos["forester_0"]["reward_components"] == pytest.approx(
         {"form": -0.1 / 3, "iou": 0.8 * 3 / 6, "whole": 0.0}
     )
-    assert env.infos["miner_1"]["reward_parts"] == pytest.approx({"iou": 0.4, "whole": 0.0})
+    assert env.infos["miner_1"]["reward_components"] == pytest.approx({"iou": 0.4, "whole": 0.0})
 
 
 def test_experts_gather_it_in_numbers():
@@ -63,13 +63,15 @@ def test_experts_gather_it_in_numbers():
     env.step(env.expert("forester_0"))
     assert env.expert("miner_1") == "go 2 4\ntake 2 2\ntake 2 2\ngo 1 4"
     env.step(env.expert("miner_1"))
-    assert env.infos["miner_1"]["reward_parts"] == pytest.approx({"iou": 0.8 * 4 / 5, "whole": 0.0})
+    assert env.infos["miner_1"]["reward_components"] == pytest.approx(
+        {"iou": 0.8 * 4 / 5, "whole": 0.0}
+    )
     assert env.expert("forester_0") == "pass"
     env.step("pass")
     assert env.expert("miner_1") == "go 0 2\ntake 0 0"
     env.step(env.expert("miner_1"))
     assert env.success
-    assert env.infos["miner_1"]["reward_parts"] == pytest.approx({"iou": 0.16, "whole": 0.2})
+    assert env.infos["miner_1"]["reward_components"] == pytest.approx({"iou": 0.16, "whole": 0.2})
 
 
 @pytest.mark.parametrize(
@@ -162,10 +164,10 @@ def test_the_expert_goes_where_it_is_told():
 def test_a_report_fits_into_a_message():
     field = made().episode.world
     assert (
-        oracle.format_report(SMALL, field, "forester", 200) == "say iron 1 at 0 0; stone 3 at 2 2"
+        players.format_report(SMALL, field, "forester", 200) == "say iron 1 at 0 0; stone 3 at 2 2"
     )
-    assert oracle.format_report(SMALL, field, "forester", 20) == "say iron 1 at 0 0"
-    assert oracle.format_report(SMALL, field, "forester", 3) == "pass"
+    assert players.format_report(SMALL, field, "forester", 20) == "say iron 1 at 0 0"
+    assert players.format_report(SMALL, field, "forester", 3) == "pass"
 
 
 def test_an_agent_alone_moves_both_workers():
@@ -173,7 +175,7 @@ def test_an_agent_alone_moves_both_workers():
     assert "forester go 3 4" in env.observe("gatherer_0")
     env.step("forester go 3 4\nforester take 4 4\nminer go 3 2\nMiner take 2 2\nminer jump 1 1")
     assert env.infos["gatherer_0"]["error"] == "refused: line 5: after the worker comes go or take"
-    assert env.infos["gatherer_0"]["reward_parts"] == pytest.approx(
+    assert env.infos["gatherer_0"]["reward_components"] == pytest.approx(
         {"form": -0.1 / 5, "iou": 0.8 * 2 / 5, "whole": 0.0}
     )
     env.step("go 1 1")

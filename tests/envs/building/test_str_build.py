@@ -66,7 +66,7 @@ def test_an_episode_in_numbers():
         "setblock 0 1 0 stone\nsetblock 0 3 0 stone\nsetblock 0 5 0 stone\nsetblock 1 0 0 stone"
     )
     # all cells; of ten pairs all but those at x 2 to 4 of the lowest row
-    parts = env.infos["builder_0"]["reward_parts"]
+    parts = env.infos["builder_0"]["reward_components"]
     assert parts == pytest.approx({"iou": 0.4 * 5 / 11, "pairs": 0.4 * 8 / 10, "whole": 0.0})
     assert not env.success
     assert env.truncations["builder_0"]
@@ -104,13 +104,13 @@ def test_refused_orders_cost_their_share_and_the_others_count():
     env.step("setblock 0 0 0 wood\nsetblock 0 0 0 stone\nsetblock 99 0 0 wood\nfill 1")
     env.step("nothing to say")
     info = env.infos["builder_0"]
-    assert info["reward_parts"] == pytest.approx(
+    assert info["reward_components"] == pytest.approx(
         {"form": -0.1 * 3 / 4, "iou": 0.4 / 11, "pairs": 0.0, "whole": 0.0}
     )
     assert info["error"].startswith("refused: line 2: a material is air, wood; line 3: x is from 0")
     assert "1 order carried out, 3 refused (line 2" in env.observe("builder_0")
     other = env.infos["builder_1"]
-    assert other["reward_parts"]["form"] == -0.1
+    assert other["reward_components"]["form"] == -0.1
     assert other["error"].startswith("malformed: no order in it")
     assert "Your last answer: malformed: no order" in env.observe("builder_1")
 
@@ -119,8 +119,8 @@ def test_cells_that_both_write_cost_both():
     env = made()
     env.step("setblock 0 0 0 wood\nsetblock 1 0 0 wood")
     env.step("setblock 0 0 0 stone")
-    assert env.infos["builder_0"]["reward_parts"]["overlap"] == pytest.approx(-0.05)
-    assert env.infos["builder_1"]["reward_parts"]["overlap"] == pytest.approx(-0.1)
+    assert env.infos["builder_0"]["reward_components"]["overlap"] == pytest.approx(-0.05)
+    assert env.infos["builder_1"]["reward_components"]["overlap"] == pytest.approx(-0.1)
     assert env.board().splitlines()[-1] == "SW###"  # the later builder's block stands
 
 
@@ -139,7 +139,7 @@ def test_one_material_builds_at_most_half():
     env = made("H")
     env.step("fill 0 0 0 4 6 0 wood")
     env.step("pass")
-    assert env.infos["builder_0"]["reward_parts"]["pairs"] == 0.0
+    assert env.infos["builder_0"]["reward_components"]["pairs"] == 0.0
 
 
 def test_an_agent_alone_has_both_materials():
@@ -165,13 +165,13 @@ def test_experts_need_one_round_and_divide_the_work(level, num_agents):
         assert all(reward == pytest.approx(1.0) for reward in env.rewards.values())
 
 
-def test_experts_mend_what_amateurs_built():
+def test_experts_mend_what_noisy_experts_built():
     env = llmzoo.make("str_build_v0", max_turns=2).unwrapped
     rng = random.Random(0)
     for seed in range(100):
         env.reset(seed=seed)
         for agent in env.possible_agents:
-            env.step(env.amateur(agent, rng))
+            env.step(env.noisy_expert(agent, rng))
         if env.success:
             continue
         for agent in env.possible_agents:

@@ -10,7 +10,7 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.coding import judging
-from llmzoo.envs.coding.bug_fix import oracle, scoring, tasks
+from llmzoo.envs.coding.bug_fix import players, scoring, tasks
 from llmzoo.envs.coding.bug_fix.scoring import Location, NoLocation
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.errors import ConfigError
@@ -137,7 +137,7 @@ def first_of(name):
 def answer(env, text):
     """Steps; what every agent was paid for it, and why."""
     env.step(text)
-    return dict(env.rewards), {a: dict(info["reward_parts"]) for a, info in env.infos.items()}
+    return dict(env.rewards), {a: dict(info["reward_components"]) for a, info in env.infos.items()}
 
 
 def say(location, off=0):
@@ -282,7 +282,7 @@ def test_mutants_of_one_program_stand_on_one_side(hidden_passed):
 )
 def test_the_expert_earns_everything(agents, every):
     make = partial(llmzoo.make, "bug_fix_v0", split="all", num_agents=agents)
-    testing.check_oracle(make, range(0, len(tasks.load_tasks(None)), every), best=1.0)
+    testing.check_expert(make, range(0, len(tasks.load_tasks(None)), every), best=1.0)
 
 
 def test_knowing_the_public_tests_by_heart_earns_what_hidden_tests_give():
@@ -291,9 +291,9 @@ def test_knowing_the_public_tests_by_heart_earns_what_hidden_tests_give():
     for number in range(0, len(tasks.load_tasks(1)), 100):
         env = at(number, mutations=1, max_turns=1)
         env.step(env.unwrapped.expert("locator_0"))
-        env.step(oracle.memorize_public_tests(env.unwrapped.episode.task))
+        env.step(players.memorize_public_tests(env.unwrapped.episode.task))
         assert "public tests pass." in env.observe("fixer_1")
-        assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": 0.05}
+        assert env.infos["fixer_1"]["reward_components"] == {"tests": 0.0, "parses": 0.05}
         assert not env.infos["fixer_1"]["success"]
 
 
@@ -301,7 +301,7 @@ def test_the_broken_program_earns_nothing_but_form():
     env = at(10)
     env.step("")
     env.step(env.unwrapped.episode.task.broken_source)
-    assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": 0.05}
+    assert env.infos["fixer_1"]["reward_components"] == {"tests": 0.0, "parses": 0.05}
 
 
 def test_form_is_paid_from_the_bottom(hidden_passed):
@@ -314,7 +314,7 @@ def test_form_is_paid_from_the_bottom(hidden_passed):
         env = at(first_of("caesar"))
         env.step("")
         env.step(fix)
-        assert env.infos["fixer_1"]["reward_parts"] == {"tests": 0.0, "parses": worth}
+        assert env.infos["fixer_1"]["reward_components"] == {"tests": 0.0, "parses": worth}
 
 
 READS_ITS_MEMORY = """
@@ -392,4 +392,4 @@ def test_no_observation_shows_a_hidden_test():
                 assert not [s for s in secret if s in text and s not in known], task
                 assert len(text) < 12_000
             over = env.terminations[agent] or env.truncations[agent]
-            env.step(None if over else env.unwrapped.amateur(agent, rng))
+            env.step(None if over else env.unwrapped.noisy_expert(agent, rng))

@@ -12,7 +12,7 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.coding import judging
-from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
+from llmzoo.envs.coding.class_eval import merging, players, scoring, tasks
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.errors import ConfigError
 from llmzoo.sandbox.limits import Limits
@@ -346,7 +346,7 @@ SECOND = "class Box:\n    def paint(self, coats):\n        return 24\n    def fi
 def play(env, *answers):
     for text in answers:
         env.step(text)
-    return env.rewards, {a: info["reward_parts"] for a, info in env.infos.items()}
+    return env.rewards, {a: info["reward_components"] for a, info in env.infos.items()}
 
 
 def test_worked_rewards_of_two_rounds(box_file, passing):
@@ -550,7 +550,7 @@ def test_the_experts_parts_make_the_reference(agents, divide):
         own = tasks.assign_methods(task, [f"writer_{i}" for i in range(agents)], divide)
         assert sorted(name for share in own.values() for name in share) == sorted(task.methods)
         parts = {
-            s: merging.parse_completion(task, oracle.expert(task, share))
+            s: merging.parse_completion(task, players.expert(task, share))
             for s, share in own.items()
         }
         assert set(merging.count_writers(task, parts).values()) == {1}
@@ -561,17 +561,17 @@ def test_the_experts_parts_make_the_reference(agents, divide):
         }
 
 
-def test_amateurs_err_in_every_way():
+def test_noisy_experts_err_in_every_way():
     task = SHIPPED[0]
     own = tasks.assign_methods(task, AGENTS, "dependency")["writer_0"]
     expected = merging.count_writers(
-        task, {"a": merging.parse_completion(task, oracle.expert(task, own))}
+        task, {"a": merging.parse_completion(task, players.expert(task, own))}
     )
     seen = set()
     for seed in range(60):
         try:
             part = merging.parse_completion(
-                task, oracle.noisy_expert(task, own, random.Random(seed))
+                task, players.noisy_expert(task, own, random.Random(seed))
             )
         except NoProgram:
             seen.add("syntax")
@@ -588,7 +588,7 @@ def test_amateurs_err_in_every_way():
 def test_the_expert_earns_everything():
     for kwargs in ({}, {"num_agents": 3, "divide": "arity"}):
         make = partial(llmzoo.make, "classeval_v0", source="sample", split="all", **kwargs)
-        testing.check_oracle(make, range(len(SHIPPED)), best=1.0)
+        testing.check_expert(make, range(len(SHIPPED)), best=1.0)
 
 
 def test_public_tests_pass_too_and_are_named_as_expected():
@@ -607,7 +607,7 @@ def test_an_off_by_one_error_costs_the_tests_that_see_it():
     assert "self.count += 1" in first
     env.step(first.replace("self.count += 1", "self.count += 2"))
     env.step(second)
-    parts = env.infos["writer_0"]["reward_parts"]
+    parts = env.infos["writer_0"]["reward_components"]
     assert parts["methods"] == pytest.approx(0.1)
     assert parts["overlap"] == 0
     assert 0 < parts["tests"] < 0.9

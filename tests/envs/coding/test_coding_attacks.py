@@ -58,7 +58,7 @@ def test_no_attack_pays(family):
     ],
 )
 def test_a_weak_models_answers_differ_from_the_bottom(id, one_agent, texts):
-    """Prose, code with a syntax error, and a constant, beside an amateur: each earns more than the one
+    """Prose, code with a syntax error, and a constant, beside a noisy expert: each earns more than the one
     before."""
     paid = []
     for text in texts:
@@ -73,7 +73,7 @@ def test_a_weak_models_answers_differ_from_the_bottom(id, one_agent, texts):
             name = state.task.entry_point if id == "coop_functions_v0" else ""
         for agent in list(env.agents):
             answer = text.replace("{name}", name)
-            other = env.unwrapped.amateur(agent, random.Random(0))
+            other = env.unwrapped.noisy_expert(agent, random.Random(0))
             env.step(answer if agent == one_agent else other)
-        paid.append(sum(env.infos[one_agent]["reward_parts"].values()))
+        paid.append(sum(env.infos[one_agent]["reward_components"].values()))
     assert paid[0] < paid[1] < paid[2]

@@ -16,7 +16,7 @@ from llmzoo.envs.coding.contests import (
     apps,
     code_contests,
     livecodebench,
-    oracle,
+    players,
     scoring,
     targets,
     tasks,
@@ -68,7 +68,7 @@ def play(env, *texts):
     """One round; what it paid each agent, part by part."""
     for text in texts:
         env.step(text)
-    return {agent: env.infos[agent]["reward_parts"] for agent in env.possible_agents}
+    return {agent: env.infos[agent]["reward_components"] for agent in env.possible_agents}
 
 
 # Reading tests
@@ -452,20 +452,20 @@ def test_experts_earn_all_there_is(id, every):
         return llmzoo.make(id, source="sample", split="all")
 
     count = len(testing.task_ids(env(), 1_000))
-    testing.check_oracle(env, range(0, count, every), best=2.0)
+    testing.check_expert(env, range(0, count, every), best=2.0)
 
 
-def test_amateurs_are_sometimes_right():
+def test_noisy_experts_are_sometimes_right():
     rng = random.Random(0)
     won = 0
     for problem in tasks.load_shipped()[:20]:
         try:
-            source = trying.extract_source(oracle.noisy_program(problem, rng), problem)
+            source = trying.extract_source(players.noisy_program(problem, rng), problem)
             code = trying.prepare_program(source, problem)
         except ValueError:
             continue
         won += trying.run_tests(code, problem, problem.hidden, Limits()).share == 1.0
-        assert isinstance(oracle.noisy_tests(problem, rng, 5), str)
+        assert isinstance(players.noisy_tests(problem, rng, 5), str)
     assert 0 < won < 20
 
 
@@ -621,7 +621,7 @@ def test_code_contests_solutions_pass(shared_data):
         return llmzoo.make("code_contests_v0", source=path, split="all", time_limit=AMPLE)
 
     assert len(set(testing.task_ids(env(), 100))) == 40
-    testing.check_oracle(env, range(0, 40, 8), best=2.0)
+    testing.check_expert(env, range(0, 40, 8), best=2.0)
 
 
 @pytest.mark.slow
@@ -640,7 +640,7 @@ def test_apps_records_are_judged_right(shared_data):
     # a tree may be labelled in several ways, of which the tests know one
     assert set(wrong) == {"2287"}
     assert len(wrong["2287"]) == 3
-    testing.check_oracle(
+    testing.check_expert(
         lambda: llmzoo.make("apps_v0", source=str(path), split="all", time_limit=AMPLE),
         range(5),
         best=2.0,

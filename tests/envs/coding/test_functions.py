@@ -101,7 +101,7 @@ def one(source, **kwargs):
 def test_what_programs_are_worth(source, trusting, helper, main, paper, unit, success):
     paid, info = play(one(source, reward="paper"), (helper, main))
     assert paid == [pytest.approx(paper)]
-    assert sum(info["reward_parts"].values()) == pytest.approx(paper)
+    assert sum(info["reward_components"].values()) == pytest.approx(paper)
     assert info["success"] is success
     paid, _ = play(one(source), (helper, main))
     assert paid == [pytest.approx(unit)]
@@ -117,7 +117,7 @@ def test_a_constant_earns_nothing_for_tests_and_the_examples_by_heart_neither(so
     for main in (constant, by_heart):
         paid, info = play(one(source), (AUX, main))
         assert paid == [pytest.approx(0.04)]
-        assert info["reward_parts"]["tests"] == 0.0
+        assert info["reward_components"]["tests"] == 0.0
         assert info["success"] is False
 
 
@@ -156,14 +156,14 @@ def test_mbpp_runs_the_setup_after_the_code(tmp_path):
     path = tmp_path / "nodes.jsonl"
     path.write_text(json.dumps(record))
     env = llmzoo.make("mbpp_v0", source=str(path), split="all", max_turns=2)
-    testing.check_oracle(lambda: env, [0], best=1.0)
+    testing.check_expert(lambda: env, [0], best=1.0)
     play(env, (AUX, record["code"].replace("return 1", "return aux(0)")))
     assert "fails: assert count(one) == 1" in env.observe("main_1")
 
 
 def test_the_parts_have_names(source, trusting):
     _, info = play(one(source, reward="paper"), (AUX, MAIN))
-    assert info["reward_parts"] == {
+    assert info["reward_components"] == {
         "helper": 0.4,
         "main": 0.6,
         "parses": 0.5,
@@ -325,18 +325,18 @@ def test_the_last_round_runs_hidden_tests_only(source, trusting):
 def test_the_expert_takes_the_full_reward_on_everything_shipped(id, agents, trusting):
     env = llmzoo.make(id, source="sample", split="all", num_agents=agents)
     env.reset(seed=0)
-    testing.check_oracle(lambda: env, range(env.infos[env.agents[0]]["tasks"]), best=1.0)
+    testing.check_expert(lambda: env, range(env.infos[env.agents[0]]["tasks"]), best=1.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "agents"), [("generator", 3), ("generator_easy", 1)])
 def test_the_expert_takes_the_full_reward_on_generated_tasks(source, agents, trusting):
     env = llmzoo.make("coop_functions_v0", source=source, num_agents=agents, split="test")
-    testing.check_oracle(lambda: env, range(40), best=1.0)
+    testing.check_expert(lambda: env, range(40), best=1.0)
 
 
 @pytest.mark.slow
-def test_a_quarter_of_experts_among_amateurs_succeeds_now_and_then(trusting):
+def test_a_quarter_of_experts_among_noisy_experts_succeeds_now_and_then(trusting):
     env = llmzoo.make("coop_functions_v0", prompt="terse")
     players = mixture(0.25)
     wins = 0
@@ -413,7 +413,7 @@ def test_no_solution_no_expert(tmp_path):
     with pytest.raises(NoScriptedPolicyError, match="comes without a solution"):
         env.unwrapped.expert("main_1")
     with pytest.raises(NoScriptedPolicyError):
-        env.unwrapped.amateur("main_1", random.Random(0))
+        env.unwrapped.noisy_expert("main_1", random.Random(0))
 
 
 @pytest.mark.parametrize(
@@ -492,4 +492,4 @@ def test_every_mbpp_solution_passes_through_the_environment(shared_data):
 
 def test_every_problem_of_ours_is_right_in_the_sandbox_too():
     env = llmzoo.make("coop_functions_v0", source="sample", split="all")
-    testing.check_oracle(lambda: env, range(env.unwrapped.tasks.count), best=1.0)
+    testing.check_expert(lambda: env, range(env.unwrapped.tasks.count), best=1.0)

@@ -13,7 +13,14 @@ from each_record import for_each
 
 import llmzoo
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.functions import coop_humaneval, generator, humaneval, mbpp, oracle, scoring
+from llmzoo.envs.coding.functions import (
+    coop_humaneval,
+    generator,
+    humaneval,
+    mbpp,
+    players,
+    scoring,
+)
 from llmzoo.envs.coding.functions.tasks import canonical, example_asserts, stub
 from llmzoo.envs.sources import BadField
 from llmzoo.errors import ConfigError, NoScriptedPolicyError
@@ -75,7 +82,7 @@ def test_our_problems_as_records_of_public_sets(problem):
         (solution,) = task.solution
         assert task.entry_point == problem.name
         assert len(task.public) == (1 if module is mbpp else 2)
-        helper, main = oracle.split_solution(solution, problem.name)
+        helper, main = players.split_solution(solution, problem.name)
         assert full_marks(helper, main, problem.name)
         call = f"\ncheck({problem.name})" if "def check(" in task.tests else ""
         run(f"{task.prelude}\n{helper}\n{main}", task.tests + call)
@@ -134,15 +141,15 @@ def test_a_composition_by_hand():
     assert after(4) == 1 + 7  # of 1, 4, 7, 10
 
 
-def test_an_amateur_is_right_about_half_the_time():
+def test_an_noisy_expert_is_right_about_half_the_time():
     rng = random.Random(3)
     right = {"helper": 0, "main": 0}
     for _ in range(200):
         task = generator.generate_task(rng)
         helper, main = task.solution
         for name, program in (
-            ("helper", f"{oracle.add_slips(helper, rng)}\n{main}"),
-            ("main", f"{helper}\n{oracle.add_slips(main, rng)}"),
+            ("helper", f"{players.add_slips(helper, rng)}\n{main}"),
+            ("main", f"{helper}\n{players.add_slips(main, rng)}"),
         ):
             try:
                 run(program, task.hidden_tests)
@@ -163,7 +170,7 @@ def spread(numbers):
 
 
 def test_a_solution_in_one_piece_is_taken_apart():
-    helper, main = oracle.split_solution(ONE_PIECE, "spread")
+    helper, main = players.split_solution(ONE_PIECE, "spread")
     assert helper == (
         "def aux(numbers, middle):\n"
         "    return math.sqrt(sum(((n - middle) ** 2 for n in numbers)) / len(numbers))"
@@ -188,34 +195,34 @@ def test_a_solution_in_one_piece_is_taken_apart():
     ],
 )  # fmt: skip
 def test_taking_apart_keeps_the_meaning(source, call, value):
-    helper, main = oracle.split_solution(source, "f")
+    helper, main = players.split_solution(source, "f")
     namespace = run(f"{helper}\n{main}")
     assert eval(call, namespace) == value
     assert scoring.find_uses(programs.functions(main)["f"], "aux") == ["used"]
 
 
 def test_the_helper_is_a_part_that_is_needed():
-    helper, main = oracle.split_solution(
+    helper, main = players.split_solution(
         ONE_PIECE, "spread", lambda helper, main: "/" not in helper
     )
     assert helper.endswith("return sum(((n - middle) ** 2 for n in numbers))")
     assert "return math.sqrt(aux(numbers, middle) / len(numbers))" in main
-    assert oracle.split_solution(ONE_PIECE, "spread", lambda *_: False) == oracle.split_solution(
+    assert players.split_solution(ONE_PIECE, "spread", lambda *_: False) == players.split_solution(
         ONE_PIECE, "spread"
     )
 
 
 def test_several_helpers_agree():
-    main = oracle.join_helpers("def f(a):\n    return [aux(x) for x in a]", "f", ["aux", "aux_1"])
+    main = players.join_helpers("def f(a):\n    return [aux(x) for x in a]", "f", ["aux", "aux_1"])
     helper = "def aux(x):\n    return x + 1"
-    namespace = run(f"{helper}\n{oracle.rename_function(helper, 'aux_1')}\n{main}")
+    namespace = run(f"{helper}\n{players.rename_function(helper, 'aux_1')}\n{main}")
     assert namespace["f"]([1, 2]) == [2, 3]
     assert scoring.find_uses(programs.functions(main)["f"], "aux_1") == ["used"]
 
 
 def test_no_solution_for_another_function():
     with pytest.raises(NoScriptedPolicyError, match="'g'"):
-        oracle.split_solution("def f(a):\n    return a", "g")
+        players.split_solution("def f(a):\n    return a", "g")
 
 
 HUMANEVAL = {

@@ -14,7 +14,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.coding.bug_fix import halves, oracle, tasks
+from llmzoo.envs.coding.bug_fix import halves, players, tasks
 from llmzoo.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -139,7 +139,7 @@ def test_the_experts_read_no_more_than_their_prompts(one_agent):
         for env in (made(), with_other_half(made(), one_agent)):
             for _ in range(2):
                 for agent in (LOCATOR, FIXER):
-                    said += [env.expert(one_agent), env.amateur(one_agent, random.Random(0))][
+                    said += [env.expert(one_agent), env.noisy_expert(one_agent, random.Random(0))][
                         : 2 * (agent == one_agent)
                     ]
                     env.step(message if agent == LOCATOR else "no fix")
@@ -150,11 +150,11 @@ def test_the_fixer_takes_another_form_when_it_is_told_other_results():
     env = made()
     task = env.episode.task
     right = halves.without_docstrings(task.program.source)
-    assert right in oracle.expert_repair(task, oracle.expert_message(task, 400), 0)
+    assert right in players.expert_repair(task, players.expert_message(task, 400), 0)
     other = SHIPPED[CAESAR + 1]
-    gives = oracle._forms("caesar")[halves.without_docstrings(other.broken_source)]
+    gives = players._forms("caesar")[halves.without_docstrings(other.broken_source)]
     told = "\n".join(f"{call} should give {value}" for call, value in gives.items())
-    assert right not in oracle.expert_repair(task, told, 0)
+    assert right not in players.expert_repair(task, told, 0)
 
 
 def test_what_is_paid():
@@ -162,7 +162,7 @@ def test_what_is_paid():
     env = made()
     env.step(" ")
     assert env.rewards == {LOCATOR: -0.05, FIXER: 0.0}
-    assert env.infos[LOCATOR]["reward_parts"] == {"message": -0.05}
+    assert env.infos[LOCATOR]["reward_components"] == {"message": -0.05}
     assert env.infos[LOCATOR]["error"] == "malformed: an empty message"
     assert "The locator wrote:\n> (not delivered)" in env.observe(FIXER)
     function, line = min(halves.locations(env.episode.task))
@@ -227,7 +227,7 @@ def test_what_a_fix_raises_stays_in_its_line():
 def test_the_players_play_on_after_a_hostile_message(text):
     env = made()
     env.step(text)
-    for answer in (env.expert(FIXER), env.amateur(FIXER, random.Random(0))):
+    for answer in (env.expert(FIXER), env.noisy_expert(FIXER, random.Random(0))):
         assert "def caesar" in answer
     env.step(env.expert(FIXER))
     assert "\ud800" not in env.observe(LOCATOR)
@@ -243,7 +243,7 @@ def test_the_players_play_on_after_a_hostile_message(text):
 )
 def test_the_pair_solves_tasks_by_messages(every):
     make = partial(llmzoo.make, "bug_fix_v0", view="split", split="all", max_turns=1)
-    testing.check_oracle(make, range(0, len(SHIPPED), every), best=1.0)
+    testing.check_expert(make, range(0, len(SHIPPED), every), best=1.0)
 
 
 @pytest.mark.slow

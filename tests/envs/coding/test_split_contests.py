@@ -15,7 +15,7 @@ from each_record import for_each
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.coding.contests import guesses, halves, oracle, tasks
+from llmzoo.envs.coding.contests import guesses, halves, players, tasks
 from llmzoo.envs.coding.contests.tasks import Problem, Test
 from llmzoo.errors import ConfigError
 
@@ -141,7 +141,7 @@ def test_what_is_paid():
     ones = 3 / 9  # of the hidden tests three ask for 1
     env.step(" ")
     assert env.rewards == {TESTER: -0.05, CODER: 0.0}
-    assert env.infos[TESTER]["reward_parts"] == {"message": -0.05}
+    assert env.infos[TESTER]["reward_components"] == {"message": -0.05}
     assert env.infos[TESTER]["error"] == "malformed: an empty message"
     assert "The tester wrote:\n> (not delivered)" in env.observe(CODER)
     env.step("print(1)")
@@ -186,17 +186,17 @@ def test_a_message_cannot_pass_for_the_environments_own_text():
 
 
 def test_the_parts_of_a_program():
-    assert oracle.message_part("print(1)", 400, 0) == "1/1|print(1)|"
+    assert players.message_part("print(1)", 400, 0) == "1/1|print(1)|"
     # 17 characters, of which 9 are for the frame: two parts of 8
-    assert [oracle.message_part("abcdefgh  ijk", 17, n) for n in range(3)] == [
+    assert [players.message_part("abcdefgh  ijk", 17, n) for n in range(3)] == [
         "1/2|abcdefgh|",
         "2/2|  ijk|",
         "1/2|abcdefgh|",
     ]
-    assert oracle.message_part("print(1)", 9, 0) == "-"
-    first = oracle.assemble_program(SHIPPED[0], "1/2|for i in range(3):\n |", "", 0)
+    assert players.message_part("print(1)", 9, 0) == "-"
+    first = players.assemble_program(SHIPPED[0], "1/2|for i in range(3):\n |", "", 0)
     assert first == "```python\nfor i in range(3):\n \n```"
-    assert oracle.assemble_program(SHIPPED[0], "2/2| print(i)|", first, 1) == (
+    assert players.assemble_program(SHIPPED[0], "2/2| print(i)|", first, 1) == (
         "```python\nfor i in range(3):\n  print(i)\n```"
     )
 
@@ -212,7 +212,10 @@ def test_the_experts_read_no_more_than_their_prompts(one_agent):
             for _ in range(2):
                 for agent in (TESTER, CODER):
                     if agent == one_agent:
-                        said += [env.expert(one_agent), env.amateur(one_agent, random.Random(0))]
+                        said += [
+                            env.expert(one_agent),
+                            env.noisy_expert(one_agent, random.Random(0)),
+                        ]
                     env.step(message if agent == TESTER else "print('none')")
         assert len(said) == 8
         assert said[:4] == said[4:]
@@ -224,7 +227,7 @@ def test_the_experts_read_no_more_than_their_prompts(one_agent):
 def test_the_players_play_on_after_a_hostile_message(text):
     env = made()
     env.step(text)
-    for answer in (env.expert(CODER), env.amateur(CODER, random.Random(0))):
+    for answer in (env.expert(CODER), env.noisy_expert(CODER, random.Random(0))):
         assert isinstance(answer, str)
     env.step(env.expert(CODER))
     assert "\ud800" not in env.observe(TESTER)
@@ -259,7 +262,7 @@ def test_every_guess_passes_the_examples():
 @pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_pair_solves_every_problem_by_messages(step):
     make = partial(llmzoo.make, "contests_v0", view="split", split="all")
-    testing.check_oracle(make, range(0, len(SHIPPED), step), best=1.0)
+    testing.check_expert(make, range(0, len(SHIPPED), step), best=1.0)
 
 
 @pytest.mark.slow

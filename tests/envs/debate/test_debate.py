@@ -132,9 +132,9 @@ def test_a_cooperative_debate_has_one_success_of_all():
 
 @pytest.mark.slow
 def test_evaluations_report_who_wins():
-    agents = {"pro_0": load("oracle"), "con_1": load("amateur")}
+    agents = {"pro_0": load("expert"), "con_1": load("noisy_expert")}
     result = llmzoo.evaluate("debate_v0", agents, tasks=6, split="all")
-    agents = {"pro_0": load("amateur"), "con_1": load("oracle")}
+    agents = {"pro_0": load("noisy_expert"), "con_1": load("expert")}
     other = llmzoo.evaluate("debate_v0", agents, tasks=6, split="all")
     for one, winner, loser in ((result, "pro_0", "con_1"), (other, "con_1", "pro_0")):
         assert one.win_rate[winner] > 0.6
@@ -142,20 +142,20 @@ def test_evaluations_report_who_wins():
         assert one.win_rate[winner] + one.draws == pytest.approx(1.0)
     assert result.success >= result.win_rate["pro_0"]
     assert other.success <= other.draws
-    assert llmzoo.evaluate("debate_v0", "oracle", tasks=2).draws == 1.0
+    assert llmzoo.evaluate("debate_v0", "expert", tasks=2).draws == 1.0
     together = {"reward": "cooperative"}
-    assert llmzoo.evaluate("debate_v0", "oracle", tasks=2, env_args=together).win_rate is None
+    assert llmzoo.evaluate("debate_v0", "expert", tasks=2, env_args=together).win_rate is None
 
 
 def test_a_speech_is_paid_when_it_is_made():
     env = started()
     env.step(env.expert("pro_0"))
     assert env.rewards == pytest.approx({"pro_0": 1 / 3, "con_1": -1 / 3})
-    parts = env.infos["pro_0"]["reward_parts"]
+    parts = env.infos["pro_0"]["reward_components"]
     assert parts == pytest.approx(
         {**{name: weight / 3 for name, weight in rules.WEIGHTS.items()}, "opponent": 0.0}
     )
-    assert env.infos["con_1"]["reward_parts"]["opponent"] == pytest.approx(-1 / 3)
+    assert env.infos["con_1"]["reward_components"]["opponent"] == pytest.approx(-1 / 3)
 
 
 def test_cooperative_pays_all_the_mean_of_both_sides():
@@ -422,22 +422,22 @@ def test_arguments_that_cannot_be_used(kwargs, message):
 
 
 @pytest.mark.slow
-def test_the_amateur_plays_worse_than_the_expert():
+def test_the_noisy_expert_plays_worse_than_the_expert():
     rng = random.Random(0)
     returns = []
     for task in range(20):
         env = started(task, reward="cooperative")
-        returns.append(play(env, lambda agent, env=env: env.amateur(agent, rng))["pro_0"])
+        returns.append(play(env, lambda agent, env=env: env.noisy_expert(agent, rng))["pro_0"])
     assert 0.2 < sum(returns) / 20 < 0.5
 
 
 @pytest.mark.slow
-def test_the_amateur_judge_errs_and_tells_the_sides_apart_all_the_same():
+def test_the_noisy_expert_judge_errs_and_tells_the_sides_apart_all_the_same():
     rng = random.Random(0)
     paid = []
     for task in range(20):
         env = started(task, judge_agent=True)
-        paid.append(play(env, lambda agent, env=env: env.amateur(agent, rng))["judge_2"])
+        paid.append(play(env, lambda agent, env=env: env.noisy_expert(agent, rng))["judge_2"])
     assert 0.1 < sum(paid) / 20 < 0.7
 
 

@@ -79,7 +79,7 @@ AGENTS = {"pro_0)", "con_1)", "judge_2)", "all)", "debater_0)"}
 @pytest.mark.slow
 def test_every_attack_and_every_idle_policy_fails(monkeypatch):
     """Attacks on a topic where the expert's speeches are spoiled, and on one where honest ones are. Idle
-    policies as every agent of every form, compared with an amateur."""
+    policies as every agent of every form, compared with a noisy expert."""
     monkeypatch.setattr(family, "TOPICS", ("school-uniforms", "free-city-buses"))
     monkeypatch.setattr(idle_debates, "TOPICS", range(0, 60, 12))
     rows = list(family.attacks())
@@ -93,12 +93,12 @@ def test_every_attack_and_every_idle_policy_fails_on_every_topic():
 
 
 @pytest.mark.slow
-def test_no_verdict_that_is_always_the_same_earns_what_an_amateur_judge_does(monkeypatch):
-    """0.5 and 0.5 once earned 0.49 where the amateur earned 0.26."""
+def test_no_verdict_that_is_always_the_same_earns_what_an_noisy_expert_judge_does(monkeypatch):
+    """0.5 and 0.5 once earned 0.49 where the noisy expert earned 0.26."""
     monkeypatch.setattr(idle_debates, "TOPICS", range(0, 60, 12))
     env = llmzoo.make("debate_v0", split="all", judge_agent=True).unwrapped
     judge = ["judge_2"]
-    amateur = idle_debates.mean_return(env, judge, idle_debates.amateur)
-    assert amateur > 0.1
+    noisy_expert = idle_debates.mean_return(env, judge, idle_debates.noisy_expert)
+    assert noisy_expert > 0.1
     for verdict in idle_debates.VERDICTS.values():
         assert idle_debates.mean_return(env, judge, verdict) <= 0.0

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from llmzoo.endpoints import Endpoint
-from llmzoo.envs.debate import oracle
+from llmzoo.envs.debate import players
 from llmzoo.envs.debate.env import DebateEnv
 from llmzoo.envs.debate.judge.endpoint import RUBRIC, EndpointJudge, parse_scores
 from llmzoo.envs.debate.tasks import Debate, Speech, load_topics
@@ -77,7 +77,7 @@ def debate():
     return Debate(
         topic,
         1,
-        tuple(Speech(f"{s}_0", s, "opening", oracle.expert(empty, s)) for s in ("pro", "con")),
+        tuple(Speech(f"{s}_0", s, "opening", players.expert(empty, s)) for s in ("pro", "con")),
     )
 
 
@@ -162,7 +162,7 @@ def test_in_the_environment_it_pays_at_the_end(server, monkeypatch):
         assert env.rewards == {"pro_0": 0.0, "con_1": 0.0}
     env.step(env.expert("con_1"))
     assert env.rewards == {"pro_0": 1.0, "con_1": -1.0}
-    assert env.infos["pro_0"]["reward_parts"] == {"verdict": 1.0, "opponent": 0.0}
+    assert env.infos["pro_0"]["reward_components"] == {"verdict": 1.0, "opponent": 0.0}
     assert server.asked[0][1] == "Bearer secret"
     assert pickle.loads(pickle.dumps(env.judge)) == env.judge
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from llmzoo.envs.debate import oracle
+from llmzoo.envs.debate import players
 from llmzoo.envs.debate.judge import rules
 from llmzoo.envs.debate.judge.denials import (
     denies,
@@ -285,7 +285,7 @@ def test_the_judge_survives_anything(no_collector):
 def test_the_expert_answers_whatever_was_said():
     for text in hostile_texts(60, seed=4):
         debate = Debate(TOPIC, 3, (Speech("pro_0", "pro", "opening", text[:2_000]),))
-        assert oracle.expert(debate, "con")
+        assert players.expert(debate, "con")
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_an_illegal_answer_is_told_and_the_second_one_forfeits():
     env.reset(seed=0)
     env.step("call")  # nothing to call
     assert env.agent_selection == "player_0"
-    assert env.infos["player_0"]["reward_parts"] == {"illegal": -0.1}
+    assert env.infos["player_0"]["reward_components"] == {"illegal": -0.1}
     assert "Your answer was refused" in env.observe("player_0")
     assert "Tries left: 1" in env.observe("player_0")
     env.step("I raise you a horse")

@@ -111,7 +111,7 @@ def test_a_deal_is_paid_to_both_by_their_own_worths():
     )  # 7 for player 1, and 1 book, 2 hats (8) for player 0
     env.step("Accept")
     assert env.rewards == {"player_0": 0.8, "player_1": 0.7}
-    assert env.infos["player_0"]["reward_parts"] == {"deal": 0.8, "joint": 0.0}
+    assert env.infos["player_0"]["reward_components"] == {"deal": 0.8, "joint": 0.0}
     told = {key: env.infos["player_1"][key] for key in ("success", "agreed", "won", "joint")}
     assert told == {"success": True, "agreed": True, "won": False, "joint": 15 / 16}
     assert env.infos["player_0"]["won"] is True
@@ -248,8 +248,8 @@ def expert(env, agent):
     return env.expert(agent)
 
 
-def amateur(env, agent):
-    return env.amateur(agent, random.Random(f"{env.infos[agent]['task_id']}{agent}{env.turn}"))
+def noisy_expert(env, agent):
+    return env.noisy_expert(agent, random.Random(f"{env.infos[agent]['task_id']}{agent}{env.turn}"))
 
 
 @pytest.mark.parametrize("prompt", ["full", "terse"])
@@ -267,12 +267,12 @@ def test_experts_reach_the_fair_division(prompt):
 
 
 @pytest.mark.slow
-def test_yielding_and_demanding_everything_earn_less_than_the_amateur():
+def test_yielding_and_demanding_everything_earn_less_than_the_noisy_expert():
     seeds = range(60)
-    honest = [mean(played(amateur, amateur, s)[0][n] for s in seeds) for n in (0, 1)]
+    honest = [mean(played(noisy_expert, noisy_expert, s)[0][n] for s in seeds) for n in (0, 1)]
 
     def alone(player, answer):
-        pair = [amateur, amateur]
+        pair = [noisy_expert, noisy_expert]
         pair[player] = answer
         return mean(played(*pair, s)[0][player] for s in seeds)
 

@@ -180,13 +180,13 @@ def scoring_pushes(env, moves):
 
 
 @pytest.mark.parametrize("id", WALKS)
-def test_the_experts_and_the_amateurs_answers_are_read(id):
+def test_the_experts_and_the_noisy_experts_answers_are_read(id):
     rng = random.Random(0)
     env = llmzoo.make(id, prompt="cells", num_agents=1).unwrapped
     solved = 0
     for seed in range(100):
         env.reset(seed=seed)
-        env.step(env.amateur("planner_0", rng))
+        env.step(env.noisy_expert("planner_0", rng))
         assert "malformed" not in str(env.infos["planner_0"]["error"])
         solved += env.success
     assert 0 < solved < 60

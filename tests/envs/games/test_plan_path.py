@@ -8,7 +8,7 @@ import time
 import pytest
 
 import llmzoo
-from llmzoo.envs.games.plan_path import oracle, scoring, tasks
+from llmzoo.envs.games.plan_path import players, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask
 from llmzoo.envs.tasks import assign_split
 from llmzoo.errors import ConfigError
@@ -89,27 +89,27 @@ def test_drawing_shows_the_position_and_the_goal_but_not_the_start():
 
 
 def test_expert_takes_the_first_of_udlr_that_is_nearer():
-    assert oracle.expert(TINY, (0, 0)) == "RDRRU"
-    assert oracle.expert(TINY, (2, 0)) == "RURRU"  # U before R where both are nearer
-    assert oracle.expert(PathTask("S...\n....\n...G"), (0, 0)) == "DDRRR"
-    assert oracle.expert(TINY, (0, 3)) == ""
+    assert players.expert(TINY, (0, 0)) == "RDRRU"
+    assert players.expert(TINY, (2, 0)) == "RURRU"  # U before R where both are nearer
+    assert players.expert(PathTask("S...\n....\n...G"), (0, 0)) == "DDRRR"
+    assert players.expert(TINY, (0, 3)) == ""
 
 
 def test_expert_walks_every_shortest_path_unblocked():
     rng = random.Random(0)
     for _ in range(200):
         task = tasks.sample_task(rng, 10, 10, 0.3, 4)
-        path = oracle.expert(task, task.start)
+        path = players.expert(task, task.start)
         assert len(path) == task.distance(task.start)
         assert scoring.walk(task, task.start, path) == scoring.Walk(task.goal)
 
 
-def test_amateur_errs_but_not_always_and_never_says_nothing():
+def test_noisy_expert_errs_but_not_always_and_never_says_nothing():
     rng = random.Random(0)
     ends = []
     for _ in range(400):
         task = tasks.sample_task(rng, 10, 10, 0.22, 4)
-        plan = oracle.amateur(task, task.start, rng)
+        plan = players.noisy_expert(task, task.start, rng)
         assert re.fullmatch("[UDLR]+", plan)
         walk = scoring.walk(task, task.start, plan)
         ends.append((walk.end == task.goal, walk.blocked is not None))
@@ -118,10 +118,10 @@ def test_amateur_errs_but_not_always_and_never_says_nothing():
     assert 100 < blocked < 300
 
 
-def test_amateur_one_move_from_the_goal():
+def test_noisy_expert_one_move_from_the_goal():
     task = PathTask("SG\n..")
     rng = random.Random(0)
-    plans = {oracle.amateur(task, task.start, rng) for _ in range(200)}
+    plans = {players.noisy_expert(task, task.start, rng) for _ in range(200)}
     assert plans == {"R", "U", "D", "L"}
 
 
@@ -172,7 +172,7 @@ def test_planner_is_told_what_the_candidate_gives(make):
 def test_a_blocked_walk_pays_its_way_but_not_legal(make):
     env = make(num_agents=1)
     env.step("RR")  # one of five moves done
-    assert env.infos["planner_0"]["reward_parts"] == pytest.approx(
+    assert env.infos["planner_0"]["reward_components"] == pytest.approx(
         {"format": 0.1, "legal": 0.0, "quality": 0.16, "team": 0.2}
     )
 

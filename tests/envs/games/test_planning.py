@@ -33,11 +33,11 @@ def make(tmp_path):
 
 
 def visit(env, answer):
-    """What the agent whose turn it is finds: its name, reward and reward parts; then it answers."""
+    """What the agent whose turn it is finds: its name, reward and reward components; then it answers."""
     agent = env.agent_selection
     _, reward, terminated, truncated, info = env.last()
     env.step(None if terminated or truncated else answer)
-    return agent, reward, info["reward_parts"]
+    return agent, reward, info["reward_components"]
 
 
 def totals(env, answers):

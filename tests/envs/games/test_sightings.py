@@ -130,7 +130,7 @@ def answer(env, agent, rng):
         others = ["".join(rng.choices("UDLR", k=rng.randint(1, 40))), "U" * 1000]
     chance = rng.random()
     if chance < 0.5:
-        return env.amateur(agent, rng)
+        return env.noisy_expert(agent, rng)
     return env.expert(agent) if chance < 0.6 else rng.choice([*others, "I do not know"])
 
 
@@ -263,7 +263,7 @@ def test_a_conversation_shows_all_its_boards_and_answers_none(id, prompt):
 def test_a_prompt_that_was_cut_off_shows_no_board_but_whole_ones(id, prompt):
     env = made(id, prompt)
     env.reset(seed=4)
-    env.step(env.amateur("proposer_0", random.Random(1)))
+    env.step(env.noisy_expert("proposer_0", random.Random(1)))
     text = env.observe("planner_1")
     whole = env.find_boards(text)
     assert len(whole) == 2

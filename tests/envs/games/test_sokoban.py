@@ -12,7 +12,7 @@ import pytest
 
 import llmzoo
 from llmzoo.envs.games.moves import parse_moves
-from llmzoo.envs.games.sokoban import oracle, scoring, tasks
+from llmzoo.envs.games.sokoban import players, scoring, tasks
 from llmzoo.envs.games.sokoban.levels import NEVER, build_tables, cells_in_mask, flood_fill
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
@@ -327,7 +327,7 @@ def test_no_solvable_position_is_called_dead():
         assert not any(solvable(w) for w in dead.values())
         assert all(scoring.progress(w) == 0 for w in dead.values())
         for w in rng.sample(sorted(positions), 2):
-            solution = oracle.solve(w)
+            solution = players.solve(w)
             assert (solution is not None) == solvable(w)
             if solution is not None:
                 alive += 1
@@ -341,7 +341,7 @@ def test_a_long_walk_to_and_fro_earns_nothing(tmp_path):
     env = one_agent(tmp_path, ROOM, max_turns=2)
     env.step("RL" * 250)
     assert env.rewards["planner_0"] == pytest.approx(0.2)  # format and legal
-    assert "team" not in env.infos["planner_0"]["reward_parts"]
+    assert "team" not in env.infos["planner_0"]["reward_components"]
     env.step("RL" * 250)
     assert env.rewards["planner_0"] == pytest.approx(0)
 
@@ -352,7 +352,7 @@ def test_500_turns_of_pushing_to_and_fro_earn_nothing(tmp_path):
     for turn in range(500):
         env.step(("DR", "URRDLULL")[turn % 2])
         paid += env.rewards["planner_0"]
-        change = env.infos["planner_0"]["reward_parts"]["team"]
+        change = env.infos["planner_0"]["reward_components"]["team"]
         assert change == pytest.approx((0.25, -0.25)[turn % 2])
         team += change
     assert env.truncations["planner_0"]
@@ -380,7 +380,7 @@ def test_the_position_stays_between_rounds(tmp_path):
     env.step("RU")
     env.step("R")
     assert env.unwrapped.success
-    assert env.infos["planner_1"]["reward_parts"]["team"] == pytest.approx(0.75)
+    assert env.infos["planner_1"]["reward_components"]["team"] == pytest.approx(0.75)
     full = llmzoo.make("sokoban_v0", source=source, split="all")
     full.reset(seed=0)
     full.step("I do not know")
@@ -406,7 +406,7 @@ def test_generated_levels(arguments):
         assert "*" not in task.level  # no box on a goal
         assert task.level.count("$") == arguments.get("boxes", 1)
         assert build_tables(task.level).floor.bit_count() == sum(c not in "#\n" for c in task.level)
-        solution = oracle.solve(task)
+        solution = players.solve(task)
         assert solution is not None
         done = scoring.run_moves(scoring.start_position(task.level), solution)
         assert scoring.is_solved(done.world)
@@ -427,7 +427,7 @@ def test_the_least_number_of_pushes_is_kept():
     for arguments in ({"min_pushes": 4}, {"min_pushes": 5, "boxes": 2}):
         for _ in range(15):
             task = tasks.sample_task(rng, **arguments)
-            assert pushes_in(task.level, oracle.solve(task)) >= arguments["min_pushes"]
+            assert pushes_in(task.level, players.solve(task)) >= arguments["min_pushes"]
     assert tasks.sample_task(rng, height=3, width=5).level in (
         "#####\n#@$.#\n#####",
         "#####\n#.$@#\n#####",
@@ -496,7 +496,7 @@ def test_levels_from_a_file(tmp_path):
     first, second, third = tasks.load_tasks(str(path)).tasks
     assert (first.level, third.level) == (ROOM, PAIR)
     assert second.level == "####    \n#  #####\n#@$  . #\n########"
-    assert oracle.solve(second) == "RRR"
+    assert players.solve(second) == "RRR"
     assert tasks.canonical(second) == tasks.canonical(mirrored(second))
 
 
@@ -577,7 +577,7 @@ def test_boxoban_solutions_replay(tmp_path):
         assert (done.made, done.blocked) == (record["moves"], None)
         assert scoring.is_solved(done.world)
         if number < 15:  # the solver needs no more pushes than theirs
-            assert pushes_in(task.level, oracle.solve(task)) == record["pushes"]
+            assert pushes_in(task.level, players.solve(task)) == record["pushes"]
 
 
 def test_boxoban_file_is_read():
@@ -590,7 +590,7 @@ def test_boxoban_file_is_read():
 
 
 @pytest.mark.parametrize("arguments", [{}, {"size": 7, "boxes": 2}])
-def test_the_oracle_solves_100_of_100_test_tasks(arguments):
+def test_the_expert_solves_100_of_100_test_tasks(arguments):
     env = llmzoo.make("sokoban_v0", split="test", **arguments)
     for task in range(100):
         env.reset(options={"task": task})
@@ -603,7 +603,7 @@ def test_the_oracle_solves_100_of_100_test_tasks(arguments):
         assert total == pytest.approx({"proposer_0": 2.0, "planner_1": 2.0})
 
 
-def test_the_oracle_goes_on_from_the_current_position():
+def test_the_expert_goes_on_from_the_current_position():
     env = llmzoo.make("sokoban_v0", num_agents=1, boxes=2)
     env.reset(seed=4)
     env.step(env.unwrapped.expert("planner_0")[:-1])
@@ -615,21 +615,21 @@ def test_the_oracle_goes_on_from_the_current_position():
 
 def test_an_unsolvable_position_gets_a_harmless_step():
     lost = scoring.run_moves(scoring.start_position(ROOM), "DDRU").world
-    assert oracle.solve(lost) is None
-    move = oracle.expert(lost)
+    assert players.solve(lost) is None
+    move = players.expert(lost)
     done = scoring.run_moves(lost, move)
     assert (len(move), done.blocked, done.world.boxes) == (1, None, lost.boxes)
-    assert oracle.amateur(lost, random.Random(0))
+    assert players.noisy_expert(lost, random.Random(0))
 
 
-def test_the_amateur_fails_and_succeeds():
+def test_the_noisy_expert_fails_and_succeeds():
     rng = random.Random(0)
     env = llmzoo.make("sokoban_v0", num_agents=1, max_turns=1)
     won = 0
     for seed in range(200):
         env.reset(seed=seed)
-        env.step(env.unwrapped.amateur("planner_0", rng))
+        env.step(env.unwrapped.noisy_expert("planner_0", rng))
         won += env.unwrapped.success
     assert 10 < won < 150
     start = scoring.start_position(PAIR)
-    assert oracle.amateur(start, rng, slips=(0, 0)) == oracle.expert(start)
+    assert players.noisy_expert(start, rng, slips=(0, 0)) == players.expert(start)

@@ -14,7 +14,7 @@ import pytest
 import llmzoo
 from llmzoo import testing
 from llmzoo.envs.games import split_view
-from llmzoo.envs.games.plan_path import oracle as paths
+from llmzoo.envs.games.plan_path import players as paths
 from llmzoo.envs.games.plan_path.tasks import PathTask
 from llmzoo.envs.games.sudoku.solving import find_solutions
 from llmzoo.envs.messages import quote_message
@@ -93,7 +93,7 @@ def test_the_experts_read_no_more_than_their_prompts(id, tmp_path):
         for env in (first, second):
             env.reset(seed=0)
             env.step(message)
-            answers += [env.expert(PLANNER), env.amateur(PLANNER, random.Random(0))]
+            answers += [env.expert(PLANNER), env.noisy_expert(PLANNER, random.Random(0))]
         assert answers[:2] == answers[2:]
     first, second = (made(id, task, tmp_path) for task in SAME_UPPER[id])
     assert first.expert(PROPOSER) == second.expert(PROPOSER)
@@ -121,9 +121,9 @@ def test_what_a_sudoku_pays(tmp_path):
     solution = env.episode.task.solutions[0]
     assert env.visible_half(PLANNER, env.episode.world) == "????\n????\n2...\n...1"
     env.step("")
-    assert env.infos[PROPOSER]["reward_parts"] == {"message": -0.05}
+    assert env.infos[PROPOSER]["reward_components"] == {"message": -0.05}
     env.step(NO_PLAN)
-    assert env.infos[PLANNER]["reward_parts"] == {"format": -0.05}
+    assert env.infos[PLANNER]["reward_components"] == {"format": -0.05}
     env.step("a message")
     assert env.rewards == {PROPOSER: 0.0, PLANNER: 0.0}
     env.step(f"{solution[:7]}.........")
@@ -179,7 +179,7 @@ def test_the_expert_plays_on_after_a_hostile_message(id):
     for text in texts:
         env.reset(seed=0)
         env.step(text)
-        for answer in (env.expert(PLANNER), env.amateur(PLANNER, rng)):
+        for answer in (env.expert(PLANNER), env.noisy_expert(PLANNER, rng)):
             env.parse(answer)
         env.step(env.expert(PLANNER))
 
@@ -206,7 +206,7 @@ def test_the_sweep_comes_by_every_cell():
 
 @pytest.mark.parametrize("id", GAMES)
 def test_the_pair_solves_tasks_by_messages(id):
-    testing.check_oracle(lambda: llmzoo.make(id, view="split"), range(200), best=1.0)
+    testing.check_expert(lambda: llmzoo.make(id, view="split"), range(200), best=1.0)
 
 
 @pytest.fixture

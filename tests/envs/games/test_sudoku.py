@@ -7,7 +7,7 @@ import time
 import pytest
 
 import llmzoo
-from llmzoo.envs.games.sudoku import oracle, scoring, tasks
+from llmzoo.envs.games.sudoku import players, scoring, tasks
 from llmzoo.envs.games.sudoku.solving import find_solutions
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.tasks import assign_split
@@ -270,12 +270,12 @@ def test_split_is_by_canonical_form():
             assert assign_split(tasks.canonical(drawn[index])) == split
 
 
-def test_amateur_is_readable_and_mostly_wrong():
+def test_noisy_expert_is_readable_and_mostly_wrong():
     rng = random.Random(0)
     solved = 0
     for _ in range(200):
         task = tasks.sample_task(rng, 4, (6, 10))
-        fills = scoring.parse_fills(oracle.amateur(task, rng), 4)
+        fills = scoring.parse_fills(players.noisy_expert(task, rng), 4)
         assert scoring.find_broken_given(task.puzzle, fills) is None
         solved += scoring.is_solved(task.puzzle, scoring.fill_in(task.puzzle, fills))
     assert 0 < solved < 100

@@ -9,7 +9,7 @@ import pytest
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.math import generator, oracle, scoring
+from llmzoo.envs.math import generator, players, scoring
 from llmzoo.envs.math.reasoning_env import MathState
 from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.errors import ConfigError
@@ -36,7 +36,7 @@ def play(env, *texts):
         env.step(text)
         for agent in env.possible_agents:
             # in turns, parts stand in the info of the agent that acted, and the team's in all
-            paid[agent] = env.infos[agent]["reward_parts"]
+            paid[agent] = env.infos[agent]["reward_components"]
     return {a: {n: round(v, 9) for n, v in parts.items()} for a, parts in paid.items()}
 
 
@@ -160,7 +160,7 @@ def test_infos_and_evaluations_name_the_feedback():
     assert env.infos["reasoner_0"]["feedback"] == "verdict"
     for feedback, notes in (("none", 0), ("verdict", 1)):
         arguments = {"feedback": feedback, "num_agents": 1}
-        result = llmzoo.evaluate("math_v0", "amateur", tasks=2, env_args=arguments)
+        result = llmzoo.evaluate("math_v0", "noisy_expert", tasks=2, env_args=arguments)
         assert result.to_dict()["feedback"] == feedback
         assert sum("pass@rounds" in note for note in result.notes) == notes
 
@@ -172,7 +172,7 @@ def test_team_weight():
 
 @pytest.mark.parametrize("agents", [{}, {"reasoners": 3, "tools": 2, "aggregator": True}])
 def test_returns_are_what_the_last_answers_are_worth(agents):
-    """Whatever came before: amateurs play, and the last round settles the accounts."""
+    """Whatever came before: noisy experts play, and the last round settles the accounts."""
     env = llmzoo.make("math_v0", max_turns=3, **agents)
     for seed in range(15):
         env.reset(seed=seed)
@@ -181,7 +181,7 @@ def test_returns_are_what_the_last_answers_are_worth(agents):
             _, reward, terminated, truncated, info = env.last()
             total[agent] += reward
             rng = random.Random(f"{seed} {agent} {env.unwrapped.turn}")
-            act = None if terminated or truncated else env.unwrapped.amateur(agent, rng)
+            act = None if terminated or truncated else env.unwrapped.noisy_expert(agent, rng)
             env.step(act)
         episode = env.unwrapped.episode
         for agent, return_ in total.items():
@@ -422,7 +422,7 @@ def test_an_aggregator_acts_last_and_decides():
     assert env.observe("reasoner_1") == first  # not this round's answers
     env.step(BOX)
     env.step("print(84)")
-    assert env.infos["tool_2"]["reward_parts"] == {
+    assert env.infos["tool_2"]["reward_components"] == {
         "parses": 0.05,
         "runs": 0.05,
         "prints": 0.1,
@@ -432,8 +432,12 @@ def test_an_aggregator_acts_last_and_decides():
     assert "The answer of reasoner_0: 84\nThe answer of reasoner_1: 85\n" in heard
     assert env.rewards["aggregator_3"] == 0.0
     env.step(BOX)
-    assert env.infos["aggregator_3"]["reward_parts"] == {"team": 1.0, "format": 0.2, "right": 0.8}
-    assert env.infos["reasoner_0"]["reward_parts"]["team"] == 1.0
+    assert env.infos["aggregator_3"]["reward_components"] == {
+        "team": 1.0,
+        "format": 0.2,
+        "right": 0.8,
+    }
+    assert env.infos["reasoner_0"]["reward_components"]["team"] == 1.0
     assert not over(env)  # they do not agree yet
     assert "The answer of aggregator_3: 85" in env.observe("reasoner_0")
     for text in (BOX, BOX, PROGRAM, BOX):
@@ -469,18 +473,18 @@ def test_bad_arguments(settings, message):
 
 @pytest.mark.slow
 def test_the_expert_solves_test_tasks_of_every_family_and_level():
-    testing.check_oracle(lambda: llmzoo.make("math_v0", split="test"), range(200), best=2.0)
+    testing.check_expert(lambda: llmzoo.make("math_v0", split="test"), range(200), best=2.0)
 
 
 @pytest.mark.parametrize("family", generator.FAMILIES)
-def test_amateurs_err_but_not_always(family):
+def test_noisy_experts_err_but_not_always(family):
     env = llmzoo.make("math_v0", family=family, max_turns=1)
     right = {"reasoner_0": 0, "tool_1": 0}
     errors = set()
     for seed in range(60):
         env.reset(seed=seed)
         rng = random.Random(seed)
-        play(env, *[env.unwrapped.amateur(agent, rng) for agent in env.possible_agents])
+        play(env, *[env.unwrapped.noisy_expert(agent, rng) for agent in env.possible_agents])
         for agent in right:
             right[agent] += env.unwrapped.episode.local_rewards[agent]["right"] > 0
             errors.add(env.infos[agent]["error"])
@@ -497,7 +501,7 @@ def test_every_program_imports_the_standard_library_and_takes_no_time():
             assert "numpy" not in task.program
             assert "sympy" not in task.program
             started = time.perf_counter()
-            read = scoring.parse_tool_answer(oracle.tool_program(task), limits, computed=True)
+            read = scoring.parse_tool_answer(players.tool_program(task), limits, computed=True)
             times.append(time.perf_counter() - started)
             assert scoring.is_correct(task, read.value), task
     assert sorted(times)[len(times) // 2] < 0.5  # 0.02 on an idle machine
@@ -509,7 +513,7 @@ def test_a_thousand_checks_a_second(no_collector):
     started = time.process_time()
     for seed in range(1_000):
         env.reset(seed=seed)
-        env.step(env.amateur("reasoner_0", rng))
+        env.step(env.noisy_expert("reasoner_0", rng))
     assert time.process_time() - started < 1.0
 
 

@@ -1,6 +1,6 @@
 """Golden transcript: every word that the mathematics environment says in fixed episodes.
 
-The amateurs answer first, the experts afterwards. Rewritten like those of the games:
+The noisy experts answer first, the experts afterwards. Rewritten like those of the games:
 ``LLMZOO_WRITE_TRANSCRIPTS=1 pytest tests/envs/math``.
 """
 

@@ -120,12 +120,12 @@ def test_the_players_play_on_after_a_hostile_message(text, few_samples):
     env.step(text)
     for agent in AGENTS:
         assert env.expert(agent)
-        assert env.amateur(agent, random.Random(0))
+        assert env.noisy_expert(agent, random.Random(0))
     assert "\ud800" not in env.observe(REASONER)
 
 
 def test_the_pair_solves_tasks_by_messages():
-    testing.check_oracle(lambda: llmzoo.make("math_v0", **SPLIT), range(60), best=2.0)
+    testing.check_expert(lambda: llmzoo.make("math_v0", **SPLIT), range(60), best=2.0)
 
 
 def test_the_full_view_takes_no_part_in_it():

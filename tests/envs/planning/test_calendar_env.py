@@ -90,8 +90,8 @@ def test_a_message_that_is_too_long_is_not_delivered_and_costs():
     assert (
         env.infos["assistant_0"]["error"] == "malformed: a message of 21 characters, 20 are allowed"
     )
-    assert env.infos["assistant_0"]["reward_parts"] == {"message": -0.05}
-    assert env.infos["assistant_1"]["reward_parts"] == {}
+    assert env.infos["assistant_0"]["reward_components"] == {"message": -0.05}
+    assert env.infos["assistant_1"]["reward_components"] == {}
     assert "xxx" not in env.observe("assistant_1")
     assert "assistant_0: (not delivered)" in env.observe("assistant_1")
     assert "Your last message was not delivered: a message of 21" in env.observe("assistant_0")
@@ -186,7 +186,7 @@ def test_as_many_people_as_agents():
 @pytest.mark.parametrize("level", ["easy", "normal", "hard"])
 @pytest.mark.parametrize("people", [2, 3, 4])
 def test_experts_on_many_tasks(level, people):
-    testing.check_oracle(
+    testing.check_expert(
         lambda: llmzoo.make("calendar_v0", level=level, people=people, split="test"),
         range(60),
         best=1.5,
@@ -194,14 +194,14 @@ def test_experts_on_many_tasks(level, people):
 
 
 @pytest.mark.parametrize(("prompt", "rounds"), [("full", 0), ("terse", 1), ("full", 3)])
-def test_amateurs_err_but_earn_something(prompt, rounds):
+def test_noisy_experts_err_but_earn_something(prompt, rounds):
     env = llmzoo.make("calendar_v0", prompt=prompt, rounds=rounds, num_agents=3).unwrapped
     rng = random.Random(0)
     met, paid = 0, 0.0
     for seed in range(100):
         env.reset(seed=seed)
         while not env.terminations["assistant_0"]:
-            env.step(env.amateur(env.agent_selection, rng))
+            env.step(env.noisy_expert(env.agent_selection, rng))
             paid += sum(env.rewards.values()) / 300 if env.agent_selection == "assistant_0" else 0.0
         met += env.success
     assert 0.1 < paid < 1.2

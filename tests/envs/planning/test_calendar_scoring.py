@@ -6,7 +6,7 @@ import pytest
 
 from llmzoo.envs.base import Outcome
 from llmzoo.envs.messages import parse_message, penalize_undelivered
-from llmzoo.envs.planning.calendar import oracle
+from llmzoo.envs.planning.calendar import players
 from llmzoo.envs.planning.calendar.scoring import (
     own_reward_components,
     parse_proposal,
@@ -135,13 +135,13 @@ def test_messages():
 
 
 def test_what_an_expert_writes_and_reads():
-    message = oracle.expert_message(ADA, 400, TASK)
+    message = players.expert_message(ADA, 400, TASK)
     assert message == "Mon 9-10 10:30-12"
-    assert oracle.parse_message(message) == [monday(540, 600), monday(630, 720)]
-    assert oracle.parse_message("nothing") == []
-    assert oracle.expert_proposal(BELA, [message], TASK) == "Monday, 10:30 - 11:30"
+    assert players.parse_message(message) == [monday(540, 600), monday(630, 720)]
+    assert players.parse_message("nothing") == []
+    assert players.expert_proposal(BELA, [message], TASK) == "Monday, 10:30 - 11:30"
     # what does not fit is left out
-    assert oracle.expert_message(ADA, 10, TASK) == "Mon 9-10"
-    assert oracle.expert_message(ADA, 3, TASK) == "no time"
+    assert players.expert_message(ADA, 10, TASK) == "Mon 9-10"
+    assert players.expert_message(ADA, 3, TASK) == "no time"
     two = MeetingTask((ADA,), ("Monday", "Tuesday"), 540, 660, 60)
-    assert oracle.expert_message(ADA, 400, two) == "Mon 9-10; Tue 9-11"
+    assert players.expert_message(ADA, 400, two) == "Mon 9-10; Tue 9-11"

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 from travel_alone import Watched, choices_that_fit, meals, right_cities, sum_of
 
-from llmzoo.envs.planning.travel import generator, oracle
+from llmzoo.envs.planning.travel import generator, players
 from llmzoo.envs.planning.travel.solver import Solver
 
 
@@ -35,7 +35,7 @@ def test_the_booker_reads_the_same_whichever_cities_are_right(level, choices):
             rng.right = chosen
             task = generator.sample_task(rng, **drawn._asdict())
             assert right_cities(task) == {task.cities[n] for n in chosen}
-            seen.add(oracle.with_known_tables(task, "booker"))
+            seen.add(players.with_known_tables(task, "booker"))
             right.add(right_cities(task))
         assert len(seen) == 1
         assert len(right) == choices
@@ -83,7 +83,7 @@ def test_the_cheapest_by_either_half_is_often_wrong():
     for _ in range(100):
         task = generator.sample_task(rng, **generator.LEVELS["easy"]._asdict())
         (right,) = right_cities(task)
-        booker = Solver(oracle.with_known_tables(task, "booker")).cheapest_bookings()[0][1][0].city
+        booker = Solver(players.with_known_tables(task, "booker")).cheapest_bookings()[0][1][0].city
         wrong_booker += booker != right
         wrong_guide += min(task.cities, key=lambda city: meals(task, city)) != right
     assert wrong_booker > 50

@@ -10,7 +10,7 @@ from travel_tasks import BOOKED, COST, TASK, VISITED
 
 import llmzoo
 from llmzoo import testing
-from llmzoo.envs.planning.travel import oracle
+from llmzoo.envs.planning.travel import players
 from llmzoo.envs.planning.travel.env import TravelState
 from llmzoo.errors import ConfigError
 
@@ -55,7 +55,7 @@ def test_an_agent_reads_its_own_tables_and_no_others(level, prompt):
                 assert not [name for name in others if name in said]
                 looked += len(others)
                 env.episode = replace(
-                    state, task=oracle.with_known_tables(state.task, agent.partition("_")[0])
+                    state, task=players.with_known_tables(state.task, agent.partition("_")[0])
                 )
                 assert env.observe(agent) == said
                 env.episode = state
@@ -71,7 +71,7 @@ def test_the_form_that_is_shown_names_nothing(prompt):
     for agent in env.possible_agents:
         env.step(str(env.observe(agent)))
     for agent in env.possible_agents:
-        assert sum(env.infos[agent]["reward_parts"].values()) <= 0.02
+        assert sum(env.infos[agent]["reward_components"].values()) <= 0.02
 
 
 def test_no_agent_reads_a_message_of_the_same_round():
@@ -89,8 +89,8 @@ def test_a_message_that_is_too_long_is_not_delivered_and_costs():
     env = made(message_chars=20)
     env.step("x" * 21)
     env.step("short")
-    assert env.infos["booker_0"]["reward_parts"] == {"message": -0.05}
-    assert env.infos["guide_1"]["reward_parts"] == {}
+    assert env.infos["booker_0"]["reward_components"] == {"message": -0.05}
+    assert env.infos["guide_1"]["reward_components"] == {}
     assert "xxx" not in env.observe("guide_1")
     assert "Your last message was not delivered: a message of 21" in env.observe("booker_0")
 
@@ -155,7 +155,7 @@ def test_one_agent_reads_everything_and_writes_the_whole_plan():
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["easy", "normal", "hard"])
 def test_experts_on_many_tasks(level):
-    testing.check_oracle(
+    testing.check_expert(
         lambda: llmzoo.make("travel_v0", level=level, split="test"), range(40), best=1.3
     )
 
@@ -165,7 +165,7 @@ def test_experts_on_many_tasks(level):
     ("level", "rounds"), [("easy", 0), ("normal", 1), ("hard", 2), ("easy", 2), ("hard", 0)]
 )
 def test_experts(level, rounds):
-    testing.check_oracle(
+    testing.check_expert(
         lambda: llmzoo.make("travel_v0", level=level, rounds=rounds), range(12), best=1.3
     )
 
@@ -179,7 +179,7 @@ def test_the_experts_read_nothing_but_their_tables_and_messages():
             agent, state = env.agent_selection, env.episode
             answer = env.expert(agent)
             env.episode = replace(
-                state, task=oracle.with_known_tables(state.task, agent.partition("_")[0])
+                state, task=players.with_known_tables(state.task, agent.partition("_")[0])
             )
             assert env.expert(agent) == answer
             env.episode = state
@@ -189,14 +189,14 @@ def test_the_experts_read_nothing_but_their_tables_and_messages():
 
 def test_what_the_experts_write():
     """Brome: taxis 48 and the Inn 120; Carlow has no way back. Meals in Brome: 6 x 18; Carlow has two."""
-    booker, guide = (oracle.with_known_tables(TASK, half) for half in ("booker", "guide"))
-    assert oracle.expert_message("booker", booker, 400) == "1x2 168"
-    assert oracle.expert_message("guide", guide, 400) == "1: 108; 2: -"
-    assert oracle.expert_message("guide", guide, 8) == "1: 108"
-    assert oracle.expert_message("guide", guide, 3) == "no "
-    assert "city: Aldin -> Brome" in oracle.expert_plan("booker", booker, ["1: 108; 2: -"])
+    booker, guide = (players.with_known_tables(TASK, half) for half in ("booker", "guide"))
+    assert players.expert_message("booker", booker, 400) == "1x2 168"
+    assert players.expert_message("guide", guide, 400) == "1: 108; 2: -"
+    assert players.expert_message("guide", guide, 8) == "1: 108"
+    assert players.expert_message("guide", guide, 3) == "no "
+    assert "city: Aldin -> Brome" in players.expert_plan("booker", booker, ["1: 108; 2: -"])
     # both cities have a Cup
-    assert "dinner: Cup, Brome; sights: Mill" in oracle.expert_plan("guide", guide, ["1x2 168"])
+    assert "dinner: Cup, Brome; sights: Mill" in players.expert_plan("guide", guide, ["1x2 168"])
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_what_the_experts_write():
 def test_experts_read_any_message(message):
     for half in ("booker", "guide"):
         assert (
-            oracle.expert_plan(half, oracle.with_known_tables(TASK, half), [message]).count("day")
+            players.expert_plan(half, players.with_known_tables(TASK, half), [message]).count("day")
             == 3
         )
 
@@ -222,14 +222,14 @@ def test_experts_read_any_message(message):
     ],
     ids=str,
 )
-def test_amateurs_err_but_earn_something(form):
+def test_noisy_experts_err_but_earn_something(form):
     env = llmzoo.make("travel_v0", **form).unwrapped
     rng = random.Random(0)
     met, paid = 0, 0.0
     for seed in range(40):
         env.reset(seed=seed)
         while not env.terminations[env.possible_agents[0]]:
-            env.step(env.amateur(env.agent_selection, rng))
+            env.step(env.noisy_expert(env.agent_selection, rng))
         paid += env.rewards[env.possible_agents[0]] / 40
         met += env.success
     assert 0.2 < paid < 1.1

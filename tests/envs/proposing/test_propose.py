@@ -10,7 +10,7 @@ import pytest
 from tiny_models import FakePolicy
 
 import llmzoo
-from llmzoo.envs.proposing import oracle
+from llmzoo.envs.proposing import players
 from llmzoo.envs.proposing.env import ProposeState
 from llmzoo.envs.proposing.puzzles import PuzzleRules, Sum
 from llmzoo.envs.proposing.tasks import ProposeTask
@@ -33,7 +33,7 @@ def episode(*answers, **arguments):
 
 
 def parts(env):
-    return {agent: env.infos[agent]["reward_parts"] for agent in env.possible_agents}
+    return {agent: env.infos[agent]["reward_components"] for agent in env.possible_agents}
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_the_expert_proposer_suits_the_solver():
 
     def signs(sign, slip):
         known = {"+": 0.0, "-": 0.0, "*": 0.0, sign: slip}
-        puzzle = oracle.best_proposal("sum", task, "absolute_zero", 4, known)
+        puzzle = players.best_proposal("sum", task, "absolute_zero", 4, known)
         return puzzle.text().count(sign)
 
     assert signs("*", 0.63) == 1
@@ -179,7 +179,7 @@ def test_the_expert_proposer_suits_the_solver():
 def test_the_expert_proposer_earns_more_than_others_against_the_sloppy_solver():
     """Over 400 tasks; the sloppy proposer's difficulty is whatever it is, the easiest one is a single +."""
     earned = Counter()
-    for name in ("expert", "amateur", "easiest"):
+    for name in ("expert", "noisy_expert", "easiest"):
         env = llmzoo.make("propose_v0", earlier=0)
         for seed in range(400):
             env.reset(seed=seed)
@@ -188,16 +188,16 @@ def test_the_expert_proposer_earns_more_than_others_against_the_sloppy_solver():
             first, second, *_ = raw.episode.task.rules.numbers
             said = f"{first} + {second}"
             if name != "easiest":
-                said = getattr(raw, name)("proposer_0", *([rng] if name == "amateur" else []))
+                said = getattr(raw, name)("proposer_0", *([rng] if name == "noisy_expert" else []))
             env.step(said)
             while not env.terminations["proposer_0"]:
-                env.step(raw.amateur("solver_1", rng))
-            earned[name] += env.infos["proposer_0"]["reward_parts"]["difficulty"] / 400
+                env.step(raw.noisy_expert("solver_1", rng))
+            earned[name] += env.infos["proposer_0"]["reward_components"]["difficulty"] / 400
     # + fails with 0.1: 0.1 - 0.1**4
     assert earned["easiest"] == pytest.approx(0.1, abs=0.04)
     # two * fail with 0.64: 0.64 - 0.64**4 = 0.472, nearly the most there is
     assert earned["expert"] == pytest.approx(0.472, abs=0.05)
-    assert earned["easiest"] + 0.1 < earned["amateur"] < earned["expert"] - 0.05
+    assert earned["easiest"] + 0.1 < earned["noisy_expert"] < earned["expert"] - 0.05
 
 
 def test_no_training_proposal_is_a_held_out_puzzle():

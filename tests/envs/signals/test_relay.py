@@ -37,8 +37,8 @@ def test_the_experts_pass_it_on():
         said.append(env.unwrapped.expert(agent))
         env.step(said[-1])
     assert said == ["AC", "BD", "31"]
-    assert env.infos["last_2"]["reward_parts"] == {"right": 0.5, "solved": 0.5, "form": 0.1}
-    assert env.infos["first_0"]["reward_parts"] == env.infos["last_2"]["reward_parts"]
+    assert env.infos["last_2"]["reward_components"] == {"right": 0.5, "solved": 0.5, "form": 0.1}
+    assert env.infos["first_0"]["reward_components"] == env.infos["last_2"]["reward_components"]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_an_answer_is_worth(answer, right, error):
     info = env.infos["last_2"]
     assert info["error"] == error
     parts = {} if right is None else {"right": right, "solved": 0.5 * (not error), "form": 0.1}
-    assert info["reward_parts"] == parts
+    assert info["reward_components"] == parts
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,10 @@ def test_what_an_answer_is_worth(answer, parts, error):
     env = game()
     env.step("AB")
     env.step(answer)
-    assert env.infos["listener_1"]["reward_parts"] == pytest.approx(parts)
+    assert env.infos["listener_1"]["reward_components"] == pytest.approx(parts)
     assert env.infos["listener_1"]["error"] == error
     team = {name: value for name, value in parts.items() if name != "form"}
-    assert env.infos["speaker_0"]["reward_parts"] == pytest.approx({"form": 0.1, **team})
+    assert env.infos["speaker_0"]["reward_components"] == pytest.approx({"form": 0.1, **team})
     assert env.infos["speaker_0"]["success"] == (error is None)
 
 
@@ -70,7 +70,7 @@ def test_a_message_that_cannot_be_read_is_not_delivered(answer, error):
     env = game()
     env.step(answer)
     assert env.infos["speaker_0"]["error"] == error
-    assert env.infos["speaker_0"]["reward_parts"] == {}
+    assert env.infos["speaker_0"]["reward_components"] == {}
     assert "The message: (not delivered)." in env.observe("listener_1")
 
 

@@ -202,10 +202,10 @@ def test_work_is_paid_as_it_is_done():
         paid.append(env.rewards[AGENT])
     assert paid == pytest.approx([0.075, 0.075, 0.0, 0.15])
     env.step("Done. It is $1 and, well, $200.00.")
-    assert env.infos[AGENT]["reward_parts"]["communication"] == pytest.approx(0.2)
+    assert env.infos[AGENT]["reward_components"]["communication"] == pytest.approx(0.2)
     env.step(STOP)
     parts = {"database": 0.0, "communication": 0.0, "form": 0.1, "verdict": 0.4}
-    assert env.infos[USER]["reward_parts"] == pytest.approx(parts)
+    assert env.infos[USER]["reward_components"] == pytest.approx(parts)
     assert env.infos[USER]["success"] is True
     ending = {name: env.infos[USER][name] for name in ("database_holds", "said", "to_say")}
     assert ending == {"database_holds": True, "said": 1, "to_say": 1}
@@ -257,7 +257,7 @@ def test_silence_is_no_success_where_nothing_may_be_changed():
     env.step("I cannot do that. You have paid $200.")
     env.step(STOP)
     assert env.success
-    assert sum(env.infos[AGENT]["reward_parts"].values()) == pytest.approx(1.0)
+    assert sum(env.infos[AGENT]["reward_components"].values()) == pytest.approx(1.0)
     env = make()
     env.step(format_calls([CANCEL]))
     env.step("You have paid $200.")
@@ -375,11 +375,11 @@ def test_an_expert_beside_a_customer_who_says_nothing_useful_fails_less_than_sil
             found.append(played(env, act))
         return sum(found) / len(found)
 
-    def amateurs(env, agent):
-        return env.amateur(agent, random.Random(env.observe(agent)))
+    def noisy_experts(env, agent):
+        return env.noisy_expert(agent, random.Random(env.observe(agent)))
 
     silent = mean(lambda env, agent: "")
-    sloppy, best = mean(amateurs), mean(expert)
+    sloppy, best = mean(noisy_experts), mean(expert)
     assert best == pytest.approx(1.0)
     assert silent == pytest.approx(0.0)
     assert 0.4 < sloppy < 0.8

@@ -13,12 +13,12 @@ import pytest
 
 import llmzoo
 from llmzoo.envs import sources
-from llmzoo.envs.tools.bfcl import call_format, oracle, scoring, tasks
+from llmzoo.envs.tools.bfcl import call_format, players, scoring, tasks
 from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import ConfigError, FallbackWarning
 
 PICKS = {
-    "first": oracle.first,
+    "first": players.first,
     "last": lambda values: values[-1],
     "given": lambda values: next((value for value in values if value != ""), ""),
     "left_out": lambda values: "" if "" in values else values[0],
@@ -251,7 +251,7 @@ def mutants(calls):
 def assert_judged(requests):
     for request in requests:
         for name, pick in PICKS.items():
-            calls = tuple(oracle.build_call(truth, request, pick) for truth in request.truths)
+            calls = tuple(players.build_call(truth, request, pick) for truth in request.truths)
             assert call_format.parse_calls(call_format.format_calls(calls)) == calls
             assert scoring.is_exact_match(calls, request), (request.name, name)
             assert [scoring.find_schema_error(call, request) for call in calls] == [None] * len(
@@ -260,7 +260,7 @@ def assert_judged(requests):
             for kind, wrong in mutants(calls):
                 assert not scoring.is_exact_match(wrong, request), (request.name, name, kind)
         for truth in request.truths:
-            call = oracle.build_call(truth, request)
+            call = players.build_call(truth, request)
             for required in request.functions[truth.name].required:
                 short = {k: v for k, v in call.arguments.items() if k != required}
                 assert not scoring.is_correct_call(replace(call, arguments=short), truth, request)
@@ -284,12 +284,12 @@ def test_every_real_record_is_right_for_its_own_truth(shared_data, name):
 
 
 @pytest.mark.parametrize("name", ["simple_python", "multiple"])
-def test_the_oracle_solves_every_real_record(shared_data, name):
+def test_the_expert_solves_every_real_record(shared_data, name):
     source = str(shared_data / f"bfcl_{name}_dev.jsonl")
     env = llmzoo.make("bfcl_v0", source=source, split="all")
     env.reset(seed=0)
     assert env.infos["caller_0"]["tasks"] == 80
-    llmzoo.testing.check_oracle(lambda: env, range(80), best=2.0)
+    llmzoo.testing.check_expert(lambda: env, range(80), best=2.0)
 
 
 def test_the_sample_has_as_many_of_each_category_and_up_to_four_calls():
@@ -303,7 +303,7 @@ def test_the_sample_has_as_many_of_each_category_and_up_to_four_calls():
 
 
 def test_the_sample_has_thirty_test_tasks():
-    result = llmzoo.evaluate("bfcl_v0", "oracle", env_args={"source": "sample"})
+    result = llmzoo.evaluate("bfcl_v0", "expert", env_args={"source": "sample"})
     assert result.tasks >= 30
     assert result.success == 1.0
     assert result.notes == ()

@@ -48,7 +48,7 @@ def play(env, *answers):
     for answer in answers:
         env.step(answer)
         info = env.infos["caller_0"]
-        for name, value in info["reward_parts"].items():
+        for name, value in info["reward_components"].items():
             paid[name] = round(paid.get(name, 0.0) + value, 12)
     return paid, info
 
@@ -151,7 +151,7 @@ def test_the_planner_reads_names_and_the_caller_descriptions(made):
     env.step("")
     assert env.infos["planner_0"]["error"] == "malformed: no advice"
     env.step(END)
-    assert env.infos["caller_1"]["reward_parts"]["form"] == 0
+    assert env.infos["caller_1"]["reward_components"]["form"] == 0
     assert "Call: touch(file_name='a.txt')\nResponse: None\nUser: What is here now?" in env.observe(
         "planner_0"
     )
@@ -172,7 +172,7 @@ def test_the_experts_solve_the_sample():
     for agents in (1, 2):
         result = llmzoo.evaluate(
             "bfcl_multi_turn_v0",
-            "oracle",
+            "expert",
             tasks="all",
             split="all",
             env_args={"source": "sample", "num_agents": agents},

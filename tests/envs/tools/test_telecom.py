@@ -17,7 +17,7 @@ from llmzoo.envs.tools.service.conversations import (
     format_calls,
 )
 from llmzoo.envs.tools.service.toolset import ServiceCall
-from llmzoo.envs.tools.telecom import customer, oracle
+from llmzoo.envs.tools.telecom import customer, players
 from llmzoo.envs.tools.telecom.issues import (
     combinations,
     compose_task,
@@ -185,11 +185,11 @@ def test_repairs_are_paid_as_they_are_made_and_taken_back_as_they_are_undone():
         env.step(call(name))
         paid.append(env.rewards[AGENT])
     assert paid == pytest.approx([0.1, -0.1, 0.1, 0.1])  # 0.3 / 3 settings
-    assert env.infos[AGENT]["reward_parts"]["repairs"] == pytest.approx(0.2)
+    assert env.infos[AGENT]["reward_components"]["repairs"] == pytest.approx(0.2)
     env.step(call("toggle_data_saver_mode"))
     env.step(f"Thank you. {STOP}")
     parts = {"repairs": 0.0, "assertions": 0.2, "form": 0.1, "verdict": 0.4}
-    assert env.infos[USER]["reward_parts"] == pytest.approx(parts)
+    assert env.infos[USER]["reward_components"] == pytest.approx(parts)
     assert env.infos[USER]["success"] is True
 
 
@@ -202,7 +202,7 @@ def test_one_of_two_assertions_and_a_malformed_answer():
     env.step("Goodbye.")
     assert not env.terminations[AGENT]  # only the customer ends the call
     env.step(STOP)
-    parts = env.infos[USER]["reward_parts"]
+    parts = env.infos[USER]["reward_components"]
     # of data status and speed, neither held at first and one holds now
     assert parts == pytest.approx({"repairs": 0.0, "assertions": 0.1, "form": 0.08, "verdict": 0})
     assert env.infos[USER]["success"] is False
@@ -231,7 +231,7 @@ def test_what_cannot_be_solved_must_be_handed_over(names):
     env.step(call(TRANSFER, summary="The card is locked."))
     assert env.terminations == {AGENT: True, USER: True}
     assert env.success
-    assert sum(env.infos[AGENT]["reward_parts"].values()) == pytest.approx(1.0)
+    assert sum(env.infos[AGENT]["reward_components"].values()) == pytest.approx(1.0)
 
 
 def test_handing_over_what_can_be_solved_is_no_success():
@@ -287,12 +287,12 @@ def test_the_experts_solve_every_set_of_issues_through_messages(num_agents, ever
 
 
 @pytest.mark.slow
-def test_an_agent_beside_a_customer_who_does_nothing_earns_less_than_amateurs():
+def test_an_agent_beside_a_customer_who_does_nothing_earns_less_than_noisy_experts():
     def alone(env, agent):
         return env.expert(agent) if agent == AGENT else "Hm."
 
-    def amateurs(env, agent):
-        return env.amateur(agent, random.Random(env.observe(agent)))
+    def noisy_experts(env, agent):
+        return env.noisy_expert(agent, random.Random(env.observe(agent)))
 
     def mean(act) -> float:
         env = llmzoo.make("telecom_v0", max_turns=8).unwrapped
@@ -302,7 +302,7 @@ def test_an_agent_beside_a_customer_who_does_nothing_earns_less_than_amateurs():
             found.append(played(env, act))
         return sum(found) / len(found)
 
-    lone, sloppy, best = mean(alone), mean(amateurs), mean(expert)
+    lone, sloppy, best = mean(alone), mean(noisy_experts), mean(expert)
     assert best == pytest.approx(1.0)
     assert lone < 0.5 < sloppy < 0.95
 
@@ -414,10 +414,10 @@ def test_sloppy_players_err_in_every_way():
     env = make("data_mode_off", "bad_vpn")
     env.step("Use toggle_data; disconnect_vpn.")
     said = env.episode.conversation
-    answers = {oracle.sloppy_customer(said, random.Random(seed)) for seed in range(200)}
+    answers = {players.sloppy_customer(said, random.Random(seed)) for seed in range(200)}
     assert customer.respond(said) in answers
     assert len(answers) >= 5
-    assert len({oracle.sloppy_agent(said, random.Random(seed)) for seed in range(200)}) >= 5
+    assert len({players.sloppy_agent(said, random.Random(seed)) for seed in range(200)}) >= 5
 
 
 def test_a_fork_leaves_the_original_as_it_was():

@@ -178,15 +178,15 @@ def test_the_difference_of_two_facts():
 
 
 @pytest.mark.parametrize("name", NO_SANDBOX)
-def test_the_oracle_earns_all_there_is_of_a_family(name):
+def test_the_expert_earns_all_there_is_of_a_family(name):
     make = partial(llmzoo.make, "tool_use_v0", family=name, tools=("calculator", "files", "search"))
-    testing.check_oracle(make, range(60), best=1.0)
+    testing.check_expert(make, range(60), best=1.0)
 
 
-def test_the_oracle_solves_tasks_of_all_families_at_full_reward():
+def test_the_expert_solves_tasks_of_all_families_at_full_reward():
     """Those that need the Python tool too."""
     env = llmzoo.make("tool_use_v0", split="test")
-    testing.check_oracle(lambda: env, range(40), best=1.0)
+    testing.check_expert(lambda: env, range(40), best=1.0)
     families = {env.unwrapped.tasks[task].family for task in range(40)}
     assert families == {*FAMILIES}
 

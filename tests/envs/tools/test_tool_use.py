@@ -8,7 +8,7 @@ import re
 import pytest
 
 import llmzoo
-from llmzoo.envs.tools.tool_use import observations, oracle, scoring
+from llmzoo.envs.tools.tool_use import observations, players, scoring
 from llmzoo.envs.tools.tool_use.questions import ExpectedAnswer, NeededCall
 from llmzoo.envs.tools.toolbox import tool
 from llmzoo.errors import ConfigError, NoScriptedPolicyError, UnknownNameError
@@ -44,7 +44,7 @@ def made(**kwargs):
 
 
 def call(tool, **arguments):
-    return oracle.format_call(tool, arguments)
+    return players.format_call(tool, arguments)
 
 
 TIDE, DOUBLE = call("tide", harbour="Sundmere"), call("double", number=21)
@@ -62,7 +62,7 @@ def played(env, *answers, task=0):
         _, reward, terminated, truncated, infos[agent] = env.last()
         total[agent] += reward
         if agent == env.possible_agents[0]:
-            for name, value in infos[agent]["reward_parts"].items():
+            for name, value in infos[agent]["reward_components"].items():
                 parts[name] = parts.get(name, 0.0) + value
         over = terminated or truncated
         env.step(None if over else answers.pop(0) if answers else "")

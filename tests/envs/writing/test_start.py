@@ -37,11 +37,11 @@ def ladder(id, task, agent):
     words = honest.split()
     sentence = " ".join(words[: len(words) // 4])
     copied = env.episode.task.text.split()[: len(words) * 2 // 3]
-    amateur = " ".join([*words[: len(words) // 3], *copied])
+    noisy_expert = " ".join([*words[: len(words) // 3], *copied])
     if env.authors[agent] == "detailed_1":  # a few words and a copy are worse than a few words
         joining = {word for phrases in TRANSITIONS.values() for word in phrases}
-        amateur = " ".join(word for word in words if word.lower() not in joining)
-    return ["", words[0], OFF_TOPIC, sentence, amateur, honest]
+        noisy_expert = " ".join(word for word in words if word.lower() not in joining)
+    return ["", words[0], OFF_TOPIC, sentence, noisy_expert, honest]
 
 
 def test_near():
@@ -85,7 +85,7 @@ def test_the_start_is_a_part_and_structural_has_none(id):
     texts = [ladder(id, 0, agent)[3] for agent in (0, 1)]
     for text in texts:
         env.step(text)
-    parts = env.infos[env.possible_agents[0]]["reward_parts"]
+    parts = env.infos[env.possible_agents[0]]["reward_components"]
     assert tuple(parts) == PARTS
     assert 0 < parts["start"] <= STARTED
     assert paid(id, 0, "", "", reward="structural") == 0.0
@@ -93,14 +93,14 @@ def test_the_start_is_a_part_and_structural_has_none(id):
 
 @pytest.mark.slow
 @every_id
-def test_degenerate_policies_earn_less_than_amateurs(id):
+def test_degenerate_policies_earn_less_than_noisy_experts(id):
     rng = random.Random(0)
     tasks = range(0, 62, 8)
 
     def mean(pair):
         return statistics.mean(paid(id, task, *pair(made(id, task))) for task in tasks)
 
-    amateur = mean(lambda env: [env.amateur(agent, rng) for agent in env.possible_agents])
+    noisy_expert = mean(lambda env: [env.noisy_expert(agent, rng) for agent in env.possible_agents])
     degenerate = {
         "empty": lambda env: ["", ""],
         "one word": lambda env: ["the", "the"],
@@ -112,7 +112,7 @@ def test_degenerate_policies_earn_less_than_amateurs(id):
         ),
     }
     for name, pair in degenerate.items():
-        assert mean(pair) < amateur, name
+        assert mean(pair) < noisy_expert, name
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_every_agent_is_paid_alike_and_the_stages_are_named(id):
     play(env, *experts(env))
     first, second = AGENTS[id]
     assert env.rewards[first] == env.rewards[second]
-    assert tuple(env.infos[first]["reward_parts"]) == PARTS
+    assert tuple(env.infos[first]["reward_components"]) == PARTS
     assert env.infos[first]["best_return"] == pytest.approx(MAXIMUM / 2)
     assert MAXIMUM * 0.4 < env.rewards[first] < MAXIMUM / 2
 
@@ -208,7 +208,7 @@ def test_hub_records_are_read(tmp_path):
     assert env.expert("concise_0") == "dog barks"
     with pytest.raises(NoScriptedPolicyError, match="without the detailed summary"):
         env.expert("detailed_1")
-    assert env.amateur("detailed_1", random.Random(0))
+    assert env.noisy_expert("detailed_1", random.Random(0))
 
 
 @pytest.mark.parametrize(
@@ -313,11 +313,11 @@ def test_stories_have_no_hub():
 
 
 @every_id
-def test_amateurs_earn_less_than_experts(id):
+def test_noisy_experts_earn_less_than_experts(id):
     sloppy, rng = [], random.Random(0)
     for task in range(10):
         env = made(id, task=task)
-        sloppy.append(play(env, *(env.amateur(agent, rng) for agent in env.possible_agents)))
+        sloppy.append(play(env, *(env.noisy_expert(agent, rng) for agent in env.possible_agents)))
     assert sum(sloppy) / len(sloppy) < 0.6 * MAXIMUM
     assert max(sloppy) > 0
 

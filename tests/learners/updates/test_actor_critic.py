@@ -302,7 +302,7 @@ def test_a_critic_learns_at_its_actors_rate_unless_it_has_its_own():
 def test_a_bfloat16_critic_adds_up_its_parts_in_float32(monkeypatch):
     """bfloat16 sums would be off by up to 2^-8 of each partial sum; float32 ones by 2^-24."""
     player = policy(precision="bf16", sampling=Sampling(max_new_tokens=3))
-    options = {"tokens_at_once": 1}
+    options = {"microbatch_tokens": 1}
     engine = an_engine("iac", options, dict.fromkeys(["a_0", "b_1"], player))
     critic = engine.updater.critics["a_0"]
     torch.nn.init.normal_(critic.model.head.linear.weight)

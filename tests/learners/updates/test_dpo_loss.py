@@ -228,7 +228,7 @@ def test_dpo_is_the_sigmoid_loss_written_by_hand():
 @pytest.mark.usefixtures("float64")
 def test_parts_of_a_step_give_the_gradient_of_the_whole():
     whole, parts = (
-        gradients(an_engine(DPO, {"policy": policy()}, rows_at_once=n), A, B, A2, B2)
+        gradients(an_engine(DPO, {"policy": policy()}, microbatch_rows=n), A, B, A2, B2)
         for n in (64, 2)
     )
     close(parts[1]["policy"], whole[1]["policy"])
@@ -308,7 +308,7 @@ def test_joint_gradients_are_those_of_brute_force(how):
 
 @pytest.mark.usefixtures("float64")
 def test_joint_gradients_do_not_depend_on_parts():
-    check_joint(*arranged("shared"), rows_at_once=1)
+    check_joint(*arranged("shared"), microbatch_rows=1)
 
 
 @pytest.mark.slow

@@ -156,7 +156,7 @@ def test_parts_of_a_batch_add_up_to_it():
     result = {}
     for at_once in (256, 3, 2, 1):
         player = tiny_models.policy()
-        metrics = trained(player, rows_at_once=at_once)
+        metrics = trained(player, microbatch_rows=at_once)
         result[at_once] = (metrics, weights(player))
     whole, expected = result[256]
     assert whole["steps"] == 1
@@ -307,7 +307,7 @@ def test_an_unknown_option_is_refused_with_the_nearest():
         SFTConfig(trl_args={"loss_type": "nlll"})
 
 
-@pytest.mark.parametrize("name", ["epochs", "batch_size", "rows_at_once"])
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "microbatch_rows"])
 def test_counts_are_at_least_one(name):
     with pytest.raises(ConfigError, match="at least 1"):
         SFTConfig(**{name: 0})

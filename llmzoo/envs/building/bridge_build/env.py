@@ -80,7 +80,7 @@ from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import STONE, SYMBOLS, WOOD
-from llmzoo.envs.building.bridge_build import oracle, tasks
+from llmzoo.envs.building.bridge_build import players, tasks
 from llmzoo.envs.building.bridge_build.tasks import REACH, BridgeTask
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
@@ -99,7 +99,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
         "name": "bridge_build_v0",
-        "team_parts": ["iou", "joined", "whole"],
+        "team_components": ["iou", "joined", "whole"],
     }
 
     def __init__(
@@ -215,22 +215,22 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
             columns = [
                 x
                 for builder in self._agents(agent)
-                for x in oracle.half_columns(state.task, builder)
+                for x in players.half_columns(state.task, builder)
             ]
             banks = state.task.west, state.task.east
-            return oracle.format_commands(
-                oracle.remaining_commands(state.task, state.world, banks, columns)
+            return players.format_commands(
+                players.remaining_commands(state.task, state.world, banks, columns)
             )
         builder = self.possible_agents.index(agent)
-        return oracle.expert(state.task, state.world, builder, self._received_messages(agent))
+        return players.expert(state.task, state.world, builder, self._received_messages(agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         if len(self.possible_agents) == 1:
-            return oracle.amateur_alone(state.task, state.world, rng)
+            return players.noisy_expert_alone(state.task, state.world, rng)
         builder = self.possible_agents.index(agent)
         heard = self._received_messages(agent) if self.message_chars else [""]
-        return oracle.amateur(state.task, state.world, builder, heard, rng)
+        return players.noisy_expert(state.task, state.world, builder, heard, rng)
 
     def _is_informed(self) -> bool:
         """Whether the expert must know what no message tells it."""
@@ -254,7 +254,7 @@ class BridgeBuild(BuildingSite[BridgeTask, bytes]):
         task = self.episode.task
         if len(self.possible_agents) == 1:
             return range(task.box.width)
-        return oracle.half_columns(task, self.possible_agents.index(agent))
+        return players.half_columns(task, self.possible_agents.index(agent))
 
     def _reach(self, agent: str) -> range:
         """The columns in which an agent builds."""

@@ -81,7 +81,7 @@ from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import BRICK, DOOR, GLASS, MATERIALS, STONE, SYMBOLS, WOOD, Stock
-from llmzoo.envs.building.house_build import oracle, tasks
+from llmzoo.envs.building.house_build import players, tasks
 from llmzoo.envs.building.house_build.tasks import HouseTask
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
@@ -108,7 +108,7 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
         "name": "house_build_v0",
-        "team_parts": ["iou", "walls", "roof", "openings", "whole"],
+        "team_components": ["iou", "walls", "roof", "openings", "whole"],
     }
 
     def __init__(
@@ -232,11 +232,11 @@ class HouseBuild(BuildingSite[HouseTask, HouseState]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        return oracle.expert(state.task, state.world.grid, self._halves(agent))
+        return players.expert(state.task, state.world.grid, self._halves(agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        return oracle.amateur(state.task, state.world.grid, self._halves(agent), rng)
+        return players.noisy_expert(state.task, state.world.grid, self._halves(agent), rng)
 
     def _halves(self, agent: str) -> list[int]:
         """The halves of each material that an agent builds."""

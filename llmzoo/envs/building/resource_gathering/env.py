@@ -79,7 +79,7 @@ from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.building import pictures
 from llmzoo.envs.building.orders import OrderRefused, Orders, Reader
 from llmzoo.envs.building.resource_gathering import field as fields
-from llmzoo.envs.building.resource_gathering import oracle, tasks
+from llmzoo.envs.building.resource_gathering import players, tasks
 from llmzoo.envs.building.resource_gathering.field import FieldState
 from llmzoo.envs.building.resource_gathering.tasks import (
     KINDS,
@@ -107,7 +107,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
         "name": "resource_gathering_v0",
-        "team_parts": ["iou", "whole"],
+        "team_components": ["iou", "whole"],
     }
 
     def __init__(
@@ -127,7 +127,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
             raise ConfigError(f"max_turns must be at least 3 here, got {max_turns}")
         super().__init__(
             generate_tasks(
-                oracle.sample_task,
+                players.sample_task,
                 tasks.canonical,
                 split=split,
                 name=f"resource_gathering, {level}, {max_turns} rounds",
@@ -240,24 +240,24 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         state = self.episode
         workers = self._workers_of(agent)
         if len(workers) == 1 and self.message_chars and not state.messages:
-            return oracle.format_report(state.task, state.world, workers[0], self.message_chars)
+            return players.format_report(state.task, state.world, workers[0], self.message_chars)
         lines = []
         for worker in workers:
             reported = self._reported_stacks(agent, worker)
-            orders = oracle.plan_round(state.task, state.world, worker, reported)
+            orders = players.plan_round(state.task, state.world, worker, reported)
             lines += [self._order_line(str(order), worker) for order in orders]
         return "\n".join(lines) or "pass"
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         workers = self._workers_of(agent)
         first = len(workers) == 1 and self.message_chars and not state.messages
         if first and rng.random() < 0.8:
-            return oracle.format_report(state.task, state.world, workers[0], self.message_chars)
+            return players.format_report(state.task, state.world, workers[0], self.message_chars)
         lines = []
         for worker in workers:
             reported = self._reported_stacks(agent, worker)
-            orders = oracle.amateur(state.task, state.world, worker, reported, rng)
+            orders = players.noisy_expert(state.task, state.world, worker, reported, rng)
             lines += [self._order_line(order, worker) for order in orders]
         return "\n".join(lines) or "pass"
 
@@ -267,7 +267,7 @@ class ResourceGathering(BuildingSite[FieldTask, FieldState]):
         if not self.message_chars:
             return [stack for stack in state.world.stacks if stack.kind in TAKES[worker]]
         messages = [text for words in state.messages for s, text in words.items() if s != agent]
-        return oracle.parse_reports(messages, state.task.size)
+        return players.parse_reports(messages, state.task.size)
 
     def _workers_of(self, agent: str) -> tuple[str, ...]:
         """The workers that an agent moves."""

@@ -74,7 +74,7 @@ from llmzoo.envs.building import blocks, pictures, scoring
 from llmzoo.envs.building.blocks import MATERIALS, STONE, SYMBOLS, WOOD
 from llmzoo.envs.building.orders import Orders, Reader
 from llmzoo.envs.building.site import BuildingSite, OrdersResult, site_agents
-from llmzoo.envs.building.str_build import oracle, tasks
+from llmzoo.envs.building.str_build import players, tasks
 from llmzoo.envs.building.str_build.tasks import WordTask
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.tasks import generate_tasks
@@ -91,7 +91,7 @@ class StrBuild(BuildingSite[WordTask, bytes]):
     metadata: dict[str, Any] = {
         **BuildingSite.metadata,
         "name": "str_build_v0",
-        "team_parts": ["iou", "pairs", "whole"],
+        "team_components": ["iou", "pairs", "whole"],
     }
 
     def __init__(
@@ -212,11 +212,11 @@ class StrBuild(BuildingSite[WordTask, bytes]):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        return oracle.expert(state.task, state.world, self._halves(agent), OWN)
+        return players.expert(state.task, state.world, self._halves(agent), OWN)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        return oracle.amateur(state.task, state.world, self._halves(agent), OWN, rng)
+        return players.noisy_expert(state.task, state.world, self._halves(agent), OWN, rng)
 
     def _halves(self, agent: str) -> list[int]:
         """The halves of the cells that an agent builds."""

@@ -66,7 +66,7 @@ from typing import Any, Literal
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.bug_fix import halves, oracle, scoring, tasks
+from llmzoo.envs.coding.bug_fix import halves, players, scoring, tasks
 from llmzoo.envs.coding.bug_fix.tasks import BugTask, Call
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.messages import (
@@ -109,7 +109,7 @@ class BugFix(TextEnv):
         **TextEnv.metadata,
         "name": "bug_fix_v0",
         "slow_step": True,
-        "team_parts": [*scoring.NOTHING],
+        "team_components": [*scoring.NOTHING],
         "team_and_local": False,
     }
 
@@ -220,19 +220,19 @@ class BugFix(TextEnv):
         if self.view == "split":
             heard = self.episode.last_actions.get(LOCATOR, "")
             if agent == LOCATOR:
-                return oracle.expert_message(task, self.message_chars)
-            return oracle.expert_repair(task, heard, self.turn)
-        experts = {LOCATOR: oracle.expert_location, FIXER: oracle.expert_fix}
+                return players.expert_message(task, self.message_chars)
+            return players.expert_repair(task, heard, self.turn)
+        experts = {LOCATOR: players.expert_location, FIXER: players.expert_fix}
         return "\n\n".join(experts[part](task) for part in self._parts(agent))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task = self.episode.task
         if self.view == "split":
             heard = self.episode.last_actions.get(LOCATOR, "")
             if agent == LOCATOR:
-                return oracle.noisy_message(task, self.message_chars, rng)
-            return oracle.noisy_repair(task, heard, rng)
-        experts = {LOCATOR: oracle.noisy_location, FIXER: oracle.noisy_fix}
+                return players.noisy_message(task, self.message_chars, rng)
+            return players.noisy_repair(task, heard, rng)
+        experts = {LOCATOR: players.noisy_location, FIXER: players.noisy_fix}
         return "\n\n".join(experts[part](task, rng) for part in self._parts(agent))
 
     def _try(self, program: str) -> tuple[float, str]:

@@ -64,7 +64,7 @@ from typing import Any, Literal, get_args
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.coding import judging, programs
-from llmzoo.envs.coding.class_eval import merging, oracle, scoring, tasks
+from llmzoo.envs.coding.class_eval import merging, players, scoring, tasks
 from llmzoo.envs.coding.class_eval.tasks import ClassTask, Half
 from llmzoo.envs.coding.programs import NoProgram
 from llmzoo.envs.tasks import describe_task
@@ -98,7 +98,7 @@ class ClassEval(TextEnv):
         **TextEnv.metadata,
         "name": "classeval_v0",
         "slow_step": True,
-        "team_parts": [*scoring.NOTHING],
+        "team_components": [*scoring.NOTHING],
         "team_and_local": False,
     }
 
@@ -208,10 +208,10 @@ class ClassEval(TextEnv):
             return parts, None, dict.fromkeys(texts, f"the merged class: {reason}")
 
     def expert(self, agent: str) -> str:
-        return oracle.expert(self.episode.task, self.episode.own[agent])
+        return players.expert(self.episode.task, self.episode.own[agent])
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
-        return oracle.noisy_expert(self.episode.task, self.episode.own[agent], rng)
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
+        return players.noisy_expert(self.episode.task, self.episode.own[agent], rng)
 
     # Prompts
 

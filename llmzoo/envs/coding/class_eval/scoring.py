@@ -27,7 +27,7 @@ def judge(task: ClassTask, program: str, half: Half, limits: Limits = DEFAULT_LI
 
 
 def score(writers: Mapping[str, int], passed: float, scale: Scale = "unit") -> dict[str, float]:
-    """The parts of the reward.
+    """The reward components.
 
     ``writers``: how many agents wrote each method. ``passed``: the share of the hidden tests. For 4
     methods of which 3 are written, one of them twice, and half of the tests, in the paper's scale:

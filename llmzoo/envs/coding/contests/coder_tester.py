@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import programs
-from llmzoo.envs.coding.contests import oracle, prompts, scoring, targets, trials
+from llmzoo.envs.coding.contests import players, prompts, scoring, targets, trials
 from llmzoo.envs.coding.contests.prompts import CODER, TESTER, ContestState
 from llmzoo.envs.coding.contests.scoring import NoTests
 from llmzoo.envs.coding.contests.tasks import Problem, canonical
@@ -148,14 +148,14 @@ class CoderTester(TextEnv):
     def expert(self, agent: str) -> str:
         problem = self.episode.problem
         if agent == CODER:
-            return oracle.expert_program(problem, self.limits)
-        return oracle.expert_tests(problem, self.limits, self.max_tests)
+            return players.expert_program(problem, self.limits)
+        return players.expert_tests(problem, self.limits, self.max_tests)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         problem = self.episode.problem
         if agent == CODER:
-            return oracle.noisy_program(problem, rng)
-        return oracle.noisy_tests(problem, rng, self.max_tests)
+            return players.noisy_program(problem, rng)
+        return players.noisy_tests(problem, rng, self.max_tests)
 
     # A round
 

@@ -60,7 +60,7 @@ characters, never a hidden test or the known solution.
 without its examples, and the coder the examples alone, with the name of the function where one is asked for.
 They answer in turn, the tester first. Its whole answer is a message; it writes no tests. The coder writes the
 program and is told how it does on the examples; the tester reads the first `message_chars` characters of that
-answer. An episode ends early only with success. Both are paid the team parts parses (0.1), runs (0.1) and tests
+answer. An episode ends early only with success. Both are paid the team components parses (0.1), runs (0.1) and tests
 (0.8), which have the worth that they have for the coder above; a message that is empty or too long costs the
 tester 0.05. In a file, no statement may show its examples.
 
@@ -91,7 +91,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
-from llmzoo.envs.coding.contests import halves, oracle, tasks
+from llmzoo.envs.coding.contests import halves, players, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
 from llmzoo.envs.coding.contests.prompts import CODER, TESTER
 from llmzoo.envs.coding.contests.tasks import Problem
@@ -150,7 +150,7 @@ class Contests(CoderTester):
             render_mode=render_mode,
         )
         if view == "split":
-            paid = {"team_parts": [*halves.NOTHING], "delayed_reward_agents": [TESTER]}
+            paid = {"team_components": [*halves.NOTHING], "delayed_reward_agents": [TESTER]}
             self.metadata.update(paid)
 
     def agents_and_order(self, num_agents: int) -> tuple[list[str], bool]:
@@ -208,18 +208,18 @@ class Contests(CoderTester):
             return super().expert(agent)
         problem, answers = self.episode.problem, self.episode.answers
         if agent == TESTER:
-            return oracle.expert_message(problem, self.limits, self.message_chars, self.turn)
+            return players.expert_message(problem, self.limits, self.message_chars, self.turn)
         heard, last_program = answers.get(TESTER, ""), self.episode.last_program
-        return oracle.assemble_program(problem, heard, last_program, self.turn)
+        return players.assemble_program(problem, heard, last_program, self.turn)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if self.view == "full":
-            return super().amateur(agent, rng)
+            return super().noisy_expert(agent, rng)
         problem, answers = self.episode.problem, self.episode.answers
         if agent == TESTER:
-            return oracle.noisy_message(problem, self.message_chars, self.turn, rng)
+            return players.noisy_message(problem, self.message_chars, self.turn, rng)
         heard, last_program = answers.get(TESTER, ""), self.episode.last_program
-        return oracle.noisy_assembly(problem, heard, last_program, self.turn, rng)
+        return players.noisy_assembly(problem, heard, last_program, self.turn, rng)
 
 
 @cache

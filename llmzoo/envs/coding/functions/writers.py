@@ -17,7 +17,7 @@ from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv
 from llmzoo.envs.coding import judging, programs
 from llmzoo.envs.coding.functions import feedback as told
-from llmzoo.envs.coding.functions import oracle, scoring
+from llmzoo.envs.coding.functions import players, scoring
 from llmzoo.envs.coding.functions.tasks import HELPER, FunctionTask, canonical, contract
 from llmzoo.envs.sources import PublicSet
 from llmzoo.envs.tasks import Tasks, describe_task
@@ -63,7 +63,7 @@ class TwoWriters(TextEnv):
         **TextEnv.metadata,
         "name": "two_writers",
         "slow_step": True,
-        "team_parts": [*scoring.WEIGHTS["unit"]],
+        "team_components": [*scoring.WEIGHTS["unit"]],
         "team_and_local": False,
     }
     public_set: ClassVar[PublicSet[FunctionTask]]
@@ -169,8 +169,8 @@ class TwoWriters(TextEnv):
     def expert(self, agent: str) -> str:
         return self._solution(agent, str)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
-        return self._solution(agent, lambda source: oracle.add_slips(source, rng))
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
+        return self._solution(agent, lambda source: players.add_slips(source, rng))
 
     def observation(self, agent: str) -> str:
         return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
@@ -269,14 +269,14 @@ class TwoWriters(TextEnv):
         if len(task.solution) == 2:
             helper, main = task.solution
         else:
-            helper, main = oracle.split_solution(
+            helper, main = players.split_solution(
                 task.solution[0], task.entry_point, self._tests_need
             )
         if len(self.possible_agents) == 1:
             return f"{treat(helper)}\n{treat(main)}"
         if agent == self.possible_agents[-1]:
-            return treat(oracle.join_helpers(main, task.entry_point, self.helpers))
-        return treat(oracle.rename_function(helper, self._duties(agent)[0]))
+            return treat(players.join_helpers(main, task.entry_point, self.helpers))
+        return treat(players.rename_function(helper, self._duties(agent)[0]))
 
     # Prompts
 

@@ -46,7 +46,7 @@ scenarios that differ only by the names of kinds or by the order of the players 
 
 **The scripted expert** knows both players' worths. It offers the division with the largest product of both worths
 (the bargaining solution of Nash, 1950), accepts what is worth as much to it, and accepts anything
-with its last answer. The amateur knows its own worths only. It begins with a high demand and lowers it with every answer.
+with its last answer. The noisy expert knows its own worths only. It begins with a high demand and lowers it with every answer.
 
 Source: the task of Lewis et al., "Deal or No Deal? End-to-End Learning for Negotiation Dialogues", 2017
 ([arXiv 1706.05125](https://arxiv.org/abs/1706.05125)), where players talk first and then both say what they agreed on.
@@ -65,7 +65,7 @@ from typing import Any, Literal
 from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.duels.env import PLAYERS
-from llmzoo.envs.duels.negotiation import answers, oracle
+from llmzoo.envs.duels.negotiation import answers, players
 from llmzoo.envs.duels.negotiation.answers import (
     ACCEPT,
     EXAMPLE,
@@ -116,7 +116,7 @@ class Negotiation(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "negotiation_v0",
-        "team_parts": ["joint"],
+        "team_components": ["joint"],
         "delayed_reward_agents": list(PLAYERS),
     }
 
@@ -291,16 +291,16 @@ class Negotiation(TextEnv):
         return "\n".join([f"{self._things()}; of {', '.join(KINDS)}", *worths, *self._history(2)])
 
     def expert(self, agent: str) -> str:
-        return self._format_action(oracle.expert(self._view(agent)))
+        return self._format_action(players.expert(self._view(agent)))
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
-        return self._format_action(oracle.amateur(self._view(agent), rng))
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
+        return self._format_action(players.noisy_expert(self._view(agent), rng))
 
-    def _view(self, agent: str) -> oracle.NegotiationView:
+    def _view(self, agent: str) -> players.NegotiationView:
         player = PLAYERS.index(agent)
         asked = self.episode.last_offer(1 - player)
         scenario = self.episode.scenario
-        return oracle.NegotiationView(
+        return players.NegotiationView(
             scenario,
             player,
             None if asked is None else scenario.rest(asked),

@@ -62,7 +62,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells, split_view
-from llmzoo.envs.games.plan_path import oracle, scoring, tasks
+from llmzoo.envs.games.plan_path import players, scoring, tasks
 from llmzoo.envs.games.plan_path.tasks import PathTask, Position
 from llmzoo.envs.games.planning_game import PLANNER, PlanResult
 from llmzoo.envs.games.walking_game import WalkingGame
@@ -209,13 +209,13 @@ class PlanPath(WalkingGame[PathTask, Position]):
     def full_expert(self) -> str:
         ties = self.ties()
         if ties is None:
-            return oracle.expert(self.episode.task, self.episode.world)
+            return players.expert(self.episode.task, self.episode.world)
         return self.format_plan(
-            oracle.random_shortest_path(self.episode.task, self.episode.world, ties)
+            players.random_shortest_path(self.episode.task, self.episode.world, ties)
         )
 
-    def full_amateur(self, rng: random.Random) -> str:
-        return self.format_plan(oracle.amateur(self.episode.task, self.episode.world, rng))
+    def full_noisy_expert(self, rng: random.Random) -> str:
+        return self.format_plan(players.noisy_expert(self.episode.task, self.episode.world, rng))
 
     def visible_half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with the goal, of the planner with where it is."""
@@ -232,18 +232,18 @@ class PlanPath(WalkingGame[PathTask, Position]):
 
     def split_expert(self, message: str) -> str:
         world = self.episode.world
-        return oracle.plan_from_half(
+        return players.plan_from_half(
             self.visible_half(PLANNER, world).split("\n"), world, message, self.turn
         )
 
-    def split_amateur(self, message: str, rng: random.Random) -> str:
+    def split_noisy_expert(self, message: str, rng: random.Random) -> str:
         world = self.episode.world
-        task = oracle.reconstruct_task(
+        task = players.reconstruct_task(
             self.visible_half(PLANNER, world).split("\n"), world, message
         )
         if task is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
-        return oracle.amateur(task, world, rng)
+        return players.noisy_expert(task, world, rng)
 
 
 raw_env = PlanPath

@@ -72,7 +72,7 @@ from typing import Any, Literal
 from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.games import cells
 from llmzoo.envs.games.planning_game import PLANNER, PlanResult
-from llmzoo.envs.games.sokoban import oracle, scoring, tasks, view
+from llmzoo.envs.games.sokoban import players, scoring, tasks, view
 from llmzoo.envs.games.sokoban.levels import build_tables, cells_in_mask
 from llmzoo.envs.games.sokoban.scoring import Position
 from llmzoo.envs.games.sokoban.tasks import SokobanTask
@@ -223,14 +223,14 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
     def full_expert(self) -> str:
         ties = self.ties()
         if ties is None:
-            return oracle.expert(self.episode.world)
-        moves = oracle.expert(self.episode.world, ties)
+            return players.expert(self.episode.world)
+        moves = players.expert(self.episode.world, ties)
         return "\n".join(
-            [*oracle.explain_solution(self.episode.world, moves), self.format_plan(moves)]
+            [*players.explain_solution(self.episode.world, moves), self.format_plan(moves)]
         )
 
-    def full_amateur(self, rng: random.Random) -> str:
-        return self.format_plan(oracle.amateur(self.episode.world, rng))
+    def full_noisy_expert(self, rng: random.Random) -> str:
+        return self.format_plan(players.noisy_expert(self.episode.world, rng))
 
     def visible_half(self, agent: str, world: Position) -> str:
         """Half of the cells: of the proposer with every goal, of the planner with the player."""
@@ -241,16 +241,16 @@ class Sokoban(WalkingGame[SokobanTask, Position]):
 
     def split_expert(self, message: str) -> str:
         seen = self.visible_half(PLANNER, self.episode.world)
-        position = oracle.reconstruct_position(seen, message)
-        return oracle.explore(seen, self.turn) if position is None else oracle.expert(position)
+        position = players.reconstruct_position(seen, message)
+        return players.explore(seen, self.turn) if position is None else players.expert(position)
 
-    def split_amateur(self, message: str, rng: random.Random) -> str:
-        position = oracle.reconstruct_position(
+    def split_noisy_expert(self, message: str, rng: random.Random) -> str:
+        position = players.reconstruct_position(
             self.visible_half(PLANNER, self.episode.world), message
         )
         if position is None:
             return "".join(rng.choices("UDLR", k=rng.randint(1, 8)))
-        return oracle.amateur(position, rng)
+        return players.noisy_expert(position, rng)
 
 
 _SETTINGS = "{height}x{width}, boxes {boxes}, walls {walls}, min_pushes {min_pushes}"

@@ -62,7 +62,7 @@ from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.drawing import Board
 from llmzoo.envs.games import split_view
 from llmzoo.envs.games.planning_game import PLANNER, PlanningGame, PlanResult
-from llmzoo.envs.games.sudoku import oracle, scoring, tasks, view
+from llmzoo.envs.games.sudoku import players, scoring, tasks, view
 from llmzoo.envs.games.sudoku.tasks import SudokuTask
 from llmzoo.envs.messages import MESSAGE_CHARS
 from llmzoo.envs.tasks import Tasks, generate_tasks
@@ -193,10 +193,10 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
         return task.puzzle
 
     def full_expert(self) -> str:
-        return oracle.expert(self.episode.task)
+        return players.expert(self.episode.task)
 
-    def full_amateur(self, rng: random.Random) -> str:
-        return oracle.amateur(self.episode.task, rng)
+    def full_noisy_expert(self, rng: random.Random) -> str:
+        return players.noisy_expert(self.episode.task, rng)
 
     def visible_half(self, agent: str, world: FilledGrid) -> str:
         """The proposer's givens; or the planner's, and what it has filled in."""
@@ -219,13 +219,13 @@ class Sudoku(PlanningGame[SudokuTask, FilledGrid, tuple[scoring.Fill, ...]]):
 
     def split_expert(self, message: str) -> str:
         return scoring.format_rows(
-            oracle.fill_from_half(self._visible(self.episode.task), message, self.turn)
+            players.fill_from_half(self._visible(self.episode.task), message, self.turn)
         )
 
-    def split_amateur(self, message: str, rng: random.Random) -> str:
+    def split_noisy_expert(self, message: str, rng: random.Random) -> str:
         own_half = self._visible(self.episode.task)
-        return oracle.amateur(
-            SudokuTask(own_half, (oracle.fill_from_half(own_half, message, self.turn),)), rng
+        return players.noisy_expert(
+            SudokuTask(own_half, (players.fill_from_half(own_half, message, self.turn),)), rng
         )
 
     def _visible(self, task: SudokuTask) -> str:

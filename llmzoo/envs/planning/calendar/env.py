@@ -87,7 +87,7 @@ from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice, check_range
 from llmzoo.envs.base import Outcome, make_env_fns
-from llmzoo.envs.planning.calendar import generator, natural_plan, oracle, prompts, scoring
+from llmzoo.envs.planning.calendar import generator, natural_plan, players, prompts, scoring
 from llmzoo.envs.planning.calendar.tasks import (
     MAX_PEOPLE,
     MeetingTask,
@@ -118,7 +118,7 @@ class Calendar(MessageEnv):
     metadata: dict[str, Any] = {
         **MessageEnv.metadata,
         "name": "calendar_v0",
-        "team_parts": ["agree", "meeting"],
+        "team_components": ["agree", "meeting"],
     }
 
     def __init__(
@@ -215,18 +215,18 @@ class Calendar(MessageEnv):
             return format_slot(state.task.valid[0])
         own_person = state.task.people[self._number(agent)]
         if self.is_message_round:
-            return oracle.expert_message(own_person, self.message_chars, state.task)
-        return oracle.expert_proposal(own_person, self.heard(agent), state.task)
+            return players.expert_message(own_person, self.message_chars, state.task)
+        return players.expert_proposal(own_person, self.heard(agent), state.task)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
         own_person = state.task.people[self._number(agent)]
         if self.is_message_round:
-            return oracle.amateur_message(own_person, self.message_chars, state.task, rng)
+            return players.noisy_expert_message(own_person, self.message_chars, state.task, rng)
         heard = self.heard(agent)
         if len(self.possible_agents) == 1:
-            heard = [oracle.expert_message(p, 10_000, state.task) for p in state.task.people[1:]]
-        return oracle.amateur_proposal(own_person, heard, state.task, rng)
+            heard = [players.expert_message(p, 10_000, state.task) for p in state.task.people[1:]]
+        return players.noisy_expert_proposal(own_person, heard, state.task, rng)
 
     def act(self, texts: Mapping[str, str]) -> Outcome:
         """Judge the proposals; the episode ends."""

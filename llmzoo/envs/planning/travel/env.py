@@ -113,8 +113,8 @@ from llmzoo.envs.planning.message_env import MessageEnv, MessageState
 from llmzoo.envs.planning.travel import (
     generator,
     judge,
-    oracle,
     plans,
+    players,
     prompts,
     scoring,
     travel_planner,
@@ -156,7 +156,7 @@ class Travel(MessageEnv):
     metadata: dict[str, Any] = {
         **MessageEnv.metadata,
         "name": "travel_v0",
-        "team_parts": ["together", "budget", "plan"],
+        "team_components": ["together", "budget", "plan"],
     }
 
     def __init__(
@@ -233,24 +233,24 @@ class Travel(MessageEnv):
     def expert(self, agent: str) -> str:
         task, halves = self.episode.task, self._view(agent).halves
         if self.is_message_round:
-            return oracle.expert_message(
-                halves[0], oracle.with_known_tables(task, halves[0]), self.message_chars
+            return players.expert_message(
+                halves[0], players.with_known_tables(task, halves[0]), self.message_chars
             )
         if not self.rounds:
-            return plans.format_plan(oracle.whole_plan(task), prompts.fields_for_halves(halves))
-        return oracle.expert_plan(
-            halves[0], oracle.with_known_tables(task, halves[0]), self.heard(agent)
+            return plans.format_plan(players.whole_plan(task), prompts.fields_for_halves(halves))
+        return players.expert_plan(
+            halves[0], players.with_known_tables(task, halves[0]), self.heard(agent)
         )
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         task, halves = self.episode.task, self._view(agent).halves
         if self.is_message_round:
-            known_tables = oracle.with_known_tables(task, halves[0])
-            return oracle.amateur_message(halves[0], known_tables, self.message_chars, rng)
+            known_tables = players.with_known_tables(task, halves[0])
+            return players.noisy_expert_message(halves[0], known_tables, self.message_chars, rng)
         if len(halves) == 2:
-            return oracle.amateur_whole(task, rng)
-        known_tables = oracle.with_known_tables(task, halves[0])
-        return oracle.amateur_plan(halves[0], known_tables, self.heard(agent), rng)
+            return players.noisy_expert_whole(task, rng)
+        known_tables = players.with_known_tables(task, halves[0])
+        return players.noisy_expert_plan(halves[0], known_tables, self.heard(agent), rng)
 
     def act(self, texts: Mapping[str, str]) -> Outcome:
         """Judge the plan; the episode ends."""

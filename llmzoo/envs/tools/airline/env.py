@@ -92,7 +92,7 @@ from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.envs.tools.airline import (
     customer,
     generator,
-    oracle,
+    players,
     prompts,
     records,
     scoring,
@@ -111,7 +111,7 @@ class Airline(ServiceEnv):
     metadata: dict[str, Any] = {
         **ServiceEnv.metadata,
         "name": "airline_v0",
-        "team_parts": [*scoring.REWARD_WEIGHTS],
+        "team_components": [*scoring.REWARD_WEIGHTS],
     }
     domain = Domain(
         toolset=TOOLS,
@@ -119,10 +119,10 @@ class Airline(ServiceEnv):
         content=tasks.content,
         parts=scoring.step_rewards,
         prompt=prompts.for_agent,
-        agent=oracle.expert_agent,
+        agent=players.expert_agent,
         expert_customer=customer.respond,
-        sloppy_agent=oracle.sloppy_agent,
-        sloppy_customer=oracle.sloppy_customer,
+        sloppy_agent=players.sloppy_agent,
+        sloppy_customer=players.sloppy_customer,
     )
 
     def __init__(

@@ -74,7 +74,7 @@ from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, TextEnv, make_env_fns
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate
-from llmzoo.envs.tools.bfcl import call_format, oracle, scoring, tasks
+from llmzoo.envs.tools.bfcl import call_format, players, scoring, tasks
 from llmzoo.envs.tools.bfcl.tasks import AcceptedCall, CallRequest
 from llmzoo.envs.tools.call_syntax import ToolCall
 
@@ -86,7 +86,7 @@ _NO_REWARD = {scoring.FORM: 0.0, scoring.CALLS: 0.0}
 
 @dataclass(frozen=True, slots=True)
 class BFCLState:
-    """The state of an episode: each agent's last answer, its feedback, and its reward parts so far."""
+    """The state of an episode: each agent's last answer, its feedback, and its reward components so far."""
 
     request: CallRequest
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class BFCL(TextEnv):
     def _agent_reward_components(
         self, agent: str, written: Mapping[str, Sequence[ToolCall]], all_calls: Sequence[ToolCall]
     ) -> Mapping[str, float]:
-        """An agent's own reward parts. An agent without a call to write is paid for the whole list, since
+        """An agent's own reward components. An agent without a call to write is paid for the whole list, since
         ``[]`` would otherwise always earn the full reward."""
         if agent not in written:
             return _NO_REWARD
@@ -197,10 +197,10 @@ class BFCL(TextEnv):
         return truths[:half] if agent == AGENTS[0] else truths[half:]
 
     def expert(self, agent: str) -> str:
-        return oracle.expert(self.assigned_calls(agent), self.episode.request)
+        return players.expert(self.assigned_calls(agent), self.episode.request)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
-        return oracle.noisy_expert(self.assigned_calls(agent), self.episode.request, rng)
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
+        return players.noisy_expert(self.assigned_calls(agent), self.episode.request, rng)
 
     def observation(self, agent: str) -> str:
         state = self.episode

@@ -17,7 +17,7 @@ from llmzoo.envs.text import truncate
 from llmzoo.envs.tools.bfcl.tasks import OPTIONAL, AcceptedCall, CallRequest, FunctionDescription
 from llmzoo.envs.tools.call_syntax import ToolCall
 
-FORM, CALLS = "form", "calls"  # an agent's own reward parts
+FORM, CALLS = "form", "calls"  # an agent's own reward components
 REWARD_WEIGHTS = {FORM: 0.2, CALLS: 0.8}
 
 _IGNORED = re.compile(r"[ ,./\-_*^]")
@@ -64,7 +64,7 @@ def is_exact_match(calls: Sequence[ToolCall], request: CallRequest) -> bool:
 def agent_reward_components(
     calls: Sequence[ToolCall], truths: Sequence[AcceptedCall], request: CallRequest
 ) -> dict[str, float]:
-    """An agent's own reward parts for readable calls: 0.2, and 0.8 x F1 over its share of the right
+    """An agent's own reward components for readable calls: 0.2, and 0.8 x F1 over its share of the right
     calls, so a call too many costs as much as a call too few."""
     number = len(calls) + len(truths)
     f1 = 2 * count_matches(calls, truths, request) / number if number else 1.0

@@ -72,7 +72,7 @@ aside (the sample has a padding of its own).
 
 ```bash
 pip download --no-deps bfcl-eval && unzip bfcl_eval-*.whl -d bfcl
-llmzoo eval --env bfcl_multi_turn_v0 --source bfcl/bfcl_eval --split all --policy oracle
+llmzoo eval --env bfcl_multi_turn_v0 --source bfcl/bfcl_eval --split all --policy expert
 ```
 
 Source: Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic
@@ -95,7 +95,7 @@ from llmzoo.envs.sources import LoadedTasks
 from llmzoo.envs.tasks import describe_task
 from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.bfcl import call_format
-from llmzoo.envs.tools.bfcl_multi_turn import checking, oracle, prompts, scoring, tasks
+from llmzoo.envs.tools.bfcl_multi_turn import checking, players, prompts, scoring, tasks
 from llmzoo.envs.tools.bfcl_multi_turn.apis import padding as paddings
 from llmzoo.envs.tools.bfcl_multi_turn.apis.base import Padding
 from llmzoo.envs.tools.bfcl_multi_turn.execution import APICall, World, copy_world, execute
@@ -135,7 +135,7 @@ class BFCLMultiTurn(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "bfcl_multi_turn_v0",
-        "team_parts": [*scoring.REWARD_WEIGHTS],
+        "team_components": [*scoring.REWARD_WEIGHTS],
         "team_and_local": False,
         "delayed_reward_agents": [PLANNER],
     }
@@ -205,7 +205,7 @@ class BFCLMultiTurn(TextEnv):
             outcome = self._end_turn()
             return outcome._replace(errors={agent: f"malformed: {reason}"})
         if not calls:
-            if text.strip() != oracle.NO_CALLS:
+            if text.strip() != players.NO_CALLS:
                 self._say("Caller", text, prompts.MAX_ANSWER_SHOWN)
             return self._end_turn()
         if self.episode.step == self.max_steps:
@@ -239,16 +239,16 @@ class BFCLMultiTurn(TextEnv):
 
     def expert(self, agent: str) -> str:
         state = self.episode
-        calls = oracle.reference_calls(state.dialogue, state.turn, state.step)
-        return (oracle.plan if agent == PLANNER else oracle.act)(calls, state.dialogue)
+        calls = players.reference_calls(state.dialogue, state.turn, state.step)
+        return (players.plan if agent == PLANNER else players.act)(calls, state.dialogue)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         state = self.episode
-        calls = oracle.reference_calls(state.dialogue, state.turn, state.step)
+        calls = players.reference_calls(state.dialogue, state.turn, state.step)
         if agent == PLANNER:
-            return oracle.sloppy_plan(calls, state.dialogue, rng)
+            return players.sloppy_plan(calls, state.dialogue, rng)
         advice = None if agent == ALONE else state.advice
-        return oracle.sloppy_act(calls, state.dialogue, rng, advice=advice)
+        return players.sloppy_act(calls, state.dialogue, rng, advice=advice)
 
     # The talk
 

@@ -134,7 +134,7 @@ class ServiceEnv(TextEnv):
         player = self.domain.agent if agent == AGENT else self.domain.expert_customer
         return player(self.episode.conversation)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         player = self.domain.sloppy_agent if agent == AGENT else self.domain.sloppy_customer
         return player(self.episode.conversation, rng)
 

@@ -89,7 +89,7 @@ from llmzoo.envs.tools.telecom import (
     conversations,
     customer,
     issues,
-    oracle,
+    players,
     prompts,
     records,
     scoring,
@@ -106,7 +106,7 @@ class Telecom(ServiceEnv):
     metadata: dict[str, Any] = {
         **ServiceEnv.metadata,
         "name": "telecom_v0",
-        "team_parts": [*scoring.REWARD_WEIGHTS],
+        "team_components": [*scoring.REWARD_WEIGHTS],
     }
     domain = Domain(
         toolset=TOOLS,
@@ -114,10 +114,10 @@ class Telecom(ServiceEnv):
         content=tasks.content,
         parts=scoring.step_rewards,
         prompt=prompts.for_agent,
-        agent=oracle.expert_agent,
+        agent=players.expert_agent,
         expert_customer=customer.respond,
-        sloppy_agent=oracle.sloppy_agent,
-        sloppy_customer=oracle.sloppy_customer,
+        sloppy_agent=players.sloppy_agent,
+        sloppy_customer=players.sloppy_customer,
     )
 
     def __init__(

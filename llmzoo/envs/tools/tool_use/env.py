@@ -117,7 +117,7 @@ from llmzoo.envs.text import replace_surrogates, truncate
 from llmzoo.envs.tools.call_syntax import BadCall, ToolCall, parse_answer, parse_tool_calls
 from llmzoo.envs.tools.file_tools import GROUP as FILES
 from llmzoo.envs.tools.file_tools import make_folder
-from llmzoo.envs.tools.tool_use import observations, oracle, scoring
+from llmzoo.envs.tools.tool_use import observations, players, scoring
 from llmzoo.envs.tools.tool_use.observations import (
     ALONE,
     EXECUTOR,
@@ -162,7 +162,7 @@ class ToolUse(TextEnv):
     metadata: dict[str, Any] = {
         **TextEnv.metadata,
         "name": "tool_use_v0",
-        "team_parts": [*scoring.REWARD_COMPONENTS],
+        "team_components": [*scoring.REWARD_COMPONENTS],
         "team_and_local": False,
         "delayed_reward_agents": [PLANNER],
     }
@@ -274,14 +274,14 @@ class ToolUse(TextEnv):
 
     def expert(self, agent: str) -> str:
         if agent == PLANNER:
-            return oracle.plan(self._next_step())
-        return oracle.act(self._next_step(), self.episode.question)
+            return players.plan(self._next_step())
+        return players.act(self._next_step(), self.episode.question)
 
-    def amateur(self, agent: str, rng: random.Random) -> str:
+    def noisy_expert(self, agent: str, rng: random.Random) -> str:
         if agent == PLANNER:
-            return oracle.sloppy_plan(self._next_step(), rng)
+            return players.sloppy_plan(self._next_step(), rng)
         state = self.episode
-        return oracle.sloppy_act(self._next_step(), state.question, state.last, rng)
+        return players.sloppy_act(self._next_step(), state.question, state.last, rng)
 
     def _call(self, call: ToolCall) -> str | None:
         """Make a call; returns what was wrong with it, or None."""

@@ -1,4 +1,4 @@
-"""Scripted builders of a bridge: experts who tell each other where their banks are, and amateurs who err.
+"""Scripted builders of a bridge: experts who tell each other where their banks are, and noisy experts who err.
 
 In the first round an expert says the edge and the height of its bank. From the second on it builds its half
 of the bridge that follows from both, as far as it is not there. It reads no more of the other half than
@@ -78,7 +78,7 @@ def expert_alone(task: BridgeTask, grid: bytes) -> str:
     )
 
 
-def amateur(
+def noisy_expert(
     task: BridgeTask, grid: bytes, builder: int, messages: Sequence[str], rng: random.Random
 ) -> str:
     """The same, often with a slip: a message that says nothing, or a height that is one too high; a deck at
@@ -96,7 +96,7 @@ def amateur(
     return _with_slip(task, grid, banks, half_columns(task, builder), slip, rng)
 
 
-def amateur_alone(task: BridgeTask, grid: bytes, rng: random.Random) -> str:
+def noisy_expert_alone(task: BridgeTask, grid: bytes, rng: random.Random) -> str:
     slip = rng.choice((*["none"] * 6, *SLIPS))
     everywhere = range(task.box.width)
     return _with_slip(task, grid, (task.west, task.east), everywhere, slip, rng)

@@ -16,7 +16,7 @@ from llmzoo.envs.tools.call_syntax import ToolCall
 from llmzoo.errors import NoSolutionError
 
 CALLS_PER_ANSWER = 12  # calls in one answer
-CORRECT_RATE = 0.7  # how often an amateur makes no mistake
+CORRECT_RATE = 0.7  # how often a noisy expert makes no mistake
 DONE = "Nothing is left to do: give the word back to the user."
 NO_CALLS = "[]"
 

@@ -15,7 +15,7 @@ from llmzoo.envs.tools.airline.tasks import ANY, AirlineConversation, AirlineTas
 from llmzoo.envs.tools.service.conversations import STOP, TRANSFER, format_calls
 from llmzoo.envs.tools.service.toolset import CallError, ServiceCall
 
-CORRECT_RATE = 0.75  # how often an amateur makes no mistake
+CORRECT_RATE = 0.75  # how often a noisy expert makes no mistake
 _WORD = re.compile(r"[a-z0-9_-]{3,}|\d+")
 _YES = re.compile(r"\b(yes|go ahead|please do|agree|confirm|sure|okay|ok)\b", re.IGNORECASE)
 _WHO = "Thank you for calling. What is your user id?"

@@ -1,4 +1,4 @@
-"""Scripted assistants: a pair that finds a time through messages alone, and amateurs who err.
+"""Scripted assistants: a pair that finds a time through messages alone, and noisy experts who err.
 
 A message lists the times at which the own person can come: ``Mon 9-10:30 12-14; Tue 15-16``.
 A proposal is the earliest time that suits the own person and lies in what each message offers.
@@ -83,7 +83,7 @@ def expert_proposal(person: Person, messages: Sequence[str], task: MeetingTask) 
     return format_slot((common_times(person, messages, task) or alone or task.slots)[0])
 
 
-def amateur_message(person: Person, limit: int, task: MeetingTask, rng: random.Random) -> str:
+def noisy_expert_message(person: Person, limit: int, task: MeetingTask, rng: random.Random) -> str:
     """The free times, often with a mistake: half of them, all of them half an hour late, the
     hours of the day instead, no times at all, or more than a message may hold."""
     free = suitable_times(person, task)
@@ -106,7 +106,7 @@ def amateur_message(person: Person, limit: int, task: MeetingTask, rng: random.R
     return format_message(free, limit)
 
 
-def amateur_proposal(
+def noisy_expert_proposal(
     person: Person, messages: Sequence[str], task: MeetingTask, rng: random.Random
 ) -> str:
     """A common time, often with a mistake: a time that suits the own person only, the last common

@@ -1,4 +1,4 @@
-"""What each named part of the reward returns, worked out by hand: joint trees and agent-turn trees."""
+"""What each reward component returns, worked out by hand: joint trees and agent-turn trees."""
 
 import pytest
 from tiny_models import FakePolicy
@@ -19,7 +19,7 @@ def played(tree, env, answers, **options):
     (batch,) = run_rollouts([line], dict.fromkeys(BOTH, policy))
     for group in batch.groups:  # the parts sum to the whole
         for k, whole in enumerate(group.returns):
-            assert sum(p.returns[k] for p in group.parts.values()) == pytest.approx(
+            assert sum(p.returns[k] for p in group.components.values()) == pytest.approx(
                 whole, rel=1e-12
             )
     first = sorted(batch.groups, key=lambda group: (len(group.key), group.key), reverse=True)
@@ -27,7 +27,7 @@ def played(tree, env, answers, **options):
 
 
 def of(group):
-    return {name: part.returns for name, part in group.parts.items()}
+    return {name: part.returns for name, part in group.components.items()}
 
 
 def test_what_others_pay_later_counts_for_its_own_part():
@@ -54,7 +54,7 @@ def test_all_combinations_of_answers():
 def test_greedy_and_redrawn_answers_have_parts_too():
     """Joint answers (2, 3) and (1, 6): a_0's first answer drawn again is 1 beside 3, its second 2 beside 6."""
     found = played(joint_tree, Matcher(), {"a_0": "21", "b_1": "36"}, with_greedy=True, redraws=1)
-    own, team = found["a_0"].parts["own"], found["a_0"].parts["team"]
+    own, team = found["a_0"].components["own"], found["a_0"].components["team"]
     assert (own.returns, own.redrawn) == ((2.0, 1.0), (1.0, 2.0))
     assert (team.returns, team.redrawn) == ((6.0, 6.0), (3.0, 12.0))
     assert (own.greedy, team.greedy) == (

@@ -1,4 +1,4 @@
-"""Scripted builders: experts who divide the cells like a chessboard, and amateurs who err.
+"""Scripted builders: experts who divide the cells like a chessboard, and noisy experts who err.
 
 Builder 0 takes the cells with an even x + y, builder 1 those with an odd one, so touching blocks are of
 different materials, and no cell is written twice.
@@ -35,7 +35,7 @@ def expert(task: WordTask, grid: bytes, builders: Sequence[int], materials: Sequ
     )
 
 
-def amateur(
+def noisy_expert(
     task: WordTask,
     grid: bytes,
     builders: Sequence[int],

@@ -1,4 +1,4 @@
-"""Scripted coders and testers: experts, and amateurs who make mistakes.
+"""Scripted coders and testers: experts, and noisy experts who make mistakes.
 
 In the split view the tester's expert writes a solution of the problem that it reads, in parts where it is
 longer than a message: ``1/2|...|``. The coder's expert puts the parts together; its own last answer holds those

@@ -16,7 +16,7 @@ from llmzoo.envs.tools.telecom.tasks import GOALS
 from llmzoo.envs.tools.telecom.world import NO_SERVICE, POOR, TODAY, World
 
 REFUEL_GB = 2.0
-CORRECT_RATE = 0.75  # how often an amateur makes no mistake
+CORRECT_RATE = 0.75  # how often a noisy expert makes no mistake
 
 _CHECKS = {
     "service_issue": ("check_network_status", "check_sim_status", "check_apn_settings"),

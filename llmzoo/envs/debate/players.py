@@ -1,4 +1,4 @@
-"""Scripted speakers: an expert with the highest score, and an amateur who errs as people do.
+"""Scripted speakers: an expert with the highest score, and a noisy expert who errs as people do.
 
 The expert knows more than its prompt: the topic's replies to each point of the other side. Speech j
 of a side tells point j of the brief; after all four it returns to two of them.
@@ -71,7 +71,7 @@ def _draft_from_brief(debate: Debate, side: str) -> str:
     return f"I am {stand} the motion, because of this. {point.claim} {point.evidence}"
 
 
-def amateur(debate: Debate, side: str, rng: random.Random) -> str:
+def noisy_expert(debate: Debate, side: str, rng: random.Random) -> str:
     """A speech with a fault that people's speeches have; one in three has none."""
     brief = debate.topic.brief(side)
     point = rng.choice(brief.points)

@@ -1,4 +1,4 @@
-"""Scripted reasoners and tools: experts, and amateurs who make mistakes."""
+"""Scripted reasoners and tools: experts, and noisy experts who make mistakes."""
 
 from __future__ import annotations
 

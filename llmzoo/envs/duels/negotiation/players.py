@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from llmzoo.envs.duels.negotiation.scenarios import Scenario, Share
 
-FIRST, LAST = 0.9, 0.4  # the share of everything that an amateur demands at first, and in the end
+FIRST, LAST = (
+    0.9,
+    0.4,
+)  # the share of everything that a noisy expert demands at first, and in the end
 
 
 class NegotiationView(NamedTuple):
@@ -31,7 +34,7 @@ def expert(view: NegotiationView) -> Share | None:
     return fair
 
 
-def amateur(view: NegotiationView, rng: random.Random) -> Share | None:
+def noisy_expert(view: NegotiationView, rng: random.Random) -> Share | None:
     """Demands less with every answer, and knows its own worths only."""
     scenario, player = view.scenario, view.player
     passed = (view.of - view.left) / max(1, view.of - 1)

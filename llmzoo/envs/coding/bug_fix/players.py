@@ -1,4 +1,4 @@
-"""Scripted players: an expert who knows the correct program, and an amateur who makes mistakes.
+"""Scripted players: an expert who knows the correct program, and a noisy expert who makes mistakes.
 
 In the split view the fixer's experts know, of every shipped program, the right form and all broken ones, and
 take them for equally likely: only what they are told of the tests says which form is meant.

@@ -1,4 +1,4 @@
-"""Scripted sudoku players: an expert, and an amateur who errs as people do."""
+"""Scripted sudoku players: an expert, and a noisy expert who errs as people do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def expert(task: SudokuTask) -> str:
     return format_rows(task.solutions[0])
 
 
-def amateur(task: SudokuTask, rng: random.Random) -> str:
+def noisy_expert(task: SudokuTask, rng: random.Random) -> str:
     """The solution with one to four slips: two cells of a row exchanged, or a digit mistaken."""
     size = task.size
     cells = list(task.solutions[0])

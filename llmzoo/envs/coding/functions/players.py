@@ -1,4 +1,4 @@
-"""Scripted writers: an expert who knows a solution, and an amateur who makes slips.
+"""Scripted writers: an expert who knows a solution, and a noisy expert who makes slips.
 
 A reference solution in one piece is divided by the refactoring "extract function": one expression of
 the entry point moves into ``aux``, whose arguments are the local variables that it needs, and a call
@@ -18,7 +18,7 @@ from llmzoo.envs.coding.functions.tasks import HELPER
 from llmzoo.errors import NoSolutionError
 from llmzoo.sandbox import syntax
 
-RIGHT_SHARE = 0.4  # of an amateur's answers
+RIGHT_SHARE = 0.4  # of a noisy expert's answers
 
 
 def split_solution(

@@ -1,4 +1,4 @@
-"""Scripted builders of a house: experts who halve each material, and amateurs who err.
+"""Scripted builders of a house: experts who halve each material, and noisy experts who err.
 
 Of the cells of a material, from the ground up, builder 0 takes the first half and builder 1 the second, so
 that neither needs more blocks than it has.
@@ -33,7 +33,7 @@ def expert(task: HouseTask, grid: bytes, halves: Sequence[int]) -> str:
     return "\n".join(map(str, todo)) or "pass"
 
 
-def amateur(task: HouseTask, grid: bytes, halves: Sequence[int], rng: random.Random) -> str:
+def noisy_expert(task: HouseTask, grid: bytes, halves: Sequence[int], rng: random.Random) -> str:
     """The same, often with a slip: some orders forgotten, all of them a layer too high, neither
     door nor windows, the other builder's half, or a material that there is not."""
     slip = rng.choice((*["none"] * 6, *SLIPS))

@@ -1,4 +1,4 @@
-"""Scripted writers: an expert who knows the reference, and an amateur who makes mistakes."""
+"""Scripted writers: an expert who knows the reference, and a noisy expert who makes mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripted workers: experts who tell each other what they see, and amateurs who err.
+"""Scripted workers: experts who tell each other what they see, and noisy experts who err.
 
 In the first round an expert says the stacks that it sees and the other takes. From then on it goes to the
 nearest stack of its own that it has seen or heard of, and takes what is still missing.
@@ -127,7 +127,7 @@ def sample_task(
     raise ConfigError(f"no field of {size}x{size} in {_MAX_TRIES} draws; raise max_turns")
 
 
-def amateur(
+def noisy_expert(
     task: FieldTask,
     field: FieldState,
     worker: str,

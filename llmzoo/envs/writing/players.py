@@ -1,4 +1,4 @@
-"""The scripted amateur, who errs as people do. The expert plays the reference parts of a task."""
+"""The scripted noisy expert, who errs as people do. The expert plays the reference parts of a task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def extract_sentences(text: str, words: int, rng: random.Random) -> str:
     return " ".join(taken)
 
 
-def amateur_part(
+def noisy_expert_part(
     task: WritingTask, part: int, form: StructureThresholds, rng: random.Random
 ) -> str:
     """A part that is copied, unfinished, far too long, far too short, or right."""

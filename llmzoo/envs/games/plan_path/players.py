@@ -1,4 +1,4 @@
-"""Scripted walkers: an expert, and an amateur who errs as people do."""
+"""Scripted walkers: an expert, and a noisy expert who errs as people do."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def random_shortest_path(task: PathTask, position: Position, rng: random.Random)
     return moves
 
 
-def amateur(task: PathTask, position: Position, rng: random.Random) -> str:
+def noisy_expert(task: PathTask, position: Position, rng: random.Random) -> str:
     """A sloppy plan, never empty: a right beginning and then straight to the goal through walls, only a
     right beginning, or a right plan with one move wrong or left out."""
     path = expert(task, position)

@@ -1,4 +1,4 @@
-"""Scripted sokoban players: a push-optimal solver, and an amateur who errs as people do."""
+"""Scripted sokoban players: a push-optimal solver, and a noisy expert who errs as people do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def expert(world: Position, rng: random.Random | None = None) -> str:
     return solution[: scoring.MAX_MOVES]
 
 
-def amateur(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
+def noisy_expert(world: Position, rng: random.Random, slips: tuple[int, int] = (1, 3)) -> str:
     """The expert's moves with one to three slips.
 
     A slip is a detour (a free step and back), a wrong move, a step left out (so that a box is pushed from

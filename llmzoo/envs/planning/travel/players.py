@@ -1,4 +1,4 @@
-"""Scripted agents: a pair that finds the cheapest trip through messages alone, and amateurs who err.
+"""Scripted agents: a pair that finds the cheapest trip through messages alone, and noisy experts who err.
 
 The booker's message lists routes with what transport and stays cost: ``1x2 3x2 440`` are two nights in the
 first city of the request, two in the third, and $440. The guide's lists what the cheapest meals of one, two, ...
@@ -57,7 +57,7 @@ def whole_plan(task: TripTask) -> list[Day]:
     ]
 
 
-def amateur_message(half: str, task: TripTask, limit: int, rng: random.Random) -> str:
+def noisy_expert_message(half: str, task: TripTask, limit: int, rng: random.Random) -> str:
     """The costs, often with a mistake: for one person only, of half of the choices, none at all, or more
     than a message may hold."""
     slip = rng.choice((*["none"] * 10, "alone", "half", "vague", "long"))
@@ -80,7 +80,9 @@ def amateur_message(half: str, task: TripTask, limit: int, rng: random.Random) -
     return _join_within_limit(costs, limit)
 
 
-def amateur_plan(half: str, task: TripTask, messages: Sequence[str], rng: random.Random) -> str:
+def noisy_expert_plan(
+    half: str, task: TripTask, messages: Sequence[str], rng: random.Random
+) -> str:
     """A half of a plan, often with a mistake: by its own tables alone, with the cheapest stays or meals
     whatever was asked for, one way by car, or a day too few."""
     slip = rng.choice((*["none"] * 10, "alone", "careless", "twice", "short"))
@@ -98,14 +100,14 @@ def amateur_plan(half: str, task: TripTask, messages: Sequence[str], rng: random
     return "\n".join(["Here is my half.", *lines])
 
 
-def amateur_whole(task: TripTask, rng: random.Random) -> str:
+def noisy_expert_whole(task: TripTask, rng: random.Random) -> str:
     """A whole plan with the mistakes of either half."""
     messages = {
         half: expert_message(half, with_known_tables(task, half), 10_000)
         for half in (BOOKER, GUIDE)
     }
     booker, guide = (
-        amateur_plan(half, with_known_tables(task, half), [messages[other]], rng).splitlines()
+        noisy_expert_plan(half, with_known_tables(task, half), [messages[other]], rng).splitlines()
         for half, other in ((BOOKER, GUIDE), (GUIDE, BOOKER))
     )
     joined = (f"{a}; {b.partition(':')[2]}" for a, b in zip(booker[1:], guide[1:], strict=False))

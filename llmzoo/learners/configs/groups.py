@@ -11,7 +11,6 @@ from llmzoo.errors import ConfigError
 from llmzoo.learners import returns
 from llmzoo.learners.configs.surrogate import Reduction, SurrogateConfig
 
-
 Normalize = bool | Literal["components"]
 
 

@@ -37,9 +37,7 @@ class RowsConfig(OptimizerConfig):
 class SFTConfig(RowsConfig):
     """Options of supervised fine-tuning."""
 
-    source: str = (
-        "expert"  # expert, noisy expert, mixed, self, or a file, folder or hub id of episodes
-    )
+    source: str = "expert"  # expert, noisy_expert, mixed, self, or a file, folder or hub id
     expert_share: float = 0.5  # with source="mixed": share of decisions by the expert
     min_return: float | None = None  # learn from episodes with at least this return
     success_only: bool = False  # learn from episodes that succeeded

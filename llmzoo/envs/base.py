@@ -1,9 +1,9 @@
 """The AEC bookkeeping of a text environment, written once.
 
-A task says who plays (``agents``), what each agent reads (:meth:`TextEnv.observation`) and what an answer
-does (:meth:`TextEnv.play` in a task in turns, :meth:`TextEnv.play_together` in a simultaneous one).
-This module does the rest: seeds, rewards, infos, and the end of an episode. :meth:`TextEnv.step` is the
-whole walk of one step.
+A task has an immutable state. It says how an episode starts (:meth:`TextEnv.reset_task`), what an agent
+reads (:meth:`TextEnv.observation`), who acts next (:meth:`TextEnv.acting`) and what actions do
+(:meth:`TextEnv.apply`). This module does the rest: seeds, rewards, infos, and the end of an episode.
+:meth:`TextEnv.step` is the whole walk of one step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from types import MappingProxyType, NoneType
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv
@@ -35,23 +35,33 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class Outcome(NamedTuple):
-    """What an answer, or a round of simultaneous answers, did.
+    """What an action, or several simultaneous ones, did.
 
     * ``team``: the reward that all agents are paid alike, before ``team_weight``. A mapping gives it in
       named parts, which ``metadata["team_components"]`` lists; a number is the part "team".
     * ``local``: named reward components of single agents.
     * ``done``: the task is over (solved or lost).
-    * ``errors``: what was wrong with an answer, for ``infos[agent]["error"]``.
+    * ``errors``: what was wrong with an action, for ``infos[agent]["error"]``.
+    * ``success``: whether the task is solved now. None leaves ``env.success`` as it was.
+    * ``keeps_turn``: the agent that has just acted acts again before the next one.
     """
 
     team: float | Mapping[str, float] = 0.0
     local: Mapping[str, Mapping[str, float]] = _EMPTY
     done: bool = False
     errors: Mapping[str, str] = _EMPTY
+    success: bool | None = None
+    keeps_turn: bool = False
 
 
-class TextEnv(AECEnv[str, str, str]):
+State = TypeVar("State")
+
+
+class TextEnv(AECEnv[str, str, str], Generic[State]):
     """Base class of the environments in which agents read and write text.
+
+    ``self.episode`` is the state of the episode: an immutable object, which every step replaces. That makes
+    :meth:`fork` a shallow copy.
 
     Parameters
     ----------
@@ -82,9 +92,6 @@ class TextEnv(AECEnv[str, str, str]):
     attempts: the agents that answer several times in a row to the same observation, and how often. No
         attempt changes what another one is paid; each is paid at its own step, and none but the last ends
         the episode. Trees take the attempts as a group (:mod:`llmzoo.rollout.attempts`).
-
-    A subclass keeps all state of an episode in ``self.episode``, as immutable objects that it replaces.
-    That makes :meth:`fork` a shallow copy.
     """
 
     metadata: dict[str, Any] = {
@@ -131,41 +138,39 @@ class TextEnv(AECEnv[str, str, str]):
         self.render_mode = render_mode
         self.turn = 0  # rounds completed
         self.success = False
-        self.episode: Any = None
+        self.episode: State
+        self.next_agent = ""  # whose turn it is in the order of the agents
+        self._acting: tuple[str, ...] = ()
+        self._actions: dict[str, str] = {}  # of those of them that have acted
         self._random: random.Random | None = None
         self._observation_spaces = {a: FreeText(MAX_OBSERVATION_CHARS) for a in agents}
         self._action_spaces = {a: FreeText(MAX_ACTION_CHARS) for a in agents}
 
     # What a task supplies
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        """Set ``self.episode`` to the start of an episode. ``task``: its number in the split or its id;
-        None draws one."""
+    def reset_task(self, rng: random.Random, task: int | str | None) -> State:
+        """The state at the start of an episode. ``task``: its number in the split or its id; None draws one."""
         raise NotImplementedError
 
-    def observation(self, agent: str) -> str:
-        """All that ``agent`` may use: its role, the task, the feedback, the answer format."""
+    def observation(self, state: State, agent: str) -> str:
+        """All that ``agent`` may use: its role, the task, the feedback, the format of an action."""
         raise NotImplementedError
 
-    def play(self, agent: str, text: str) -> Outcome:
-        """Let one agent's answer act on ``self.episode`` and ``self.success`` (a task in turns)."""
-        raise NotImplementedError
+    def acting(self, state: State) -> tuple[str, ...]:
+        """The agents that act next, without seeing each other's actions.
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        """Let all agents' answers of a round act at once (a simultaneous task)."""
-        raise NotImplementedError
+        By default all live agents in a simultaneous task, and otherwise each in turn. A task that decides
+        by itself returns the empty tuple when it is over.
+        """
+        return tuple(self.agents) if self.simultaneous else (self.next_agent,)
 
-    def keeps_turn(self, agent: str) -> bool:
-        """Whether the agent that has just answered answers again before the next one (a task in turns)."""
-        return False
+    def apply(self, state: State, actions: Mapping[str, str]) -> tuple[State, Outcome]:
+        """The state after the actions of the :meth:`acting` agents, and what they did. Leaves ``state`` as it is."""
+        raise NotImplementedError
 
     def agents_to_act(self) -> list[str]:
-        """The agents that choose next without seeing each other's choice, the selected one first: one in
-        a task in turns, all live ones in a simultaneous task."""
-        if not self.metadata["is_parallelizable"]:
-            return [self.agent_selection]
-        first = self.agents.index(self.agent_selection)
-        return [*self.agents[first:], *self.agents[:first]]
+        """Those of the :meth:`acting` agents that have not acted yet, the selected one first."""
+        return [agent for agent in self._acting if agent not in self._actions]
 
     def task_info(self) -> Mapping[str, Any]:
         """What every info of the episode says: the task's source, split, number and id."""
@@ -186,7 +191,7 @@ class TextEnv(AECEnv[str, str, str]):
 
     def board(self) -> str:
         """The state as plain text, for a person."""
-        return self.observation(self.agent_selection)
+        return self.observation(self.episode, self.agent_selection)
 
     def picture(self) -> Board | None:
         """The state as a board of cells; None if the task has no board."""
@@ -229,53 +234,43 @@ class TextEnv(AECEnv[str, str, str]):
         self.agents = list(self.possible_agents)
         self.turn = 0
         self.success = False
-        self._answers: dict[str, str] = {}
-        self.reset_task(self._random, _task_from_options(options or {}))
+        self.next_agent = self.agents[0]
+        self._actions = {}
+        self.episode = self.reset_task(self._random, _task_from_options(options or {}))
         shared = dict(self.task_info())
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos = {a: {**shared, "reward_components": {}, "error": None} for a in self.agents}
-        self._select(self.agents[0])
+        self._select_acting()
         if self.render_mode == "human":
             self.render()
 
     def observe(self, agent: str) -> Observation:
-        return Observation(self.observation(agent))
+        return Observation(self.observation(self.episode, agent))
 
     def step(self, action: str | None) -> None:
         agent = self.agent_selection
-        if not self._begin_step(agent, action):
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
             return
-        assert action is not None
-        last_of_round = agent == self.agents[-1]
-        keeps_turn = False
-        if not self.simultaneous:
-            self._apply_outcome(self._end_on_service_error(lambda: self.play(agent, action)))
-            keeps_turn = self.keeps_turn(agent)
+        if not isinstance(action, str):
+            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
+        self._actions[agent] = action
+        if waiting := self.agents_to_act():
+            self._select(waiting[0])
         else:
-            self._answers[agent] = action
-            if last_of_round:
-                answers, self._answers = self._answers, {}
-                self._apply_outcome(self._end_on_service_error(lambda: self.play_together(answers)))
-        self._accumulate_rewards()
-        ended = True in self.terminations.values()
-        if last_of_round and not keeps_turn and not ended:
-            self.turn += 1
-            ended = self.turn >= self.max_turns
-            self.truncations = dict.fromkeys(self.agents, ended)
-        if ended:
-            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
-        next_agent = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
-        if next_agent != agent and not keeps_turn:
-            self._select(next_agent)
+            self._apply_actions(agent)
         if self.render_mode == "human":
             self.render()
 
     def state(self) -> str:
         """The global state as text, for a central critic: the observation of every agent now."""
-        return "\n\n".join(f"[{a}]\n{self.observation(a)}" for a in self.possible_agents)
+        return "\n\n".join(f"[{a}]\n{self.observation(self.episode, a)}" for a in self.possible_agents)
 
     def render(self) -> str | np.ndarray | None:
         """The state as text, as a picture ([height, width, 3] uint8), or printed; see ``render_mode``.
@@ -309,7 +304,7 @@ class TextEnv(AECEnv[str, str, str]):
         forked: TextEnv = object.__new__(type(self))
         forked.__dict__.update(self.__dict__)
         forked.agents = list(self.agents)
-        forked._answers = dict(self._answers)
+        forked._actions = dict(self._actions)
         forked.rewards = dict(self.rewards)
         forked._cumulative_rewards = dict(self._cumulative_rewards)
         forked.terminations = dict(self.terminations)
@@ -319,28 +314,41 @@ class TextEnv(AECEnv[str, str, str]):
 
     # Bookkeeping
 
-    def _begin_step(self, agent: str, action: str | None) -> bool:
-        """Begin the step of an agent's answer, or take the step of one that is done, which is all."""
-        if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)
-            return False
-        if not isinstance(action, str):
-            raise TypeError(f"an action is a str, got {type(action).__name__} for {agent!r}")
-        self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
-        self.infos[agent] = {**self.infos[agent], "reward_components": {}, "error": None}
-        return True
-
-    def _end_on_service_error(self, act: Callable[[], Outcome]) -> Outcome:
-        """The outcome of a step; the end of the episode, without a reward, if a service failed."""
+    def _apply_actions(self, last: str) -> None:
+        """Let the actions of all that act together take effect; ``last`` is the agent that acted last."""
+        actions, self._actions = self._actions, {}
         try:
-            return act()
-        except ServiceError as error:
+            self.episode, outcome = self.apply(self.episode, actions)
+        except ServiceError as error:  # the episode ends without a reward
             self.infos = {a: {**info, "failure": str(error)} for a, info in self.infos.items()}
-            return Outcome(done=True)
+            outcome = Outcome(done=True)
+        if outcome.success is not None:
+            self.success = outcome.success
+        self._pay(outcome)
+        self._accumulate_rewards()
+        if outcome.done:
+            self.terminations = dict.fromkeys(self.agents, True)
+        elif self._completes_round(last, outcome):
+            self.turn += 1
+            self.truncations = dict.fromkeys(self.agents, self.turn >= self.max_turns)
+        ended = outcome.done or True in self.truncations.values()
+        if ended:
+            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
+        if not outcome.keeps_turn:
+            self.next_agent = self.agents[(self.agents.index(last) + 1) % len(self.agents)]
+        if not (ended and self._decides_who_acts):
+            self._select_acting()
 
-    def _apply_outcome(self, outcome: Outcome) -> None:
-        """Pay every agent its reward components, and end the episode if the task is over."""
+    def _completes_round(self, last: str, outcome: Outcome) -> bool:
+        """Whether a round ends with the action of ``last``; of each agent's, in a task that decides who acts."""
+        return self._decides_who_acts or (last == self.agents[-1] and not outcome.keeps_turn)
+
+    @property
+    def _decides_who_acts(self) -> bool:
+        return type(self).acting is not TextEnv.acting
+
+    def _pay(self, outcome: Outcome) -> None:
+        """Pay every agent its reward components, and tell it what was wrong with its action."""
         team = self._weighted_team_rewards(outcome)
         for agent in self.agents:
             parts = {**outcome.local.get(agent, {}), **(team if agent in self.team else {})}
@@ -355,8 +363,6 @@ class TextEnv(AECEnv[str, str, str]):
             self.infos[agent] = {**info, "reward_components": total}
         for agent, error in outcome.errors.items():
             self.infos[agent] = {**self.infos[agent], "error": error}
-        if outcome.done:
-            self.terminations = dict.fromkeys(self.agents, True)
 
     def _weighted_team_rewards(self, outcome: Outcome) -> dict[str, float]:
         """The team reward components, weighted.
@@ -376,6 +382,10 @@ class TextEnv(AECEnv[str, str, str]):
             if name in local_names:
                 raise ValueError(f"{self} pays {name!r} both as a team part and as an agent's own")
         return {name: self.team_weight * value for name, value in team.items()}
+
+    def _select_acting(self) -> None:
+        self._acting = self.acting(self.episode)
+        self._select(self._acting[0])
 
     def _select(self, agent: str) -> None:
         self.agent_selection = agent

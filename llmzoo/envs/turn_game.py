@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from llmzoo.envs.argument_checks import check_choice
-from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, TextEnv
+from llmzoo.envs.base import MAX_ACTION_CHARS, Outcome, State, TextEnv
 from llmzoo.envs.moves import MoveNames, UnreadableError
 from llmzoo.envs.tasks import check_split
 from llmzoo.errors import ConfigError
@@ -31,11 +31,11 @@ def episode_seed(seed: int, split: str) -> int:
     return seed if split == "all" else 2 * seed + (split == "test")
 
 
-class TurnGame(TextEnv):
+class TurnGame(TextEnv[State]):
     """A game whose rules decide who acts next.
 
-    A subclass supplies :meth:`start`, :meth:`play`, :meth:`deciding` and :meth:`observation`. The reward components
-    are local, and ``game`` is what the game itself pays.
+    A subclass supplies :meth:`start`, ``acting``, ``apply`` and ``observation``. The reward components are local,
+    and ``game`` is what the game itself pays.
 
     max_turns: answers in all, after which the episode is truncated.
     """
@@ -62,20 +62,16 @@ class TurnGame(TextEnv):
         self.split = check_split(split)
         self.prompt_style = prompt
 
-    def start(self, seed: int) -> None:
-        """Set ``self.episode`` to the start of the game of this seed."""
+    def start(self, seed: int) -> State:
+        """The state at the start of the game of this seed."""
         raise NotImplementedError
 
-    def agents_to_act(self) -> list[str]:
+    def acting(self, state: State) -> tuple[str, ...]:
         raise NotImplementedError
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> State:
         number = rng.randrange(_SEEDS) if task is None else int(task)
-        self.start(episode_seed(number, self.split))
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        super().reset(seed, options)
-        self._select(self.agents_to_act()[0])
+        return self.start(episode_seed(number, self.split))
 
     def task_info(self) -> Mapping[str, Any]:
         return {
@@ -84,32 +80,25 @@ class TurnGame(TextEnv):
             "tasks": None,
         }
 
-    def step(self, action: str | None) -> None:
-        agent = self.agent_selection
-        if not self._begin_step(agent, action):
-            return
-        assert action is not None
-        outcome: Outcome = self.play(agent, action)
-        self._apply_outcome(outcome)
-        self._accumulate_rewards()
-        self.turn += 1
-        ended = outcome.done
-        if not ended and self.turn >= self.max_turns:
-            ended = True
-            self.truncations = dict.fromkeys(self.agents, True)
-        if ended:
-            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
-        else:
-            self._select(self.agents_to_act()[0])
-        if self.render_mode == "human":
-            self.render()
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveState:
+    """What the state of a :class:`MoveGame` has.
+
+    misses: the wrong answers of the player in this turn. forfeited: whether they ended the game.
+    """
+
+    misses: int = 0
+    forfeited: bool = False
 
 
-class MoveGame(TurnGame):
+MoveStateT = TypeVar("MoveStateT", bound=MoveState)
+
+
+class MoveGame(TurnGame[MoveStateT]):
     """A game in which a turn is one legal move, named in free text.
 
-    A subclass supplies :meth:`choices` and :meth:`move`. ``self.episode`` is a dataclass with the fields
-    ``misses``, the wrong answers of the player in this turn, and ``forfeited``.
+    A subclass supplies ``start``, ``acting``, ``observation``, :meth:`choices` and :meth:`move`.
 
     tries: answers that a player has for one turn; after that many wrong ones it forfeits.
     illegal_penalty: what a wrong answer costs. Nothing is played in its place.
@@ -137,31 +126,32 @@ class MoveGame(TurnGame):
         self.tries = tries
         self._penalties = (illegal_penalty, forfeit_penalty)
 
-    def choices(self, agent: str) -> MoveNames:
+    def choices(self, state: MoveStateT, agent: str) -> MoveNames:
         """The legal moves of the agent whose turn it is."""
         raise NotImplementedError
 
-    def move(self, agent: str, number: int) -> Outcome:
-        """Play ``choices(agent).names[number]``."""
+    def move(self, state: MoveStateT, agent: str, number: int) -> tuple[MoveStateT, Outcome]:
+        """Play ``choices(state, agent).names[number]``."""
         raise NotImplementedError
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(
+        self, state: MoveStateT, actions: Mapping[str, str]
+    ) -> tuple[MoveStateT, Outcome]:
+        ((agent, text),) = actions.items()
         try:
             if len(text) > MAX_ACTION_CHARS:
                 raise UnreadableError(f"it is longer than {MAX_ACTION_CHARS} characters")
-            number = self.choices(agent).read(text)
+            number = self.choices(state, agent).read(text)
         except UnreadableError as error:
-            return self._reject_move(agent, str(error))
-        if self.episode.misses:
-            self.episode = replace(self.episode, misses=0)
-        return self.move(agent, number)
+            return self._reject_move(state, agent, str(error))
+        return self.move(replace(state, misses=0) if state.misses else state, agent, number)
 
-    def refusal(self, agent: str) -> str:
+    def refusal(self, state: MoveStateT, agent: str) -> str:
         """What the agent is told of its last answer; "" if it was no wrong one."""
         error = self.infos[agent]["error"] if agent in self.infos else None
-        if error is None or not self.episode.misses:
+        if error is None or not state.misses:
             return ""
-        left = self.tries - self.episode.misses
+        left = self.tries - state.misses
         return f"Your answer was refused: {error}. Tries left: {left}"
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
@@ -169,16 +159,18 @@ class MoveGame(TurnGame):
 
     def random_move(self, agent: str, rng: random.Random) -> str:
         """A legal move, drawn uniformly."""
-        return self.format_move(rng.choice(self.choices(agent).names))
+        return self.format_move(rng.choice(self.choices(self.episode, agent).names))
 
     def format_move(self, move: str) -> str:
         """An answer that names a move, in the form that the prompt asks for."""
         return move if self.prompt_style == "terse" else f"Move: {move}"
 
-    def _reject_move(self, agent: str, error: str) -> Outcome:
+    def _reject_move(
+        self, state: MoveStateT, agent: str, error: str
+    ) -> tuple[MoveStateT, Outcome]:
         illegal, forfeit = self._penalties
-        misses = self.episode.misses + 1
+        misses = state.misses + 1
         over = misses == self.tries
-        self.episode = replace(self.episode, misses=misses, forfeited=over)
-        parts = {"illegal": -illegal, **({"forfeit": -forfeit} if over else {})}
-        return Outcome(local={agent: parts}, errors={agent: error}, done=over)
+        components = {"illegal": -illegal, **({"forfeit": -forfeit} if over else {})}
+        rejected = replace(state, misses=misses, forfeited=over)
+        return rejected, Outcome(local={agent: components}, errors={agent: error}, done=over)

@@ -171,7 +171,7 @@ class RecordedEpisode:
         return policy_call
 
     def _record(self, result: Any) -> Episode:
-        outcome, declared_success = parse_outcome(0.0 if result is None else result, self.agents)
+        outcome = parse_outcome(0.0 if result is None else result, self.agents)
         outcome = add_earlier_rewards(outcome, self._rewards)
         assert isinstance(outcome.team, float)
         team = outcome.team
@@ -191,7 +191,7 @@ class RecordedEpisode:
             decisions=tuple(decisions),
             terminated=result is not None,
             truncated=result is None,
-            success=reached_threshold if declared_success is None else declared_success,
+            success=reached_threshold if outcome.success is None else outcome.success,
             totals=totals,
             info={"task_name": self.id, "rewarded": result is not None},
         )

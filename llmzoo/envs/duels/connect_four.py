@@ -171,7 +171,7 @@ class raw_env(Duel[Columns]):
     rules = ConnectFour()
 
     def advice(self, player: int, rng: random.Random) -> str:
-        state = self.episode.state
+        state = self.episode.position
         worth = {
             move: -_search(_drop_disc(state, int(move) - 1), DEPTH - 1, -10.0, 10.0)
             for move in self.rules.moves(state)

@@ -14,27 +14,22 @@ from llmzoo.envs.drawing import Board
 from llmzoo.envs.duels.rules import GameRules, S
 from llmzoo.envs.moves import MoveNames
 from llmzoo.envs.tasks import content_id
-from llmzoo.envs.turn_game import MoveGame
+from llmzoo.envs.turn_game import MoveGame, MoveState
 
 PLAYERS = ["player_0", "player_1"]
 MAX_TURNS = 400  # of any game here; none takes as long
 
 
 @dataclass(frozen=True, slots=True)
-class DuelState(Generic[S]):
-    """The state of an episode.
-
-    draws: how often chance has moved. misses: wrong answers of the player in this turn.
-    """
+class DuelState(MoveState, Generic[S]):
+    """The state of an episode: the seed of its chance, where the game stands, and how often chance has moved."""
 
     seed: int
-    state: S
+    position: S
     draws: int = 0
-    misses: int = 0
-    forfeited: bool = False
 
 
-class Duel(MoveGame, Generic[S]):
+class Duel(MoveGame[DuelState[S]], Generic[S]):
     """A game of two players by its :class:`Rules`.
 
     A subclass supplies ``rules`` and, for a scripted expert, :meth:`advice`.
@@ -69,7 +64,6 @@ class Duel(MoveGame, Generic[S]):
             self.metadata |= {"team_components": ["game"], "team_and_local": True}
         else:
             self.metadata["sides"] = [[agent] for agent in self.possible_agents]
-        self.episode: DuelState[S]
 
     # What a game may supply
 
@@ -79,30 +73,29 @@ class Duel(MoveGame, Generic[S]):
 
     # The game
 
-    def start(self, seed: int) -> None:
-        self.episode = self._resolve_chance(DuelState(seed, self.rules.start()))
+    def start(self, seed: int) -> DuelState[S]:
+        return self._resolve_chance(DuelState(seed, self.rules.start()))
 
-    def agents_to_act(self) -> list[str]:
-        player = _current_player(self.rules, self.episode.state)
-        return [] if player is None else [PLAYERS[player]]
+    def acting(self, state: DuelState[S]) -> tuple[str, ...]:
+        player = _current_player(self.rules, state.position)
+        return () if player is None else (PLAYERS[player],)
 
-    def choices(self, agent: str) -> MoveNames:
-        return _legal_moves(self.rules, self.episode.state)
+    def choices(self, state: DuelState[S], agent: str) -> MoveNames:
+        return _legal_moves(self.rules, state.position)
 
-    def move(self, agent: str, number: int) -> Outcome:
-        moved = self.rules.after(self.episode.state, self.choices(agent).names[number])
-        playing = self.episode
-        self.episode = self._resolve_chance(DuelState(playing.seed, moved, playing.draws))
-        state = self.episode.state
-        if _current_player(self.rules, state) is not None:
-            return Outcome()
-        paid = self.rules.returns(state)
+    def move(
+        self, state: DuelState[S], agent: str, number: int
+    ) -> tuple[DuelState[S], Outcome]:
+        moved = self.rules.after(state.position, self.choices(state, agent).names[number])
+        state = self._resolve_chance(DuelState(state.seed, moved, state.draws))
+        if _current_player(self.rules, state.position) is not None:
+            return state, Outcome()
+        paid = self.rules.returns(state.position)
         if self.rules.is_common_payoff:
-            self.success = paid[0] >= self.rules.most
-            return Outcome(team={"game": paid[0]}, done=True)
-        self.success = paid[0] > paid[1]
-        parts = {a: {"game": p} for a, p in zip(PLAYERS, paid, strict=True)}
-        return Outcome(local=parts, done=True)
+            best = paid[0] >= self.rules.most
+            return state, Outcome(team={"game": paid[0]}, done=True, success=best)
+        local = {a: {"game": p} for a, p in zip(PLAYERS, paid, strict=True)}
+        return state, Outcome(local=local, done=True, success=paid[0] > paid[1])
 
     def task_info(self) -> Mapping[str, Any]:
         content = content_id(f"{self.metadata['name']} {self.episode.seed}")
@@ -123,7 +116,7 @@ class Duel(MoveGame, Generic[S]):
     def _outcomes(self) -> tuple[str, str]:
         if self.episode.forfeited:
             return "lost", "lost"
-        first, second = self.rules.returns(self.episode.state)
+        first, second = self.rules.returns(self.episode.position)
         if first == second:
             return "drawn", "drawn"
         return ("won", "lost") if first > second else ("lost", "won")
@@ -133,44 +126,43 @@ class Duel(MoveGame, Generic[S]):
         game = copy.copy(self)
         game.reset(seed=seed)
         game.episode = DuelState(seed, state)
-        game._select(game.agents_to_act()[0])
+        game._select_acting()
         return game
 
     # What a player reads
 
-    def observation(self, agent: str) -> str:
-        state, number = self.episode.state, PLAYERS.index(agent)
-        over = self.episode.forfeited or _current_player(self.rules, state) is None
+    def observation(self, state: DuelState[S], agent: str) -> str:
+        playing, number, rules = state.position, PLAYERS.index(agent), self.rules
+        over = state.forfeited or _current_player(rules, playing) is None
         if self.prompt_style == "terse":
-            return self._brief(agent, over)
-        rules = self.rules
+            return self._brief(state, agent, over)
         lines = [
             f"You are {agent} in {rules.name}.",
             rules.words(),
-            rules.information_text(state, number),
+            rules.information_text(playing, number),
         ]
         if over:
             return "\n\n".join([*lines, "The game is over."])
-        if number != _current_player(rules, state):
+        if number != _current_player(rules, playing):
             return "\n\n".join([*lines, f"It is the turn of {PLAYERS[1 - number]}."])
-        names = self.choices(agent).names
-        lines += [f"Legal moves: {', '.join(names)}", self.refusal(agent)]
+        names = self.choices(state, agent).names
+        lines += [f"Legal moves: {', '.join(names)}", self.refusal(state, agent)]
         lines += ['End your answer with a line "Move: " and one of them.']
         return "\n\n".join(line for line in lines if line)
 
-    def _brief(self, agent: str, over: bool) -> str:
-        state, number = self.episode.state, PLAYERS.index(agent)
-        seen = f"{self.rules.short} {number} {self.rules.terse_information_text(state, number)}"
-        if over or number != _current_player(self.rules, state):
+    def _brief(self, state: DuelState[S], agent: str, over: bool) -> str:
+        playing, number = state.position, PLAYERS.index(agent)
+        seen = f"{self.rules.short} {number} {self.rules.terse_information_text(playing, number)}"
+        if over or number != _current_player(self.rules, playing):
             return f"{seen}\n{'over' if over else 'wait'}"
-        listed = "" if self.rules.has_visible_moves else f"\n{' '.join(self.choices(agent).names)}"
-        refused = "\nrefused" if self.episode.misses else ""
+        listed = "" if self.rules.has_visible_moves else f"\n{' '.join(self.choices(state, agent).names)}"
+        refused = "\nrefused" if state.misses else ""
         return f"{seen}{listed}{refused}\nmove "
 
     # For people and scripts
 
     def board(self) -> str:
-        state = self.episode.state
+        state = self.episode.position
         drawn = self.rules.board(state)
         if drawn is not None:
             return drawn.text()
@@ -179,11 +171,11 @@ class Duel(MoveGame, Generic[S]):
         )
 
     def picture(self) -> Board | None:
-        return self.rules.board(self.episode.state)
+        return self.rules.board(self.episode.position)
 
     def expert(self, agent: str) -> str:
         playing = self.episode
-        seen = self.rules.terse_information_text(playing.state, PLAYERS.index(agent))
+        seen = self.rules.terse_information_text(playing.position, PLAYERS.index(agent))
         rng = random.Random(f"{playing.seed}/{playing.draws}/{seen}/expert")
         return self.format_move(self.advice(PLAYERS.index(agent), rng))
 
@@ -197,10 +189,10 @@ class Duel(MoveGame, Generic[S]):
         A draw depends on the episode's seed and on the number of draws before it, so a copy of an
         episode draws what the episode draws.
         """
-        while outcomes := _chance_outcomes(self.rules, playing.state):
+        while outcomes := _chance_outcomes(self.rules, playing.position):
             chances, states = zip(*outcomes, strict=True)
             drawn = random.Random(f"{playing.seed}/{playing.draws}").choices(states, chances)[0]
-            playing = replace(playing, state=drawn, draws=playing.draws + 1)
+            playing = replace(playing, position=drawn, draws=playing.draws + 1)
         return playing
 
 

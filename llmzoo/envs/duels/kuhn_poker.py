@@ -114,7 +114,7 @@ class raw_env(Duel[KuhnState]):
 
     def advice(self, player: int, rng: random.Random) -> str:
         """A move of the equilibrium in which player 0 bets a jack with probability 1/3."""
-        card, moves = self.episode.state.cards[player], self.episode.state.moves
+        card, moves = self.episode.position.cards[player], self.episode.position.moves
         if moves[-1:] == ("bet",):
             # player 0 calls after its own check, player 1 after a bet at once
             call = {"J": 0.0, "Q": 1 / 3 if player else 2 / 3, "K": 1.0}[card]

@@ -157,7 +157,7 @@ class raw_env(Duel[LeducState]):
     forfeit = 13.0
 
     def advice(self, player: int, rng: random.Random) -> str:
-        state = self.episode.state
+        state = self.episode.position
         moves = self.rules.moves(state)
         return rng.choices(
             moves, _solve_strategy()(self.rules.terse_information_text(state, player), moves)

@@ -143,7 +143,7 @@ class raw_env(Duel[LiarsDiceState]):
         )
 
     def advice(self, player: int, rng: random.Random) -> str:
-        state = self.episode.state
+        state = self.episode.position
         moves = self.rules.moves(state)
         strategy = _solve_strategy(self.faces)
         return rng.choices(

@@ -119,7 +119,7 @@ class raw_env(Duel[str]):
     rules = TicTacToe()
 
     def advice(self, player: int, rng: random.Random) -> str:
-        return rng.choice(best_moves(self.rules, self.episode.state))
+        return rng.choice(best_moves(self.rules, self.episode.position))
 
 
 env, parallel_env = make_env_fns(raw_env)

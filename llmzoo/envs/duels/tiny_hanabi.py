@@ -121,7 +121,7 @@ class raw_env(Duel[TinyHanabiState]):
     rules = TinyHanabi()
 
     def advice(self, player: int, rng: random.Random) -> str:
-        state = self.episode.state
+        state = self.episode.position
         own_card = int(state.cards[player])
         if player == 0:
             return "c" if own_card == 1 else "a"

@@ -99,12 +99,13 @@ def from_program(
 
 @dataclass(frozen=True, slots=True)
 class ProgramEpisode:
-    """An episode so far: what was asked together and answered, and what is asked now."""
+    """An episode so far: what was asked together and answered, what is asked now, and what the team was paid."""
 
     row: TaskRow
     seed: int
     rounds: tuple[tuple[tuple[ProgramCall, ...], tuple[str, ...]], ...] = ()
     calls: tuple[ProgramCall, ...] = ()
+    team_paid: float = 0.0
 
     def last_call(self, agent: str) -> ProgramCall | None:
         """The latest call of an agent."""
@@ -131,7 +132,7 @@ class _SharedRun:
             self._running.close()
 
 
-class ProgramEnv(TextEnv):
+class ProgramEnv(TextEnv[ProgramEpisode]):
     """The environment of :func:`from_program`."""
 
     def __init__(
@@ -175,9 +176,8 @@ class ProgramEnv(TextEnv):
         self._expert = expert
         self._noisy_expert = noisy_expert
         self._live = _SharedRun(None)
-        self._team_paid = 0.0
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ProgramEpisode:
         self.close()
         row = self.tasks.sample(rng) if task is None else self.tasks[task]
         episode = ProgramEpisode(row, rng.getrandbits(48))
@@ -187,24 +187,20 @@ class ProgramEnv(TextEnv):
             if not calls:
                 why = "returned without a call" if running.error is None else _why(running.error)
                 raise ProgramError(f"the program {why}, on task {row.text:.200}") from running.error
-            self.episode = replace(episode, calls=_check(calls))
+            episode = replace(episode, calls=_check(calls))
         self._live = _SharedRun(running)
-        self._team_paid = 0.0
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        super().reset(seed, options)
-        self._select(self.episode.calls[0].agent)
+        return episode
 
     def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.episode.row.text, self.episode.row)
 
-    def observation(self, agent: str) -> Observation:
+    def observation(self, state: ProgramEpisode, agent: str) -> Observation:
         """What an agent is asked, or was asked last; empty if the program has not called it yet."""
-        call = self.episode.last_call(agent)
+        call = state.last_call(agent)
         return Observation("") if call is None else call.observation()
 
     def observe(self, agent: str) -> Observation:
-        return self.observation(agent)
+        return self.observation(self.episode, agent)
 
     def expert(self, agent: str) -> str:
         if self._expert is None:
@@ -222,28 +218,8 @@ class ProgramEnv(TextEnv):
         call = self.episode.last_call(agent)
         return copy.deepcopy(self.episode.row.columns), agent, () if call is None else call.messages
 
-    def agents_to_act(self) -> list[str]:
-        return [call.agent for call in self.episode.calls if call.agent not in self._answers]
-
-    def step(self, action: str | None) -> None:
-        agent = self.agent_selection
-        if not self._begin_step(agent, action):
-            return
-        assert action is not None
-        if len(action) > MAX_ACTION_CHARS:
-            error = f"malformed: longer than {MAX_ACTION_CHARS} characters"
-            self.infos[agent] = {**self.infos[agent], "error": error}
-            action = ""
-        self._answers[agent] = action
-        if not self.agents_to_act():
-            self._play_round()
-        self._accumulate_rewards()
-        if True in self.terminations.values() or True in self.truncations.values():
-            self.infos = {a: {**info, **self.final_info(a)} for a, info in self.infos.items()}
-        else:
-            self._select(self.agents_to_act()[0])
-        if self.render_mode == "human":
-            self.render()
+    def acting(self, state: ProgramEpisode) -> tuple[str, ...]:
+        return tuple(call.agent for call in state.calls)
 
     def fork(self) -> ProgramEnv:
         if not self._replayable:
@@ -262,42 +238,52 @@ class ProgramEnv(TextEnv):
             running.close()
             running.join(_JOIN_SECONDS)
 
-    def _play_round(self) -> None:
-        """Give the program the answers of the round, and let it run to its next calls or its end."""
-        played: ProgramEpisode = self.episode
-        texts = tuple(self._answers[call.agent] for call in played.calls)
-        self._answers = {}
-        running = self._live.take() or self._replay(played)
+    def apply(
+        self, state: ProgramEpisode, actions: Mapping[str, str]
+    ) -> tuple[ProgramEpisode, Outcome]:
+        """Give the program the answers to its calls, and let it run to its next calls or its end."""
+        errors = {
+            agent: f"malformed: longer than {MAX_ACTION_CHARS} characters"
+            for agent, text in actions.items()
+            if len(text) > MAX_ACTION_CHARS
+        }
+        texts = tuple(
+            "" if call.agent in errors else actions[call.agent] for call in state.calls
+        )
+        running = self._live.take() or self._replay(state)
         with _close_on_error(running):
             running.answer(texts)
             calls = running.calls()
-            rounds = (*played.rounds, (played.calls, texts))
-            outcome, reported_success = (Outcome(), None) if calls else self._final_outcome(running)
+            outcome = Outcome() if calls else self._final_outcome(state, running)
             outcome = add_earlier_rewards(outcome, running.take_rewards())
-            self.episode = replace(played, rounds=rounds, calls=_check(calls))
+            team = outcome.team
+            state = replace(
+                state,
+                rounds=(*state.rounds, (state.calls, texts)),
+                calls=_check(calls),
+                team_paid=state.team_paid
+                + (sum(team.values()) if isinstance(team, Mapping) else team),
+            )
         self._live = _SharedRun(running)
-        self._apply_outcome(outcome)
-        team = outcome.team
-        self._team_paid += sum(team.values()) if isinstance(team, Mapping) else team
-        self.turn += 1
-        if not outcome.done and self.turn >= self.max_turns:
-            self.truncations = dict.fromkeys(self.agents, True)
+        truncated = not outcome.done and self.turn + 1 >= self.max_turns
+        if truncated:
             self.close()
-        if outcome.done or True in self.truncations.values():
-            enough = self._team_paid >= self._success_at - _ROUNDING
-            self.success = enough if reported_success is None else reported_success
+        if (outcome.done or truncated) and outcome.success is None:
+            enough = state.team_paid >= self._success_at - _ROUNDING
+            outcome = outcome._replace(success=enough)
+        return state, outcome._replace(errors={**errors, **outcome.errors})
 
-    def _final_outcome(self, running: ProgramRun) -> tuple[Outcome, bool | None]:
-        """How the episode ends, and whether the program called it a success; None if it did not say."""
+    def _final_outcome(self, state: ProgramEpisode, running: ProgramRun) -> Outcome:
+        """How the episode ends; its success is None if the program did not say."""
         if running.error is None:
             return parse_outcome(running.result, self.possible_agents)
         if self._on_error == "raise" or not isinstance(running.error, Exception):
             raise ProgramError(
-                f"the program {_why(running.error)}, on task {self.episode.row.text:.200}; "
+                f"the program {_why(running.error)}, on task {state.row.text:.200}; "
                 "on_error='end' ends the episode instead"
             ) from running.error
         errors = dict.fromkeys(self.agents, f"error: {_why(running.error)}")
-        return Outcome(done=True, errors=errors), False
+        return Outcome(done=True, errors=errors, success=False)
 
     def _start_program(self, episode: ProgramEpisode) -> ProgramRun:
         task = copy.deepcopy(dict(episode.row.columns))

@@ -16,14 +16,14 @@ PART = "reward"  # the part of an agent that is paid a number
 Shares = dict[str, dict[str, float]]  # of each agent, by part
 
 
-def parse_outcome(result: Any, agents: Sequence[str]) -> tuple[Outcome, bool | None]:
-    """The rewards and the success that a program returned; None where it does not say.
+def parse_outcome(result: Any, agents: Sequence[str]) -> Outcome:
+    """The end of an episode by what a program returned; its ``success`` is None where it does not say.
 
     A number is paid to all agents, a mapping from agents to numbers (or to named parts) to each of
     them, an :class:`Outcome` as it says. ``(reward, success)`` says both. Raises :class:`ProgramError`
     for anything else.
     """
-    success = None
+    success: bool | None = None
     if isinstance(result, tuple) and not isinstance(result, Outcome):
         if len(result) != 2 or not isinstance(result[1], bool):
             raise ProgramError(
@@ -33,11 +33,12 @@ def parse_outcome(result: Any, agents: Sequence[str]) -> tuple[Outcome, bool | N
     elif isinstance(result, bool):
         success = result
     if isinstance(result, Outcome):
-        return result._replace(local=_shares(result.local, agents), done=True), success
+        said = result.success if success is None else success
+        return result._replace(local=_shares(result.local, agents), done=True, success=said)
     paid = parse_agent_rewards(result, agents)
     if isinstance(paid, dict):
-        return Outcome(local=paid, done=True), success
-    return Outcome(team=paid, done=True), success
+        return Outcome(local=paid, done=True, success=success)
+    return Outcome(team=paid, done=True, success=success)
 
 
 def parse_agent_rewards(reward: Any, agents: Sequence[str]) -> float | Shares:

@@ -114,7 +114,7 @@ def _trip(env: TextEnv, role: str) -> Answers:
 def _duels(env: TextEnv, role: str, prompt: str) -> Answers:
     if env.metadata["name"] == "negotiation_v0":
         return "Offer: 1 book", "Accept"
-    names = env.rules.moves(env.episode.state)
+    names = env.rules.moves(env.episode.position)
     return f"Move: {names[0]}", "Move: none"
 
 

@@ -150,13 +150,13 @@ def test_chance_is_that_of_the_seed_and_deals_are_even():
     deals = []
     for seed in range(600):
         env.reset(seed=seed)
-        deals.append(env.episode.state.cards)
+        deals.append(env.episode.position.cards)
     assert {deal: deals.count(deal) for deal in set(deals)}.keys() == {
         a + b for a in "JQK" for b in "JQK" if a != b
     }
     assert min(deals.count(deal) for deal in set(deals)) > 70
     env.reset(seed=5)
-    assert env.episode.state.cards == deals[5]
+    assert env.episode.position.cards == deals[5]
 
 
 def test_hanabis_convention_is_paid_to_both():
@@ -174,7 +174,7 @@ def test_answers_have_one_reading(text, read):
     env = llmzoo.make("kuhn_poker_v0").unwrapped
     env.reset(seed=0)
     env.step(text)
-    assert env.episode.state.moves == (() if read is None else (read,))
+    assert env.episode.position.moves == (() if read is None else (read,))
 
 
 EPISODES = {

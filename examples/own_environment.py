@@ -20,26 +20,27 @@ class HigherLower(TextEnv):
 
     def reset_task(self, rng, task):
         secret = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = (secret, ())  # the number, and (guess, hint) of each round
+        return secret, ()  # the number, and (guess, hint) of each round
 
-    def observation(self, agent):
-        secret, rounds = self.episode
+    def observation(self, state, agent):
+        secret, rounds = state
         so_far = ", ".join(f"{guess}: {hint}" for guess, hint in rounds) or "none"
         if agent == "guesser_0":
             return f"Guess a number from 1 to 31. Guesses so far: {so_far}. Your guess:"
         return f"The number is {secret}. Guesses: {so_far}. Answer the last: higher or lower."
 
-    def play(self, agent, text):
-        (secret, rounds), word = self.episode, text.strip()
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        (secret, rounds), word = state, text.strip()
         if agent == "guesser_0":
             readable = word in map(str, range(1, 32))
-            self.episode = (secret, (*rounds, (word if readable else "0", "no hint")))
-            self.success = word == str(secret)
+            state = (secret, (*rounds, (word if readable else "0", "no hint")))
+            solved = word == str(secret)
             errors = {} if readable else {agent: "no number from 1 to 31"}
-            return Outcome(team=float(self.success), done=self.success, errors=errors)
+            return state, Outcome(float(solved), done=solved, errors=errors, success=solved)
         known = word in ("higher", "lower")
-        self.episode = (secret, (*rounds[:-1], (rounds[-1][0], word if known else "no hint")))
-        return Outcome(errors={} if known else {agent: "not higher or lower"})
+        state = (secret, (*rounds[:-1], (rounds[-1][0], word if known else "no hint")))
+        return state, Outcome(errors={} if known else {agent: "not higher or lower"})
 
     def expert(self, agent):
         secret, rounds = self.episode

@@ -17,18 +17,19 @@ class Adder(TextEnv):
         super().__init__(["a_0", "b_1"], max_turns=max_turns, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
-        return f"{agent} {self.turn} {' '.join(map(str, self.episode))}"
+    def observation(self, state, agent):
+        return f"{agent} {self.turn} {' '.join(map(str, state))}"
 
-    def play(self, agent, text):
-        self.episode = (*self.episode, float(text))
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        state = (*state, float(text))
         last = agent == "b_1" and self.turn + 1 == self.max_turns
-        self.success = last and sum(self.episode) >= 3
-        return Outcome(
-            team=sum(self.episode) / 10 if last else 0.0,
+        return state, Outcome(
+            team=sum(state) / 10 if last else 0.0,
             local={agent: {"number": float(text)}},
+            success=last and sum(state) >= 3,
         )
 
 
@@ -41,15 +42,14 @@ class Matcher(TextEnv):
         super().__init__(["a_0", "b_1"], simultaneous=True, max_turns=max_turns, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return f"{agent} {self.turn}"
 
-    def play_together(self, texts):
-        a, b = float(texts["a_0"]), float(texts["b_1"])
-        self.episode = (*self.episode, (a, b))
-        return Outcome(team=a * b, local={"a_0": {"own": a}, "b_1": {"own": b}})
+    def apply(self, state, actions):
+        a, b = float(actions["a_0"]), float(actions["b_1"])
+        return (*state, (a, b)), Outcome(team=a * b, local={"a_0": {"own": a}, "b_1": {"own": b}})
 
 
 class Parity(TextEnv):
@@ -64,14 +64,15 @@ class Parity(TextEnv):
         super().__init__(["writer_0"], max_turns=1, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = rng.choice("UD")
+        return rng.choice("UD")
 
-    def observation(self, agent):
-        return self.episode
+    def observation(self, state, agent):
+        return state
 
-    def play(self, agent, text):
-        self.success = text != "" and ord(text[0]) % 2 == "UD".index(self.episode)
-        return Outcome(team=float(self.success), done=True)
+    def apply(self, state, actions):
+        (text,) = actions.values()
+        right = text != "" and ord(text[0]) % 2 == "UD".index(state)
+        return state, Outcome(team=float(right), done=True, success=right)
 
 
 class Parities(TextEnv):
@@ -88,20 +89,17 @@ class Parities(TextEnv):
         super().__init__(agents, simultaneous=num_agents > 1, max_turns=1, **kwargs)
 
     def reset_task(self, rng, task):
-        self.episode = {agent: rng.choice("UD") for agent in self.possible_agents}
+        return {agent: rng.choice("UD") for agent in self.possible_agents}
 
-    def observation(self, agent):
-        return self.episode[agent]
+    def observation(self, state, agent):
+        return state[agent]
 
-    def right(self, agent, text):
-        return text != "" and ord(text[0]) % 2 == "UD".index(self.episode[agent])
-
-    def play(self, agent, text):
-        return self.play_together({agent: text})
-
-    def play_together(self, texts):
-        self.success = all(self.right(agent, text) for agent, text in texts.items())
-        return Outcome(team=float(self.success), done=True)
+    def apply(self, state, actions):
+        right = all(
+            text != "" and ord(text[0]) % 2 == "UD".index(state[agent])
+            for agent, text in actions.items()
+        )
+        return state, Outcome(team=float(right), done=True, success=right)
 
     def expert(self, agent):
         return "pq"["UD".index(self.episode[agent])]
@@ -124,26 +122,24 @@ class Quiz(TextEnv):
         self.pays_team, self.tells = team, tells
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
-        shown = self.episode[-1:] if self.tells else self.episode[:1]
+    def observation(self, state, agent):
+        shown = state[-1:] if self.tells else state[:1]
         return f"{agent} {self.turn} {' '.join(map(str, shown))}"
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
         number = float(text)
         if agent == "asker_0":
-            self.episode = (number,)
-            return Outcome()
-        self.episode = (*self.episode, number)
+            return (number,), Outcome()
+        state = (*state, number)
+        last = len(state) == 4
         local = {"solver_1": {"number": number}}
-        if len(self.episode) == 4:
-            local["asker_0"] = {"sum": self.episode[0] * sum(self.episode[1:])}
-            self.success = True
-        return Outcome(team=number if self.pays_team else 0.0, local=local)
-
-    def keeps_turn(self, agent):
-        return agent == "solver_1" and len(self.episode) < 4
+        if last:
+            local["asker_0"] = {"sum": state[0] * sum(state[1:])}
+        team = number if self.pays_team else 0.0
+        return state, Outcome(team, local, success=last or None, keeps_turn=not last)
 
 
 class Mixed(TextEnv):
@@ -163,16 +159,17 @@ class Mixed(TextEnv):
 
     def reset_task(self, rng, task):
         number = rng.randrange(len(self.numbers)) if task is None else task % len(self.numbers)
-        self.episode = 0 if self.ignores else self.numbers[number]
+        return 0 if self.ignores else self.numbers[number]
 
     def task_info(self):
         return {"split": "train", "tasks": len(self.numbers), "task_id": str(self.episode)}
 
-    def observation(self, agent):
-        return self.tasks[self.episode]
+    def observation(self, state, agent):
+        return self.tasks[state]
 
-    def play(self, agent, text):
-        letter = self.tasks[self.episode]
+    def apply(self, state, actions):
+        (text,) = actions.values()
+        letter = self.tasks[state]
         right = text != "" and ord(text[0]) % 2 == "UD".find(letter)
-        self.success = letter == "L" or (letter in "UD" and right)
-        return Outcome(team=float(self.success), done=True)
+        success = letter == "L" or (letter in "UD" and right)
+        return state, Outcome(team=float(success), done=True, success=success)

@@ -69,22 +69,16 @@ class Words(TextEnv):
         super().__init__(agents, simultaneous=size.agents > 1, max_turns=size.turns)
         self._size = size
 
-    def reset_task(self, rng: random.Random, task: int | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> str:
         words = [f"w{rng.randrange(VOCABULARY)}" for _ in range(self._size.prompt - 1)]
-        self.episode = (" ".join(words), 0)
+        return " ".join(words)
 
-    def observation(self, agent: str) -> str:
-        text, turn = self.episode
-        return f"w{turn} {text}"
+    def observation(self, state: str, agent: str) -> str:
+        return f"w{self.turn} {state}"
 
-    def play(self, agent: str, text: str) -> Outcome:
-        return self.play_together({agent: text})
-
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        text, turn = self.episode
-        self.episode = (text, turn + 1)
-        paid = zlib.crc32("\n".join(texts.values()).encode()) / 2**32
-        return Outcome(team=paid, done=turn + 1 == self._size.turns)
+    def apply(self, state: str, actions: Mapping[str, str]) -> tuple[str, Outcome]:
+        paid = zlib.crc32("\n".join(actions.values()).encode()) / 2**32
+        return state, Outcome(team=paid, done=self.turn + 1 == self._size.turns)
 
 
 class Bench:

@@ -57,7 +57,7 @@ def groups_of(policy: TransformersPolicy) -> list[Group]:
                 agent=agent,
                 turn=0,
                 key=(0, 0, agent),
-                prompt_ids=policy.encode(game.with_state(node.state).observation(agent), agent),
+                prompt_ids=policy.encode(game.with_state(node.state).observe(agent), agent),
                 completions=tuple(Completion(text="", ids=tuple(ids)) for ids in written),
                 returns=(0.0,) * len(written),
             )

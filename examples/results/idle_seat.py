@@ -49,22 +49,22 @@ class IdleSeat(TextEnv):
         super().__init__(list(TABLES), simultaneous=True, render_mode=render_mode)
         self.share, self.split = share, split
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> Letters:
         if task is not None:
             rng = random.Random(f"idle_seat/{self.split}/{task}")
-        self.episode = draw(rng, self.share)
+        return draw(rng, self.share)
 
     def task_info(self) -> Mapping[str, Any]:
         told = tuple(self.episode.seen.values()), len(self.episode.counting)
         return {"source": "rules", "split": self.split, "tasks": None, "task_id": str(told)}
 
-    def observation(self, agent: str) -> str:
-        role = "counts" if agent in self.episode.counting else "idle"
-        return f"{agent[-1]} {SEEN[self.episode.seen[agent]]} {role}\n"
+    def observation(self, state: Letters, agent: str) -> str:
+        role = "counts" if agent in state.counting else "idle"
+        return f"{agent[-1]} {SEEN[state.seen[agent]]} {role}\n"
 
     def expert(self, agent: str) -> str:
         return WRITTEN[TABLES[agent][self.episode.seen[agent]]]
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        self.success = all(texts[a].strip() == self.expert(a) for a in self.episode.counting)
-        return Outcome(team=float(self.success), done=True)
+    def apply(self, state: Letters, actions: Mapping[str, str]) -> tuple[Letters, Outcome]:
+        right = all(actions[a].strip() == self.expert(a) for a in state.counting)
+        return state, Outcome(team=float(right), done=True, success=right)

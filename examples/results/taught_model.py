@@ -83,7 +83,7 @@ def examples(env: Any, policy: Any) -> tuple[torch.Tensor, list[list[int]]]:
     prompts, moves = [], []
     for node in exact.decision_nodes(game.rules).values():
         agent = PLAYERS[node.player]
-        prompts.append(policy.encode(game.with_state(node.state).observation(agent), agent))
+        prompts.append(policy.encode(game.with_state(node.state).observe(agent), agent))
         best = exact.best_moves(game.rules, node.state)
         moves.append([policy.tokenizer.encode(move, add_special_tokens=False)[0] for move in best])
     return torch.tensor(prompts), moves

@@ -15,14 +15,15 @@ class Prepaid(TextEnv):
         self.end = end
 
     def reset_task(self, rng, task):
-        self.episode = rng.random()
+        return rng.random()
 
-    def observation(self, agent):
-        return f"{agent} {self.turn} {self.episode}"
+    def observation(self, state, agent):
+        return f"{agent} {self.turn} {state}"
 
-    def play(self, agent, text):
-        parts = {"b_1": {"gift": float(text)}} if agent == "a_0" else {"b_1": {"own": 1.0}}
-        return Outcome(local=parts, done=self.end and agent == "a_0")
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
+        local = {"b_1": {"gift": float(text)}} if agent == "a_0" else {"b_1": {"own": 1.0}}
+        return state, Outcome(local=local, done=self.end and agent == "a_0")
 
 
 class Ended(TextEnv):
@@ -32,10 +33,10 @@ class Ended(TextEnv):
         super().__init__(["a_0", "b_1"])
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
+    def observation(self, state, agent):
         return agent
 
-    def play(self, agent, text):
-        return Outcome(done=True)
+    def apply(self, state, actions):
+        return state, Outcome(done=True)

@@ -29,17 +29,14 @@ class Words(TextEnv):
         super().__init__(names, simultaneous=agents > 1)
         self._text = text
 
-    def reset_task(self, rng: random.Random, task: int | None) -> None:
-        self.episode = ()
+    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+        return None
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: None, agent: str) -> str:
         return self._text
 
-    def play(self, agent: str, text: str) -> Outcome:
-        return self.play_together({agent: text})
-
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        return Outcome(team=reward(*texts.values()), done=True)
+    def apply(self, state: None, actions: Mapping[str, str]) -> tuple[None, Outcome]:
+        return state, Outcome(team=reward(*actions.values()), done=True)
 
 
 def main() -> None:

@@ -94,7 +94,7 @@ class BFCLState:
     parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-class BFCL(TextEnv):
+class BFCL(TextEnv[BFCLState]):
     """Function calls for two agents that divide them, or for one."""
 
     metadata: dict[str, Any] = {**TextEnv.metadata, "name": "bfcl_v0"}
@@ -127,10 +127,9 @@ class BFCL(TextEnv):
             loaded = loaded.filter_tasks(_is_of_category, category, asked=True)
         self.tasks = loaded.task_list(tasks.canonical, split)
         self.fallback = self.tasks.fallback
-        self.episode: BFCLState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = BFCLState(self.tasks.sample(rng) if task is None else self.tasks[task])
+    def reset_task(self, rng: random.Random, task: int | str | None) -> BFCLState:
+        return BFCLState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         request = self.episode.request
@@ -139,14 +138,13 @@ class BFCL(TextEnv):
             "category": request.category,
         }
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        before = self.episode
-        request = before.request
+    def apply(self, state: BFCLState, actions: Mapping[str, str]) -> tuple[BFCLState, Outcome]:
+        request = state.request
         written: dict[str, tuple[ToolCall, ...]] = {}
         errors: dict[str, str] = {}
         for agent in self.possible_agents:
             try:
-                written[agent] = call_format.parse_calls(texts[agent])
+                written[agent] = call_format.parse_calls(actions[agent])
             except call_format.NoCalls as reason:
                 errors[agent] = f"malformed: {reason}"
                 continue
@@ -154,56 +152,58 @@ class BFCL(TextEnv):
             if any(wrong):
                 errors[agent] = f"wrong: {next(filter(None, wrong))}"
         all_calls = [call for calls in written.values() for call in calls]
-        self.success = len(written) == len(texts) and scoring.is_exact_match(all_calls, request)
+        right = len(written) == len(actions) and scoring.is_exact_match(all_calls, request)
         components = {
-            agent: self._agent_reward_components(agent, written, all_calls)
+            agent: self._agent_reward_components(request, agent, written, all_calls)
             for agent in self.possible_agents
         }
-        self.episode = BFCLState(request, dict(texts), errors, components)
         step_rewards = {
             agent: {
-                name: worth - before.parts.get(agent, _NO_REWARD)[name]
+                name: worth - state.parts.get(agent, _NO_REWARD)[name]
                 for name, worth in components[agent].items()
             }
             for agent in self.possible_agents
         }
-        return Outcome(
-            team=float(self.success),  # success ends the episode, so it is paid once
+        return BFCLState(request, dict(actions), errors, components), Outcome(
+            team=float(right),  # success ends the episode, so it is paid once
             local=step_rewards,
-            done=self.success,
+            done=right,
             errors=errors,
+            success=right,
         )
 
     def _agent_reward_components(
-        self, agent: str, written: Mapping[str, Sequence[ToolCall]], all_calls: Sequence[ToolCall]
+        self,
+        request: CallRequest,
+        agent: str,
+        written: Mapping[str, Sequence[ToolCall]],
+        all_calls: Sequence[ToolCall],
     ) -> Mapping[str, float]:
         """An agent's own reward components. An agent without a call to write is paid for the whole list, since
         ``[]`` would otherwise always earn the full reward."""
         if agent not in written:
             return _NO_REWARD
-        assigned = self.assigned_calls(agent)
-        if assigned:
-            return scoring.agent_reward_components(written[agent], assigned, self.episode.request)
-        return scoring.agent_reward_components(
-            all_calls, self.episode.request.truths, self.episode.request
-        )
+        if assigned := self._assigned_calls(request, agent):
+            return scoring.agent_reward_components(written[agent], assigned, request)
+        return scoring.agent_reward_components(all_calls, request.truths, request)
 
-    def assigned_calls(self, agent: str) -> Sequence[AcceptedCall]:
+    def _assigned_calls(self, request: CallRequest, agent: str) -> Sequence[AcceptedCall]:
         """The right calls that an agent should write."""
-        truths = self.episode.request.truths
+        truths = request.truths
         half = (len(truths) + 1) // 2
         if len(self.possible_agents) == 1:
             return truths
         return truths[:half] if agent == AGENTS[0] else truths[half:]
 
     def expert(self, agent: str) -> str:
-        return players.expert(self.assigned_calls(agent), self.episode.request)
+        request = self.episode.request
+        return players.expert(self._assigned_calls(request, agent), request)
 
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
-        return players.noisy_expert(self.assigned_calls(agent), self.episode.request, rng)
+        request = self.episode.request
+        return players.noisy_expert(self._assigned_calls(request, agent), request, rng)
 
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: BFCLState, agent: str) -> str:
         request = state.request
         alone = len(self.possible_agents) == 1
         lines = [_ALONE if alone else _ROLES[agent], "", "The functions:", ""]

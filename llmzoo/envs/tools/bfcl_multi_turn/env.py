@@ -129,7 +129,7 @@ class DialogueState:
     advice: str = ""
 
 
-class BFCLMultiTurn(TextEnv):
+class BFCLMultiTurn(TextEnv[DialogueState]):
     """Function calls in the turns of a user, for a planner and a caller, or for one agent."""
 
     metadata: dict[str, Any] = {
@@ -175,11 +175,10 @@ class BFCLMultiTurn(TextEnv):
             team_weight=team_weight,
             render_mode=render_mode,
         )
-        self.episode: DialogueState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> DialogueState:
         dialogue = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = self._add_user_turn(DialogueState(dialogue, dialogue.start(self.padding)))
+        return self._add_user_turn(DialogueState(dialogue, dialogue.start(self.padding)))
 
     def task_info(self) -> Mapping[str, Any]:
         dialogue = self.episode.dialogue
@@ -189,33 +188,33 @@ class BFCLMultiTurn(TextEnv):
             "user_turns": len(dialogue.turns),
         }
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(
+        self, state: DialogueState, actions: Mapping[str, str]
+    ) -> tuple[DialogueState, Outcome]:
+        ((agent, text),) = actions.items()
         if agent == PLANNER:
             advice = replace_surrogates(truncate(text.strip(), prompts.MAX_ADVICE_CHARS))
-            readable = self.episode.readable and bool(advice)
-            self.episode = replace(self.episode, advice=advice, readable=readable)
-            return Outcome(errors={} if advice else {agent: "malformed: no advice"})
-        self.episode = replace(self.episode, advice="")
+            readable = state.readable and bool(advice)
+            errors = {} if advice else {agent: "malformed: no advice"}
+            return replace(state, advice=advice, readable=readable), Outcome(errors=errors)
+        state = replace(state, advice="")
         try:
             calls = call_format.parse_calls(text, unnamed="drop")
         except call_format.NoCalls as reason:
-            self._say("Caller", text, prompts.MAX_ANSWER_SHOWN)
-            self._say("Error", f"{reason}. This ended your turn.", 1_000)
-            self.episode = replace(self.episode, readable=False)
-            outcome = self._end_turn()
-            return outcome._replace(errors={agent: f"malformed: {reason}"})
+            state = _add_entry(state, "Caller", text, prompts.MAX_ANSWER_SHOWN)
+            state = _add_entry(state, "Error", f"{reason}. This ended your turn.", 1_000)
+            state, outcome = self._end_turn(replace(state, readable=False))
+            return state, outcome._replace(errors={agent: f"malformed: {reason}"})
         if not calls:
             if text.strip() != players.NO_CALLS:
-                self._say("Caller", text, prompts.MAX_ANSWER_SHOWN)
-            return self._end_turn()
-        if self.episode.step == self.max_steps:
+                state = _add_entry(state, "Caller", text, prompts.MAX_ANSWER_SHOWN)
+            return self._end_turn(state)
+        if state.step == self.max_steps:
             wrong = f"more than {self.max_steps} answers with calls for one request"
-            return Outcome(done=True, errors={agent: f"wrong: {wrong}"})
-        self._call(calls)
-        return Outcome()
+            return state, Outcome(done=True, errors={agent: f"wrong: {wrong}"})
+        return self._call(state, calls), Outcome()
 
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: DialogueState, agent: str) -> str:
         dialogue = state.dialogue
         later = (names for turn, names in dialogue.held_out_functions.items() if turn > state.turn)
         return prompts.for_agent(
@@ -234,8 +233,7 @@ class BFCLMultiTurn(TextEnv):
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """How many turns of the user were right, and how many there are."""
-        state = self.episode
-        return {**super().final_info(agent), "turns_right": state.turn + self.success}
+        return {**super().final_info(agent), "turns_right": self.episode.turn + self.success}
 
     def expert(self, agent: str) -> str:
         state = self.episode
@@ -253,36 +251,32 @@ class BFCLMultiTurn(TextEnv):
     # The talk
 
     def _add_user_turn(self, state: DialogueState) -> DialogueState:
-        """The talk after the user wrote what is next."""
+        """The state after the user has written what is next."""
         dialogue = state.dialogue
         text = dialogue.turns[state.turn]
         if new_functions := dialogue.held_out_functions.get(state.turn):
             text = f"{text} {prompts.NEW_FUNCTIONS.format(', '.join(new_functions))}".strip()
-        entry = make_entry("User", text, self.response_chars)
-        return replace(state, entries=(*state.entries, entry), step=0, readable=True)
+        state = _add_entry(state, "User", text, self.response_chars)
+        return replace(state, step=0, readable=True)
 
-    def _say(self, who: str, text: str, most: int) -> None:
-        state = self.episode
-        self.episode = replace(state, entries=(*state.entries, make_entry(who, text, most)))
-
-    def _call(self, calls: tuple[ToolCall, ...]) -> None:
-        """Run the calls of an answer on a copy of the state."""
-        state = self.episode
+    def _call(self, state: DialogueState, calls: tuple[ToolCall, ...]) -> DialogueState:
+        """The state after the calls of an action."""
         world = copy_world(state.world)
         responses = execute([APICall(each.name, each.arguments) for each in calls], world)
-        self.episode = replace(
+        state = replace(
             state,
             world=world,
             given=tasks.count_responses(responses, state.given),
             step=state.step + 1,
         )
         for call, response in zip(calls, responses, strict=True):
-            self._say("Call", call_format.format_calls((call,))[1:-1], self.response_chars)
-            self._say("Response", response, self.response_chars)
+            written = call_format.format_calls((call,))[1:-1]
+            state = _add_entry(state, "Call", written, self.response_chars)
+            state = _add_entry(state, "Response", response, self.response_chars)
+        return state
 
-    def _end_turn(self) -> Outcome:
+    def _end_turn(self, state: DialogueState) -> tuple[DialogueState, Outcome]:
         """Check the user's turn, and begin the next one unless it was wrong."""
-        state = self.episode
         dialogue = state.dialogue
         verdict = None
         if dialogue.truths[state.turn]:
@@ -297,10 +291,13 @@ class BFCLMultiTurn(TextEnv):
             last=last,
         )
         right = verdict is None or verdict.valid
-        self.success = right and last
         if right and not last:
-            self.episode = self._add_user_turn(replace(state, turn=state.turn + 1))
-        return Outcome(team=rewards, done=last or not right)
+            state = self._add_user_turn(replace(state, turn=state.turn + 1))
+        return state, Outcome(team=rewards, done=last or not right, success=right and last)
+
+
+def _add_entry(state: DialogueState, who: str, text: str, most: int) -> DialogueState:
+    return replace(state, entries=(*state.entries, make_entry(who, text, most)))
 
 
 def _find_padding(given: str | None, loaded: LoadedTasks[Dialogue]) -> Padding | None:

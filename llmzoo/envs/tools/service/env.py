@@ -39,18 +39,13 @@ class Domain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """The state of an episode.
-
-    progress: what of the task was done at the last step, as the scoring counts it. keeps_turn: the agent that answered
-    last answers next too.
-    """
+    """The state of an episode. progress: what of the task was done at the last step, as the scoring counts it."""
 
     conversation: AnyConversation
     progress: Any
-    keeps_turn: bool = False
 
 
-class ServiceEnv(TextEnv):
+class ServiceEnv(TextEnv[ServiceState]):
     """Base of the environments in which a customer calls a service agent.
 
     A subclass sets ``domain`` and ``tasks``. With one agent, the scripted customer answers after each message
@@ -64,7 +59,6 @@ class ServiceEnv(TextEnv):
     }
     domain: Domain
     tasks: Tasks[Any]
-    episode: ServiceState
 
     def __init__(
         self,
@@ -90,18 +84,21 @@ class ServiceEnv(TextEnv):
         self.max_steps = max_steps
         self.terse = prompt == "terse"
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ServiceState:
         sampled = self.tasks.sample(rng) if task is None else self.tasks[task]
         conversation = self.domain.begin(sampled)
-        self.episode = ServiceState(conversation, self.domain.parts(None, conversation)[1])
+        return ServiceState(conversation, self.domain.parts(None, conversation)[1])
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.conversation.task
         return {**describe_task(self.tasks, self.domain.content(task), task), "intent": task.goal}
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(
+        self, state: ServiceState, actions: Mapping[str, str]
+    ) -> tuple[ServiceState, Outcome]:
+        ((agent, text),) = actions.items()
         conversation, error = conversations.apply_action(
-            self.episode.conversation, self.domain.toolset, _SIDES[agent], text, self.max_steps
+            state.conversation, self.domain.toolset, _SIDES[agent], text, self.max_steps
         )
         malformed = error.startswith("malformed")
         conversation = replace(
@@ -115,17 +112,18 @@ class ServiceEnv(TextEnv):
         last = not keeps_turn and agent == self.possible_agents[-1]
         if last and self.turn + 1 >= self.max_turns:
             conversation = replace(conversation, over=True)
-        rewards, progress = self.domain.parts(self.episode.progress, conversation)
-        self.success = conversation.over and rewards[VERDICT] > 0
-        self.episode = ServiceState(conversation, progress, keeps_turn)
-        return Outcome(team=rewards, done=conversation.over, errors={agent: error} if error else {})
+        rewards, progress = self.domain.parts(state.progress, conversation)
+        return ServiceState(conversation, progress), Outcome(
+            team=rewards,
+            done=conversation.over,
+            errors={agent: error} if error else {},
+            success=conversation.over and rewards[VERDICT] > 0,
+            keeps_turn=keeps_turn,
+        )
 
-    def keeps_turn(self, agent: str) -> bool:
-        return self.episode.keeps_turn
-
-    def observation(self, agent: str) -> str:
+    def observation(self, state: ServiceState, agent: str) -> str:
         left = self.max_turns - self.turn
-        return self.domain.prompt(_SIDES[agent], self.episode.conversation, left, terse=self.terse)
+        return self.domain.prompt(_SIDES[agent], state.conversation, left, terse=self.terse)
 
     def board(self) -> str:
         return prompts.transcript(self.episode.conversation)

@@ -156,7 +156,7 @@ class ToolUseState:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-class ToolUse(TextEnv):
+class ToolUse(TextEnv[ToolUseState]):
     """Questions that need tools, for a planner and an executor, or for one agent."""
 
     metadata: dict[str, Any] = {
@@ -203,14 +203,13 @@ class ToolUse(TextEnv):
         )
         self._schemas = observations.schemas(self.toolbox)
         self._summaries = observations.summaries(self.toolbox)
-        self.episode: ToolUseState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ToolUseState:
         question = self.tasks.sample(rng) if task is None else self.tasks[task]
         states = self.toolbox.start()
         if question.files:
             states = {**states, FILES: make_folder({**states[FILES], **dict(question.files)})}
-        self.episode = ToolUseState(question, states)
+        return ToolUseState(question, states)
 
     def task_info(self) -> Mapping[str, Any]:
         question = self.episode.question
@@ -220,12 +219,14 @@ class ToolUse(TextEnv):
             "calls": len(question.steps),
         }
 
-    def play(self, agent: str, text: str) -> Outcome:
-        before = self.episode
+    def apply(
+        self, state: ToolUseState, actions: Mapping[str, str]
+    ) -> tuple[ToolUseState, Outcome]:
+        ((agent, text),) = actions.items()
         if agent == PLANNER:
             advice = replace_surrogates(truncate(text.strip(), observations.MAX_ADVICE_CHARS))
-            self.episode = replace(before, advice=advice)
-            return Outcome(errors={} if advice else {agent: "malformed: no advice"})
+            errors = {} if advice else {agent: "malformed: no advice"}
+            return replace(state, advice=advice), Outcome(errors=errors)
         answer, error = None, None
         try:
             action = _parse_action(text)
@@ -234,15 +235,14 @@ class ToolUse(TextEnv):
             cost = (
                 scoring.FAILED if reason.called else scoring.no_call_cost(text, self.toolbox.tools)
             )
-            self.episode = _with_wasted_round(before, make_entry(text, f"Error: {reason}"), cost)
+            state = _with_wasted_round(state, make_entry(text, f"Error: {reason}"), cost)
         else:
             if isinstance(action, str):
                 answer = action
             else:
-                error = self._call(action)
-        self.success = answer is not None and self._is_right(answer)
-        state = self.episode
-        if answer is not None and not self.success:
+                state, error = self._call(state, action)
+        right = answer is not None and _is_right(state, answer)
+        if answer is not None and not right:
             lost = scoring.NO_CALL * (self.max_turns - self.turn)
             state = replace(state, waste=state.waste + lost)
         parts = scoring.reward_components(
@@ -250,17 +250,17 @@ class ToolUse(TextEnv):
             made=len(state.made),
             wasted=state.wasted,
             waste=state.waste,
-            right=self.success,
+            right=right,
         )
-        self.episode = replace(state, parts=parts, advice="", last=text[:MAX_ACTION_CHARS])
-        return Outcome(
-            team={name: value - before.parts.get(name, 0.0) for name, value in parts.items()},
+        outcome = Outcome(
+            team={name: value - state.parts.get(name, 0.0) for name, value in parts.items()},
             done=answer is not None,
             errors={agent: error} if error else {},
+            success=right,
         )
+        return replace(state, parts=parts, advice="", last=text[:MAX_ACTION_CHARS]), outcome
 
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: ToolUseState, agent: str) -> str:
         turn = min(self.turn + 1, self.max_turns)
         last = ", the last one" if turn == self.max_turns else ""
         return observations.for_agent(
@@ -283,9 +283,8 @@ class ToolUse(TextEnv):
         state = self.episode
         return players.sloppy_act(self._next_step(), state.question, state.last, rng)
 
-    def _call(self, call: ToolCall) -> str | None:
-        """Make a call; returns what was wrong with it, or None."""
-        state = self.episode
+    def _call(self, state: ToolUseState, call: ToolCall) -> tuple[ToolUseState, str | None]:
+        """The state after a call, and what was wrong with the call, or None."""
         reply, states = self.toolbox.call(call, state.states)
         written = json.dumps([call.name, call.arguments], sort_keys=True)
         repeated = written in state.asked
@@ -303,16 +302,10 @@ class ToolUse(TextEnv):
             state = replace(state, entries=(*state.entries, shown), made=state.made | fulfilled)
         else:
             state = _with_wasted_round(state, shown, scoring.FAILED if failed else scoring.NEEDLESS)
-        self.episode = replace(state, states=states)
+        state = replace(state, states=states)
         if reply.error is not None:
-            return f"failed: {reply.error}"
-        return "repeated: this call was made before" if repeated else None
-
-    def _is_right(self, answer: str) -> bool:
-        target = self.episode.question.target
-        if target.path is None:
-            return scoring.is_right(target, answer)
-        return scoring.is_right(target, self.episode.states[FILES].get(target.path, ""))
+            return state, f"failed: {reply.error}"
+        return state, "repeated: this call was made before" if repeated else None
 
     def _next_step(self) -> NeededCall | None:
         state = self.episode
@@ -331,7 +324,7 @@ class _InvalidAction(ValueError):
 
 
 def _parse_action(text: str) -> ToolCall | str:
-    """The call in an executor's text, or its answer; raises ``_NoAction``."""
+    """The call in an executor's text, or its answer; raises ``_InvalidAction``."""
     if len(text) > MAX_ACTION_CHARS:
         raise _InvalidAction(f"longer than {MAX_ACTION_CHARS} characters")
     calls, answer = parse_tool_calls(text), parse_answer(text)
@@ -352,6 +345,13 @@ def _parse_action(text: str) -> ToolCall | str:
             "no call in <tool_call>...</tool_call>, no answer in <answer>...</answer>"
         )
     return answer
+
+
+def _is_right(state: ToolUseState, answer: str) -> bool:
+    target = state.question.target
+    if target.path is None:
+        return scoring.is_right(target, answer)
+    return scoring.is_right(target, state.states[FILES].get(target.path, ""))
 
 
 def _fulfilled_calls(state: ToolUseState, call: ToolCall, result: str) -> frozenset[int]:

@@ -15,7 +15,7 @@ from llmzoo.training import fit
 CHANCES = (1.0, 0.0, 0.0, 0.5)  # of the four kinds of puzzle
 
 
-class Kinds(TextEnv):
+class Kinds(TextEnv[tuple[int, ...]]):
     """The proposer's first character chooses one of four kinds; four attempts say whether they are right.
 
     A success is the kind that is solved half of the time: a quarter by chance.
@@ -34,24 +34,22 @@ class Kinds(TextEnv):
         super().__init__(["proposer_0", "solver_1"])
 
     def reset_task(self, rng, task):
-        self.episode = ()
+        return ()
 
-    def observation(self, agent):
-        return "up" if agent == "proposer_0" else str(self.episode[0])
+    def observation(self, state, agent):
+        return "up" if agent == "proposer_0" else str(state[0])
 
-    def play(self, agent, text):
+    def apply(self, state, actions):
+        ((agent, text),) = actions.items()
         if agent == "proposer_0":
-            self.episode = (ord(text[0]) % 4 if text else 0,)
-            return Outcome()
-        self.episode = (*self.episode, int(text))
-        local = {"solver_1": {"right": int(text) / 4}}
-        if len(self.episode) == 5:
-            self.success = self.episode[0] == 3
-            local["proposer_0"] = {"difficulty": absolute_zero(sum(self.episode[1:]), 4)}
-        return Outcome(local=local, done=len(self.episode) == 5)
-
-    def keeps_turn(self, agent):
-        return agent == "solver_1" and len(self.episode) < 5
+            return (ord(text[0]) % 4 if text else 0,), Outcome()
+        kind, *answers = state = (*state, int(text))
+        local, done = {"solver_1": {"right": int(text) / 4}}, len(answers) == 4
+        if done:
+            local["proposer_0"] = {"difficulty": absolute_zero(sum(answers), 4)}
+        return state, Outcome(
+            local=local, done=done, success=done and kind == 3, keeps_turn=not done
+        )
 
 
 def solver(request):

@@ -83,12 +83,11 @@ counting and multi_step are gone. Prompts for chat models were reworded in Novem
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from llmzoo.envs.argument_checks import check_choice
-from llmzoo.envs.base import Outcome, make_env_fns
+from llmzoo.envs.base import make_env_fns
 from llmzoo.envs.math import generator, players, prompts, split_view
 from llmzoo.envs.math.prompts import role_of
 from llmzoo.envs.math.reasoning_env import MathState, ReasoningEnv
@@ -96,13 +95,6 @@ from llmzoo.envs.math.tasks import MathTask, canonical
 from llmzoo.envs.messages import MESSAGE_CHARS, check_message_limit, quote_message
 from llmzoo.envs.tasks import Tasks, generate_tasks
 from llmzoo.errors import ConfigError
-
-
-@dataclass(frozen=True, slots=True)
-class SplitMathState(MathState):
-    """The state in the split view. ``last_texts``: each agent's last answer, as written."""
-
-    last_texts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Math(ReasoningEnv):
@@ -138,7 +130,6 @@ class Math(ReasoningEnv):
         self.message_chars = check_message_limit(message_chars)
         self.family = family
         self.level = level
-        self.episode: SplitMathState
         super().__init__(
             source=source,
             split=split,
@@ -172,23 +163,12 @@ class Math(ReasoningEnv):
             level=self.level,
         )
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        super().reset_task(rng, task)
-        self.episode = SplitMathState(self.episode.task)
-
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        outcome = super().play_together(texts)
-        if self.view == "split":
-            self.episode = replace(self.episode, last_texts=dict(texts))
-        return outcome
-
-    def observation(self, agent: str) -> str:
+    def observation(self, state: MathState, agent: str) -> str:
         if self.view == "full":
-            return super().observation(agent)
-        state = self.episode
+            return super().observation(state, agent)
         agents = self.possible_agents
         (other,) = (each for each in agents if each != agent)
-        half = split_view.visible_half(self._text(), agents.index(agent))
+        half = split_view.visible_half(self._text(state), agents.index(agent))
         own_answer = state.round_answers.get(agent)
         message = (
             quote_message(state.last_texts[other].strip(), self.message_chars)
@@ -239,20 +219,19 @@ class Math(ReasoningEnv):
             else players.reasoner_answer(task)
         )
 
-    def _text(self) -> str:
-        return split_view.problem_text(self.episode.task, self.prompt_style)
+    def _text(self, state: MathState) -> str:
+        return split_view.problem_text(state.task, self.prompt_style)
 
     def _expert_message(self, agent: str) -> str:
-        return split_view.expert_message(self._text(), self.possible_agents.index(agent))
+        return split_view.expert_message(
+            self._text(self.episode), self.possible_agents.index(agent)
+        )
 
     def _knows(self, agent: str) -> bool:
         """Whether its half and the other agent's last message tell an agent the whole problem."""
         (message,) = (text for other, text in self.episode.last_texts.items() if other != agent)
-        message = message[: self.message_chars]
-        return (
-            split_view.join_halves(self._text(), self.possible_agents.index(agent), message)
-            == self._text()
-        )
+        text, index = self._text(self.episode), self.possible_agents.index(agent)
+        return split_view.join_halves(text, index, message[: self.message_chars]) == text
 
 
 raw_env = Math

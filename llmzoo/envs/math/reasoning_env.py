@@ -36,6 +36,7 @@ class MathState:
     correct_agents: the agents with a correct answer in that round.
     local_rewards: each agent's total local reward so far, by component.
     team_reward: 1 if the team's answer is correct, else 0.
+    last_texts: each agent's last answer, as written.
     """
 
     task: MathTask
@@ -44,9 +45,10 @@ class MathState:
     correct_agents: frozenset[str] = frozenset()
     local_rewards: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     team_reward: float = 0.0
+    last_texts: Mapping[str, str] = field(default_factory=dict)
 
 
-class ReasoningEnv(TextEnv):
+class ReasoningEnv(TextEnv[MathState]):
     """Reasoners, tools and an optional aggregator solve problems with one correct answer.
 
     A subclass sets ``public_set`` or overrides :meth:`find_tasks`.
@@ -100,7 +102,6 @@ class ReasoningEnv(TextEnv):
         self.limits = Limits(time_limit=time_limit)
         self.tasks = self.find_tasks(source, split, on_bad_record)
         self.fallback = self.tasks.fallback
-        self.episode: MathState
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[MathTask]:
         """The tasks of a split."""
@@ -108,22 +109,15 @@ class ReasoningEnv(TextEnv):
 
     # Implementation of TextEnv
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = MathState(self.tasks.sample(rng) if task is None else self.tasks[task])
+    def reset_task(self, rng: random.Random, task: int | str | None) -> MathState:
+        return MathState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         shared = describe_task(self.tasks, task.question, task)
         return {**shared, "family": task.family, "level": task.level, "feedback": self.feedback}
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        return self._score_answers(texts)
-
-    def play(self, agent: str, text: str) -> Outcome:
-        return self._score_answers({agent: text})
-
-    def observation(self, agent: str) -> str:
-        state = self.episode
+    def observation(self, state: MathState, agent: str) -> str:
         round_number = min(self.turn + 1, self.max_turns)
         # the aggregator acts last, so it also reads the answers of this round
         is_aggregator = role_of(agent) == "aggregator"
@@ -159,28 +153,33 @@ class ReasoningEnv(TextEnv):
 
     # Scoring
 
-    def _score_answers(self, texts: Mapping[str, str]) -> Outcome:
+    def apply(self, state: MathState, actions: Mapping[str, str]) -> tuple[MathState, Outcome]:
         """Score the new answers. The last agent's answer completes the round."""
-        before = self.episode
-        new = {agent: self._parse(agent, text) for agent, text in texts.items()}
-        latest = {**before.latest_answers, **new}
+        new = {
+            agent: self._parse(agent, text, computed=state.task.computed)
+            for agent, text in actions.items()
+        }
+        latest = {**state.latest_answers, **new}
         new_rewards = {
             agent: scoring.reward_components(
-                answer, correct=scoring.is_correct(before.task, answer.value)
+                answer, correct=scoring.is_correct(state.task, answer.value)
             )
             for agent, answer in new.items()
         }
         rewards = {
             agent: {
-                name: reward - before.local_rewards.get(agent, {}).get(name, 0.0)
+                name: reward - state.local_rewards.get(agent, {}).get(name, 0.0)
                 for name, reward in components.items()
             }
             for agent, components in new_rewards.items()
         }
         after = replace(
-            before, latest_answers=latest, local_rewards={**before.local_rewards, **new_rewards}
+            state,
+            latest_answers=latest,
+            local_rewards={**state.local_rewards, **new_rewards},
+            last_texts={**state.last_texts, **actions},
         )
-        complete = self.possible_agents[-1] in texts
+        complete = self.possible_agents[-1] in actions
         if complete:
             correct = frozenset(
                 agent
@@ -193,17 +192,15 @@ class ReasoningEnv(TextEnv):
                 correct_agents=correct,
                 team_reward=float(self._is_solved(after)),
             )
-            self.success = after.team_reward == 1.0
-        self.episode = after
-        return Outcome(
-            team=after.team_reward - before.team_reward,
+        return after, Outcome(
+            team=after.team_reward - state.team_reward,
             local=rewards,
-            done=complete and self._is_over(before, after),
+            done=complete and self._is_over(state, after),
             errors={agent: answer.error for agent, answer in new.items() if answer.error},
+            success=after.team_reward == 1.0,
         )
 
-    def _parse(self, agent: str, text: str) -> ParsedAnswer:
-        computed = self.episode.task.computed
+    def _parse(self, agent: str, text: str, *, computed: bool) -> ParsedAnswer:
         if role_of(agent) == "tool":
             return scoring.parse_tool_answer(text, self.limits, computed=computed)
         return scoring.parse_reasoner_answer(text, computed=computed)

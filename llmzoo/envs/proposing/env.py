@@ -127,7 +127,7 @@ class ProposeState:
     given: int = 0
 
 
-class Propose(TextEnv):
+class Propose(TextEnv[ProposeState]):
     """A proposer who sets a puzzle, and a solver who answers it several times."""
 
     metadata: dict[str, Any] = {
@@ -174,35 +174,34 @@ class Propose(TextEnv):
         self.metadata["attempts"] = {self.solver: self.attempts}
         self.prompt_style = prompt
         self.tasks = make_tasks(kind, numbers, most, signs, earlier, split)
-        self.episode: ProposeState
 
     # The walk of an episode
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ProposeState:
         drawn = self.tasks.sample(rng) if task is None else self.tasks[task]
         alone = len(self.possible_agents) == 1
-        self.episode = ProposeState(drawn, drawn.alone if alone else None)
+        return ProposeState(drawn, drawn.alone if alone else None)
 
     def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, canonical(self.episode.task), self.episode.task)
 
-    def play(self, agent: str, text: str) -> Outcome:
-        return self._play_proposal(text) if agent == PROPOSER else self._answer(agent, text)
+    def apply(
+        self, state: ProposeState, actions: Mapping[str, str]
+    ) -> tuple[ProposeState, Outcome]:
+        ((agent, text),) = actions.items()
+        return self._propose(state, text) if agent == PROPOSER else self._answer(state, agent, text)
 
-    def _play_proposal(self, text: str) -> Outcome:
-        task = self.episode.task
+    def _propose(self, state: ProposeState, text: str) -> tuple[ProposeState, Outcome]:
         try:
-            puzzle = KINDS[self.kind].read(_last_line(text), task.rules)
-            if puzzle.key in [before.key for before in task.earlier]:
+            puzzle = KINDS[self.kind].read(_last_line(text), state.task.rules)
+            if puzzle.key in [before.key for before in state.task.earlier]:
                 raise ProposalRefused("it was set before")
         except MalformedError as reason:
             what = "refused" if isinstance(reason, ProposalRefused) else "malformed"
-            return Outcome(done=True, errors={PROPOSER: f"{what}: {reason}"})
-        self.episode = replace(self.episode, puzzle=puzzle)
-        return Outcome(local={PROPOSER: {"form": FORM}})
+            return state, Outcome(done=True, errors={PROPOSER: f"{what}: {reason}"})
+        return replace(state, puzzle=puzzle), Outcome(local={PROPOSER: {"form": FORM}})
 
-    def _answer(self, agent: str, text: str) -> Outcome:
-        state = self.episode
+    def _answer(self, state: ProposeState, agent: str, text: str) -> tuple[ProposeState, Outcome]:
         assert state.puzzle is not None
         local, errors = {}, {}
         right = False
@@ -214,17 +213,14 @@ class Propose(TextEnv):
         except MalformedError as reason:
             errors[agent] = f"malformed: {reason}"
         state = replace(state, right=state.right + right, given=state.given + 1)
-        self.episode = state
         done = state.given == self.attempts
-        if done:
-            self.success = 2 * state.right >= self.attempts
         if done and agent != self.possible_agents[0]:
             worth = DIFFICULTIES[self.difficulty](state.right, self.attempts)
             local[PROPOSER] = {"difficulty": worth}
-        return Outcome(local=local, done=done, errors=errors)
-
-    def keeps_turn(self, agent: str) -> bool:
-        return agent == self.solver and self.episode.given < self.attempts
+        success = done and 2 * state.right >= self.attempts
+        return state, Outcome(
+            local=local, done=done, errors=errors, success=success, keeps_turn=not done
+        )
 
     def final_info(self, agent: str) -> Mapping[str, Any]:
         """``right``: how many of the solver's answers are right."""
@@ -232,8 +228,8 @@ class Propose(TextEnv):
 
     # What the agents read
 
-    def observation(self, agent: str) -> str:
-        state, terse = self.episode, self.prompt_style == "terse"
+    def observation(self, state: ProposeState, agent: str) -> str:
+        terse = self.prompt_style == "terse"
         if agent != PROPOSER:
             return prompts.solver_prompt(
                 agent, self.kind, state.task.rules, state.puzzle, terse=terse

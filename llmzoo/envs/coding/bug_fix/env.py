@@ -93,16 +93,21 @@ _MAX_FIX_CHARS = 6_000
 class RepairState:
     """The state of an episode. ``after``: the report of the public tests on the last fix. ``last_actions``: each
     agent's last answer in normal form. ``notices``: in the split view, what each agent is told of its last
-    answer."""
+    answer. ``solved``: whether the last fix passes every test."""
 
     task: BugTask
     after: str = ""
     last_actions: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
     notices: Mapping[str, str] = field(default_factory=dict)
+    solved: bool = False
 
 
-class BugFix(TextEnv):
+# with an answer: the shares of the reward components that it earns, and what was wrong with it
+_Scored = tuple[RepairState, Mapping[str, float], str]
+
+
+class BugFix(TextEnv[RepairState]):
     """A broken program for a locator and a fixer, or for one who does both."""
 
     metadata: dict[str, Any] = {
@@ -148,72 +153,84 @@ class BugFix(TextEnv):
         self.tasks = TaskList(
             tasks.load_tasks(mutations), tasks.canonical, split=split, source="shipped"
         )
-        self.episode: RepairState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = RepairState(chosen)
+    def reset_task(self, rng: random.Random, task: int | str | None) -> RepairState:
+        return RepairState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         return describe_task(self.tasks, self.episode.task.broken_source, self.episode.task)
 
-    def play(self, agent: str, text: str) -> Outcome:
+    def apply(self, state: RepairState, actions: Mapping[str, str]) -> tuple[RepairState, Outcome]:
+        ((agent, text),) = actions.items()
         if self.view == "split" and agent == LOCATOR:
-            return self._tell(text)
+            return self._tell(state, text)
+        after, problems = state, []
         scores: dict[str, float] = {}
-        problems: list[str] = []
-        parts = self._parts(agent)
-        if LOCATOR in parts:
-            problems += self._score_location(text, scores)
-        if FIXER in parts:
-            problems += self._score_fix(text, scores)
-        error = "; ".join(problems)
-        paid = {name: score - self.episode.scores[name] for name, score in scores.items()}
-        self.episode = replace(self.episode, scores={**self.episode.scores, **scores})
-        return Outcome(team=paid, done=self.success, errors={agent: error} if error else {})
+        for part in self._parts(agent):
+            score = self._score_location if part == LOCATOR else self._score_fix
+            after, shares, problem = score(after, text)
+            scores |= {name: scoring.WEIGHTS[name] * share for name, share in shares.items()}
+            problems += [problem] if problem else []
+        after = replace(after, scores={**state.scores, **scores})
+        paid = {name: worth - state.scores[name] for name, worth in scores.items()}
+        errors = {agent: "; ".join(problems)} if problems else {}
+        return after, Outcome(team=paid, done=after.solved, errors=errors, success=after.solved)
 
-    def _tell(self, text: str) -> Outcome:
+    def _tell(self, state: RepairState, text: str) -> tuple[RepairState, Outcome]:
         """Deliver the locator's message."""
         message, reason = parse_message(text, self.message_chars)
-        self._say(LOCATOR, message or NOT_DELIVERED)
-        self._set_notice(LOCATOR, reason and f"Your last message was not delivered: {reason}.")
-        return penalize_undelivered({LOCATOR: reason})
+        notice = reason and f"Your last message was not delivered: {reason}."
+        after = replace(
+            state,
+            last_actions={**state.last_actions, LOCATOR: message or NOT_DELIVERED},
+            notices={**state.notices, LOCATOR: notice},
+        )
+        return after, penalize_undelivered({LOCATOR: reason})
 
-    def _score_location(self, text: str, scores: dict[str, float]) -> list[str]:
-        """Score a location; what was wrong with the answer."""
+    def _score_location(self, state: RepairState, text: str) -> _Scored:
+        problem, share = "", 0.0
         try:
             named = scoring.parse_location(text)
         except scoring.NoLocation as reason:
-            scores["location"] = 0.0
-            self._record_location("no location could be read")
-            return [f"malformed: {reason}"]
-        known = self.episode.task.locations
-        if self.view == "split":
-            known = halves.locations(self.episode.task)
-        scores["location"] = scoring.WEIGHTS["location"] * scoring.location_share(known, named)
-        why = truncate(named.reason, _MAX_VALUE_CHARS)
-        self._record_location(f"function {named.function[:100]}, line {named.line}: {why}")
-        return []
+            problem, told = f"malformed: {reason}", "no location could be read"
+        else:
+            split = self.view == "split"
+            known = halves.locations(state.task) if split else state.task.locations
+            share = scoring.location_share(known, named)
+            why = truncate(named.reason, _MAX_VALUE_CHARS)
+            told = f"function {named.function[:100]}, line {named.line}: {why}"
+        if self.view == "full":  # in the split view it stands in the fixer's own answer
+            state = replace(state, last_actions={**state.last_actions, LOCATOR: told})
+        return state, {"location": share}, problem
 
-    def _score_fix(self, text: str, scores: dict[str, float]) -> list[str]:
-        """Score a fix; what was wrong with the answer."""
-        broken = self.episode.task.broken_source
-        self._say(FIXER, truncate(text, _MAX_FIX_CHARS))
+    def _score_fix(self, state: RepairState, text: str) -> _Scored:
+        split, broken, solved = self.view == "split", state.task.broken_source, False
         try:
             program = scoring.apply_fix(broken, text)
         except NoProgram as reason:
-            scores["tests"] = 0.0
-            scores["parses"] = scoring.WEIGHTS["parses"] * scoring.parse_share(broken, text)
-            why = f"{halves.UNUSABLE[:-1]}: {truncate(str(reason), _MAX_VALUE_CHARS)}"
-            self._set_notice(FIXER, why)
-            self._set_report(halves.UNUSABLE if self.view == "split" else why)
-            return [f"malformed: {reason}"]
-        gained, trouble = self._try(program)
-        if not trouble and (left_out := programs.left_out_reason(text)):
-            trouble = f"left out: {left_out}"
-        scores["parses"] = scoring.WEIGHTS["parses"]
-        scores["tests"] = scoring.WEIGHTS["tests"] * gained
-        return [trouble] if trouble else []
+            shares = {"tests": 0.0, "parses": scoring.parse_share(broken, text)}
+            problem = f"malformed: {reason}"
+            notice = f"{halves.UNUSABLE[:-1]}: {truncate(str(reason), _MAX_VALUE_CHARS)}"
+            report = halves.UNUSABLE if split else notice
+        else:
+            public, hidden = state.task.program.calls()
+            shown = self._check(program, public)
+            before = _share(self._check(broken, hidden))
+            share = _share(self._check(program, hidden))
+            shares = {"parses": 1.0, "tests": scoring.tests_share(before, share)}
+            solved = shown.ok and share == 1.0
+            left_out = programs.left_out_reason(text)
+            problem = judging.failure_reason(shown) or (left_out and f"left out: {left_out}")
+            notice = halves.TRIED
+            report = (halves.format_report if split else _report)(public, shown.cases)
+        after = replace(
+            state,
+            after=report,
+            last_actions={**state.last_actions, FIXER: truncate(text, _MAX_FIX_CHARS)},
+            notices={**state.notices, FIXER: notice},
+            solved=solved,
+        )
+        return after, shares, problem
 
     def expert(self, agent: str) -> str:
         task = self.episode.task
@@ -235,82 +252,54 @@ class BugFix(TextEnv):
         experts = {LOCATOR: players.noisy_location, FIXER: players.noisy_fix}
         return "\n\n".join(experts[part](task, rng) for part in self._parts(agent))
 
-    def _try(self, program: str) -> tuple[float, str]:
-        """Test a fixed program: the share of failed tests that it gains, and what kept it from running."""
-        public, hidden = self.episode.task.program.calls()
-        shown = self._check(program, public)
-        before = _share(self._check(self.episode.task.broken_source, hidden))
-        after = _share(self._check(program, hidden))
-        self.success = shown.ok and after == 1.0
-        self._set_notice(FIXER, halves.TRIED)
-        report = halves.format_report if self.view == "split" else _report
-        self._set_report(report(public, shown.cases))
-        return scoring.tests_share(before, after), judging.failure_reason(shown)
-
     def _check(self, program: str, calls: Sequence[Call]) -> Verdict:
         """The verdict of public or of hidden calls. They are never judged together: a program can read
         every call of its job, and the results of public calls are shown."""
         return judging.check_calls(program, calls, self._limits)
 
-    def _say(self, part: str, text: str) -> None:
-        self.episode = replace(self.episode, last_actions={**self.episode.last_actions, part: text})
-
-    def _record_location(self, what: str) -> None:
-        """Keep a location for the other agent; in the split view it stands in the fixer's own answer."""
-        if self.view == "full":
-            self._say(LOCATOR, what)
-
-    def _set_notice(self, agent: str, notice: str) -> None:
-        self.episode = replace(self.episode, notices={**self.episode.notices, agent: notice})
-
-    def _set_report(self, report: str) -> None:
-        self.episode = replace(self.episode, after=report)
-
     # Prompts
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: RepairState, agent: str) -> str:
         if self.view == "split":
-            return self._split_prompt(agent)
-        repair = self.episode
+            return self._split_prompt(state, agent)
         lines = [
             _ROLES[agent],
             "",
             "The program:",
             "",
-            _with_line_numbers(repair.task.broken_source),
+            _with_line_numbers(state.task.broken_source),
             "",
         ]
-        public, _ = repair.task.program.calls()
-        lines += [_report(public, self._check(repair.task.broken_source, public).cases), ""]
+        public, _ = state.task.program.calls()
+        lines += [_report(public, self._check(state.task.broken_source, public).cases), ""]
         lines += [f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
-        messages = repair.last_actions
+        messages = state.last_actions
         if agent == FIXER and LOCATOR in messages:
             lines += [f"The locator says: {messages[LOCATOR]}"]
         elif LOCATOR in messages:
             lines += [f"You last said: {messages[LOCATOR]}"]
-        if repair.after:
+        if state.after:
             whose = "The fixer's" if agent == LOCATOR else "Your"
-            lines += ["", f"{whose} last answer:", messages[FIXER], "", repair.after]
+            lines += ["", f"{whose} last answer:", messages[FIXER], "", state.after]
         lines += ["", *(_FORMATS[part] for part in self._parts(agent))]
         return "\n".join([*lines, "", "Your answer:"])
 
-    def _split_prompt(self, agent: str) -> str:
+    def _split_prompt(self, state: RepairState, agent: str) -> str:
         """What an agent reads in the split view."""
-        repair = self.episode
         heading = f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."
-        notice, answer = repair.notices.get(agent, ""), repair.last_actions.get(FIXER)
+        notice, answer = state.notices.get(agent, ""), state.last_actions.get(FIXER)
         if agent == FIXER:
-            code = _with_line_numbers(halves.without_docstrings(repair.task.broken_source))
+            code = _with_line_numbers(halves.without_docstrings(state.task.broken_source))
             forms = [_FORMATS[part] for part in self._parts(agent)]
-            message = repair.last_actions.get(LOCATOR)
+            message = state.last_actions.get(LOCATOR)
             return halves.fixer_prompt(
                 code, heading, message, answer, notice, forms, self.message_chars
             )
-        public, _ = repair.task.program.calls()
-        ends = halves.format_report(public, self._check(repair.task.broken_source, public).cases)
-        meant = halves.purposes(repair.task.program.source)
+        public, _ = state.task.program.calls()
+        ends = halves.format_report(public, self._check(state.task.broken_source, public).cases)
+        meant = halves.purposes(state.task.program.source)
         return halves.locator_prompt(
-            meant, ends, heading, notice, answer, repair.after, self.message_chars
+            meant, ends, heading, notice, answer, state.after, self.message_chars
         )
 
     def _parts(self, agent: str) -> tuple[str, ...]:

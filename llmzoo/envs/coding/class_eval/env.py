@@ -81,7 +81,8 @@ _MAX_ANSWER_SHOWN = 8_000
 
 @dataclass(frozen=True, slots=True)
 class ClassEvalState:
-    """The state of an episode. ``public``: the verdict of the public tests on the last merged class."""
+    """The state of an episode. ``public``: the verdict of the public tests on the last merged class. ``solved``:
+    whether it passed every test."""
 
     task: ClassTask
     own: Mapping[str, tuple[str, ...]]
@@ -89,9 +90,10 @@ class ClassEvalState:
     errors: Mapping[str, str] = field(default_factory=dict)
     public: Verdict | None = None
     scores: Mapping[str, float] = field(default_factory=lambda: scoring.NOTHING)
+    solved: bool = False
 
 
-class ClassEval(TextEnv):
+class ClassEval(TextEnv[ClassEvalState]):
     """One class for several writers."""
 
     metadata: dict[str, Any] = {
@@ -136,34 +138,32 @@ class ClassEval(TextEnv):
         playable = loaded.filter_tasks(_is_playable, num_agents, asked=False)
         self.tasks = playable.task_list(tasks.canonical, split)
         self.fallback = self.tasks.fallback
-        self.episode: ClassEvalState
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ClassEvalState:
         chosen = self.tasks.sample(rng) if task is None else self.tasks[task]
-        self.episode = ClassEvalState(
-            chosen, tasks.assign_methods(chosen, self.possible_agents, self.divide)
-        )
+        own = tasks.assign_methods(chosen, self.possible_agents, self.divide)
+        return ClassEvalState(chosen, own)
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         info = describe_task(self.tasks, tasks.canonical(task), task)
         return {**info, "fallback": self.fallback}
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        writing = self.episode
-        task = writing.task
-        parts, program, errors = self._merge_completions(texts)
+    def apply(
+        self, state: ClassEvalState, actions: Mapping[str, str]
+    ) -> tuple[ClassEvalState, Outcome]:
+        task = state.task
+        parts, program, errors = _merge_completions(state, actions)
         written = merging.count_writers(task, parts)
         begun = {
             name
             for agent in errors
-            for name in writing.own[agent]
-            if programs.begins_definition(texts[agent], [name])
+            for name in state.own[agent]
+            if programs.begins_definition(actions[agent], [name])
         }
         scores = scoring.score_unmerged(written, begun, self.scale)
-        public = None
+        public, solved = None, False
         trouble: dict[str, str] = {}
-        self.success = False
         if program is not None:
             shown: Half | None = None
             hidden = tasks.all_tests(task.tests)
@@ -174,38 +174,22 @@ class ClassEval(TextEnv):
             every = verdict.ok and passed == 1.0
             if shown is not None and shown.names and (every or self.turn + 1 < self.max_turns):
                 public = scoring.judge(task, program, shown, self._limits)
-            self.success = every and (public is None or public.ok)
+            solved = every and (public is None or public.ok)
             scores = scoring.score(written, passed, self.scale)
-            trouble = _trouble(texts, verdict)
+            trouble = _trouble(actions, verdict)
 
-        gained = {name: scores[name] - writing.scores[name] for name in scores}
-        self.episode = replace(
-            writing,
-            answers={agent: truncate(text, _MAX_ANSWER_SHOWN) for agent, text in texts.items()},
+        gained = {name: scores[name] - state.scores[name] for name in scores}
+        after = replace(
+            state,
+            answers={agent: truncate(text, _MAX_ANSWER_SHOWN) for agent, text in actions.items()},
             errors=errors,
             public=public,
             scores=scores,
+            solved=solved,
         )
-        return Outcome(team=gained, done=self.success, errors={**trouble, **errors})
-
-    def _merge_completions(
-        self, texts: Mapping[str, str]
-    ) -> tuple[dict[str, merging.ParsedCompletion], str | None, dict[str, str]]:
-        """The parts of the answers, the merged class (None if there is none), and what was wrong."""
-        task = self.episode.task
-        parts: dict[str, merging.ParsedCompletion] = {}
-        errors: dict[str, str] = {}
-        for agent, text in texts.items():
-            try:
-                parts[agent] = merging.parse_completion(task, text)
-            except NoProgram as reason:
-                errors[agent] = f"malformed: {reason}"
-        if errors:
-            return parts, None, errors
-        try:
-            return parts, merging.merge(task, parts, self.episode.own), errors
-        except NoProgram as reason:
-            return parts, None, dict.fromkeys(texts, f"the merged class: {reason}")
+        return after, Outcome(
+            team=gained, done=solved, errors={**trouble, **errors}, success=solved
+        )
 
     def expert(self, agent: str) -> str:
         return players.expert(self.episode.task, self.episode.own[agent])
@@ -215,77 +199,95 @@ class ClassEval(TextEnv):
 
     # Prompts
 
-    def observation(self, agent: str) -> str:
-        writing = self.episode
-        own_methods = ", ".join(writing.own[agent])
+    def observation(self, state: ClassEvalState, agent: str) -> str:
+        own_methods = ", ".join(state.own[agent])
         lines = [
-            f"You are {agent}, one of {len(writing.own)} writers of one Python class. All of you write "
+            f"You are {agent}, one of {len(state.own)} writers of one Python class. All of you write "
             "at the same time, nobody sees what the others write, and the answers are merged."
-            if len(writing.own) > 1
+            if len(state.own) > 1
             else f"You are {agent}, the writer of a Python class.",
             "",
             "The class:",
             "```python",
-            writing.task.skeleton.rstrip(),
+            state.task.skeleton.rstrip(),
             "```",
             "",
             f"Write these methods and no others: {own_methods}",
         ]
-        others = [name for name in writing.task.methods if name not in writing.own[agent]]
+        others = [name for name in state.task.methods if name not in state.own[agent]]
         if others:
             lines += [
                 f"The other writers write these, as the class describes them: {', '.join(others)}"
             ]
         lines += [
             "",
-            f"Answer with Python code only: the class {writing.task.class_name} with your methods, and "
+            f"Answer with Python code only: the class {state.task.class_name} with your methods, and "
             "the imports that they need.",
         ]
         if self.max_turns > 1:
             lines += ["", f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."]
-        if agent in writing.answers:
-            lines += ["", "Your last answer:", writing.answers[agent], "", *self._feedback(agent)]
+        if agent in state.answers:
+            lines += ["", "Your last answer:", state.answers[agent], "", *_feedback(state, agent)]
         return "\n".join([*lines, "", "Your answer:"])
 
-    def _feedback(self, agent: str) -> list[str]:
-        """The result of the last round: what was wrong with the answers, or the public tests."""
-        writing = self.episode
-        if agent in writing.errors:
-            return [f"It could not be used: {writing.errors[agent]}."]
-        if writing.errors:
-            return ["Nothing was tested: another writer's answer could not be used."]
-        if writing.public is None:
-            return ["Every test passed." if self.success else "Not every test passed."]
-        public, _ = tasks.split_tests(writing.task.tests)
-        results = _errors_by_test(writing.public)
-        suites = dict(writing.task.suites)
-        counts = []
-        for method in writing.task.methods:
-            names = [n for n in public.names if n.partition(".")[0] == suites[method]]
-            passed = sum(results.get(name) == "" for name in names)
-            counts.append(f"{method} {passed} of {len(names)}")
-        lines = [f"Public tests passed: {', '.join(counts)}."]
-        whole = {name.partition(".")[0] for name in public.names} - set(suites.values())
-        own_suites = {suites[method] for method in writing.own[agent]} | whole
-        failed = [
-            name
-            for name in public.names
-            if name.partition(".")[0] in own_suites and results.get(name) != ""
-        ]
-        sources_of = tasks.test_sources(writing.task.tests)
-        for name in failed[:_MAX_SHOWN]:
-            why = results.get(name) or writing.public.error or "it was not reached"
-            lines += ["", f"Failed: {name}", truncate(sources_of[name], _MAX_TEST_CHARS)]
-            lines += [f"Error: {truncate(why, _MAX_ERROR_CHARS)}"]
-        if len(failed) > _MAX_SHOWN:
-            lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
-        return lines
+
+def _feedback(state: ClassEvalState, agent: str) -> list[str]:
+    """The result of the last round: what was wrong with the answers, or the public tests."""
+    if agent in state.errors:
+        return [f"It could not be used: {state.errors[agent]}."]
+    if state.errors:
+        return ["Nothing was tested: another writer's answer could not be used."]
+    if state.public is None:
+        return ["Every test passed." if state.solved else "Not every test passed."]
+    public, _ = tasks.split_tests(state.task.tests)
+    results = _errors_by_test(state.public)
+    suites = dict(state.task.suites)
+    counts = []
+    for method in state.task.methods:
+        names = [n for n in public.names if n.partition(".")[0] == suites[method]]
+        passed = sum(results.get(name) == "" for name in names)
+        counts.append(f"{method} {passed} of {len(names)}")
+    lines = [f"Public tests passed: {', '.join(counts)}."]
+    whole = {name.partition(".")[0] for name in public.names} - set(suites.values())
+    own_suites = {suites[method] for method in state.own[agent]} | whole
+    failed = [
+        name
+        for name in public.names
+        if name.partition(".")[0] in own_suites and results.get(name) != ""
+    ]
+    sources_of = tasks.test_sources(state.task.tests)
+    for name in failed[:_MAX_SHOWN]:
+        why = results.get(name) or state.public.error or "it was not reached"
+        lines += ["", f"Failed: {name}", truncate(sources_of[name], _MAX_TEST_CHARS)]
+        lines += [f"Error: {truncate(why, _MAX_ERROR_CHARS)}"]
+    if len(failed) > _MAX_SHOWN:
+        lines += ["", f"{len(failed) - _MAX_SHOWN} more of your tests failed."]
+    return lines
 
 
 def _is_playable(task: ClassTask, num_agents: int) -> bool:
     """Whether the sandbox can judge the tests, and every agent has a method to write."""
     judged = judging.has_verdict(f"{task.imports}\n{task.tests}")
     return judged and len(task.methods) >= num_agents
+
+
+def _merge_completions(
+    state: ClassEvalState, texts: Mapping[str, str]
+) -> tuple[dict[str, merging.ParsedCompletion], str | None, dict[str, str]]:
+    """The parts of the answers, the merged class (None if there is none), and what was wrong."""
+    parts: dict[str, merging.ParsedCompletion] = {}
+    errors: dict[str, str] = {}
+    for agent, text in texts.items():
+        try:
+            parts[agent] = merging.parse_completion(state.task, text)
+        except NoProgram as reason:
+            errors[agent] = f"malformed: {reason}"
+    if errors:
+        return parts, None, errors
+    try:
+        return parts, merging.merge(state.task, parts, state.own), errors
+    except NoProgram as reason:
+        return parts, None, dict.fromkeys(texts, f"the merged class: {reason}")
 
 
 def _trouble(texts: Mapping[str, str], verdict: Verdict) -> dict[str, str]:

@@ -34,7 +34,7 @@ from llmzoo.errors import ConfigError
 from llmzoo.sandbox.limits import Limits
 
 
-class CoderTester(TextEnv):
+class CoderTester(TextEnv[ContestState]):
     """Contest problems for a coder and a tester, or for a coder alone.
 
     A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
@@ -81,7 +81,6 @@ class CoderTester(TextEnv):
         self.limits = Limits(time_limit=time_limit)
         self.tasks = self.find_tasks(source, split, on_bad_record)
         self.fallback = self.tasks.fallback
-        self.episode: ContestState
 
     def agents_and_order(self, num_agents: int) -> tuple[list[str], bool]:
         """The agents, and whether they answer at the same time."""
@@ -93,39 +92,38 @@ class CoderTester(TextEnv):
 
     # Implementation of TextEnv
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = ContestState(self.tasks.sample(rng) if task is None else self.tasks[task])
+    def reset_task(self, rng: random.Random, task: int | str | None) -> ContestState:
+        return ContestState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         problem = self.episode.problem
         content = repr((problem.statement, problem.function, problem.public, problem.hidden))
         return {**describe_task(self.tasks, content, problem), "fallback": self.fallback}
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        before = self.episode
+    def apply(
+        self, state: ContestState, actions: Mapping[str, str]
+    ) -> tuple[ContestState, Outcome]:
         after = replace(
-            before, answers=dict(texts), errors={}, tests=(), public=None, agreed=None, broke=""
+            state, answers=dict(actions), errors={}, tests=(), public=None, agreed=None, broke=""
         )
-        after = self._test(self._code(after, texts[CODER]), texts.get(TESTER))
-        self.episode = after
-        self.success = after.passed_examples and after.share == 1.0
+        after = self._test(self._code(after, actions[CODER]), actions.get(TESTER))
         local = {}
         for agent, score in after.scores.items():
-            paid = before.scores.get(agent, dict.fromkeys(score, 0.0))
+            paid = state.scores.get(agent, dict.fromkeys(score, 0.0))
             local[agent] = {name: score[name] - paid[name] for name in score}
         # a coder alone must agree with the public tests
         met = after.agreed if len(self.possible_agents) == 2 else after.public
-        return Outcome(
-            team=after.share - before.share,
+        return after, Outcome(
+            team=after.share - state.share,
             local=local,
             done=met is not None and met.passed == len(met.results),
-            errors=self._errors(texts[CODER]),
+            errors=self._errors(after, actions[CODER]),
+            success=after.solved,
         )
 
-    def _errors(self, text: str) -> dict[str, str]:
+    def _errors(self, contest: ContestState, text: str) -> dict[str, str]:
         """What was wrong with the answers. For a readable program: what kept it from running, or what
         was left out of it."""
-        contest = self.episode
         errors = {agent: f"malformed: {error}" for agent, error in contest.errors.items()}
         left_out = programs.left_out_reason(text)
         if CODER not in errors and (contest.broke or left_out):
@@ -135,12 +133,10 @@ class CoderTester(TextEnv):
     def final_info(self, agent: str) -> Mapping[str, Any]:
         return {**super().final_info(agent), "hidden_success": self.episode.share == 1.0}
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: ContestState, agent: str) -> str:
         if agent == TESTER:
-            return prompts.tester_prompt(self.episode, self.heading(), self.max_tests)
-        return prompts.coder_prompt(
-            self.episode, self.heading(), alone=len(self.possible_agents) == 1
-        )
+            return prompts.tester_prompt(state, self.heading(), self.max_tests)
+        return prompts.coder_prompt(state, self.heading(), alone=len(self.possible_agents) == 1)
 
     def heading(self) -> str:
         return f"Round {min(self.turn + 1, self.max_turns)} of {self.max_turns}."

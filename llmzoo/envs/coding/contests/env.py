@@ -85,6 +85,7 @@ November 2026.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
@@ -93,7 +94,7 @@ from llmzoo.envs.argument_checks import check_choice
 from llmzoo.envs.base import Outcome, make_env_fns
 from llmzoo.envs.coding.contests import halves, players, tasks
 from llmzoo.envs.coding.contests.coder_tester import CoderTester
-from llmzoo.envs.coding.contests.prompts import CODER, TESTER
+from llmzoo.envs.coding.contests.prompts import CODER, TESTER, ContestState
 from llmzoo.envs.coding.contests.tasks import Problem
 from llmzoo.envs.messages import (
     MESSAGE_CHARS,
@@ -173,35 +174,37 @@ class Contests(CoderTester):
 
     # The split view
 
-    def play(self, agent: str, text: str) -> Outcome:
-        return self._tell(text) if agent == TESTER else self._write(text)
+    def apply(
+        self, state: ContestState, actions: Mapping[str, str]
+    ) -> tuple[ContestState, Outcome]:
+        if self.view == "full":
+            return super().apply(state, actions)
+        ((agent, text),) = actions.items()
+        return self._tell(state, text) if agent == TESTER else self._write(state, text)
 
-    def _tell(self, text: str) -> Outcome:
+    def _tell(self, state: ContestState, text: str) -> tuple[ContestState, Outcome]:
         """Deliver the tester's message."""
         message, reason = parse_message(text, self.message_chars)
-        answers = {**self.episode.answers, TESTER: message or NOT_DELIVERED}
+        answers = {**state.answers, TESTER: message or NOT_DELIVERED}
         notice = reason and f"Your last message was not delivered: {reason}."
-        self.episode = replace(self.episode, answers=answers, notice=notice)
-        return penalize_undelivered({TESTER: reason})
+        after = replace(state, answers=answers, notice=notice)
+        return after, penalize_undelivered({TESTER: reason})
 
-    def _write(self, text: str) -> Outcome:
+    def _write(self, state: ContestState, text: str) -> tuple[ContestState, Outcome]:
         """Judge the coder's program."""
-        before = self.episode
-        answers = {**before.answers, CODER: text}
-        after = replace(
-            before, answers=answers, errors={}, public=None, broke="", last_program=text
-        )
-        self.episode = after = self._code(after, text)
-        self.success = after.passed_examples and after.share == 1.0
-        paid = before.scores.get(CODER, halves.NOTHING)
+        answers = {**state.answers, CODER: text}
+        after = replace(state, answers=answers, errors={}, public=None, broke="", last_program=text)
+        after = self._code(after, text)
+        paid = state.scores.get(CODER, halves.NOTHING)
         team = {name: worth - paid[name] for name, worth in after.scores[CODER].items()}
-        return Outcome(team, done=self.success, errors=self._errors(text))
+        errors, solved = self._errors(after, text), after.solved
+        return after, Outcome(team, done=solved, errors=errors, success=solved)
 
-    def observation(self, agent: str) -> str:
+    def observation(self, state: ContestState, agent: str) -> str:
         if self.view == "full":
-            return super().observation(agent)
+            return super().observation(state, agent)
         half = halves.tester_prompt if agent == TESTER else halves.coder_prompt
-        return half(self.episode, self.heading(), self.message_chars)
+        return half(state, self.heading(), self.message_chars)
 
     def expert(self, agent: str) -> str:
         if self.view == "full":

@@ -37,8 +37,8 @@ class ContestState:
     public tests and on the tester's. ``right``: the programs so far that passed every hidden test.
     ``broke``: how the program was stopped, if it did not run to its end on any public test.
 
-    In the split view the tester's answer is its message; ``notice``: why it was not delivered; ``wrote``: the
-    coder's last answer as it was written.
+    In the split view the tester's answer is its message; ``notice``: why it was not delivered;
+    ``last_program``: the coder's last answer as it was written.
     """
 
     problem: Problem
@@ -59,6 +59,11 @@ class ContestState:
     def passed_examples(self) -> bool:
         """Whether the last program was read and passed every public test."""
         return self.public is not None and self.public.passed == len(self.public.results)
+
+    @property
+    def solved(self) -> bool:
+        """Whether it passed every hidden test, too."""
+        return self.passed_examples and self.share == 1.0
 
 
 def coder_prompt(contest: ContestState, heading: str, *, alone: bool) -> str:

@@ -53,7 +53,7 @@ class WritingState:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-class TwoWriters(TextEnv):
+class TwoWriters(TextEnv[WritingState]):
     """One program by one or more helpers and a main programmer; the ids differ in their tasks.
 
     A subclass names its ``public_set``, or supplies :meth:`find_tasks`.
@@ -111,7 +111,6 @@ class TwoWriters(TextEnv):
         self.scale = reward
         self.agreed = (signature or self.default_signature) == "agreed"
         self._limits = Limits(time_limit=time_limit)
-        self.episode: WritingState
 
     def find_tasks(self, source: str, split: str, on_bad_record: str) -> Tasks[FunctionTask]:
         """The tasks of a split."""
@@ -120,36 +119,38 @@ class TwoWriters(TextEnv):
 
     # Implementation of TextEnv
 
-    def reset_task(self, rng: random.Random, task: int | str | None) -> None:
-        self.episode = WritingState(self.tasks.sample(rng) if task is None else self.tasks[task])
+    def reset_task(self, rng: random.Random, task: int | str | None) -> WritingState:
+        return WritingState(self.tasks.sample(rng) if task is None else self.tasks[task])
 
     def task_info(self) -> Mapping[str, Any]:
         task = self.episode.task
         return describe_task(self.tasks, canonical(task), task)
 
-    def play_together(self, texts: Mapping[str, str]) -> Outcome:
-        play, task = self.episode, self.episode.task
-        agent_programs, errors, parses = self._parse_completions(texts)
+    def apply(
+        self, state: WritingState, actions: Mapping[str, str]
+    ) -> tuple[WritingState, Outcome]:
+        task = state.task
+        agent_programs, errors, parses = self._parse_completions(task, actions)
         functions: dict[str, ast.FunctionDef] = {}
         for source in agent_programs.values():
             functions |= programs.functions(source)
         facts = scoring.collect_facts(functions, self.helpers, task.entry_point, parses=parses)
         program = programs.merge(*agent_programs.values()) if facts.main else ""
-        verdict = self._judge(program, task.hidden_tests)
+        verdict = self._judge(task, program, task.hidden_tests)
         share = verdict.passed / verdict.total if verdict and verdict.total else 0.0
         if self.scale == "unit":
             share = scoring.score_tests(share, task.floor)
             if share and facts.calls and verdict is not None:
-                needed = self._find_needed_helpers([*agent_programs.values()], verdict)
+                needed = self._find_needed_helpers(task, [*agent_programs.values()], verdict)
                 facts = scoring.discount_idle_helpers(facts, needed, self.helpers)
         parts = scoring.reward_components(facts, share, self.scale)
-        whole = self._judge(program, task.tests) if verdict and verdict.ok else None
-        self.success = whole is not None and whole.ok
-        done = self.success and sum(parts.values()) > scoring.FULL[self.scale] - 1e-9
+        whole = self._judge(task, program, task.tests) if verdict and verdict.ok else None
+        success = whole is not None and whole.ok
+        done = success and sum(parts.values()) > scoring.FULL[self.scale] - 1e-9
         agent_feedback: dict[str, str] = {}
         if not done and self.turn + 1 < self.max_turns:
             tests = "" if self.feedback == "plain" else "\n".join(task.public)
-            public = self._judge(program, tests)
+            public = self._judge(task, program, tests)
             agent_feedback = self._make_feedback(
                 told.Round(task, agent_programs, errors, facts, public)
             )
@@ -159,12 +160,12 @@ class TwoWriters(TextEnv):
             why = judging.failure_reason(verdict)
             errors = {agent: errors.get(agent, why) for agent in self.possible_agents}
         last = {
-            a: told.truncate(agent_programs[a] or texts[a], told.MAX_PROGRAM_CHARS)
+            a: told.truncate(agent_programs[a] or actions[a], told.MAX_PROGRAM_CHARS)
             for a in agent_programs
         }
-        self.episode = replace(play, last=last, feedback=agent_feedback, parts=parts)
-        paid = {name: worth - play.parts.get(name, 0.0) for name, worth in parts.items()}
-        return Outcome(team=paid, done=done, errors=errors)
+        paid = {name: worth - state.parts.get(name, 0.0) for name, worth in parts.items()}
+        after = replace(state, last=last, feedback=agent_feedback, parts=parts)
+        return after, Outcome(team=paid, done=done, errors=errors, success=success)
 
     def expert(self, agent: str) -> str:
         return self._solution(agent, str)
@@ -172,21 +173,22 @@ class TwoWriters(TextEnv):
     def noisy_expert(self, agent: str, rng: random.Random) -> str:
         return self._solution(agent, lambda source: players.add_slips(source, rng))
 
-    def observation(self, agent: str) -> str:
-        return self._terse(agent) if self.prompt_style == "terse" else self._full_prompt(agent)
+    def observation(self, state: WritingState, agent: str) -> str:
+        prompt = self._terse if self.prompt_style == "terse" else self._full_prompt
+        return prompt(state, agent)
 
     # A round
 
-    def _duties(self, agent: str) -> list[str]:
+    def _duties(self, task: FunctionTask, agent: str) -> list[str]:
         """The functions that an agent must write."""
         if len(self.possible_agents) == 1:
-            return [HELPER, self.episode.task.entry_point]
+            return [HELPER, task.entry_point]
         if agent == self.possible_agents[-1]:
-            return [self.episode.task.entry_point]
+            return [task.entry_point]
         return [self.helpers[self.possible_agents.index(agent)]]
 
     def _parse_completions(
-        self, texts: Mapping[str, str]
+        self, task: FunctionTask, texts: Mapping[str, str]
     ) -> tuple[dict[str, str], dict[str, str], float]:
         """Each agent's program ("" if none can be read), what is wrong with it, and the share of the
         agents whose program parses."""
@@ -194,9 +196,9 @@ class TwoWriters(TextEnv):
         errors: dict[str, str] = {}
         parses = 0.0
         for agent, text in texts.items():
-            duties = self._duties(agent)
+            duties = self._duties(task, agent)
             try:
-                written[agent] = self._read(agent, text)
+                written[agent] = self._read(task, duties, text)
             except programs.NoProgram as error:
                 errors[agent] = f"malformed: {error}"
                 parses += scoring.ATTEMPT * programs.begins_definition(text, duties)
@@ -211,37 +213,39 @@ class TwoWriters(TextEnv):
                 errors[agent] = f"left out: {left_out}"
         return written, errors, parses / len(self.possible_agents)
 
-    def _read(self, agent: str, text: str) -> str:
+    def _read(self, task: FunctionTask, duties: Sequence[str], text: str) -> str:
         """The program in an answer, without the functions of other agents; raises ``NoProgram``."""
-        duties = self._duties(agent)
-        others = {*self.helpers, self.episode.task.entry_point} - {*duties}
+        others = {*self.helpers, task.entry_point} - {*duties}
         program = programs.remove_definitions(programs.extract(text, duties), others)
         programs.merge(program)  # raises for a program that cannot be merged
         return program
 
-    def _judge(self, program: str, tests: str) -> Verdict | None:
+    def _judge(self, task: FunctionTask, program: str, tests: str) -> Verdict | None:
         if not program or not tests:
             return None
-        task = self.episode.task
         whole = f"{task.setup}\n{tests}".strip()
         return judging.check(program, whole, task.entry_point, task.prelude, self._limits)
 
-    def _judge_without_helper(self, helper: str, sources: Sequence[str]) -> Verdict | None:
+    def _judge_without_helper(
+        self, task: FunctionTask, helper: str, sources: Sequence[str]
+    ) -> Verdict | None:
         """The verdict of the hidden tests on the merged sources with a helper that returns None: a
         mention such as ``0 if aux else 1`` does not use a helper."""
         others = [programs.remove_definitions(source, {helper}) for source in sources]
         program = programs.merge(_IDLE_HELPER.format(name=helper), *others)
-        return self._judge(program, self.episode.task.hidden_tests)
+        return self._judge(task, program, task.hidden_tests)
 
-    def _find_needed_helpers(self, sources: Sequence[str], verdict: Verdict) -> list[str]:
+    def _find_needed_helpers(
+        self, task: FunctionTask, sources: Sequence[str], verdict: Verdict
+    ) -> list[str]:
         """The helpers without which the program passes fewer hidden tests."""
-        without = {helper: self._judge_without_helper(helper, sources) for helper in self.helpers}
+        without = {name: self._judge_without_helper(task, name, sources) for name in self.helpers}
         return [name for name, idle in without.items() if not idle or idle.passed < verdict.passed]
 
     def _tests_need(self, helper: str, main: str) -> bool:
         """Whether a known solution, divided into ``helper`` and ``main``, fails a hidden test when
         its helper returns None."""
-        idle = self._judge_without_helper(HELPER, [helper, main])
+        idle = self._judge_without_helper(self.episode.task, HELPER, [helper, main])
         return idle is None or not idle.ok
 
     def _make_feedback(self, played: told.Round) -> dict[str, str]:
@@ -276,14 +280,13 @@ class TwoWriters(TextEnv):
             return f"{treat(helper)}\n{treat(main)}"
         if agent == self.possible_agents[-1]:
             return treat(players.join_helpers(main, task.entry_point, self.helpers))
-        return treat(players.rename_function(helper, self._duties(agent)[0]))
+        return treat(players.rename_function(helper, self._duties(task, agent)[0]))
 
     # Prompts
 
-    def _full_prompt(self, agent: str) -> str:
-        play = self.episode
-        entry_point = play.task.entry_point
-        name = self._duties(agent)[-1]
+    def _full_prompt(self, state: WritingState, agent: str) -> str:
+        task, duties = state.task, self._duties(state.task, agent)
+        entry_point, name = task.entry_point, duties[-1]
         names = " and ".join(self.helpers)
         if len(self.possible_agents) == 1:
             role = (
@@ -302,33 +305,32 @@ class TwoWriters(TextEnv):
                 f"problem and returns it. At the same time another programmer, who cannot see your code, "
                 f"writes {entry_point}, which calls {name}. Do not define {entry_point}."
             )
-        lines = [role, "", "The problem:", "", play.task.statement.strip(), ""]
+        lines = [role, "", "The problem:", "", task.statement.strip(), ""]
         if self.agreed:
-            lines += [f"You have agreed that {contract(play.task)}", ""]
+            lines += [f"You have agreed that {contract(task)}", ""]
             if len(self.helpers) > 1:
                 lines[-1:] = [f"Each of {names} does the same, so that they can be compared.", ""]
-        heads = " and ".join(f"def {name}(...)" for name in self._duties(agent))
+        heads = " and ".join(f"def {name}(...)" for name in duties)
         if name == entry_point:
             heads += ", which calls " + " and ".join(f"{helper}(...)" for helper in self.helpers)
         lines += [f"Answer with Python code only: the imports that you need, then {heads}.", ""]
-        if agent in play.feedback:
+        if agent in state.feedback:
             lines += [
                 f"Round {self.turn + 1} of {self.max_turns}. Your last program:",
-                f"```python\n{play.last[agent]}\n```",
-                f"Feedback on it: {play.feedback[agent]}",
+                f"```python\n{state.last[agent]}\n```",
+                f"Feedback on it: {state.feedback[agent]}",
                 "",
             ]
         return "\n".join([*lines, "Your answer:"])
 
-    def _terse(self, agent: str) -> str:
-        play = self.episode
-        task = play.task
+    def _terse(self, state: WritingState, agent: str) -> str:
+        task = state.task
         round = min(self.turn + 1, self.max_turns)
-        lines = [f"code {' '.join(self._duties(agent))} {round}/{self.max_turns}"]
+        lines = [f"code {' '.join(self._duties(task, agent))} {round}/{self.max_turns}"]
         agreed = contract(task) if self.agreed else ""
         lines += [task.terse or f"{task.statement.strip()}\n{agreed}".strip()]
-        if agent in play.feedback:
-            lines += [f"last\n{play.last[agent]}", play.feedback[agent]]
+        if agent in state.feedback:
+            lines += [f"last\n{state.last[agent]}", state.feedback[agent]]
         return "\n".join([*lines, "answer\n"])
 
 
